@@ -1,0 +1,128 @@
+"""Ports to the outside world: clock, disk, randomness.
+
+Everything below the composition roots gets these handed in; `tidelog.log.system` holds the real ones, the
+simulation stage holds its own. This module decides nothing and touches nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Time, in whole milliseconds unless the name says otherwise."""
+
+    def monotonic_ms(self) -> int:
+        """Milliseconds since an arbitrary point; never goes back. For leases, time-outs and lags."""
+
+    def monotonic_s(self) -> float:
+        """The same clock in seconds, for libraries that want a float."""
+
+    def wall_ms(self) -> int:
+        """Milliseconds since the Unix epoch; may jump. For record timestamps and log lines only."""
+
+
+class Random(Protocol):
+    """The only source of randomness."""
+
+    def random(self) -> float:
+        """A float in [0, 1)."""
+
+    def randrange(self, start: int, stop: int) -> int:
+        """An integer in [start, stop)."""
+
+    def randbytes(self, length: int) -> bytes:
+        """`length` random bytes."""
+
+
+class File(Protocol):
+    """One open file. Writes reach the operating system at once and stable storage only by `sync`.
+
+    Errors: every method raises `StorageError` (see `tidelog.log.errors`); after a failed `sync` the file's
+    un-synced content is unknown and the caller must not try again (fsyncgate).
+    """
+
+    path: str
+
+    def size(self) -> int:
+        """Length in bytes."""
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """At most `length` bytes from `offset`; fewer only at the end of the file."""
+
+    def write_at(self, offset: int, data: bytes | bytearray | memoryview) -> None:
+        """Write all of `data` at `offset`; a gap before it reads as zeros."""
+
+    def truncate(self, size: int) -> None:
+        """Cut (or extend with zeros) to `size` bytes."""
+
+    def preallocate(self, size: int) -> None:
+        """Reserve `size` bytes on the device without changing the file's length where the system can."""
+
+    async def sync(self) -> None:
+        """fdatasync, off the loop: all writes made before the call are on stable storage after it."""
+
+    def close(self) -> None:
+        """Close without syncing. Calling it again does nothing."""
+
+
+class IndexBuffer(Protocol):
+    """A fixed-capacity file mapped to memory, for index entries: cheap small appends, binary search by slices."""
+
+    path: str
+    view: memoryview
+    """The whole capacity, writable, in bytes."""
+
+    async def sync(self) -> None:
+        """Stable storage, off the loop."""
+
+    def close(self, *, trim_to: int | None = None) -> None:
+        """Unmap and close; with `trim_to`, cut the file to that many bytes."""
+
+
+class Disk(Protocol):
+    """A node's file system. Paths are absolute strings. Errors: `StorageError`."""
+
+    def open(self, path: str, *, create: bool = False) -> File:
+        """Open for reading and writing; with `create`, make it when it does not exist."""
+
+    def open_index(self, path: str, *, capacity_bytes: int) -> IndexBuffer:
+        """Map `path`, made or extended with zeros to `capacity_bytes`."""
+
+    def exists(self, path: str) -> bool:
+        """Whether a file or folder of this name exists."""
+
+    def list(self, path: str) -> list[str]:
+        """Sorted names (not paths) in a folder; empty when the folder does not exist."""
+
+    def make_directory(self, path: str) -> None:
+        """Make the folder and its parents; existing ones are fine."""
+
+    def rename(self, source: str, target: str) -> None:
+        """Replace `target` atomically. Durable only after `sync_directory` of the parent."""
+
+    def remove(self, path: str) -> None:
+        """Remove a file; a missing one is fine."""
+
+    def remove_tree(self, path: str) -> None:
+        """Remove a folder with all it holds; a missing one is fine."""
+
+    async def sync_directory(self, path: str) -> None:
+        """fsync the folder, off the loop, so that names made, renamed or removed in it survive a power cut."""
+
+
+async def write_atomically(disk: Disk, path: str, data: bytes) -> None:
+    """Put `data` at `path` so that a crash leaves the old content or the new, never a mixture.
+
+    Write to `path + ".tmp"`, sync, rename, sync the folder.
+    """
+    temporary = path + ".tmp"
+    disk.remove(temporary)
+    file = disk.open(temporary, create=True)
+    try:
+        file.write_at(0, data)
+        await file.sync()
+    finally:
+        file.close()
+    disk.rename(temporary, path)
+    await disk.sync_directory(path.rsplit("/", 1)[0])

@@ -1,0 +1,141 @@
+"""The exception tree: one class per meaning, its wire code and its retry advice as data.
+
+    TidelogError                     code, message, is_retriable, is_outcome_unknown
+    ├── InvariantError               a bug: the node stops
+    ├── StorageError                 disk full, EIO, unreadable file: fatal for that log
+    ├── CorruptMessageError          a batch that is not what it says it is
+    ├── MessageTooLargeError
+    ├── UnsupportedCompressionTypeError
+    ├── OffsetOutOfRangeError
+    ├── UnreachableError             a call that never reached its server
+    ├── CallFailedError              a call that broke or timed out on its way: outcome unknown
+    └── KafkaError                   any other wire code, see `error_for`
+"""
+
+from __future__ import annotations
+
+from tidelog.v1 import common_pb2
+from tidelog.v1.common_pb2 import ErrorCode
+
+RETRIABLE_CODES = frozenset(
+    {
+        common_pb2.LEADER_NOT_AVAILABLE,
+        common_pb2.NOT_LEADER_OR_FOLLOWER,
+        common_pb2.REQUEST_TIMED_OUT,
+        common_pb2.NOT_ENOUGH_REPLICAS,
+        common_pb2.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        common_pb2.NOT_CONTROLLER,
+        common_pb2.FENCED_LEADER_EPOCH,
+        common_pb2.UNKNOWN_LEADER_EPOCH,
+        common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
+        common_pb2.BROKER_NOT_AVAILABLE,
+        common_pb2.THROTTLING_QUOTA_EXCEEDED,
+        common_pb2.KAFKA_STORAGE_ERROR,
+        common_pb2.CORRUPT_MESSAGE,
+        common_pb2.UNKNOWN_SERVER_ERROR,
+    }
+)
+OUTCOME_UNKNOWN_CODES = frozenset(
+    {
+        common_pb2.UNKNOWN_SERVER_ERROR,
+        common_pb2.REQUEST_TIMED_OUT,
+        common_pb2.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    }
+)
+
+
+class TidelogError(Exception):
+    """Base of all: `code` is the wire code, `str()` says what was wrong and what to do."""
+
+    code: ErrorCode = common_pb2.UNKNOWN_SERVER_ERROR
+    is_retriable: bool = False
+    is_outcome_unknown: bool = False
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class InvariantError(TidelogError):
+    """Something that must always hold did not: the node must stop before it tells anyone."""
+
+
+class StorageError(TidelogError):
+    """The disk refused: full, failing, or a file that cannot be what it should be."""
+
+    code = common_pb2.KAFKA_STORAGE_ERROR
+
+
+class CorruptMessageError(TidelogError):
+    """A record batch whose CRC, length or structure is wrong. Nothing of it was used."""
+
+    code = common_pb2.CORRUPT_MESSAGE
+
+
+class MessageTooLargeError(TidelogError):
+    """A batch above max.message.bytes. Nothing was appended; send smaller batches or raise the limit."""
+
+    code = common_pb2.MESSAGE_TOO_LARGE
+
+
+class UnsupportedCompressionTypeError(TidelogError):
+    """A codec this side does not have."""
+
+    code = common_pb2.UNSUPPORTED_COMPRESSION_TYPE
+
+
+class OffsetOutOfRangeError(TidelogError):
+    """An offset below the log start or above the log end; carries both ends."""
+
+    code = common_pb2.OFFSET_OUT_OF_RANGE
+
+    def __init__(self, message: str, *, log_start_offset: int, log_end_offset: int) -> None:
+        super().__init__(message)
+        self.log_start_offset = log_start_offset
+        self.log_end_offset = log_end_offset
+
+
+class UnreachableError(TidelogError):
+    """The server could not be reached: the request was certainly not worked on. Try another address."""
+
+    code = common_pb2.BROKER_NOT_AVAILABLE
+    is_retriable = True
+
+
+class CallFailedError(TidelogError):
+    """The call broke or its deadline passed: it may or may not have been worked on."""
+
+    code = common_pb2.REQUEST_TIMED_OUT
+    is_retriable = True
+    is_outcome_unknown = True
+
+
+class KafkaError(TidelogError):
+    """An error known by its wire code alone, as answered by a server."""
+
+    def __init__(self, code: ErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.is_retriable = code in RETRIABLE_CODES
+        self.is_outcome_unknown = code in OUTCOME_UNKNOWN_CODES
+
+
+_CLASSES: tuple[type[TidelogError], ...] = (
+    StorageError,
+    CorruptMessageError,
+    MessageTooLargeError,
+    UnsupportedCompressionTypeError,
+)
+_BY_CODE: dict[int, type[TidelogError]] = {cls.code: cls for cls in _CLASSES}
+
+
+def error_for(code: ErrorCode, message: str) -> TidelogError:
+    """The exception for a wire code; `KafkaError` where no class of its own exists."""
+    cls = _BY_CODE.get(code)
+    return KafkaError(code, message) if cls is None else cls(message)
+
+
+def invariant(condition: bool, *values: object) -> None:
+    """Raise `InvariantError` with `values` unless `condition` holds (`assert` vanishes under -O)."""
+    if not condition:
+        raise InvariantError("broken invariant: " + ", ".join(map(repr, values)))

@@ -1,0 +1,102 @@
+"""Every RPC as a typed value, so that callers and servers share one list and need no generated stubs.
+
+A `Method` names the path on the wire and its message types; `tests/test_protocol.py` holds the list against the
+service descriptors. Which methods stream is part of the value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from google.protobuf.message import Message
+
+from tidelog.v1 import admin_pb2, controller_pb2, data_pb2
+
+Request = TypeVar("Request", bound=Message)
+Response = TypeVar("Response", bound=Message)
+
+
+@dataclass(frozen=True, slots=True)
+class Method(Generic[Request, Response]):
+    """One RPC: `service` is the full service name, `name` the RPC's."""
+
+    service: str
+    name: str
+    request_type: type[Request]
+    response_type: type[Response]
+    is_request_stream: bool = False
+    is_response_stream: bool = False
+
+    @property
+    def path(self) -> str:
+        """The gRPC path, such as `/tidelog.v1.Broker/Produce`."""
+        return f"/{self.service}/{self.name}"
+
+
+_BROKER = "tidelog.v1.Broker"
+PRODUCE = Method(_BROKER, "Produce", data_pb2.ProduceRequest, data_pb2.ProduceResponse)
+FETCH = Method(_BROKER, "Fetch", data_pb2.FetchRequest, data_pb2.FetchResponse)
+LIST_OFFSETS = Method(
+    _BROKER, "ListOffsets", data_pb2.ListOffsetsRequest, data_pb2.ListOffsetsResponse
+)
+OFFSET_FOR_LEADER_EPOCH = Method(
+    _BROKER,
+    "OffsetForLeaderEpoch",
+    data_pb2.OffsetForLeaderEpochRequest,
+    data_pb2.OffsetForLeaderEpochResponse,
+)
+METADATA = Method(_BROKER, "Metadata", data_pb2.MetadataRequest, data_pb2.MetadataResponse)
+
+_ADMIN = "tidelog.v1.Admin"
+CREATE_TOPICS = Method(
+    _ADMIN, "CreateTopics", admin_pb2.CreateTopicsRequest, admin_pb2.CreateTopicsResponse
+)
+DELETE_TOPICS = Method(
+    _ADMIN, "DeleteTopics", admin_pb2.DeleteTopicsRequest, admin_pb2.DeleteTopicsResponse
+)
+DESCRIBE_TOPICS = Method(
+    _ADMIN, "DescribeTopics", admin_pb2.DescribeTopicsRequest, admin_pb2.DescribeTopicsResponse
+)
+DESCRIBE_CLUSTER = Method(
+    _ADMIN, "DescribeCluster", admin_pb2.DescribeClusterRequest, admin_pb2.DescribeClusterResponse
+)
+
+_NODE = "tidelog.v1.Node"
+NODE_STATUS = Method(_NODE, "Status", admin_pb2.NodeStatusRequest, admin_pb2.NodeStatusResponse)
+PREPARE_STOP = Method(
+    _NODE, "PrepareStop", admin_pb2.PrepareStopRequest, admin_pb2.PrepareStopResponse
+)
+
+_CONTROLLER = "tidelog.v1.Controller"
+REGISTER_BROKER = Method(
+    _CONTROLLER,
+    "RegisterBroker",
+    controller_pb2.RegisterBrokerRequest,
+    controller_pb2.RegisterBrokerResponse,
+)
+BROKER_HEARTBEAT = Method(
+    _CONTROLLER,
+    "BrokerHeartbeat",
+    controller_pb2.BrokerHeartbeatRequest,
+    controller_pb2.BrokerHeartbeatResponse,
+)
+ALTER_PARTITION = Method(
+    _CONTROLLER,
+    "AlterPartition",
+    controller_pb2.AlterPartitionRequest,
+    controller_pb2.AlterPartitionResponse,
+)
+CONTROLLER_CREATE_TOPICS = Method(
+    _CONTROLLER, "CreateTopics", admin_pb2.CreateTopicsRequest, admin_pb2.CreateTopicsResponse
+)
+CONTROLLER_DELETE_TOPICS = Method(
+    _CONTROLLER, "DeleteTopics", admin_pb2.DeleteTopicsRequest, admin_pb2.DeleteTopicsResponse
+)
+FOLLOW_METADATA = Method(
+    _CONTROLLER,
+    "FollowMetadata",
+    controller_pb2.FollowMetadataRequest,
+    controller_pb2.FollowMetadataResponse,
+    is_response_stream=True,
+)
