@@ -1,0 +1,65 @@
+# Every target is one line of what; the how is in tools/.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+BIN := .venv/bin
+
+.PHONY: help cluster stop status setup dev test check fix demo bench lock proto clean clean-data
+
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+cluster: ## Start what is missing of a three-node cluster on 127.0.0.1:9192-9194
+	@tools/setup.sh cluster
+	@$(BIN)/tidelog cluster start
+
+stop: ## Stop the cluster as one; its data stays in .data
+	@tools/setup.sh cluster
+	@$(BIN)/tidelog cluster stop
+
+status: ## Show the nodes
+	@tools/setup.sh cluster
+	@$(BIN)/tidelog cluster status
+
+dev:
+	@tools/setup.sh dev
+
+setup: dev ## Install everything: all extras into .venv, Toxiproxy into .tools
+	@tools/toxiproxy.sh
+
+test: setup ## Run all tests: the pure ones in parallel, then processes and Spark
+	@tools/java.sh || true
+	@tools/test.sh
+
+check: dev ## Tell, changing nothing: style, types, layers, lock file, generated code
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@$(BIN)/python tools/lock.py --check
+	@$(BIN)/python tools/protos.py --check
+	@$(BIN)/python -m pytest -q tests/test_tidy.py tests/test_protocol.py
+
+fix: dev proto ## Mend what a tool can mend: style, generated code
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+
+demo: setup ## Load the flights, kill a leader half-way, read all back with Spark
+	@tools/java.sh --required
+	@$(BIN)/python -m tidelog.cli.demo
+
+bench: dev ## Measure, with a running cluster: the figures of the README
+	@$(BIN)/python tests/benchmarks/run.py
+
+lock: dev ## Resolve requirements/*.txt anew from pyproject.toml
+	@$(BIN)/python tools/lock.py
+
+proto: dev ## Generate the Python code of proto/
+	@$(BIN)/python tools/protos.py
+
+clean: ## Remove .venv, .tools and caches; data stays
+	@rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+clean-data: ## Remove all topics: stop the cluster and delete .data
+	@tools/setup.sh cluster
+	@$(BIN)/tidelog cluster stop
+	@rm -rf .data

@@ -1,0 +1,62 @@
+"""Generates the Python code of proto/**/*.proto beside its source, and tells whether it is in step.
+
+`--check` generates into a temporary folder and compares; it changes nothing.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "proto"
+
+
+def generate(target: Path) -> None:
+    """Write `*_pb2.py` and `*_pb2.pyi` of every .proto file below `target`."""
+    names = sorted(str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*.proto"))
+    outputs = [f"--python_out={target}", f"--pyi_out={target}"]
+    subprocess.run(
+        [sys.executable, "-m", "grpc_tools.protoc", f"--proto_path={SOURCE}", *outputs, *names],
+        check=True,
+    )
+
+
+def generated(folder: Path) -> dict[str, str]:
+    """Relative path and content of the generated files below `folder`."""
+    return {
+        str(path.relative_to(folder)): path.read_text()
+        for pattern in ("*_pb2.py", "*_pb2.pyi")
+        for path in sorted(folder.rglob(pattern))
+    }
+
+
+def problems() -> list[str]:
+    """One line for each generated file that is missing, left over, or not what protoc makes."""
+    with tempfile.TemporaryDirectory() as name:
+        fresh_folder = Path(name)
+        generate(fresh_folder)
+        fresh = generated(fresh_folder)
+    committed = generated(SOURCE)
+    return [
+        f"proto/{path}: not what its .proto file gives; run `make proto`"
+        for path in sorted(fresh.keys() | committed.keys())
+        if fresh.get(path) != committed.get(path)
+    ]
+
+
+def main(arguments: list[str]) -> int:
+    """`protos.py` writes, `protos.py --check` only tells."""
+    if arguments != ["--check"]:
+        generate(SOURCE)
+        return 0
+    found = problems()
+    for problem in found:
+        print(problem, file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
