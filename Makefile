@@ -50,6 +50,7 @@ bench: dev ## Measure, with a running cluster: the figures of the README
 	@$(BIN)/python tests/benchmarks/run.py
 
 lock: dev ## Resolve requirements/*.txt anew from pyproject.toml
+	@$(BIN)/python -m pip --quiet install --require-hashes -r requirements/lock.txt
 	@$(BIN)/python tools/lock.py
 
 proto: dev ## Generate the Python code of proto/

@@ -1,7 +1,7 @@
 """Writes the hashed requirement files, and tells without a network whether they are in step.
 
-Every file starts with the hash of the dependency tables of pyproject.toml it was resolved from; `--check`
-compares. No file names an index: pip takes the one its machine is set up for.
+Every file starts with the hash of the dependency tables of pyproject.toml it was resolved from;
+`--check` compares. No file names an index: pip takes the one its machine is set up for.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = Path("requirements")
-COMPILE = (
-    ".venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header"
-    " --no-annotate --no-emit-index-url --no-emit-find-links"
-).split()
+COMPILE = [
+    *(".venv/bin/uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11"),
+    *("--generate-hashes", "--no-header", "--no-annotate", "--no-emit-index-url"),
+]
 # In this order: what the small environment pins holds for the big one too.
 FILES: dict[str, tuple[str, ...]] = {
     "cluster": ("pyproject.toml",),
