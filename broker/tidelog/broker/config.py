@@ -1,0 +1,188 @@
+"""A node's configuration: one declaration a key (type, default, range, doc), read from flat TOML.
+
+Decides what a valid configuration is; never reads files or the environment.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tidelog.broker.replica_config import ReplicaConfig
+from tidelog.log.errors import KafkaError
+from tidelog.metadata.quorum import ControllerConfig
+from tidelog.raft.config import RaftConfig
+from tidelog.v1 import common_pb2
+
+ROLES = ("broker", "controller")
+
+
+@dataclass(frozen=True, slots=True)
+class NodeConfig:
+    """Everything `build_node` needs to know. Addresses are `host:port`; the node id is >= 1."""
+
+    node_id: int
+    cluster_id: str
+    address: str
+    data_dir: str
+    controller_voters: Mapping[int, str]
+    process_roles: tuple[str, ...] = ROLES
+    http_port: int | None = None
+    rack: str = ""
+    broker_heartbeat_interval_ms: int = 500
+    auto_create_topics_enable: bool = True
+    controller: ControllerConfig = field(default_factory=lambda: ControllerConfig(cluster_id=""))
+    replica: ReplicaConfig = field(default_factory=ReplicaConfig)
+    raft: RaftConfig = field(default_factory=RaftConfig)
+
+    @property
+    def is_broker(self) -> bool:
+        """Whether this node serves partitions."""
+        return "broker" in self.process_roles
+
+    @property
+    def is_controller(self) -> bool:
+        """Whether this node votes in the metadata quorum."""
+        return "controller" in self.process_roles
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigKey:
+    """One key: how its value is read, its default (None: required) and what it means."""
+
+    name: str
+    read: Callable[[Any], Any]  # TOML values are untyped until read
+    default: Any  # of the type `read` returns
+    doc: str
+
+
+def _integer(low: int, high: int) -> Callable[[Any], int]:
+    def read(value: Any) -> int:  # a TOML value
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            raise ValueError(f"must be a whole number from {low} to {high}")
+        return value
+
+    return read
+
+
+def _text(value: Any) -> str:  # a TOML value
+    if not isinstance(value, str):
+        raise ValueError("must be text")
+    return value
+
+
+def _boolean(value: Any) -> bool:  # a TOML value
+    if not isinstance(value, bool):
+        raise ValueError("must be true or false")
+    return value
+
+
+def _address(value: Any) -> str:  # a TOML value
+    host, _, port = _text(value).rpartition(":")
+    if not host or not port.isdigit() or not 0 < int(port) < 65536:
+        raise ValueError("must be host:port")
+    return f"{host}:{port}"
+
+
+def _roles(value: Any) -> tuple[str, ...]:  # a TOML value
+    if not isinstance(value, list) or not value or not set(value) <= set(ROLES):
+        raise ValueError('must list "broker", "controller" or both')
+    return tuple(role for role in ROLES if role in value)
+
+
+def _voters(value: Any) -> dict[int, str]:  # a TOML value
+    if not isinstance(value, dict) or not value:
+        raise ValueError('must be a table such as {"1" = "127.0.0.1:9192"}')
+    return {int(node_id): _address(address) for node_id, address in sorted(value.items())}
+
+
+MAX_MS = 24 * 3600 * 1000
+KEYS = (
+    ConfigKey("node.id", _integer(1, 2**31 - 1), None, "This node's id, unique in the cluster."),
+    ConfigKey("cluster.id", _text, None, "The cluster this node belongs to."),
+    ConfigKey("listeners", _address, None, "host:port of the gRPC listener."),
+    ConfigKey("log.dirs", _text, None, "Absolute path of the folder that holds all data."),
+    ConfigKey("controller.quorum.voters", _voters, None, "Node id -> host:port of every voter."),
+    ConfigKey("process.roles", _roles, ROLES, "broker, controller or both."),
+    ConfigKey("http.port", _integer(0, 65535), None, "Metrics and health; absent: no HTTP."),
+    ConfigKey("broker.rack", _text, "", "Where the broker stands."),
+    ConfigKey(
+        "broker.session.timeout.ms",
+        _integer(100, MAX_MS),
+        3000,
+        "A broker without a heartbeat for this long is fenced.",
+    ),
+    ConfigKey("broker.heartbeat.interval.ms", _integer(10, MAX_MS), 500, "Between heartbeats."),
+    ConfigKey(
+        "auto.create.topics.enable", _boolean, True, "Create a missing topic on its first use."
+    ),
+    ConfigKey("num.partitions", _integer(1, 10_000), 1, "Partitions of a topic by default."),
+    ConfigKey("default.replication.factor", _integer(1, 100), 1, "Replicas by default."),
+    ConfigKey(
+        "replica.lag.time.max.ms",
+        _integer(100, MAX_MS),
+        30_000,
+        "A follower not caught up for this long leaves the ISR.",
+    ),
+)
+_OPTIONAL = frozenset({"http.port"})
+
+
+def parse_config(text: str) -> NodeConfig:
+    """A configuration from flat TOML with Kafka's key names.
+
+    Errors: `KafkaError` INVALID_CONFIG naming the key, what is wrong with it and what is right.
+    """
+    try:
+        given = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _invalid(f"not valid TOML: {error}") from error
+    unknown = sorted(given.keys() - {key.name for key in KEYS})
+    if unknown:
+        raise _invalid(f"unknown key {unknown[0]!r}; known are " + ", ".join(k.name for k in KEYS))
+    values = {key.name: _value(key, given) for key in KEYS}
+    return _node_config(values)
+
+
+def _value(key: ConfigKey, given: Mapping[str, Any]) -> Any:  # typed by key.read
+    if key.name not in given:
+        if key.default is None and key.name not in _OPTIONAL:
+            raise _invalid(f"{key.name} is missing ({key.doc})")
+        return key.default
+    try:
+        return key.read(given[key.name])
+    except ValueError as error:
+        raise _invalid(f"{key.name} = {given[key.name]!r}: {error}") from error
+
+
+def _node_config(values: Mapping[str, Any]) -> NodeConfig:  # values typed by KEYS
+    config = NodeConfig(
+        node_id=values["node.id"],
+        cluster_id=values["cluster.id"],
+        address=values["listeners"],
+        data_dir=values["log.dirs"].rstrip("/"),
+        controller_voters=values["controller.quorum.voters"],
+        process_roles=values["process.roles"],
+        http_port=values["http.port"],
+        rack=values["broker.rack"],
+        broker_heartbeat_interval_ms=values["broker.heartbeat.interval.ms"],
+        auto_create_topics_enable=values["auto.create.topics.enable"],
+        controller=ControllerConfig(
+            cluster_id=values["cluster.id"],
+            session_timeout_ms=values["broker.session.timeout.ms"],
+            num_partitions=values["num.partitions"],
+            default_replication_factor=values["default.replication.factor"],
+        ),
+        replica=ReplicaConfig(replica_lag_time_max_ms=values["replica.lag.time.max.ms"]),
+    )
+    if config.is_controller and config.controller_voters.get(config.node_id) != config.address:
+        raise _invalid(
+            f"controller.quorum.voters must name node {config.node_id} at {config.address}"
+        )
+    return config
+
+
+def _invalid(message: str) -> KafkaError:
+    return KafkaError(common_pb2.INVALID_CONFIG, f"node configuration: {message}")

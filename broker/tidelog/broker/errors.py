@@ -1,0 +1,25 @@
+"""Typed errors <-> the `Error` message of the wire. Decides nothing about when an error is due."""
+
+from __future__ import annotations
+
+from tidelog.log.errors import TidelogError, error_for
+from tidelog.v1 import common_pb2
+from tidelog.v1.common_pb2 import Error, ErrorCode
+
+NO_ERROR = Error()
+
+
+def error_message(code: ErrorCode, message: str) -> Error:
+    """The wire form of a code with its explanation."""
+    return Error(code=code, message=message)
+
+
+def to_wire(error: TidelogError) -> Error:
+    """The wire form of an exception."""
+    return Error(code=error.code, message=error.message)
+
+
+def raise_for(error: Error) -> None:
+    """Raise the exception an answer carries; nothing for NONE."""
+    if error.code != common_pb2.NONE:
+        raise error_for(error.code, error.message)

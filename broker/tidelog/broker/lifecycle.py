@@ -1,0 +1,157 @@
+"""A broker's life with the controllers: register, heartbeat, be unfenced, shut down.
+
+Owns the incarnation, the broker epoch and the heartbeat; never touches partitions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+from tidelog.broker.config import NodeConfig
+from tidelog.broker.controller_channel import ControllerChannel
+from tidelog.broker.errors import raise_for
+from tidelog.broker.metadata_follower import MetadataFollower
+from tidelog.log.env import Random
+from tidelog.log.errors import TidelogError
+from tidelog.v1 import common_pb2
+from tidelog.v1.controller_pb2 import (
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    RegisterBrokerRequest,
+)
+from tidelog.v1.methods import BROKER_HEARTBEAT, REGISTER_BROKER
+
+REGISTER_TIMEOUT_MS = 3000
+REGISTER_BACKOFF_MS = 200
+# Heartbeats come faster until the broker is unfenced, so that a start does not wait for the interval.
+STARTING_INTERVAL_MS = 50
+CONTROLLED_SHUTDOWN_TIMEOUT_MS = 5000
+CONTROLLED_SHUTDOWN_POLL_MS = 50
+# Errors after which only another registration helps.
+_REGISTER_AGAIN = frozenset({common_pb2.STALE_BROKER_EPOCH, common_pb2.BROKER_ID_NOT_REGISTERED})
+
+log = structlog.get_logger(__name__)
+
+
+class Lifecycle:
+    """Registers the broker and keeps its session; `on_registered` gets each new broker epoch."""
+
+    def __init__(
+        self,
+        *,
+        config: NodeConfig,
+        controllers: ControllerChannel,
+        follower: MetadataFollower,
+        random: Random,
+        on_registered: Callable[[int], Awaitable[None]],
+        on_fatal: Callable[[BaseException], None],
+    ) -> None:
+        self.broker_epoch = -1
+        self.is_ready = False
+        self._config = config
+        self._controllers = controllers
+        self._follower = follower
+        self._incarnation_id = random.randbytes(16)
+        self._on_registered = on_registered
+        self._on_fatal = on_fatal
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begin to register; returns at once."""
+        self._task = asyncio.create_task(self._run(), name="lifecycle")
+
+    async def stop(self) -> None:
+        """End the session without a word: the controllers notice by its expiry."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def controlled_shutdown(self) -> bool:
+        """Ask the controllers to move leadership away first; False when they did not in time."""
+        if self.broker_epoch < 0:
+            return True
+        try:
+            async with asyncio.timeout(CONTROLLED_SHUTDOWN_TIMEOUT_MS / 1000):
+                while not (await self._heartbeat(want_shut_down=True)).should_shut_down:
+                    await asyncio.sleep(CONTROLLED_SHUTDOWN_POLL_MS / 1000)
+        except (TimeoutError, TidelogError) as error:
+            log.warning("controlled shutdown not granted", error=str(error))
+            return False
+        return True
+
+    async def _run(self) -> None:
+        try:
+            while True:
+                await self._register()
+                await self._keep_session()
+        except TidelogError as error:
+            self._on_fatal(error)
+
+    async def _register(self) -> None:
+        request = RegisterBrokerRequest(
+            broker_id=self._config.node_id,
+            cluster_id=self._config.cluster_id,
+            incarnation_id=self._incarnation_id,
+            address=self._config.address,
+            rack=self._config.rack,
+        )
+        while True:
+            try:
+                response = await self._controllers.call(
+                    REGISTER_BROKER, request, timeout_ms=REGISTER_TIMEOUT_MS
+                )
+            except TidelogError as error:
+                log.info("not registered yet", error=str(error))
+                continue
+            if response.error.code == common_pb2.INCONSISTENT_CLUSTER_ID:
+                raise_for(response.error)
+            if response.error.code == common_pb2.NONE:
+                break
+            # The session of this id's last incarnation may still run: it ends by itself.
+            log.info("registration refused", error=response.error.message)
+            await asyncio.sleep(REGISTER_BACKOFF_MS / 1000)
+        self.broker_epoch = response.broker_epoch
+        log.info("registered", broker_epoch=self.broker_epoch)
+        await self._on_registered(self.broker_epoch)
+
+    async def _keep_session(self) -> None:
+        """Heartbeat until the controllers do not know this registration any more."""
+        while True:
+            try:
+                response = await self._heartbeat(want_shut_down=False)
+            except TidelogError as error:
+                log.warning("no heartbeat", error=str(error))
+                continue
+            if response.error.code in _REGISTER_AGAIN:
+                log.warning("registration lost", error=response.error.message)
+                self.is_ready = False
+                return
+            if response.error.code == common_pb2.NONE:
+                self._note(response)
+            await asyncio.sleep(self._interval_ms() / 1000)
+
+    def _interval_ms(self) -> int:
+        interval_ms = self._config.broker_heartbeat_interval_ms
+        return interval_ms if self.is_ready else min(interval_ms, STARTING_INTERVAL_MS)
+
+    def _note(self, response: BrokerHeartbeatResponse) -> None:
+        if self.is_ready == response.is_fenced:
+            log.info("fenced" if response.is_fenced else "unfenced")
+        self.is_ready = not response.is_fenced
+        self._follower.note_committed_offset(response.metadata_offset)
+
+    async def _heartbeat(self, *, want_shut_down: bool) -> BrokerHeartbeatResponse:
+        request = BrokerHeartbeatRequest(
+            broker_id=self._config.node_id,
+            broker_epoch=self.broker_epoch,
+            metadata_offset=self._follower.image.offset,
+            want_shut_down=want_shut_down,
+        )
+        return await self._controllers.call(
+            BROKER_HEARTBEAT,
+            request,
+            timeout_ms=self._config.controller.session_timeout_ms // 2,
+        )

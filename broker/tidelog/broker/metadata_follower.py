@@ -1,0 +1,124 @@
+"""Follows the committed metadata from any controller and publishes each new image.
+
+Owns the broker's image; it changes by `replay` alone. Never decides what the image means.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import aclosing
+
+import structlog
+
+from tidelog.broker.controller_channel import ControllerChannel
+from tidelog.broker.peers import Peers
+from tidelog.log.env import Clock
+from tidelog.log.errors import TidelogError
+from tidelog.metadata.delta import replay
+from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
+from tidelog.v1.controller_pb2 import FollowMetadataRequest, FollowMetadataResponse
+from tidelog.v1.methods import FOLLOW_METADATA
+
+# Controllers send a keep-alive at least every second; a source silent for longer is left.
+SOURCE_SILENCE_MS_MAX = 3000
+# How long a source may stay behind what the active controller has committed.
+SOURCE_LAG_MS_MAX = 2000
+RETRY_BACKOFF_MS = 100
+
+log = structlog.get_logger(__name__)
+
+
+class MetadataFollower:
+    """The broker's copy of the metadata; `listener` is called with each new image, on the loop."""
+
+    def __init__(
+        self,
+        *,
+        broker_id: int,
+        peers: Peers,
+        source: ControllerChannel,
+        clock: Clock,
+        listener: Callable[[MetadataImage], None],
+    ) -> None:
+        self.image = EMPTY_IMAGE
+        self.leader_id: int | None = None
+        self._broker_id = broker_id
+        self._peers = peers
+        self._source = source
+        self._clock = clock
+        self._listener = listener
+        self._task: asyncio.Task[None] | None = None
+        self._behind_since_ms: int | None = None
+        self._changed = asyncio.Event()
+
+    async def start(self) -> None:
+        """Begin to follow; returns at once."""
+        self._task = asyncio.create_task(self._run(), name="metadata-follower")
+
+    async def stop(self) -> None:
+        """Stop following; the last image stays."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def note_committed_offset(self, offset: int) -> None:
+        """What the active controller says is committed: a source behind it for too long is left."""
+        now_ms = self._clock.monotonic_ms()
+        if self.image.offset >= offset:
+            self._behind_since_ms = None
+        elif self._behind_since_ms is None:
+            self._behind_since_ms = now_ms
+        elif now_ms - self._behind_since_ms > SOURCE_LAG_MS_MAX:
+            log.warning("metadata source lags", source=self._source.address, committed=offset)
+            self._behind_since_ms = None
+            self._restart()
+
+    async def wait_until(
+        self, condition: Callable[[MetadataImage], bool], *, timeout_ms: int
+    ) -> bool:
+        """Wait for an image that meets `condition`; False once `timeout_ms` has passed."""
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                while not condition(self.image):
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def _restart(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+        self._source.rotate()
+        self._task = asyncio.create_task(self._run(), name="metadata-follower")
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self._follow_one_source()
+            except (TidelogError, TimeoutError) as error:
+                log.info("metadata source lost", source=self._source.address, error=str(error))
+            self._source.rotate()
+            await asyncio.sleep(RETRY_BACKOFF_MS / 1000)
+
+    async def _follow_one_source(self) -> None:
+        request = FollowMetadataRequest(from_offset=self.image.offset, broker_id=self._broker_id)
+        stream = self._peers.stream(self._source.address, FOLLOW_METADATA, request)
+        async with aclosing(stream) as responses:  # type: ignore[type-var]  # a generator
+            while True:
+                async with asyncio.timeout(SOURCE_SILENCE_MS_MAX / 1000):
+                    response = await anext(responses, None)
+                if response is None:
+                    return
+                self._apply(response)
+
+    def _apply(self, response: FollowMetadataResponse) -> None:
+        self.leader_id = response.leader_id if response.HasField("leader_id") else None
+        image = self.image
+        for entry in response.entries:
+            image = replay(image, entry.batch, offset=entry.offset)
+        if image is not self.image:
+            self.image = image
+            self._listener(image)
+            self._changed.set()

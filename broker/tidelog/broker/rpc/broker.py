@@ -1,0 +1,120 @@
+"""Handlers of `tidelog.v1.Broker`: the data plane, and topics created on first use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from tidelog.broker.errors import error_message
+from tidelog.broker.replica_manager import ReplicaManager
+from tidelog.broker.topics import TopicCreator
+from tidelog.metadata.image import MetadataImage, TopicImage
+from tidelog.v1 import common_pb2
+from tidelog.v1.common_pb2 import Endpoint
+from tidelog.v1.data_pb2 import (
+    FetchRequest,
+    FetchResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    MetadataRequest,
+    MetadataResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    ProduceRequest,
+    ProduceResponse,
+)
+
+
+class BrokerHandler:
+    """Hands each request to the replica manager; answers metadata from the current image."""
+
+    def __init__(
+        self,
+        *,
+        cluster_id: str,
+        replica_manager: ReplicaManager,
+        image: Callable[[], MetadataImage],
+        controller_id: Callable[[], int | None],
+        topic_creator: TopicCreator,
+    ) -> None:
+        self._cluster_id = cluster_id
+        self._replica_manager = replica_manager
+        self._image = image
+        self._controller_id = controller_id
+        self._topic_creator = topic_creator
+
+    async def produce(self, request: ProduceRequest) -> ProduceResponse:
+        """See `Broker.Produce`."""
+        failed = await self._topic_creator.create_missing(
+            dict.fromkeys(partition.topic for partition in request.partitions)
+        )
+        response = await self._replica_manager.produce(request)
+        for result in response.partitions:
+            if result.topic in failed:
+                result.error.CopyFrom(failed[result.topic])
+        return response
+
+    async def fetch(self, request: FetchRequest) -> FetchResponse:
+        """See `Broker.Fetch`."""
+        return await self._replica_manager.fetch(request)
+
+    async def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
+        """See `Broker.ListOffsets`."""
+        return await self._replica_manager.list_offsets(request)
+
+    async def offset_for_leader_epoch(
+        self, request: OffsetForLeaderEpochRequest
+    ) -> OffsetForLeaderEpochResponse:
+        """See `Broker.OffsetForLeaderEpoch`."""
+        return await self._replica_manager.offset_for_leader_epoch(request)
+
+    async def metadata(self, request: MetadataRequest) -> MetadataResponse:
+        """See `Broker.Metadata`."""
+        failed: dict[str, common_pb2.Error] = {}
+        if request.allow_auto_topic_creation:
+            failed = await self._topic_creator.create_missing(dict.fromkeys(request.topics))
+        image = self._image()
+        names = request.topics or sorted(image.topics)
+        return MetadataResponse(
+            brokers=_live(image),
+            cluster_id=self._cluster_id,
+            controller_id=self._controller_id(),
+            topics=[_topic(image, name, failed.get(name)) for name in names],
+        )
+
+
+def _live(image: MetadataImage) -> Iterable[Endpoint]:
+    return [
+        Endpoint(node_id=broker.broker_id, address=broker.address)
+        for _, broker in sorted(image.brokers.items())
+        if not broker.is_fenced
+    ]
+
+
+def _topic(
+    image: MetadataImage, name: str, failure: common_pb2.Error | None
+) -> MetadataResponse.Topic:
+    topic = image.topics.get(name)
+    if topic is None:
+        return MetadataResponse.Topic(name=name, error=failure or unknown_topic(name))
+    return MetadataResponse.Topic(name=name, topic_id=topic.topic_id, partitions=_partitions(topic))
+
+
+def _partitions(topic: TopicImage) -> list[MetadataResponse.Partition]:
+    return [
+        MetadataResponse.Partition(
+            partition=partition.partition,
+            leader_id=partition.leader_id,
+            leader_epoch=partition.leader_epoch,
+            replicas=partition.replicas,
+            isr=partition.isr,
+        )
+        for partition in topic.partitions
+    ]
+
+
+def unknown_topic(name: str) -> common_pb2.Error:
+    """UNKNOWN_TOPIC_OR_PARTITION for a topic this broker's metadata does not hold."""
+    return error_message(
+        common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
+        f"topic {name!r} does not exist: create it first or check its name",
+    )

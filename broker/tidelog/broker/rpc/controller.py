@@ -1,0 +1,124 @@
+"""Handlers of `tidelog.v1.Controller` and the forwarding of what this controller must not decide."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any
+
+from tidelog.broker.errors import error_message, to_wire
+from tidelog.broker.peers import Peers
+from tidelog.log.errors import CallFailedError, UnreachableError
+from tidelog.metadata.quorum import Quorum
+from tidelog.v1 import common_pb2, methods
+from tidelog.v1.admin_pb2 import (
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+)
+from tidelog.v1.controller_pb2 import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    FollowMetadataRequest,
+    FollowMetadataResponse,
+    RegisterBrokerRequest,
+    RegisterBrokerResponse,
+)
+from tidelog.v1.methods import Method, Request, Response
+
+FORWARD_TIMEOUT_MS = 5000
+
+
+class ControllerHandler:
+    """Serves from the local quorum when it is active, else asks the active controller once."""
+
+    def __init__(
+        self, *, node_id: int, quorum: Quorum, peers: Peers, voters: Mapping[int, str]
+    ) -> None:
+        self._node_id = node_id
+        self._quorum = quorum
+        self._peers = peers
+        self._voters = voters
+
+    async def register_broker(self, request: RegisterBrokerRequest) -> RegisterBrokerResponse:
+        """See `Controller.RegisterBroker`."""
+        return await self._decide(methods.REGISTER_BROKER, self._quorum.register_broker, request)
+
+    async def broker_heartbeat(self, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse:
+        """See `Controller.BrokerHeartbeat`."""
+        return await self._decide(methods.BROKER_HEARTBEAT, self._quorum.broker_heartbeat, request)
+
+    async def alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
+        """See `Controller.AlterPartition`."""
+        return await self._decide(methods.ALTER_PARTITION, self._quorum.alter_partition, request)
+
+    async def create_topics(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
+        """See `Controller.CreateTopics`."""
+        return await self._decide(
+            methods.CONTROLLER_CREATE_TOPICS, self._quorum.create_topics, request
+        )
+
+    async def delete_topics(self, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+        """See `Controller.DeleteTopics`."""
+        return await self._decide(
+            methods.CONTROLLER_DELETE_TOPICS, self._quorum.delete_topics, request
+        )
+
+    async def follow_metadata(
+        self, request: FollowMetadataRequest
+    ) -> AsyncIterator[FollowMetadataResponse]:
+        """See `Controller.FollowMetadata`; never forwarded."""
+        async for entries in self._quorum.follow(request.from_offset):
+            yield FollowMetadataResponse(
+                entries=[
+                    FollowMetadataResponse.Entry(offset=offset, batch=batch)
+                    for offset, batch in entries
+                ],
+                committed_offset=self._quorum.image.offset,
+                leader_id=self._quorum.leader_id,
+            )
+
+    async def _decide(
+        self,
+        method: Method[Request, Response],
+        local: Callable[[Request], Awaitable[Response]],
+        request: Request,
+    ) -> Response:
+        if self._quorum.is_active:
+            return await local(request)
+        answer: type[Any] = method.response_type  # every Controller answer has .error
+        leader_id = self._quorum.leader_id
+        if _is_forwarded(request) or leader_id is None or leader_id == self._node_id:
+            return answer(error=_not_controller(self._node_id, leader_id))  # type: ignore[no-any-return]
+        try:
+            return await self._peers.call(
+                self._voters[leader_id],
+                method,
+                _forwarded(request),
+                timeout_ms=FORWARD_TIMEOUT_MS,
+            )
+        except UnreachableError:
+            return answer(error=_not_controller(self._node_id, leader_id))  # type: ignore[no-any-return]
+        except CallFailedError as error:
+            return answer(error=to_wire(error))  # type: ignore[no-any-return]
+
+
+def _is_forwarded(request: Any) -> bool:  # every forwardable request has .forwarded
+    return bool(request.forwarded)
+
+
+def _forwarded(request: Request) -> Request:
+    copy = type(request)()
+    copy.CopyFrom(request)
+    copy.forwarded = True  # type: ignore[attr-defined]  # as above
+    return copy
+
+
+def _not_controller(node_id: int, leader_id: int | None) -> common_pb2.Error:
+    known = "no controller leads" if leader_id is None else f"node {leader_id} leads"
+    return error_message(
+        common_pb2.NOT_CONTROLLER,
+        f"node {node_id} is not the active controller ({known}): try again",
+    )

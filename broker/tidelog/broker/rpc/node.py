@@ -1,0 +1,38 @@
+"""Handlers of `tidelog.v1.Node`: one node's own state, and the stop of the cluster as one."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from tidelog.v1.admin_pb2 import (
+    NodeStatusRequest,
+    NodeStatusResponse,
+    PrepareStopRequest,
+    PrepareStopResponse,
+)
+
+HOLD_MS_DEFAULT = 30_000
+HOLD_MS_MAX = 60_000
+
+
+class NodeHandler:
+    """Answers before the node is registered; never forwards."""
+
+    def __init__(
+        self,
+        *,
+        status: Callable[[], NodeStatusResponse],
+        prepare_stop: Callable[[int], Awaitable[None]],
+    ) -> None:
+        self._status = status
+        self._prepare_stop = prepare_stop
+
+    async def status(self, request: NodeStatusRequest) -> NodeStatusResponse:
+        """See `Node.Status`."""
+        del request
+        return self._status()
+
+    async def prepare_stop(self, request: PrepareStopRequest) -> PrepareStopResponse:
+        """See `Node.PrepareStop`."""
+        await self._prepare_stop(min(request.hold_ms or HOLD_MS_DEFAULT, HOLD_MS_MAX))
+        return PrepareStopResponse()

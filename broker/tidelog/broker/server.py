@@ -1,0 +1,285 @@
+"""The composition root: builds a node's object graph out of ports, and starts and stops it in order.
+
+The same `build_node` serves the real process and the simulation; nothing here knows which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import structlog
+
+from tidelog.broker.config import NodeConfig
+from tidelog.broker.controller_channel import ControllerChannel
+from tidelog.broker.lifecycle import Lifecycle
+from tidelog.broker.metadata_follower import MetadataFollower
+from tidelog.broker.peers import Peers
+from tidelog.broker.replica_manager import ReplicaManager
+from tidelog.broker.rpc.admin import AdminHandler
+from tidelog.broker.rpc.broker import BrokerHandler
+from tidelog.broker.rpc.controller import ControllerHandler
+from tidelog.broker.rpc.node import NodeHandler
+from tidelog.broker.topics import TopicCreator
+from tidelog.log.env import Clock, Disk, Random
+from tidelog.metadata.image import MetadataImage
+from tidelog.metadata.quorum import Quorum
+from tidelog.raft.pysyncobj_engine import build_replicated_log
+from tidelog.raft.transport import RaftTransport
+from tidelog.v1.admin_pb2 import NodeStatusResponse
+from tidelog.v1.controller_pb2 import AlterPartitionRequest, AlterPartitionResponse
+from tidelog.v1.methods import ALTER_PARTITION
+
+VERSION = "0.1.0"
+METADATA_DIRECTORY = "__cluster_metadata-0"
+ALTER_PARTITION_TIMEOUT_MS = 5000
+# How long a held node waits for its followers before it says it may stop.
+SETTLE_TIMEOUT_MS = 5000
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The outside world of one node. `on_fatal` ends the node: nothing leaves it afterwards."""
+
+    clock: Clock
+    disk: Disk
+    random: Random
+    peers: Peers
+    raft_transport: RaftTransport | None
+    on_fatal: Callable[[BaseException], None]
+    process_id: int = 0
+
+
+class Node:
+    """A broker, a controller or both; `services` maps full service names to handlers."""
+
+    def __init__(
+        self,
+        *,
+        config: NodeConfig,
+        ports: Ports,
+        quorum: Quorum | None,
+        broker: BrokerParts | None,
+    ) -> None:
+        self.config = config
+        self.services: dict[str, object] = {}
+        self._ports = ports
+        self._quorum = quorum
+        self._broker = broker
+        self._held_until_ms = 0
+        self._add_services()
+
+    async def start(self) -> None:
+        """Start all parts; the node becomes ready by itself (see `is_ready`)."""
+        if self._quorum is not None:
+            await self._quorum.start()
+        if self._broker is not None:
+            await self._broker.follower.start()
+            await self._broker.lifecycle.start()
+
+    async def stop(self) -> None:
+        """Hand leadership over, unless the whole cluster stops, then close everything cleanly."""
+        if self._broker is not None:
+            if self._ports.clock.monotonic_ms() >= self._held_until_ms:
+                await self._broker.lifecycle.controlled_shutdown()
+            await self._broker.lifecycle.stop()
+            await self._broker.follower.stop()
+            await self._broker.replica_manager.stop()
+        if self._quorum is not None:
+            await self._quorum.stop()
+
+    def is_ready(self) -> bool:
+        """A broker is unfenced; a node that is only a controller knows who leads."""
+        if self._broker is not None:
+            return self._broker.lifecycle.is_ready
+        return self._quorum is not None and self._quorum.leader_id is not None
+
+    def stats(self) -> Mapping[str, float]:
+        """Numbers for metrics."""
+        numbers: dict[str, float] = {"ready": float(self.is_ready())}
+        if self._broker is not None:
+            numbers["metadata_offset"] = self._broker.follower.image.offset
+            numbers.update(self._broker.replica_manager.stats())
+        if self._quorum is not None:
+            numbers["active_controller"] = float(self._quorum.is_active)
+            numbers["committed_metadata_offset"] = self._quorum.image.offset
+        return numbers
+
+    def _status(self) -> NodeStatusResponse:
+        image = self._image()
+        return NodeStatusResponse(
+            node_id=self.config.node_id,
+            pid=self._ports.process_id,
+            cluster_id=self.config.cluster_id,
+            roles=self.config.process_roles,
+            address=self.config.address,
+            ready=self.is_ready(),
+            controller_id=self._controller_id(),
+            metadata_offset=image.offset,
+            version=VERSION,
+        )
+
+    async def _prepare_stop(self, hold_ms: int) -> None:
+        log.info("the cluster is about to stop", hold_ms=hold_ms)
+        self._held_until_ms = until_ms = self._ports.clock.monotonic_ms() + hold_ms
+        if self._quorum is not None:
+            self._quorum.hold(until_ms)
+        if self._broker is not None:
+            self._broker.replica_manager.hold(until_ms)
+            await self._broker.replica_manager.settle(SETTLE_TIMEOUT_MS)
+
+    def _image(self) -> MetadataImage:
+        if self._broker is not None:
+            return self._broker.follower.image
+        assert self._quorum is not None  # a node has at least one role
+        return self._quorum.image
+
+    def _controller_id(self) -> int | None:
+        if self._quorum is not None:
+            return self._quorum.leader_id
+        return self._broker.follower.leader_id if self._broker is not None else None
+
+    def _add_services(self) -> None:
+        config, peers = self.config, self._ports.peers
+        self.services["tidelog.v1.Node"] = NodeHandler(
+            status=self._status, prepare_stop=self._prepare_stop
+        )
+        if self._quorum is not None:
+            self.services["tidelog.v1.Controller"] = ControllerHandler(
+                node_id=config.node_id,
+                quorum=self._quorum,
+                peers=peers,
+                voters=config.controller_voters,
+            )
+        if self._broker is not None:
+            self.services["tidelog.v1.Broker"] = BrokerHandler(
+                cluster_id=config.cluster_id,
+                replica_manager=self._broker.replica_manager,
+                image=self._image,
+                controller_id=self._controller_id,
+                topic_creator=self._broker.topic_creator,
+            )
+            self.services["tidelog.v1.Admin"] = AdminHandler(
+                cluster_id=config.cluster_id,
+                voters=config.controller_voters,
+                peers=peers,
+                image=self._image,
+                controller_id=self._controller_id,
+                topic_creator=self._broker.topic_creator,
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerParts:
+    """What the broker role is made of."""
+
+    replica_manager: ReplicaManager
+    follower: MetadataFollower
+    lifecycle: Lifecycle
+    topic_creator: TopicCreator
+
+
+def build_node(config: NodeConfig, ports: Ports) -> Node:
+    """The object graph of one node; nothing runs before `Node.start`."""
+    return Node(
+        config=config,
+        ports=ports,
+        quorum=_build_quorum(config, ports) if config.is_controller else None,
+        broker=_build_broker(config, ports) if config.is_broker else None,
+    )
+
+
+def _build_quorum(config: NodeConfig, ports: Ports) -> Quorum:
+    if ports.raft_transport is None:
+        raise ValueError("a controller needs a raft_transport")
+    replicated_log = build_replicated_log(
+        node_id=config.node_id,
+        voters=config.controller_voters,
+        directory=f"{config.data_dir}/{METADATA_DIRECTORY}",
+        disk=ports.disk,
+        clock=ports.clock,
+        random=ports.random,
+        transport=ports.raft_transport,
+        config=config.raft,
+        on_fatal=ports.on_fatal,
+    )
+    return Quorum(
+        log=replicated_log, clock=ports.clock, random=ports.random, config=config.controller
+    )
+
+
+def _build_broker(config: NodeConfig, ports: Ports) -> BrokerParts:
+    # The own controller first, then the others: a broker beside a controller asks next door.
+    voters = sorted(config.controller_voters, key=lambda node_id: node_id != config.node_id)
+    addresses = [config.controller_voters[node_id] for node_id in voters]
+
+    def channel() -> ControllerChannel:
+        return ControllerChannel(peers=ports.peers, addresses=addresses, clock=ports.clock)
+
+    controllers = channel()
+
+    async def alter_partition(request: AlterPartitionRequest) -> AlterPartitionResponse:
+        return await controllers.call(
+            ALTER_PARTITION, request, timeout_ms=ALTER_PARTITION_TIMEOUT_MS
+        )
+
+    replica_manager = ReplicaManager(
+        broker_id=config.node_id,
+        log_dir=config.data_dir,
+        disk=ports.disk,
+        clock=ports.clock,
+        random=ports.random,
+        config=config.replica,
+        peers=ports.peers,
+        alter_partition=alter_partition,
+    )
+    publisher = _Publisher(replica_manager)
+    follower = MetadataFollower(
+        broker_id=config.node_id,
+        peers=ports.peers,
+        source=channel(),
+        clock=ports.clock,
+        listener=publisher.on_image,
+    )
+    lifecycle = Lifecycle(
+        config=config,
+        controllers=channel(),
+        follower=follower,
+        random=ports.random,
+        on_registered=publisher.on_registered,
+        on_fatal=ports.on_fatal,
+    )
+    topic_creator = TopicCreator(
+        controllers=controllers,
+        follower=follower,
+        auto_create=config.auto_create_topics_enable,
+    )
+    return BrokerParts(replica_manager, follower, lifecycle, topic_creator)
+
+
+class _Publisher:
+    """Hands images to the replica manager, but none older than the broker's own registration.
+
+    An older image may still name an earlier incarnation of this broker as leader.
+    """
+
+    def __init__(self, replica_manager: ReplicaManager) -> None:
+        self._replica_manager = replica_manager
+        self._broker_epoch: int | None = None
+        self._newest: MetadataImage | None = None
+
+    async def on_registered(self, broker_epoch: int) -> None:
+        if self._broker_epoch is None:
+            await self._replica_manager.start(broker_epoch)
+        else:
+            self._replica_manager.set_broker_epoch(broker_epoch)
+        self._broker_epoch = broker_epoch
+        if self._newest is not None:
+            self.on_image(self._newest)
+
+    def on_image(self, image: MetadataImage) -> None:
+        self._newest = image
+        if self._broker_epoch is not None and image.offset >= self._broker_epoch:
+            self._replica_manager.on_image(image)
