@@ -48,7 +48,7 @@ def main() -> int:
         config = parse_config(path.read_text(encoding="utf-8"))
         asyncio.run(_serve(config))
     except (TidelogError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr, flush=True)
+        sys.stderr.write(f"error: {error}\n")
         return 1
     return 0
 
@@ -85,7 +85,7 @@ async def _run_node(config: NodeConfig, disk: SystemDisk) -> None:
     await node.start()
     log.info("started", node_id=config.node_id, address=config.address)
     await _until_told_to_stop(node, server)
-    await server.set_healthy(False)
+    await server.set_healthy(healthy=False)
     await node.stop()
     await server.stop(grace_s=STOP_GRACE_S)
     if http is not None:
@@ -119,7 +119,7 @@ async def _until_told_to_stop(node: Node, server: GrpcServer) -> None:
     was_ready: bool | None = None
     while not told.is_set():
         if was_ready != (was_ready := node.is_ready()):
-            await server.set_healthy(was_ready)
+            await server.set_healthy(healthy=was_ready)
         try:
             await asyncio.wait_for(told.wait(), HEALTH_INTERVAL_S)
         except TimeoutError:
@@ -128,7 +128,8 @@ async def _until_told_to_stop(node: Node, server: GrpcServer) -> None:
 
 def _end_at_once(error: BaseException) -> None:
     """A crash is safe, going on is not: what is not synced was never told."""
-    print(f"fatal: {error}", file=sys.stderr, flush=True)
+    sys.stderr.write(f"fatal: {error}\n")
+    sys.stderr.flush()
     end_process(1)
 
 

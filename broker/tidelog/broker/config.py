@@ -69,13 +69,13 @@ def _integer(low: int, high: int) -> Callable[[Any], int]:
 
 def _text(value: Any) -> str:  # a TOML value
     if not isinstance(value, str):
-        raise ValueError("must be text")
+        raise ValueError("must be text")  # noqa: TRY004  # a value the operator wrote
     return value
 
 
 def _boolean(value: Any) -> bool:  # a TOML value
     if not isinstance(value, bool):
-        raise ValueError("must be true or false")
+        raise ValueError("must be true or false")  # noqa: TRY004  # as above
     return value
 
 

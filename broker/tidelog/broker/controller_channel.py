@@ -1,4 +1,4 @@
-"""Calls to the controllers from a broker: any one of them will do, since they forward to the active one.
+"""Calls to the controllers from a broker: any one will do, since they forward to the active one.
 
 Owns which controller answered last; never decides what an answer means.
 """

@@ -26,7 +26,7 @@ from tidelog.v1.methods import BROKER_HEARTBEAT, REGISTER_BROKER
 
 REGISTER_TIMEOUT_MS = 3000
 REGISTER_BACKOFF_MS = 200
-# Heartbeats come faster until the broker is unfenced, so that a start does not wait for the interval.
+# Faster heartbeats until the broker is unfenced: a start does not wait for the interval.
 STARTING_INTERVAL_MS = 50
 CONTROLLED_SHUTDOWN_TIMEOUT_MS = 5000
 CONTROLLED_SHUTDOWN_POLL_MS = 50
@@ -75,12 +75,14 @@ class Lifecycle:
             return True
         try:
             async with asyncio.timeout(CONTROLLED_SHUTDOWN_TIMEOUT_MS / 1000):
-                while not (await self._heartbeat(want_shut_down=True)).should_shut_down:
+                while True:
+                    answer = await self._heartbeat(want_shut_down=True)
+                    if answer.should_shut_down:
+                        return True
                     await asyncio.sleep(CONTROLLED_SHUTDOWN_POLL_MS / 1000)
         except (TimeoutError, TidelogError) as error:
             log.warning("controlled shutdown not granted", error=str(error))
             return False
-        return True
 
     async def _run(self) -> None:
         try:

@@ -1,4 +1,4 @@
-"""Port: calls to other nodes, by address. The gRPC adapter and the simulated network implement it."""
+"""Port: calls to other nodes, by address; over gRPC or through the simulated network."""
 
 from __future__ import annotations
 

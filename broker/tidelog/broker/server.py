@@ -1,4 +1,4 @@
-"""The composition root: builds a node's object graph out of ports, and starts and stops it in order.
+"""The composition root: builds a node's object graph out of ports, starts and stops it in order.
 
 The same `build_node` serves the real process and the simulation; nothing here knows which.
 """

@@ -1,4 +1,4 @@
-"""Topics created and deleted on a client's behalf: asked of the controllers, awaited in the image."""
+"""Topics created and deleted for clients: asked of the controllers, awaited in the image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Handlers of `tidelog.v1.Controller` and the forwarding of what this controller must not decide."""
+"""Handlers of `tidelog.v1.Controller`; what this controller must not decide is forwarded."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class GrpcServer:
             raise PortTakenError(self._address)
         await self._server.start()
 
-    async def set_healthy(self, healthy: bool) -> None:
+    async def set_healthy(self, *, healthy: bool) -> None:
         """What the standard gRPC health service answers, for the server and each service."""
         serving, not_serving = (
             health_pb2.HealthCheckResponse.SERVING,
@@ -110,7 +110,7 @@ class GrpcServer:
                 return await serve(request)
             except TidelogError as error:
                 await self._abort(context, error)
-            except Exception as error:  # the RPC edge: the process lives on
+            except Exception as error:  # noqa: BLE001  # the RPC edge: the process lives on
                 await self._abort_unexpected(context, error)
 
         return behaviour
@@ -124,7 +124,7 @@ class GrpcServer:
                     yield response
             except TidelogError as error:
                 await self._abort(context, error)
-            except Exception as error:  # the RPC edge: the process lives on
+            except Exception as error:  # noqa: BLE001  # the RPC edge: the process lives on
                 await self._abort_unexpected(context, error)
 
         return behaviour
