@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from google.protobuf.message import Message
 
-from tidelog.v1 import admin_pb2, controller_pb2, data_pb2
+from tidelog.v1 import admin_pb2, controller_pb2, data_pb2, raft_pb2
 
 Request = TypeVar("Request", bound=Message)
 Response = TypeVar("Response", bound=Message)
@@ -99,4 +99,12 @@ FOLLOW_METADATA = Method(
     controller_pb2.FollowMetadataRequest,
     controller_pb2.FollowMetadataResponse,
     is_response_stream=True,
+)
+
+RAFT_EXCHANGE = Method(
+    "tidelog.v1.RaftPeer",
+    "Exchange",
+    raft_pb2.RaftMessage,
+    raft_pb2.RaftExchangeEnd,
+    is_request_stream=True,
 )

@@ -1,0 +1,72 @@
+"""The settings of a Raft voter, checked once. This module decides nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidelog.log.errors import KafkaError
+from tidelog.v1 import common_pb2
+
+
+@dataclass(frozen=True, slots=True)
+class RaftConfig:
+    """Times are in milliseconds, sizes in bytes.
+
+    Errors: `KafkaError` INVALID_CONFIG names the setting.
+    """
+
+    election_timeout_min_ms: int = 300
+    """A follower without a leader for a random time from here to the maximum asks for votes."""
+
+    election_timeout_max_ms: int = 600
+    """Also how long a leader without answers of a majority goes on leading."""
+
+    heartbeat_interval_ms: int = 80
+    """How often an idle leader speaks; less than a third of the minimal election timeout."""
+
+    tick_interval_ms: int = 20
+    """How often deadlines are looked at while nothing happens."""
+
+    append_batch_bytes: int = 1024 * 1024
+    """About how much one append message carries; a command must be smaller."""
+
+    append_batch_entries: int = 4096
+    """At most so many entries in one append message."""
+
+    max_pending_proposals: int = 1000
+    """Proposals waiting for their commit; more are refused."""
+
+    max_inbox_messages: int = 1000
+    """Received messages waiting for a running sync; more are dropped, which Raft repairs."""
+
+    max_peer_queue_bytes: int = 8 * 1024 * 1024
+    """Messages waiting for a slow peer; more are dropped, which Raft repairs."""
+
+    connect_timeout_ms: int = 1000
+    """How long one attempt to reach a peer takes at most."""
+
+    reconnect_interval_ms: int = 250
+    """The pause between two attempts to reach a peer."""
+
+    stall_timeout_ms: int = 2000
+    """A connection on which the peer was asked but stayed silent this long is replaced."""
+
+    @property
+    def max_command_bytes(self) -> int:
+        """The largest command `propose` takes."""
+        return self.append_batch_bytes - 2
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            if getattr(self, name) <= 0:
+                raise _invalid(f"{name} must be above 0")
+        if self.heartbeat_interval_ms * 3 >= self.election_timeout_min_ms:
+            raise _invalid("heartbeat_interval_ms must be below a third of election_timeout_min_ms")
+        if self.election_timeout_min_ms >= self.election_timeout_max_ms:
+            raise _invalid("election_timeout_min_ms must be below election_timeout_max_ms")
+        if self.tick_interval_ms > self.heartbeat_interval_ms:
+            raise _invalid("tick_interval_ms must not be above heartbeat_interval_ms")
+
+
+def _invalid(message: str) -> KafkaError:
+    return KafkaError(common_pb2.INVALID_CONFIG, message)
