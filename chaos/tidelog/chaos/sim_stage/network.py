@@ -1,0 +1,159 @@
+"""The simulated network: hosts, links that can be cut, and connections that keep order or break.
+
+Owns which host listens where, which links are cut and how long each message takes. It never looks
+into a message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.chaos.sim_stage.loop import NodeLoop
+from tidelog.chaos.sim_stage.scheduler import Scheduler
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkConfig:
+    """How long a message is on its way: `[min, max)`, now and then `[spike_min, spike_max)`."""
+
+    latency_s_min: float = 0.0002
+    latency_s_max: float = 0.002
+    spike_probability: float = 0.005
+    spike_s_min: float = 0.005
+    spike_s_max: float = 0.05
+
+
+@dataclass(eq=False, slots=True)
+class Host:
+    """One incarnation of a node as the network sees it; `services` is None until it listens."""
+
+    name: str
+    loop: NodeLoop
+    address: str
+    services: Mapping[str, object] | None = field(default=None)
+
+
+class SimNetwork:
+    """All hosts and the directed links between them, known by host names."""
+
+    def __init__(
+        self, *, scheduler: Scheduler, random: SimRandom, config: NetworkConfig | None = None
+    ) -> None:
+        self.scheduler = scheduler
+        self._random = random
+        self._config = config or NetworkConfig()
+        self._hosts: dict[str, Host] = {}
+        self._cut_links: set[tuple[str, str]] = set()  # never iterated
+        self._connections: dict[int, Connection] = {}
+        self._connection_count = 0
+
+    def attach(self, host: Host) -> None:
+        """Bring a host up at its address, in place of its last incarnation."""
+        self._hosts[host.address] = host
+
+    def crash(self, host: Host) -> None:
+        """Take a host down: its system closes all its connections, and refuses new ones."""
+        if self._hosts.get(host.address) is host:
+            del self._hosts[host.address]
+        for connection in list(self._connections.values()):
+            if host in connection.ends:
+                connection.reset(host)
+
+    def host_at(self, address: str) -> Host | None:
+        """Who is up at an address."""
+        return self._hosts.get(address)
+
+    def connect(self, ends: tuple[Host, Host], on_broken: Callable[[Host], None]) -> Connection:
+        """A connection between two hosts; `on_broken` runs at each end that learns of its break."""
+        self._connection_count += 1
+        connection = Connection(
+            network=self, number=self._connection_count, ends=ends, on_broken=on_broken
+        )
+        self._connections[connection.number] = connection
+        return connection
+
+    def forget(self, connection: Connection) -> None:
+        """Both ends are done with it."""
+        self._connections.pop(connection.number, None)
+
+    def cut(self, source: str, target: str) -> None:
+        """Lose all that `source` sends to `target` from now on, in silence."""
+        self.scheduler.trace.record(self.scheduler.now_s, "cut", source, target)
+        self._cut_links.add((source, target))
+
+    def heal(self, source: str, target: str) -> None:
+        """Carry messages again; connections that lost one break."""
+        self.scheduler.trace.record(self.scheduler.now_s, "heal", source, target)
+        self._cut_links.discard((source, target))
+        for connection in list(self._connections.values()):
+            connection.break_if_lossy()
+
+    def is_cut(self, source: Host, target: Host) -> bool:
+        """Whether messages of `source` to `target` are lost now."""
+        return (source.name, target.name) in self._cut_links
+
+    def latency_s(self) -> float:
+        """How long the next message takes."""
+        config = self._config
+        if self._random.random() < config.spike_probability:
+            return self._random.uniform(config.spike_s_min, config.spike_s_max)
+        return self._random.uniform(config.latency_s_min, config.latency_s_max)
+
+
+class Connection:
+    """What one end sends arrives at the other in order; after a loss nothing does but its break."""
+
+    def __init__(
+        self,
+        *,
+        network: SimNetwork,
+        number: int,
+        ends: tuple[Host, Host],
+        on_broken: Callable[[Host], None],
+    ) -> None:
+        self.number = number
+        self.ends = ends
+        self._network = network
+        self._on_broken = on_broken
+        self._is_lossy = False
+        self._free_at_s = [0.0, 0.0]
+
+    def send(self, sender: Host, label: str, content: bytes, deliver: Callable[[], None]) -> None:
+        """Run `deliver` on the other end's loop after a while, in order; or lose it in silence."""
+        scheduler = self._network.scheduler
+        index = self.ends.index(sender)
+        target = self.ends[1 - index]
+        route = f"{sender.name}>{target.name} {label}"
+        if self._is_lossy or self._network.is_cut(sender, target):
+            self._is_lossy = True
+            scheduler.trace.record(scheduler.now_s, "lost", route)
+            return
+
+        def arrive() -> None:
+            scheduler.trace.record_message(scheduler.now_s, route, content)
+            deliver()
+
+        at_s = max(self._free_at_s[index], scheduler.now_s + self._network.latency_s())
+        self._free_at_s[index] = at_s
+        scheduler.deliver(target.loop, arrive, delay_s=at_s - scheduler.now_s)
+
+    def reset(self, sender: Host) -> None:
+        """Tell the other end that the connection is broken, after all that was sent before."""
+        target = self.ends[1 - self.ends.index(sender)]
+        self.send(sender, "reset", b"", lambda: self._broken(target))
+
+    def break_if_lossy(self) -> None:
+        """Tell both ends if messages were lost and the links carry again."""
+        first, second = self.ends
+        if not self._is_lossy or self._network.is_cut(first, second):
+            return
+        if not self._network.is_cut(second, first):
+            self._is_lossy = False
+            self.reset(first)
+            self.reset(second)
+
+    def _broken(self, end: Host) -> None:
+        self._network.forget(self)
+        self._on_broken(end)

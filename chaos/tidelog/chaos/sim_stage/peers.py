@@ -1,0 +1,184 @@
+"""Calls over the simulated network: the `Peers` port of brokers, and the client's `Transport`.
+
+Requests and responses travel as bytes, so that nothing is shared. As over gRPC: a caller that gives
+up cancels the handler, a crash breaks the calls in flight, a handler's refusal fails the call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import Any, Generic
+
+from tidelog.chaos.sim_stage.network import Host, SimNetwork
+from tidelog.log.errors import (
+    CallFailedError,
+    InvariantError,
+    StorageError,
+    TidelogError,
+    UnreachableError,
+)
+from tidelog.v1.methods import Method, Request, Response
+
+
+class SimPeers:
+    """One host's way to all others. Give it to `build_node`, or to a client as its transport."""
+
+    def __init__(self, *, network: SimNetwork, host: Host) -> None:
+        self._network = network
+        self._host = host
+
+    async def call(
+        self,
+        address: str,
+        method: Method[Request, Response],
+        request: Request,
+        *,
+        timeout_ms: int,
+    ) -> Response:
+        """See `tidelog.broker.peers.Peers.call`."""
+        responses = self.stream(address, method, request)
+        try:
+            async with asyncio.timeout(timeout_ms / 1000), aclosing(responses):
+                return await anext(responses)
+        except TimeoutError:
+            raise CallFailedError(
+                f"{method.path} at {address} did not answer within {timeout_ms} ms"
+            ) from None
+
+    async def stream(
+        self, address: str, method: Method[Request, Response], request: Request
+    ) -> AsyncGenerator[Response, None]:
+        """See `tidelog.broker.peers.Peers.stream`."""
+        server = self._network.host_at(address)
+        if server is None:
+            await asyncio.sleep(2 * self._network.latency_s())
+            raise UnreachableError(f"{address} refuses connections")
+        call = _Call(network=self._network, caller=self._host, server=server, method=method)
+        call.send_request(request)
+        try:
+            while (response := await call.next_response()) is not None:
+                yield response
+        finally:
+            call.give_up()
+
+
+class _Call(Generic[Request, Response]):
+    """One call, seen from both ends; each method says on whose loop it runs."""
+
+    def __init__(
+        self,
+        *,
+        network: SimNetwork,
+        caller: Host,
+        server: Host,
+        method: Method[Request, Response],
+    ) -> None:
+        self._network = network
+        self._caller = caller
+        self._server = server
+        self._method = method
+        self._connection = network.connect((caller, server), self._on_broken)
+        # At the caller: serialized responses, then an error or None for the end. Bounded by what a
+        # handler sends ahead of its reader: nothing here streams more than the metadata log.
+        self._responses: asyncio.Queue[bytes | TidelogError | None] = asyncio.Queue()
+        self._is_over = False
+        # At the server:
+        self._task: asyncio.Task[None] | None = None
+
+    # At the caller
+
+    def send_request(self, request: Request) -> None:
+        content = request.SerializeToString(deterministic=True)
+        self._connection.send(
+            self._caller, self._method.name, content, lambda: self._on_request(content)
+        )
+
+    async def next_response(self) -> Response | None:
+        item = await self._responses.get()
+        self._is_over = self._is_last(item)
+        if isinstance(item, bytes):
+            return self._method.response_type.FromString(item)
+        if item is None:
+            return None
+        raise item
+
+    def give_up(self) -> None:
+        """Nobody waits any more; the server is told unless it has finished."""
+        if not self._is_over:
+            self._is_over = True
+            self._connection.send(self._caller, "cancel", b"", self._on_cancel)
+
+    def _on_response(self, item: bytes | TidelogError | None) -> None:
+        self._responses.put_nowait(item)
+        if self._is_last(item):
+            self._network.forget(self._connection)
+
+    def _is_last(self, item: bytes | TidelogError | None) -> bool:
+        return not (isinstance(item, bytes) and self._method.is_response_stream)
+
+    def _on_broken(self, end: Host) -> None:
+        if end is self._server:
+            self._on_cancel()
+        else:
+            self._responses.put_nowait(
+                CallFailedError(f"connection to {self._server.address} broke")
+            )
+
+    # At the server
+
+    def _on_request(self, content: bytes) -> None:
+        if self._server.services is None:
+            self._fail(UnreachableError(f"{self._server.address} does not listen yet"))
+            return
+        handler = getattr(self._server.services[self._method.service], _snake(self._method.name))
+        request = self._method.request_type.FromString(content)
+        name = f"{self._method.name}<{self._caller.name}"
+        self._task = self._server.loop.create_task(self._serve(handler, request), name=name)
+
+    def _on_cancel(self) -> None:
+        self._network.forget(self._connection)
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _serve(self, handler: Callable[[Request], Any], request: Request) -> None:
+        # a handler returns an awaitable response or, of a streaming method, a generator of them
+        try:
+            if self._method.is_response_stream:
+                await self._pump(handler(request))
+            else:
+                self._respond(await handler(request))
+        except (InvariantError, StorageError) as error:
+            self._network.scheduler.record_failure(self._server.name, repr(error))
+            self._fail(error)
+        except TidelogError as error:
+            self._fail(error)
+        except Exception as error:  # noqa: BLE001  # the RPC edge
+            self._network.scheduler.record_failure(self._server.name, repr(error))
+            self._fail(error)
+
+    async def _pump(self, responses: AsyncGenerator[Response, None]) -> None:
+        async with aclosing(responses):
+            async for response in responses:
+                self._respond(response)
+        self._reply("end", None)
+
+    def _respond(self, response: Response) -> None:
+        if not isinstance(response, self._method.response_type):
+            raise TypeError(f"{self._method.path} answered {response!r}")
+        self._reply(self._method.name, response.SerializeToString(deterministic=True))
+
+    def _fail(self, error: Exception) -> None:
+        if not isinstance(error, UnreachableError):
+            error = CallFailedError(f"{self._method.path} failed: {error}")
+        self._reply("failed", error)
+
+    def _reply(self, label: str, item: bytes | TidelogError | None) -> None:
+        content = item if isinstance(item, bytes) else b""
+        self._connection.send(self._server, label, content, lambda: self._on_response(item))
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
