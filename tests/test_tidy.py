@@ -1,0 +1,367 @@
+"""The layers and rules R1 to R6 of docs/ARCHITECTURE.md, read from the source with `ast`.
+
+Every rule is a function from a module to complaints: applied to the whole tree, and shown to bite on small
+counterexamples. Nothing here imports the code it reads.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# R1: who may import whom. Position in the picture is no permission.
+_STORAGE = frozenset({"log", "proto"})
+ALLOWED: dict[str, frozenset[str]] = {
+    "proto": frozenset(),
+    "log": frozenset({"proto"}),
+    "raft": _STORAGE,
+    "metadata": _STORAGE | {"raft"},
+    "broker": _STORAGE | {"raft", "metadata"},
+    "client": _STORAGE,
+    "spark": _STORAGE | {"client"},
+    "chaos": _STORAGE | {"raft", "metadata", "broker", "client"},
+    "cli": _STORAGE | {"raft", "metadata", "broker", "client", "chaos", "spark"},
+}
+# What a folder may import where that is less than its package may.
+ALLOWED_BELOW = {"chaos/tidelog/chaos/workloads/": _STORAGE | {"client"}}
+
+# R2: modules that decide. They hold no await and none of these libraries.
+CORES = (
+    "log/tidelog/log/errors.py",
+    "log/tidelog/log/config.py",
+    "log/tidelog/log/batch.py",
+    "log/tidelog/log/records.py",
+    "log/tidelog/log/compression.py",
+    "log/tidelog/log/epochs.py",
+    "raft/tidelog/raft/replicated_log.py",
+    "raft/tidelog/raft/config.py",
+    "metadata/tidelog/metadata/image.py",
+    "metadata/tidelog/metadata/delta.py",
+    "metadata/tidelog/metadata/controller.py",
+    "metadata/tidelog/metadata/topics.py",
+    "metadata/tidelog/metadata/placement.py",
+    "metadata/tidelog/metadata/replication.py",
+    "metadata/tidelog/metadata/election.py",
+    "metadata/tidelog/metadata/brokers.py",
+    "broker/tidelog/broker/config.py",
+    "broker/tidelog/broker/partition/*.py",
+    "client/tidelog/client/accumulator.py",
+    "client/tidelog/client/partitioners.py",
+    "spark/tidelog/spark/planner.py",
+)
+# Cores the architecture names; they count as soon as they exist.
+CORES_TO_COME = (
+    "log/tidelog/log/producers.py",
+    "raft/tidelog/raft/engine.py",
+    "metadata/tidelog/metadata/records.py",
+    "metadata/tidelog/metadata/configs.py",
+    "metadata/tidelog/metadata/producer_ids.py",
+    "broker/tidelog/broker/coordinator/shard.py",
+    "broker/tidelog/broker/coordinator/groups.py",
+    "broker/tidelog/broker/coordinator/offsets.py",
+    "broker/tidelog/broker/coordinator/transactions.py",
+)
+IMPURE = frozenset(
+    {
+        *("asyncio", "threading", "time", "random", "os", "socket", "grpc", "pysyncobj", "logging"),
+        *(
+            "structlog",
+            "concurrent",
+            "multiprocessing",
+            "subprocess",
+            "mmap",
+            "selectors",
+            "signal",
+        ),
+    }
+)
+
+# R3: a library lives in few files (product code only).
+_SYSTEM = ("log/tidelog/log/system.py", "cli/*", "chaos/tidelog/chaos/socket_stage/*")
+_GRPC = ("*/grpc_*.py",)
+LIBRARIES: dict[str, tuple[str, ...]] = {
+    "grpc": _GRPC,
+    "grpc_health": _GRPC,
+    "grpc_reflection": _GRPC,
+    "pysyncobj": ("raft/tidelog/raft/pysyncobj_engine.py",),
+    "time": _SYSTEM,
+    "random": _SYSTEM,
+    "os": _SYSTEM,
+    "pyspark": ("spark/*",),
+    "toxiproxy": ("chaos/*",),
+    "click": ("cli/*",),
+    "rich": ("cli/*",),
+}
+
+# R4: who may build these parts. All others get them handed in.
+_ROOT_OF_A_NODE = ("broker/tidelog/broker/server.py",)
+_ENTRY_POINTS = ("broker/tidelog/broker/__main__.py", "client/*", "cli/*", "spark/*", "chaos/*")
+BUILDERS: dict[str, tuple[str, ...]] = {
+    "ReplicaManager": _ROOT_OF_A_NODE,
+    "Quorum": _ROOT_OF_A_NODE,
+    "build_replicated_log": _ROOT_OF_A_NODE,
+    "MetadataFollower": _ROOT_OF_A_NODE,
+    "Lifecycle": _ROOT_OF_A_NODE,
+    "build_node": ("broker/tidelog/broker/__main__.py", "chaos/*"),
+    "SystemClock": _ENTRY_POINTS,
+    "SystemDisk": _ENTRY_POINTS,
+    "SystemRandom": _ENTRY_POINTS,
+}
+
+# R5: ceilings, not aims.
+LINE_COLUMNS_MAX, FUNCTION_LINES_MAX, FILE_LINES_MAX = 100, 60, 500
+
+# R6: threads, executors, mapped memory and stable storage have one home.
+THREADED = ("log/tidelog/log/system.py", "client/tidelog/client/sync.py")
+THREAD_LIBRARIES = frozenset({"threading", "_thread", "concurrent", "multiprocessing", "mmap"})
+THREAD_CALLS = frozenset({"to_thread", "run_in_executor", "fsync", "fdatasync"})
+
+
+@dataclass(frozen=True)
+class Module:
+    """One source file: `path` from the root, and its text."""
+
+    path: str
+    text: str
+
+    @property
+    def package(self) -> str:
+        """The top folder, which is the package's name."""
+        return self.path.split("/", 1)[0]
+
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        return tuple(ast.walk(ast.parse(self.text)))
+
+    @cached_property
+    def imports(self) -> frozenset[str]:
+        """Full dotted names, with the names taken from a module: `from a import b` gives `a.b`."""
+        return frozenset(name for node in self.nodes for name in self._imported(node))
+
+    def _imported(self, node: ast.AST) -> Iterator[str]:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = self._absolute(node.module or "", level=node.level)
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+    def _absolute(self, name: str, *, level: int) -> str:
+        if level == 0:
+            return name
+        folders = self.path.split("/")[1:-level]
+        return ".".join([*folders, name] if name else folders)
+
+    def is_in(self, patterns: tuple[str, ...]) -> bool:
+        """Whether a shell pattern matches the path; `*` matches slashes too."""
+        return any(fnmatch(self.path, pattern) for pattern in patterns)
+
+
+def package_of(imported: str) -> str | None:
+    """The package a dotted name belongs to; None for other people's."""
+    parts = imported.split(".")
+    if parts[0] != "tidelog" or len(parts) == 1:
+        return None
+    return "proto" if parts[1] == "v1" else parts[1]
+
+
+def layer_complaints(module: Module) -> list[str]:
+    """R1."""
+    allowed = ALLOWED[module.package] | {module.package}
+    for folder, fewer in ALLOWED_BELOW.items():
+        if module.path.startswith(folder):
+            allowed = fewer | {module.package}
+    return [
+        f"{module.path}: imports {name}; {module.package} may import {sorted(allowed)}"
+        for name in sorted(module.imports)
+        if package_of(name) not in allowed | {None}
+    ]
+
+
+def core_complaints(module: Module) -> list[str]:
+    """R2."""
+    if not module.is_in(CORES + CORES_TO_COME):
+        return []
+    found = [f"imports {name}" for name in module.imports if name.split(".")[0] in IMPURE]
+    declared = _declared_by_protocols(module)
+    for node in module.nodes:
+        if isinstance(node, ast.AsyncFunctionDef) and node not in declared:
+            found.append(f"defines async {node.name}")
+        elif isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith):
+            found.append(f"awaits in line {node.lineno}")
+    return [f"{module.path}: a core that {what}" for what in sorted(found)]
+
+
+def _declared_by_protocols(module: Module) -> set[ast.stmt]:
+    """Methods that a Protocol declares: a port says what others do, it does nothing."""
+    return {
+        statement
+        for node in module.nodes
+        if isinstance(node, ast.ClassDef) and "Protocol" in map(ast.unparse, node.bases)
+        for statement in node.body
+    }
+
+
+def library_complaints(module: Module) -> list[str]:
+    """R3."""
+    used = {name.split(".")[0] for name in module.imports}
+    return [
+        f"{module.path}: imports {library}, which only {places} may"
+        for library, places in LIBRARIES.items()
+        if library in used and not module.is_in(places)
+    ]
+
+
+def builder_complaints(module: Module) -> list[str]:
+    """R4."""
+    called = {_last_name(node.func) for node in module.nodes if isinstance(node, ast.Call)}
+    return [
+        f"{module.path}: builds {name}, which only {places} may"
+        for name, places in BUILDERS.items()
+        if name in called and not module.is_in(places)
+    ]
+
+
+def _last_name(function: ast.expr) -> str:
+    return ast.unparse(function).rpartition(".")[2]
+
+
+def size_complaints(module: Module) -> list[str]:
+    """R5."""
+    lines = module.text.splitlines()
+    found = [
+        f"{module.path}:{number}: {len(line)} columns"
+        for number, line in enumerate(lines, start=1)
+        if len(line) > LINE_COLUMNS_MAX
+    ]
+    if len(lines) > FILE_LINES_MAX:
+        found.append(f"{module.path}: {len(lines)} lines")
+    for node in module.nodes:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            if length > FUNCTION_LINES_MAX:
+                found.append(f"{module.path}:{node.lineno}: {node.name} has {length} lines")
+    return found
+
+
+def thread_complaints(module: Module) -> list[str]:
+    """R6."""
+    if module.is_in(THREADED):
+        return []
+    found = {name for name in module.imports if name.split(".")[0] in THREAD_LIBRARIES}
+    found |= {name for name in module.imports if name.rpartition(".")[2] in THREAD_CALLS}
+    attributes = {node.attr for node in module.nodes if isinstance(node, ast.Attribute)}
+    return [
+        f"{module.path}: uses {name}, which only {THREADED} may"
+        for name in sorted(found | (attributes & THREAD_CALLS))
+    ]
+
+
+def modules_in(*folders: str) -> list[Module]:
+    """Every source file below the folders that a person wrote."""
+    return [
+        Module(str(path.relative_to(ROOT)), path.read_text())
+        for folder in folders
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if not path.name.endswith(("_pb2.py", "_pb2_grpc.py"))
+    ]
+
+
+PRODUCT = modules_in(*ALLOWED)
+EVERYTHING = PRODUCT + modules_in("tests", "tools")
+Rule = Callable[[Module], list[str]]
+
+
+@pytest.mark.parametrize(
+    ("rule", "modules"),
+    [
+        (layer_complaints, PRODUCT),
+        (core_complaints, PRODUCT),
+        (library_complaints, PRODUCT),
+        (builder_complaints, PRODUCT),
+        (size_complaints, EVERYTHING),
+        (thread_complaints, PRODUCT),
+    ],
+    ids=["R1-layers", "R2-cores", "R3-libraries", "R4-graph", "R5-sizes", "R6-threads"],
+)
+def test_tree_keeps_rule(rule: Rule, modules: list[Module]) -> None:
+    complaints = [complaint for module in modules for complaint in rule(module)]
+    assert not complaints, "\n".join(["", *complaints])
+
+
+def test_every_listed_core_exists() -> None:
+    missing = [name for name in CORES if not any(module.is_in((name,)) for module in PRODUCT)]
+    assert missing == []
+
+
+def test_every_listed_part_is_defined() -> None:
+    definitions = ast.ClassDef | ast.FunctionDef
+    defined = {n.name for module in PRODUCT for n in module.nodes if isinstance(n, definitions)}
+    assert BUILDERS.keys() - defined == set()
+
+
+LONG_FUNCTION = "def f():\n" + "    x = 1\n" * FUNCTION_LINES_MAX
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "text"),
+    [
+        (layer_complaints, "client/tidelog/client/x.py", "from tidelog.broker import config"),
+        (layer_complaints, "client/tidelog/client/x.py", "from tidelog import broker"),
+        (layer_complaints, "log/tidelog/log/x.py", "def f():\n    import tidelog.raft.wal"),
+        (layer_complaints, "log/tidelog/log/x.py", "from ..raft import wal"),
+        (layer_complaints, "proto/tidelog/v1/x.py", "import tidelog.log"),
+        (layer_complaints, "chaos/tidelog/chaos/x.py", "import tidelog.cli.main"),
+        (layer_complaints, "chaos/tidelog/chaos/workloads/x.py", "import tidelog.broker.server"),
+        (core_complaints, "log/tidelog/log/batch.py", "import os.path"),
+        (core_complaints, "log/tidelog/log/batch.py", "from asyncio import sleep"),
+        (core_complaints, "log/tidelog/log/batch.py", "async def f(): pass"),
+        (core_complaints, "broker/tidelog/broker/partition/leader.py", "import time"),
+        (core_complaints, "log/tidelog/log/producers.py", "import logging"),
+        (library_complaints, "broker/tidelog/broker/rpc/fetch.py", "import grpc.aio"),
+        (library_complaints, "raft/tidelog/raft/wal.py", "from pysyncobj import SyncObj"),
+        (library_complaints, "broker/tidelog/broker/fetcher.py", "import time"),
+        (library_complaints, "client/tidelog/client/arrow.py", "import pyspark"),
+        (builder_complaints, "broker/tidelog/broker/fetcher.py", "m = rm.ReplicaManager(x=1)"),
+        (builder_complaints, "metadata/tidelog/metadata/quorum.py", "clock = SystemClock()"),
+        (size_complaints, "log/tidelog/log/x.py", "x = " + "1" * LINE_COLUMNS_MAX),
+        (size_complaints, "log/tidelog/log/x.py", LONG_FUNCTION),
+        (size_complaints, "log/tidelog/log/x.py", "x = 1\n" * (FILE_LINES_MAX + 1)),
+        (thread_complaints, "raft/tidelog/raft/wal.py", "from concurrent import futures"),
+        (thread_complaints, "raft/tidelog/raft/wal.py", "asyncio.to_thread(f)"),
+        (thread_complaints, "raft/tidelog/raft/wal.py", "from asyncio import to_thread"),
+        (thread_complaints, "cli/tidelog/cli/x.py", "import os\nos.fsync(1)"),
+    ],
+)
+def test_rule_finds_the_counterexample(rule: Rule, path: str, text: str) -> None:
+    assert len(rule(Module(path, text))) == 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "text"),
+    [
+        (layer_complaints, "client/tidelog/client/x.py", "from tidelog.v1 import data_pb2"),
+        (layer_complaints, "client/tidelog/client/x.py", "from . import errors"),
+        (layer_complaints, "chaos/tidelog/chaos/x.py", "import tidelog.broker.server"),
+        (core_complaints, "log/tidelog/log/partition_log.py", "import asyncio"),
+        (
+            core_complaints,
+            "raft/tidelog/raft/replicated_log.py",
+            'class Port(Protocol):\n    async def f(self) -> None:\n        """Does f."""',
+        ),
+        (library_complaints, "raft/tidelog/raft/grpc_transport.py", "import grpc"),
+        (library_complaints, "log/tidelog/log/system.py", "import os, time, random"),
+        (builder_complaints, "broker/tidelog/broker/server.py", "Quorum(log=log)"),
+        (size_complaints, "log/tidelog/log/x.py", "x = 1\n" * FILE_LINES_MAX),
+        (thread_complaints, "log/tidelog/log/system.py", "import threading, mmap"),
+    ],
+)
+def test_rule_lets_what_is_right_pass(rule: Rule, path: str, text: str) -> None:
+    assert rule(Module(path, text)) == []
