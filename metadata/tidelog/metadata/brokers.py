@@ -1,0 +1,192 @@
+"""Which brokers there are and which of them are alive: registration, sessions, fencing (KIP-631).
+
+A broker's life, as the image holds it:
+
+    state         event                                                    next
+    absent        registers                                                fenced
+    fenced        heartbeat, has applied its own registration              unfenced
+    unfenced      not heard of for a session, or wants to shut down        fenced
+    any           another incarnation registers, no live session is left   fenced, new broker epoch
+
+What fencing means for leaders and ISRs is `election`'s and always in the same batch. Sessions are
+the one thing kept outside the image: each controller measures them on its own monotonic clock.
+"""
+
+from __future__ import annotations
+
+from tidelog.log.errors import KafkaError
+from tidelog.metadata.config import ControllerConfig
+from tidelog.metadata.decision import Decision
+from tidelog.metadata.delta import UNCOMMITTED_EPOCH
+from tidelog.metadata.election import changes_with, changes_without
+from tidelog.metadata.image import BrokerImage, MetadataImage
+from tidelog.metadata.records import fencing
+from tidelog.v1 import common_pb2
+from tidelog.v1.controller_pb2 import (
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    RegisterBrokerRequest,
+    RegisterBrokerResponse,
+)
+from tidelog.v1.metadata_records_pb2 import MetadataRecord, RegisterBrokerRecord
+
+INCARNATION_ID_BYTES = 16
+ADDRESS_CHARACTERS_MAX = 300
+RACK_CHARACTERS_MAX = 300
+
+
+class Sessions:
+    """When this controller last heard of each broker."""
+
+    def __init__(self, timeout_ms: int) -> None:
+        self._timeout_ms = timeout_ms
+        self._started_ms = 0
+        self._heard_ms: dict[int, int] = {}
+
+    def restart(self, now_ms: int) -> None:
+        """Give every broker a full session from now: a new active controller has heard of none."""
+        self._started_ms = now_ms
+        self._heard_ms.clear()
+
+    def touch(self, broker_id: int, now_ms: int) -> None:
+        """The registered broker was heard of."""
+        self._heard_ms[broker_id] = now_ms
+
+    def was_heard(self, broker_id: int, now_ms: int) -> bool:
+        """Whether the broker itself was heard of, by this controller, within a session."""
+        heard_ms = self._heard_ms.get(broker_id)
+        return heard_ms is not None and now_ms - heard_ms < self._timeout_ms
+
+    def expired(self, image: MetadataImage, now_ms: int) -> list[int]:
+        """Unfenced brokers whose session is over, the longest silent first."""
+        silent = []
+        for broker_id in image.live_brokers():
+            last_ms = self._heard_ms.get(broker_id, self._started_ms)
+            if now_ms - last_ms >= self._timeout_ms:
+                silent.append((last_ms, broker_id))
+        return [broker_id for _, broker_id in sorted(silent)]
+
+
+def register_broker(
+    request: RegisterBrokerRequest,
+    image: MetadataImage,
+    *,
+    sessions: Sessions,
+    config: ControllerConfig,
+    now_ms: int,
+) -> Decision[RegisterBrokerResponse]:
+    """Register an incarnation, fenced and out of the ISRs that others are left in.
+
+    The reply's broker epoch is the offset the records commit at, which the caller puts in.
+    Registering the same incarnation again changes nothing. Another one is refused while its
+    predecessor was heard of within a session: it must try again until that has passed. A session
+    that a new controller only presumes does not count, so that a cluster that starts as a whole
+    does not wait.
+    """
+    _check_registration(request, image, config)
+    existing = image.brokers.get(request.broker_id)
+    if existing is not None and existing.incarnation_id == request.incarnation_id:
+        return Decision([], RegisterBrokerResponse(broker_epoch=existing.broker_epoch))
+    if image.is_alive(request.broker_id) and sessions.was_heard(request.broker_id, now_ms):
+        raise KafkaError(
+            common_pb2.DUPLICATE_BROKER_REGISTRATION,
+            f"broker {request.broker_id} is registered and alive: stop the other one, or try again "
+            f"until its session of {config.session_timeout_ms} ms has passed",
+        )
+    registration = MetadataRecord(
+        register_broker=RegisterBrokerRecord(
+            broker_id=request.broker_id,
+            incarnation_id=request.incarnation_id,
+            address=request.address,
+            rack=request.rack,
+        )
+    )
+    records = [registration, *changes_without(image, [request.broker_id])]
+    return Decision(records, RegisterBrokerResponse(broker_epoch=UNCOMMITTED_EPOCH))
+
+
+def heartbeat(
+    request: BrokerHeartbeatRequest,
+    image: MetadataImage,
+    *,
+    sessions: Sessions,
+    is_held: bool,
+    now_ms: int,
+) -> Decision[BrokerHeartbeatResponse]:
+    """Keep a session; unfence a broker that has applied its registration, fence it on its wish.
+
+    A broker that wants to shut down is fenced in one batch with the changes that move its
+    leaderships and take it out of ISRs, and may go when that has committed. While the cluster is
+    held it may go at once.
+    """
+    broker = current_registration(image, request.broker_id, request.broker_epoch)
+    sessions.touch(broker.broker_id, now_ms)
+    records: list[MetadataRecord] = []
+    is_fenced = broker.is_fenced
+    if request.want_shut_down:
+        if not is_fenced and not is_held:
+            records = fence(image, [broker.broker_id])
+            is_fenced = True
+    elif is_fenced and request.metadata_offset >= broker.broker_epoch:
+        records = [fencing(broker, fenced=False), *changes_with(image, broker.broker_id)]
+        is_fenced = False
+    reply = BrokerHeartbeatResponse(
+        is_fenced=is_fenced, should_shut_down=request.want_shut_down, metadata_offset=image.offset
+    )
+    return Decision(records, reply)
+
+
+def fence(image: MetadataImage, broker_ids: list[int]) -> list[MetadataRecord]:
+    """Fence brokers and, in the same batch, take them out of ISRs and leaderships."""
+    fenced = [fencing(image.brokers[broker_id], fenced=True) for broker_id in broker_ids]
+    return [*fenced, *changes_without(image, broker_ids)]
+
+
+def current_registration(image: MetadataImage, broker_id: int, broker_epoch: int) -> BrokerImage:
+    """The broker, when `broker_epoch` is its current one.
+
+    Raises `KafkaError` BROKER_ID_NOT_REGISTERED or STALE_BROKER_EPOCH: the sender must register
+    again.
+    """
+    broker = image.brokers.get(broker_id)
+    if broker is None:
+        raise KafkaError(
+            common_pb2.BROKER_ID_NOT_REGISTERED,
+            f"broker {broker_id} is not registered: register first",
+        )
+    if broker_epoch == UNCOMMITTED_EPOCH or broker_epoch != broker.broker_epoch:
+        raise KafkaError(
+            common_pb2.STALE_BROKER_EPOCH,
+            f"broker epoch {broker_epoch} of broker {broker_id} is not the current one, "
+            f"{broker.broker_epoch}: another incarnation registered since",
+        )
+    return broker
+
+
+def _check_registration(
+    request: RegisterBrokerRequest, image: MetadataImage, config: ControllerConfig
+) -> None:
+    if request.cluster_id != config.cluster_id:
+        raise KafkaError(
+            common_pb2.INCONSISTENT_CLUSTER_ID,
+            f"cluster id {request.cluster_id[:100]!r} is not this cluster's {config.cluster_id!r}: "
+            "the broker's data or its controller voters belong to another cluster",
+        )
+    if request.broker_id not in image.brokers and len(image.brokers) >= config.brokers_max:
+        raise KafkaError(
+            common_pb2.INVALID_REQUEST,
+            f"the cluster's limit of {config.brokers_max} brokers is reached",
+        )
+    is_well_formed = (
+        request.broker_id >= 0
+        and len(request.incarnation_id) == INCARNATION_ID_BYTES
+        and 0 < len(request.address) <= ADDRESS_CHARACTERS_MAX
+        and len(request.rack) <= RACK_CHARACTERS_MAX
+    )
+    if not is_well_formed:
+        raise KafkaError(
+            common_pb2.INVALID_REQUEST,
+            f"a registration needs a broker id of at least 0, {INCARNATION_ID_BYTES} bytes of "
+            f"incarnation id, an address of at most {ADDRESS_CHARACTERS_MAX} characters and a rack "
+            f"of at most {RACK_CHARACTERS_MAX}",
+        )

@@ -1,0 +1,34 @@
+"""What a controller can be told, and the limits it keeps. Decides nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerConfig:
+    """Defaults are Kafka's where Kafka has the setting, but for the shorter session."""
+
+    cluster_id: str
+    session_timeout_ms: int = 3_000
+    """broker.session.timeout.ms: a broker not heard of for longer is fenced."""
+    num_partitions: int = 1
+    """num.partitions: for a topic created without a partition count."""
+    default_replication_factor: int = 1
+    """default.replication.factor: for a topic created without a replication factor."""
+
+    brokers_max: int = 1_000
+    partitions_max: int = 10_000
+    """Partitions in the cluster; bounds the image and the size of one batch."""
+    topics_per_request_max: int = 1_000
+
+    commands_queued_max: int = 1_000
+    """Commands that wait for a decision; one more is refused with THROTTLING_QUOTA_EXCEEDED."""
+    commands_per_batch_max: int = 64
+    commit_timeout_ms: int = 5_000
+    """How long a decision may take to commit before its outcome is called unknown."""
+    session_check_interval_ms: int = 100
+    follow_bytes_max: int = 1_048_576
+    """Bytes of batches in one answer to a follower of the metadata; at least one batch is sent."""
+    follow_keep_alive_ms: int = 500
+    """A follower that there is nothing for is told so this often."""

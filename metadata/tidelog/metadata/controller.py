@@ -1,0 +1,153 @@
+"""The controller's core: a command and an image in, records and a reply out.
+
+Owns what is not in the image: broker sessions and the hold. Never changes an image; the records it
+returns do, once committed, by `tidelog.metadata.delta.replay`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tidelog.log.env import Random
+from tidelog.log.errors import KafkaError, TidelogError
+from tidelog.metadata import brokers, replication, topics
+from tidelog.metadata.config import ControllerConfig
+from tidelog.metadata.decision import Decision, wire_error
+from tidelog.metadata.image import MetadataImage
+from tidelog.v1 import common_pb2
+from tidelog.v1.admin_pb2 import (
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+)
+from tidelog.v1.common_pb2 import Error
+from tidelog.v1.controller_pb2 import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    RegisterBrokerRequest,
+    RegisterBrokerResponse,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpireSessions:
+    """Fence the brokers that were not heard of for a session."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionsExpired:
+    """The reply to `ExpireSessions`."""
+
+    error: Error = field(default_factory=Error)
+
+
+Command = (
+    RegisterBrokerRequest
+    | BrokerHeartbeatRequest
+    | AlterPartitionRequest
+    | CreateTopicsRequest
+    | DeleteTopicsRequest
+    | ExpireSessions
+)
+Reply = (
+    RegisterBrokerResponse
+    | BrokerHeartbeatResponse
+    | AlterPartitionResponse
+    | CreateTopicsResponse
+    | DeleteTopicsResponse
+    | SessionsExpired
+)
+
+_REPLIES: Mapping[type[Command], type[Reply]] = {
+    RegisterBrokerRequest: RegisterBrokerResponse,
+    BrokerHeartbeatRequest: BrokerHeartbeatResponse,
+    AlterPartitionRequest: AlterPartitionResponse,
+    CreateTopicsRequest: CreateTopicsResponse,
+    DeleteTopicsRequest: DeleteTopicsResponse,
+    ExpireSessions: SessionsExpired,
+}
+
+
+def refusal(command: Command, error: TidelogError) -> Reply:
+    """The reply that says why the whole command was not followed."""
+    return _REPLIES[type(command)](error=wire_error(error))
+
+
+class Controller:
+    """Decides on commands while its node is the active controller."""
+
+    def __init__(self, config: ControllerConfig, random: Random) -> None:
+        self._config = config
+        self._random = random
+        self._sessions = brokers.Sessions(config.session_timeout_ms)
+        self._held_until_ms: int | None = None
+
+    def activate(self, now_ms: int) -> None:
+        """Start as the active controller: every unfenced broker gets a full session from now."""
+        self._sessions.restart(now_ms)
+
+    def hold(self, until_ms: int) -> None:
+        """Fence nobody and refuse AlterPartition until this monotonic time.
+
+        The cluster is about to stop as one. Registrations go on.
+        """
+        self._held_until_ms = until_ms
+
+    def release(self) -> None:
+        """End the hold now; brokers that fell silent during it are fenced at the next check."""
+        self._held_until_ms = None
+
+    def has_expired_sessions(self, image: MetadataImage, now_ms: int) -> bool:
+        """Whether `ExpireSessions` has something to do."""
+        return not self._is_held(now_ms) and bool(self._sessions.expired(image, now_ms))
+
+    def handle(self, command: Command, image: MetadataImage, now_ms: int) -> Decision[Reply]:
+        """Decide on a command: its records, and its reply once they have committed."""
+        try:
+            return self._decide(command, image, now_ms)
+        except KafkaError as error:
+            return Decision([], refusal(command, error))
+
+    def _decide(self, command: Command, image: MetadataImage, now_ms: int) -> Decision[Reply]:
+        match command:
+            case BrokerHeartbeatRequest():
+                return brokers.heartbeat(
+                    command,
+                    image,
+                    sessions=self._sessions,
+                    is_held=self._is_held(now_ms),
+                    now_ms=now_ms,
+                )
+            case RegisterBrokerRequest():
+                return brokers.register_broker(
+                    command, image, sessions=self._sessions, config=self._config, now_ms=now_ms
+                )
+            case AlterPartitionRequest():
+                self._check_not_held(now_ms)
+                return replication.alter_partition(command, image)
+            case CreateTopicsRequest():
+                return topics.create_topics(
+                    command, image, config=self._config, random=self._random
+                )
+            case DeleteTopicsRequest():
+                return topics.delete_topics(command, image, config=self._config)
+            case ExpireSessions():
+                return self._expire_sessions(image, now_ms)
+
+    def _expire_sessions(self, image: MetadataImage, now_ms: int) -> Decision[Reply]:
+        silent = [] if self._is_held(now_ms) else self._sessions.expired(image, now_ms)
+        return Decision(brokers.fence(image, silent), SessionsExpired())
+
+    def _is_held(self, now_ms: int) -> bool:
+        return self._held_until_ms is not None and now_ms < self._held_until_ms
+
+    def _check_not_held(self, now_ms: int) -> None:
+        if self._is_held(now_ms):
+            raise KafkaError(
+                common_pb2.BROKER_NOT_AVAILABLE,
+                "the cluster is stopping: ISRs stay as they are, try again after the hold",
+            )

@@ -1,0 +1,231 @@
+"""Replay: the one way metadata changes, on controllers and brokers alike.
+
+Owns what each record does to an image and what must hold afterwards. Decides nothing: a batch was
+decided on by the active controller and committed by Raft. Asserted here (a breach is a bug in a
+handler, which `speculate` finds before the batch is proposed): the leader is in the ISR or there is
+none; the ISR is a part of the replicas; a fenced broker is in no ISR but as its last, leaderless
+member; the leader epoch grows with each change of the leader and the partition epoch by one with
+each change of the partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from tidelog.log.errors import invariant
+from tidelog.metadata.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
+from tidelog.v1.metadata_records_pb2 import (
+    BrokerFencingRecord,
+    ConfigRecord,
+    MetadataBatch,
+    MetadataRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RegisterBrokerRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+
+UNCOMMITTED_EPOCH = 0
+"""Broker epoch of a registration that is decided but not committed; no request may carry it."""
+
+
+def replay(image: MetadataImage, batch: MetadataBatch, *, offset: int) -> MetadataImage:
+    """The image after `batch`, committed at Raft index `offset`; `image` itself when it is void.
+
+    Void is a batch decided on another image than this one, or in an earlier controller epoch: its
+    controller did not know of what was committed before it, so nothing of it may happen. Raises
+    `InvariantError` alone, for a batch that no controller may decide.
+    """
+    if batch.base_offset != image.offset or batch.controller_epoch < image.controller_epoch:
+        return image
+    invariant(offset > image.offset, "metadata offset grows", image.offset, offset)
+    after = _apply(image, batch.records, broker_epoch=offset)
+    return replace(after, offset=offset, controller_epoch=batch.controller_epoch)
+
+
+def speculate(image: MetadataImage, records: Iterable[MetadataRecord]) -> MetadataImage:
+    """The image as it will be if `records` commit, for deciding on the next command of a batch.
+
+    The offset is not known yet: it stays, and brokers registered here have `UNCOMMITTED_EPOCH`.
+    """
+    return _apply(image, records, broker_epoch=UNCOMMITTED_EPOCH)
+
+
+def _apply(
+    image: MetadataImage, records: Iterable[MetadataRecord], *, broker_epoch: int
+) -> MetadataImage:
+    draft = _Draft(image, broker_epoch)
+    for record in records:
+        draft.apply(record)
+    return draft.finish()
+
+
+class _Draft:
+    """The next image while the records of one batch are applied to it."""
+
+    def __init__(self, image: MetadataImage, broker_epoch: int) -> None:
+        self._image = image
+        self._broker_epoch = broker_epoch
+        self._brokers = dict(image.brokers)
+        self._topics = dict(image.topics)
+        self._topics_by_id = dict(image.topics_by_id)
+        self._cluster_configs = dict(image.cluster_configs)
+        self._changed: dict[str, list[PartitionImage]] = {}
+
+    def apply(self, record: MetadataRecord) -> None:
+        kind = record.WhichOneof("record")
+        match kind:
+            case "register_broker":
+                self._register_broker(record.register_broker)
+            case "broker_fencing":
+                self._set_fencing(record.broker_fencing)
+            case "topic":
+                self._add_topic(record.topic)
+            case "partition":
+                self._add_partition(record.partition)
+            case "partition_change":
+                self._change_partition(record.partition_change)
+            case "remove_topic":
+                self._remove_topic(record.remove_topic)
+            case "config":
+                self._set_config(record.config)
+            case _:
+                invariant(kind == "no_op", "a kind of record this version knows", kind)
+
+    def finish(self) -> MetadataImage:
+        for name, partitions in self._changed.items():
+            self._topics[name] = replace(self._topics[name], partitions=tuple(partitions))
+        after = replace(
+            self._image,
+            brokers=self._brokers,
+            topics=self._topics,
+            topics_by_id=self._topics_by_id,
+            cluster_configs=self._cluster_configs,
+        )
+        is_fencing_changed = self._brokers != self._image.brokers
+        for name in self._topics if is_fencing_changed else self._changed:
+            for partition in self._topics[name].partitions:
+                _check_members_are_alive(after, name, partition)
+        return after
+
+    def _register_broker(self, record: RegisterBrokerRecord) -> None:
+        self._brokers[record.broker_id] = BrokerImage(
+            broker_id=record.broker_id,
+            incarnation_id=record.incarnation_id,
+            broker_epoch=self._broker_epoch,
+            address=record.address,
+            rack=record.rack,
+            is_fenced=True,
+        )
+
+    def _set_fencing(self, record: BrokerFencingRecord) -> None:
+        broker = self._brokers.get(record.broker_id)
+        invariant(
+            broker is not None and broker.broker_epoch == record.broker_epoch,
+            "fencing names the broker's current epoch",
+            broker,
+            record.broker_epoch,
+        )
+        if broker is not None:
+            self._brokers[record.broker_id] = replace(broker, is_fenced=record.fenced)
+
+    def _add_topic(self, record: TopicRecord) -> None:
+        is_new = record.name not in self._topics and record.topic_id not in self._topics_by_id
+        invariant(is_new, "topic names and ids are unique", record.name, record.topic_id)
+        self._topics[record.name] = TopicImage(record.name, record.topic_id, (), {})
+        self._topics_by_id[record.topic_id] = record.name
+
+    def _add_partition(self, record: PartitionRecord) -> None:
+        partitions = self._partitions_of(record.topic_id)
+        invariant(record.partition == len(partitions), "partitions are dense", record.partition)
+        added = PartitionImage(
+            partition=record.partition,
+            replicas=tuple(record.replicas),
+            isr=tuple(record.isr),
+            leader_id=record.leader_id if record.HasField("leader_id") else None,
+            leader_epoch=record.leader_epoch,
+            partition_epoch=0,
+        )
+        _check_state(added)
+        partitions.append(added)
+
+    def _change_partition(self, record: PartitionChangeRecord) -> None:
+        partitions = self._partitions_of(record.topic_id)
+        before = partitions[record.partition]
+        after = replace(
+            before,
+            isr=tuple(record.isr),
+            leader_id=record.leader_id if record.HasField("leader_id") else None,
+            leader_epoch=record.leader_epoch,
+            partition_epoch=record.partition_epoch,
+        )
+        _check_state(after)
+        _check_epochs(before, after)
+        partitions[record.partition] = after
+
+    def _remove_topic(self, record: RemoveTopicRecord) -> None:
+        name = self._name_of(record.topic_id)
+        del self._topics[name]
+        del self._topics_by_id[record.topic_id]
+        self._changed.pop(name, None)
+
+    def _set_config(self, record: ConfigRecord) -> None:
+        if record.resource_type == ConfigRecord.CLUSTER:
+            _set_or_reset(self._cluster_configs, record)
+            return
+        topic = self._topics.get(record.resource_name)
+        invariant(topic is not None, "a config names a topic that exists", record.resource_name)
+        if topic is not None:
+            configs = dict(topic.configs)
+            _set_or_reset(configs, record)
+            self._topics[record.resource_name] = replace(topic, configs=configs)
+
+    def _name_of(self, topic_id: bytes) -> str:
+        name = self._topics_by_id.get(topic_id)
+        invariant(name is not None, "a record names a topic id that exists", topic_id)
+        return name or ""
+
+    def _partitions_of(self, topic_id: bytes) -> list[PartitionImage]:
+        name = self._name_of(topic_id)
+        if name not in self._changed:
+            self._changed[name] = list(self._topics[name].partitions)
+        return self._changed[name]
+
+
+def _set_or_reset(configs: dict[str, str], record: ConfigRecord) -> None:
+    if record.HasField("value"):
+        configs[record.key] = record.value
+    else:
+        configs.pop(record.key, None)
+
+
+def _check_state(partition: PartitionImage) -> None:
+    replicas, isr, leader_id = partition.replicas, partition.isr, partition.leader_id
+    invariant(len(set(replicas)) == len(replicas), "no broker holds two replicas", partition)
+    invariant(0 < len(set(isr)) == len(isr), "the ISR is a set and never empty", partition)
+    invariant(all(member in replicas for member in isr), "ISR within replicas", partition)
+    invariant(leader_id is None or leader_id in isr, "leader in ISR or none", partition)
+
+
+def _check_epochs(before: PartitionImage, after: PartitionImage) -> None:
+    has_new_leader = before.leader_id != after.leader_id
+    invariant(
+        after.leader_epoch == before.leader_epoch + has_new_leader,
+        "the leader epoch grows with each change of the leader",
+        before,
+        after,
+    )
+    invariant(
+        after.partition_epoch == before.partition_epoch + 1,
+        "the partition epoch grows by one with each change",
+        before,
+        after,
+    )
+
+
+def _check_members_are_alive(image: MetadataImage, topic: str, partition: PartitionImage) -> None:
+    if not all(image.is_alive(member) for member in partition.isr):
+        is_last_standing = len(partition.isr) == 1 and partition.leader_id is None
+        invariant(is_last_standing, "a fenced broker leads nothing", topic, partition)

@@ -1,0 +1,42 @@
+"""Metadata records made from what they change, so that the epochs in them are always right.
+
+Owns the arithmetic of epochs on the deciding side. `tidelog.metadata.delta` checks it on the other.
+"""
+
+from __future__ import annotations
+
+from tidelog.metadata.image import BrokerImage, PartitionImage
+from tidelog.v1.metadata_records_pb2 import (
+    BrokerFencingRecord,
+    MetadataRecord,
+    PartitionChangeRecord,
+)
+
+
+def partition_change(
+    topic_id: bytes, partition: PartitionImage, *, isr: tuple[int, ...], leader_id: int | None
+) -> MetadataRecord:
+    """The record that gives `partition` this ISR and leader.
+
+    As in KRaft now, the leader epoch grows when the leader changes (also to none) and not when only
+    the ISR does; the partition epoch grows by one each time.
+    """
+    return MetadataRecord(
+        partition_change=PartitionChangeRecord(
+            topic_id=topic_id,
+            partition=partition.partition,
+            isr=isr,
+            leader_id=leader_id,
+            leader_epoch=partition.leader_epoch + (leader_id != partition.leader_id),
+            partition_epoch=partition.partition_epoch + 1,
+        )
+    )
+
+
+def fencing(broker: BrokerImage, *, fenced: bool) -> MetadataRecord:
+    """The record that fences this incarnation of a broker or lets it in."""
+    return MetadataRecord(
+        broker_fencing=BrokerFencingRecord(
+            broker_id=broker.broker_id, broker_epoch=broker.broker_epoch, fenced=fenced
+        )
+    )

@@ -1,0 +1,141 @@
+"""AlterPartition: which changes of an ISR its leader may make (KIP-497, KIP-903).
+
+Decides on ISRs that leaders ask for. ISRs that change because a broker goes away are `election`'s.
+"""
+
+from __future__ import annotations
+
+from tidelog.log.errors import KafkaError
+from tidelog.metadata.brokers import current_registration
+from tidelog.metadata.decision import Decision, wire_error
+from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
+from tidelog.metadata.records import partition_change
+from tidelog.v1 import common_pb2
+from tidelog.v1.controller_pb2 import AlterPartitionRequest, AlterPartitionResponse
+
+
+def alter_partition(
+    request: AlterPartitionRequest, image: MetadataImage
+) -> Decision[AlterPartitionResponse]:
+    """One result per partition, in the order asked, each with the state it is in afterwards.
+
+    Raises `KafkaError` STALE_BROKER_EPOCH when the sender is an earlier incarnation of its broker.
+    """
+    current_registration(image, request.broker_id, request.broker_epoch)
+    records = []
+    results = []
+    decided: set[tuple[bytes, int]] = set()
+    for asked in request.partitions:
+        result = AlterPartitionResponse.Partition(topic=asked.topic, partition=asked.partition)
+        try:
+            topic, partition = _find(asked, image)
+            _set_state(result, partition)
+            _check_is_first(asked, decided)
+            _check_sender(request.broker_id, asked, partition)
+            isr = _new_isr(request.broker_id, asked, partition, image)
+            if isr != partition.isr:
+                record = partition_change(
+                    topic.topic_id, partition, isr=isr, leader_id=partition.leader_id
+                )
+                records.append(record)
+                result.isr[:] = isr
+                result.partition_epoch = record.partition_change.partition_epoch
+        except KafkaError as error:
+            result.error.CopyFrom(wire_error(error))
+        results.append(result)
+    return Decision(records, AlterPartitionResponse(partitions=results))
+
+
+def _find(
+    asked: AlterPartitionRequest.Partition, image: MetadataImage
+) -> tuple[TopicImage, PartitionImage]:
+    topic = image.topic_by_id(asked.topic_id)
+    if topic is None:
+        raise KafkaError(
+            common_pb2.UNKNOWN_TOPIC_ID,
+            f"topic {asked.topic!r} with id {asked.topic_id.hex()} does not exist: it was deleted",
+        )
+    partition = image.partition(topic.name, asked.partition)
+    if partition is None:
+        raise KafkaError(
+            common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
+            f"topic {topic.name!r} has no partition {asked.partition}",
+        )
+    return topic, partition
+
+
+def _set_state(result: AlterPartitionResponse.Partition, partition: PartitionImage) -> None:
+    if partition.leader_id is not None:
+        result.leader_id = partition.leader_id
+    result.leader_epoch = partition.leader_epoch
+    result.partition_epoch = partition.partition_epoch
+    result.isr[:] = partition.isr
+
+
+def _check_is_first(
+    asked: AlterPartitionRequest.Partition, decided: set[tuple[bytes, int]]
+) -> None:
+    key = (asked.topic_id, asked.partition)
+    if key in decided:
+        raise KafkaError(common_pb2.INVALID_REQUEST, "the request names this partition twice")
+    decided.add(key)
+
+
+def _check_sender(
+    broker_id: int, asked: AlterPartitionRequest.Partition, partition: PartitionImage
+) -> None:
+    """The sender must be the leader of the current leader epoch and know the current ISR."""
+    if asked.leader_epoch < partition.leader_epoch:
+        raise KafkaError(
+            common_pb2.FENCED_LEADER_EPOCH,
+            f"leader epoch {asked.leader_epoch} has ended: it is {partition.leader_epoch} now",
+        )
+    if asked.leader_epoch > partition.leader_epoch:
+        raise KafkaError(
+            common_pb2.UNKNOWN_LEADER_EPOCH,
+            f"leader epoch {asked.leader_epoch} has not begun: it is {partition.leader_epoch} now",
+        )
+    if partition.leader_id != broker_id:
+        raise KafkaError(
+            common_pb2.NOT_LEADER_OR_FOLLOWER,
+            f"broker {broker_id} does not lead the partition: broker {partition.leader_id} does",
+        )
+    if asked.partition_epoch != partition.partition_epoch:
+        raise KafkaError(
+            common_pb2.INVALID_UPDATE_VERSION,
+            f"partition epoch {asked.partition_epoch} is not the current one, "
+            f"{partition.partition_epoch}: apply the newer state and ask again",
+        )
+
+
+def _new_isr(
+    leader_id: int,
+    asked: AlterPartitionRequest.Partition,
+    partition: PartitionImage,
+    image: MetadataImage,
+) -> tuple[int, ...]:
+    """The ISR asked for, in replica order, when it may be.
+
+    Each member must be unfenced and in the incarnation that the leader saw catch up (KIP-903): a
+    later one may have lost what the earlier one had.
+    """
+    members = {member.broker_id: member.broker_epoch for member in asked.new_isr}
+    is_possible = leader_id in members and members.keys() <= set(partition.replicas)
+    if len(members) != len(asked.new_isr) or not is_possible:
+        raise KafkaError(
+            common_pb2.INVALID_REQUEST,
+            f"ISR {[member.broker_id for member in asked.new_isr][:100]}: it must hold the leader "
+            f"{leader_id} and no broker but the replicas {list(partition.replicas)}, each once",
+        )
+    for broker_id in sorted(members):
+        if not _is_eligible(image, broker_id, members[broker_id]):
+            raise KafkaError(
+                common_pb2.INELIGIBLE_REPLICA,
+                f"broker {broker_id} in epoch {members[broker_id]} cannot be in the ISR: it is "
+                f"fenced or restarted",
+            )
+    return tuple(replica for replica in partition.replicas if replica in members)
+
+
+def _is_eligible(image: MetadataImage, broker_id: int, broker_epoch: int) -> bool:
+    return image.is_alive(broker_id) and image.brokers[broker_id].broker_epoch == broker_epoch

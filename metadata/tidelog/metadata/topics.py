@@ -1,0 +1,201 @@
+"""Creating and deleting topics: what is allowed, and what records it becomes.
+
+Never touches partitions of existing topics.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tidelog.log.config import log_config
+from tidelog.log.env import Random
+from tidelog.log.errors import KafkaError, TidelogError
+from tidelog.metadata.config import ControllerConfig
+from tidelog.metadata.decision import Decision, wire_error
+from tidelog.metadata.image import MetadataImage
+from tidelog.metadata.placement import place_replicas
+from tidelog.v1 import common_pb2
+from tidelog.v1.admin_pb2 import (
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    NewTopic,
+)
+from tidelog.v1.metadata_records_pb2 import (
+    ConfigRecord,
+    MetadataRecord,
+    PartitionRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+
+_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+TOPIC_ID_BYTES = 16
+
+
+def validate_topic_name(name: str) -> None:
+    """Raise INVALID_TOPIC unless `name` can be a topic, and so part of a folder's name."""
+    if name in (".", "..") or not _NAME.fullmatch(name):
+        raise KafkaError(
+            common_pb2.INVALID_TOPIC,
+            f"topic name {name[:260]!r} is not allowed: use 1 to 249 of the characters a-z, A-Z, "
+            "0-9, '.', '_' and '-', and not '.' or '..' alone",
+        )
+
+
+def create_topics(
+    request: CreateTopicsRequest, image: MetadataImage, *, config: ControllerConfig, random: Random
+) -> Decision[CreateTopicsResponse]:
+    """One result per topic, in the order asked; those without an error are created.
+
+    Replicas go to live brokers only and all start in the ISR. With `validate_only` no records.
+    """
+    _check_count(len(request.topics), limit=config.topics_per_request_max)
+    creation = _Creation(image, config, random)
+    records: list[MetadataRecord] = []
+    results = []
+    for topic in request.topics:
+        try:
+            result, its_records = creation.create(topic)
+        except TidelogError as error:
+            result = CreateTopicsResponse.Topic(name=topic.name, error=wire_error(error))
+            its_records = []
+        if request.validate_only:
+            result.topic_id = b""
+            its_records = []
+        results.append(result)
+        records += its_records
+    return Decision(records, CreateTopicsResponse(topics=results))
+
+
+def delete_topics(
+    request: DeleteTopicsRequest, image: MetadataImage, *, config: ControllerConfig
+) -> Decision[DeleteTopicsResponse]:
+    """One result per name, in the order asked; those that exist are deleted."""
+    _check_count(len(request.names), limit=config.topics_per_request_max)
+    remaining = dict(image.topics)
+    records = []
+    results = []
+    for name in request.names:
+        result = DeleteTopicsResponse.Topic(name=name)
+        topic = remaining.pop(name, None)
+        if topic is None:
+            result.error.code = common_pb2.UNKNOWN_TOPIC_OR_PARTITION
+            result.error.message = f"topic {name[:260]!r} does not exist"
+        else:
+            records.append(MetadataRecord(remove_topic=RemoveTopicRecord(topic_id=topic.topic_id)))
+        results.append(result)
+    return Decision(records, DeleteTopicsResponse(topics=results))
+
+
+def _check_count(count: int, *, limit: int) -> None:
+    if count > limit:
+        raise KafkaError(
+            common_pb2.INVALID_REQUEST, f"{count} topics in one request: send at most {limit}"
+        )
+
+
+class _Creation:
+    """One request's topics, each checked against the image and those before it."""
+
+    def __init__(self, image: MetadataImage, config: ControllerConfig, random: Random) -> None:
+        self._config = config
+        self._random = random
+        self._brokers = image.live_brokers()
+        self._names = {_collision_key(name): name for name in image.topics}
+        self._topic_ids = set(image.topics_by_id)
+        self._partitions_left = config.partitions_max - sum(1 for _ in image.partitions())
+
+    def create(self, topic: NewTopic) -> tuple[CreateTopicsResponse.Topic, list[MetadataRecord]]:
+        """Raises the `TidelogError` that says why the topic cannot be."""
+        self._check_name(topic.name)
+        partitions = self._partition_count(topic)
+        replication_factor = self._replication_factor(topic)
+        log_config(topic.configs)
+        topic_id = self._new_topic_id()
+        self._names[_collision_key(topic.name)] = topic.name
+        self._partitions_left -= partitions
+        result = CreateTopicsResponse.Topic(
+            name=topic.name,
+            topic_id=topic_id,
+            partitions=partitions,
+            replication_factor=replication_factor,
+        )
+        replicas = place_replicas(
+            self._brokers,
+            partitions=partitions,
+            replication_factor=replication_factor,
+            start=self._random.randrange(0, len(self._brokers)),
+            shift=self._random.randrange(0, len(self._brokers)),
+        )
+        return result, _records(topic, topic_id, replicas)
+
+    def _check_name(self, name: str) -> None:
+        validate_topic_name(name)
+        existing = self._names.get(_collision_key(name))
+        if existing == name:
+            raise KafkaError(common_pb2.TOPIC_ALREADY_EXISTS, f"topic {name!r} already exists")
+        if existing is not None:
+            raise KafkaError(
+                common_pb2.INVALID_TOPIC,
+                f"topic name {name!r} differs from the existing {existing!r} only in '.' and '_': "
+                "choose another",
+            )
+
+    def _partition_count(self, topic: NewTopic) -> int:
+        partitions = topic.partitions or self._config.num_partitions
+        if not 0 < partitions <= self._partitions_left:
+            raise KafkaError(
+                common_pb2.INVALID_PARTITIONS,
+                f"{partitions} partitions: ask for at least 1 and at most the "
+                f"{self._partitions_left} that the cluster's limit of "
+                f"{self._config.partitions_max} leaves",
+            )
+        return partitions
+
+    def _replication_factor(self, topic: NewTopic) -> int:
+        factor = topic.replication_factor or self._config.default_replication_factor
+        if not 0 < factor <= len(self._brokers):
+            raise KafkaError(
+                common_pb2.INVALID_REPLICATION_FACTOR,
+                f"replication factor {factor}: it must be at least 1 and at most the number of "
+                f"live brokers, which is {len(self._brokers)}",
+            )
+        return factor
+
+    def _new_topic_id(self) -> bytes:
+        while (topic_id := self._random.randbytes(TOPIC_ID_BYTES)) in self._topic_ids:
+            pass
+        self._topic_ids.add(topic_id)
+        return topic_id
+
+
+def _collision_key(name: str) -> str:
+    """Names with the same key would be told apart by '.' and '_' alone, which metrics cannot."""
+    return name.replace(".", "_")
+
+
+def _records(
+    topic: NewTopic, topic_id: bytes, replicas: list[tuple[int, ...]]
+) -> list[MetadataRecord]:
+    records = [MetadataRecord(topic=TopicRecord(name=topic.name, topic_id=topic_id))]
+    for key in sorted(topic.configs):
+        config = ConfigRecord(
+            resource_type=ConfigRecord.TOPIC,
+            resource_name=topic.name,
+            key=key,
+            value=topic.configs[key],
+        )
+        records.append(MetadataRecord(config=config))
+    for number, assigned in enumerate(replicas):
+        partition = PartitionRecord(
+            topic_id=topic_id,
+            partition=number,
+            replicas=assigned,
+            isr=assigned,
+            leader_id=assigned[0],
+            leader_epoch=0,
+        )
+        records.append(MetadataRecord(partition=partition))
+    return records
