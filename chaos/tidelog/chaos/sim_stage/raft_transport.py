@@ -1,0 +1,124 @@
+"""Raft messages over the simulated network: the `RaftTransport` port, one connection a direction.
+
+Owns this node's outgoing connections and which incoming one is the newest of each peer; never
+decides what a message means.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from tidelog.chaos.sim_stage.network import Connection, Host, SimNetwork
+from tidelog.raft.transport import RaftReceiver
+from tidelog.v1.raft_pb2 import RaftMessage
+
+CONNECT_TIMEOUT_S = 1.0
+RECONNECT_INTERVAL_S = 0.1
+
+
+class SimRaftTransport:
+    """One voter's transport. `directory` is shared by all voters: who answers for a node id."""
+
+    def __init__(
+        self,
+        *,
+        network: SimNetwork,
+        host: Host,
+        node_id: int,
+        voter_ids: Iterable[int],
+        directory: dict[int, SimRaftTransport],
+    ) -> None:
+        self.host = host
+        self._network = network
+        self._node_id = node_id
+        self._peer_ids = sorted(set(voter_ids) - {node_id})
+        self._directory = directory
+        self._receiver: RaftReceiver | None = None
+        self._outgoing: dict[int, Connection] = {}
+        self._newest_incoming: dict[int, int] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self, receiver: RaftReceiver) -> None:
+        """See `RaftTransport.start`."""
+        self._receiver = receiver
+        self._directory[self._node_id] = self
+        self._tasks = [
+            asyncio.create_task(self._keep_connected(peer_id), name=f"raft>{peer_id}")
+            for peer_id in self._peer_ids
+        ]
+
+    async def stop(self) -> None:
+        """See `RaftTransport.stop`."""
+        self._receiver = None
+        for task in self._tasks:
+            task.cancel()
+        for connection in self._outgoing.values():
+            connection.reset(self.host)
+        self._outgoing.clear()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def send(self, peer_id: int, message: RaftMessage) -> bool:
+        """See `RaftTransport.send`."""
+        connection = self._outgoing.get(peer_id)
+        if connection is None:
+            return False
+        content = message.SerializeToString(deterministic=True)
+        peer = self._directory[peer_id]
+        connection.send(
+            self.host, "raft", content, lambda: peer.on_arrival(self._node_id, connection, content)
+        )
+        return True
+
+    def is_connected(self, peer_id: int) -> bool:
+        """See `RaftTransport.is_connected`."""
+        return peer_id in self._outgoing
+
+    # Outgoing, on this node's loop
+
+    async def _keep_connected(self, peer_id: int) -> None:
+        while True:
+            broken = asyncio.Event()
+            connection = await self._connect(peer_id, broken)
+            if connection is not None and self._receiver is not None:
+                self._outgoing[peer_id] = connection
+                self._receiver.on_connected(peer_id)
+                await broken.wait()
+                del self._outgoing[peer_id]
+                self._receiver.on_disconnected(peer_id)
+            await asyncio.sleep(RECONNECT_INTERVAL_S)
+
+    async def _connect(self, peer_id: int, broken: asyncio.Event) -> Connection | None:
+        peer = self._directory.get(peer_id)
+        if peer is None or self._network.host_at(peer.host.address) is not peer.host:
+            return None
+        accepted = asyncio.Event()
+
+        def on_broken(end: Host) -> None:
+            if end is self.host:
+                broken.set()
+
+        connection = self._network.connect((self.host, peer.host), on_broken)
+        connection.send(
+            self.host, "hello", b"", lambda: peer.on_hello(self._node_id, connection, accepted)
+        )
+        try:
+            async with asyncio.timeout(CONNECT_TIMEOUT_S):
+                await accepted.wait()
+        except TimeoutError:
+            self._network.forget(connection)
+            return None
+        return connection
+
+    # Incoming, called on this node's loop by the network
+
+    def on_hello(self, peer_id: int, connection: Connection, accepted: asyncio.Event) -> None:
+        """A peer connects: what still comes over its older connections is dropped."""
+        if self._receiver is not None:
+            self._newest_incoming[peer_id] = connection.number
+            connection.send(self.host, "welcome", b"", accepted.set)
+
+    def on_arrival(self, peer_id: int, connection: Connection, content: bytes) -> None:
+        """A message of a peer."""
+        if self._receiver is not None and self._newest_incoming.get(peer_id) == connection.number:
+            self._receiver.on_message(peer_id, RaftMessage.FromString(content))

@@ -1,0 +1,309 @@
+"""Calls, streams and Raft connections over the simulated network."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.chaos.sim_stage.network import Host, SimNetwork
+from tidelog.chaos.sim_stage.peers import SimPeers
+from tidelog.chaos.sim_stage.raft_transport import SimRaftTransport
+from tidelog.chaos.sim_stage.scheduler import Scheduler, SchedulerLimits, UnhandledError
+from tidelog.chaos.sim_stage.trace import Trace
+from tidelog.log.errors import CallFailedError, InvariantError, KafkaError, UnreachableError
+from tidelog.v1 import common_pb2
+from tidelog.v1.controller_pb2 import FollowMetadataRequest, FollowMetadataResponse
+from tidelog.v1.data_pb2 import MetadataRequest, MetadataResponse
+from tidelog.v1.methods import FOLLOW_METADATA, METADATA
+from tidelog.v1.raft_pb2 import RaftMessage
+
+pytestmark = pytest.mark.sim
+
+SERVER = "server:1"
+
+
+@dataclass
+class Handler:
+    """Both services of a small server."""
+
+    think_s: float = 0.0
+    error: Exception | None = None
+    requests: list[MetadataRequest] = field(default_factory=list)
+    cancelled: int = 0
+    sent: int = 0
+
+    async def metadata(self, request: MetadataRequest) -> MetadataResponse:
+        self.requests.append(request)
+        try:
+            await asyncio.sleep(self.think_s)
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        if self.error is not None:
+            raise self.error
+        return MetadataResponse(cluster_id=",".join(request.topics))
+
+    async def follow_metadata(
+        self, request: FollowMetadataRequest
+    ) -> AsyncIterator[FollowMetadataResponse]:
+        try:
+            for self.sent in range(request.from_offset):
+                yield FollowMetadataResponse(committed_offset=self.sent)
+                await asyncio.sleep(self.think_s)
+        finally:
+            self.cancelled += 1
+
+
+class Stage:
+    """A server, a client, and the network between them."""
+
+    def __init__(self) -> None:
+        self.trace: list[str] = []
+        self.scheduler = Scheduler(
+            trace=Trace(sink=self.trace.append), limits=SchedulerLimits(virtual_s=1000)
+        )
+        self.network = SimNetwork(scheduler=self.scheduler, random=SimRandom(1))
+        self.client = self.add("client")
+        self.server = self.add("server")
+        self.handler = Handler()
+        self.server.services = {"tidelog.v1.Broker": self.handler}
+        self.server.services |= {"tidelog.v1.Controller": self.handler}
+        self.peers = SimPeers(network=self.network, host=self.client)
+
+    def add(self, name: str) -> Host:
+        host = Host(name=name, loop=self.scheduler.new_loop(name), address=f"{name}:1")
+        self.network.attach(host)
+        return host
+
+    def crash(self, host: Host) -> None:
+        host.loop.kill()
+        self.network.crash(host)
+
+    def later(self, delay_s: float, action: Callable[[], None]) -> None:
+        self.scheduler.deliver(self.client.loop, action, delay_s=delay_s)
+
+    def run(self, main: Coroutine[Any, Any, None]) -> None:
+        self.scheduler.run(self.client.loop, main)
+
+    async def ask(self, topic: str = "a", *, timeout_ms: int = 5000) -> MetadataResponse:
+        request = MetadataRequest(topics=[topic])
+        return await self.peers.call(SERVER, METADATA, request, timeout_ms=timeout_ms)
+
+
+@pytest.fixture
+def stage() -> Iterator[Stage]:
+    stage = Stage()
+    yield stage
+    stage.scheduler.close()
+
+
+def test_a_call_is_answered_from_copies(stage: Stage) -> None:
+    async def main() -> None:
+        request = MetadataRequest(topics=["a"])
+        response = await stage.peers.call(SERVER, METADATA, request, timeout_ms=1000)
+        assert response.cluster_id == "a"
+        assert stage.handler.requests == [request]
+        assert stage.handler.requests[0] is not request
+
+    stage.run(main())
+
+
+def test_nobody_at_the_address_is_unreachable_at_once(stage: Stage) -> None:
+    async def main() -> None:
+        stage.crash(stage.server)
+        with pytest.raises(UnreachableError):
+            await stage.ask()
+        assert stage.scheduler.now_s < 0.2
+
+    stage.run(main())
+
+
+def test_a_server_that_does_not_listen_yet_is_unreachable(stage: Stage) -> None:
+    stage.server.services = None
+
+    async def main() -> None:
+        with pytest.raises(UnreachableError):
+            await stage.ask()
+
+    stage.run(main())
+
+
+def test_a_slow_answer_times_out_on_the_callers_clock_and_cancels_the_handler(
+    stage: Stage,
+) -> None:
+    stage.handler.think_s = 10
+    stage.scheduler.change_rate(stage.client.loop, 2.0)
+
+    async def main() -> None:
+        with pytest.raises(CallFailedError, match="within 4000 ms"):
+            await stage.ask(timeout_ms=4000)
+        assert stage.scheduler.now_s == pytest.approx(2.0, abs=0.1)
+        await asyncio.sleep(1)
+        assert stage.handler.cancelled == 1
+
+    stage.run(main())
+
+
+def test_a_paused_server_is_silent_and_answers_the_next_call_after_resume(stage: Stage) -> None:
+    async def main() -> None:
+        stage.server.loop.pause()
+        with pytest.raises(CallFailedError):
+            await stage.ask("lost", timeout_ms=500)
+        stage.server.loop.resume()
+        assert (await stage.ask("b")).cluster_id == "b"
+
+    stage.run(main())
+
+
+def test_a_crash_breaks_the_calls_in_flight(stage: Stage) -> None:
+    stage.handler.think_s = 10
+    stage.later(1.0, lambda: stage.crash(stage.server))
+
+    async def main() -> None:
+        with pytest.raises(CallFailedError, match="broke"):
+            await stage.ask(timeout_ms=5000)
+        assert stage.scheduler.now_s < 1.1
+
+    stage.run(main())
+
+
+def test_a_crashed_caller_cancels_its_handlers(stage: Stage) -> None:
+    stage.handler.think_s = 10
+    other = stage.add("other")
+    request = MetadataRequest()
+    peers = SimPeers(network=stage.network, host=other)
+
+    async def main() -> None:
+        other.loop.create_task(peers.call(SERVER, METADATA, request, timeout_ms=5000))
+        await asyncio.sleep(1)
+        stage.crash(other)
+        await asyncio.sleep(1)
+        assert stage.handler.cancelled == 1
+
+    stage.run(main())
+
+
+@pytest.mark.parametrize(
+    ("link", "arrived"), [(("client", "server"), 0), (("server", "client"), 1)]
+)
+def test_a_cut_link_loses_in_silence_in_its_direction_only(
+    stage: Stage, link: tuple[str, str], arrived: int
+) -> None:
+    async def main() -> None:
+        stage.network.cut(*link)
+        with pytest.raises(CallFailedError, match="within"):
+            await stage.ask("lost", timeout_ms=1000)
+        assert len(stage.handler.requests) == arrived
+        stage.network.heal(*link)
+        assert (await stage.ask("b")).cluster_id == "b"
+
+    stage.run(main())
+    assert any("lost" in line for line in stage.trace)
+
+
+def test_a_refusal_fails_the_call_and_a_broken_invariant_fails_the_run(stage: Stage) -> None:
+    async def main() -> None:
+        with pytest.raises(CallFailedError):
+            await stage.ask()
+
+    stage.handler.error = KafkaError(common_pb2.INVALID_REQUEST, "no")
+    stage.run(main())
+    stage.handler.error = InvariantError("two leaders")
+    with pytest.raises(UnhandledError, match="two leaders"):
+        stage.run(main())
+
+
+def test_a_stream_arrives_whole_and_in_order(stage: Stage) -> None:
+    async def main() -> None:
+        request = FollowMetadataRequest(from_offset=200)
+        stream = stage.peers.stream(SERVER, FOLLOW_METADATA, request)
+        offsets = [response.committed_offset async for response in stream]
+        assert offsets == list(range(200))
+
+    stage.run(main())
+
+
+def test_closing_a_stream_cancels_its_handler(stage: Stage) -> None:
+    stage.handler.think_s = 1
+
+    async def main() -> None:
+        request = FollowMetadataRequest(from_offset=200)
+        async with aclosing(stage.peers.stream(SERVER, FOLLOW_METADATA, request)) as stream:
+            await anext(stream)
+        await asyncio.sleep(3)
+        assert stage.handler.cancelled == 1
+        assert stage.handler.sent < 3
+
+    stage.run(main())
+
+
+def test_a_stream_that_lost_a_message_breaks_when_the_link_heals(stage: Stage) -> None:
+    stage.handler.think_s = 1
+    stage.later(1.5, lambda: stage.network.cut("server", "client"))
+    stage.later(5.0, lambda: stage.network.heal("server", "client"))
+    seen: list[int] = []
+
+    async def main() -> None:
+        request = FollowMetadataRequest(from_offset=200)
+        stream = stage.peers.stream(SERVER, FOLLOW_METADATA, request)
+        seen.extend([(await anext(stream)).committed_offset for _ in range(2)])
+        with pytest.raises(CallFailedError, match="broke"):
+            await anext(stream)
+
+    stage.run(main())
+    assert seen == [0, 1]
+    assert stage.scheduler.now_s == pytest.approx(5.0, abs=0.1)
+
+
+@dataclass
+class Receiver:
+    """Writes down what a voter hears."""
+
+    events: list[str] = field(default_factory=list)
+
+    def on_message(self, peer_id: int, message: RaftMessage) -> None:
+        self.events.append(f"{peer_id}:{message.term}")
+
+    def on_connected(self, peer_id: int) -> None:
+        self.events.append(f"+{peer_id}")
+
+    def on_disconnected(self, peer_id: int) -> None:
+        self.events.append(f"-{peer_id}")
+
+
+def test_raft_messages_keep_their_order_and_a_crash_disconnects(stage: Stage) -> None:
+    directory: dict[int, SimRaftTransport] = {}
+    hosts = {node_id: stage.add(f"voter-{node_id}") for node_id in (1, 2)}
+    receivers = {node_id: Receiver() for node_id in hosts}
+    transports = {
+        node_id: SimRaftTransport(
+            network=stage.network,
+            host=host,
+            node_id=node_id,
+            voter_ids=hosts,
+            directory=directory,
+        )
+        for node_id, host in hosts.items()
+    }
+    for node_id, host in hosts.items():
+        host.loop.create_task(transports[node_id].start(receivers[node_id]))
+
+    async def main() -> None:
+        assert not transports[1].send(2, RaftMessage(term=7))
+        await asyncio.sleep(1)
+        assert all(transports[1].send(2, RaftMessage(term=term)) for term in range(50))
+        await asyncio.sleep(1)
+        stage.crash(hosts[2])
+        await asyncio.sleep(1)
+        assert not transports[1].is_connected(2)
+
+    stage.run(main())
+
+    assert receivers[2].events == ["+1", *(f"1:{term}" for term in range(50))]
+    assert receivers[1].events == ["+2", "-2"]
