@@ -1,7 +1,7 @@
 """The layers and rules R1 to R6 of docs/ARCHITECTURE.md, read from the source with `ast`.
 
-Every rule is a function from a module to complaints: applied to the whole tree, and shown to bite on small
-counterexamples. Nothing here imports the code it reads.
+Every rule is a function from a module to complaints: applied to the whole tree, and shown to bite
+on small counterexamples. Nothing here imports the code it reads.
 """
 
 from __future__ import annotations
