@@ -12,7 +12,7 @@ from typing import Any
 
 from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.log.errors import KafkaError
-from tidelog.metadata.quorum import ControllerConfig
+from tidelog.metadata.config import ControllerConfig
 from tidelog.raft.config import RaftConfig
 from tidelog.v1 import common_pb2
 

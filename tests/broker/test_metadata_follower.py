@@ -1,0 +1,120 @@
+"""The broker's image moves only by replayed batches, from whichever controller still talks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+from tidelog.broker.controller_channel import ControllerChannel
+from tidelog.broker.metadata_follower import SOURCE_LAG_MS_MAX, MetadataFollower
+from tidelog.log.errors import UnreachableError
+from tidelog.metadata.image import MetadataImage
+from tidelog.v1.controller_pb2 import FollowMetadataRequest, FollowMetadataResponse
+from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord, RegisterBrokerRecord
+
+
+def entry(offset: int, *, base: int, broker_id: int) -> FollowMetadataResponse.Entry:
+    record = RegisterBrokerRecord(
+        broker_id=broker_id, incarnation_id=b"i" * 16, address=f"h:{broker_id}"
+    )
+    batch = MetadataBatch(
+        controller_epoch=1, base_offset=base, records=[MetadataRecord(register_broker=record)]
+    )
+    return FollowMetadataResponse.Entry(offset=offset, batch=batch)
+
+
+class ManualClock:
+    """Stands still until told."""
+
+    def __init__(self) -> None:
+        self.now_ms = 0
+
+    def monotonic_ms(self) -> int:
+        return self.now_ms
+
+    def monotonic_s(self) -> float:
+        return self.now_ms / 1000
+
+    def wall_ms(self) -> int:
+        return self.now_ms
+
+
+class StreamingPeers:
+    """One queue of responses an address; no queue: nobody answers there."""
+
+    def __init__(self, queues: dict[str, asyncio.Queue[FollowMetadataResponse]]) -> None:
+        self.queues = queues
+        self.asked: list[tuple[str, int]] = []
+
+    async def call(self, *_: Any, **__: Any) -> Any:
+        raise AssertionError("not to be called")
+
+    async def stream(
+        self, address: str, method: Any, request: FollowMetadataRequest
+    ) -> AsyncIterator[FollowMetadataResponse]:
+        del method
+        self.asked.append((address, request.from_offset))
+        if address not in self.queues:
+            raise UnreachableError(f"nobody at {address}")
+        while True:
+            yield await self.queues[address].get()
+
+
+def follow(
+    peers: StreamingPeers, addresses: list[str], clock: ManualClock
+) -> tuple[MetadataFollower, list[MetadataImage]]:
+    images: list[MetadataImage] = []
+    source = ControllerChannel(peers=peers, addresses=addresses, clock=clock)  # type: ignore[arg-type]
+    follower = MetadataFollower(
+        broker_id=1,
+        peers=peers,  # type: ignore[arg-type]
+        source=source,
+        clock=clock,
+        listener=images.append,
+    )
+    return follower, images
+
+
+async def test_each_batch_makes_an_image_and_void_batches_make_none() -> None:
+    queue: asyncio.Queue[FollowMetadataResponse] = asyncio.Queue()
+    follower, images = follow(StreamingPeers({"a:1": queue}), ["a:1"], ManualClock())
+    await follower.start()
+    queue.put_nowait(FollowMetadataResponse(entries=[entry(3, base=0, broker_id=1)]))
+    queue.put_nowait(FollowMetadataResponse(entries=[entry(4, base=1, broker_id=2)]))  # void
+    queue.put_nowait(FollowMetadataResponse())  # keep-alive
+    queue.put_nowait(FollowMetadataResponse(entries=[entry(6, base=3, broker_id=3)]))
+    assert await follower.wait_until(lambda image: image.offset >= 6, timeout_ms=5000)
+    assert [image.offset for image in images] == [3, 6]
+    assert sorted(follower.image.brokers) == [1, 3]
+    await follower.stop()
+
+
+async def test_a_dead_source_is_left_and_the_next_asked_from_where_the_image_is() -> None:
+    queue: asyncio.Queue[FollowMetadataResponse] = asyncio.Queue()
+    peers = StreamingPeers({"b:2": queue})
+    follower, _ = follow(peers, ["a:1", "b:2"], ManualClock())
+    await follower.start()
+    queue.put_nowait(FollowMetadataResponse(entries=[entry(2, base=0, broker_id=1)]))
+    assert await follower.wait_until(lambda image: image.offset == 2, timeout_ms=5000)
+    assert peers.asked == [("a:1", 0), ("b:2", 0)]
+    await follower.stop()
+
+
+async def test_a_source_that_stays_behind_the_active_controller_is_left() -> None:
+    clock = ManualClock()
+    fresh: asyncio.Queue[FollowMetadataResponse] = asyncio.Queue()
+    peers = StreamingPeers({"a:1": asyncio.Queue(), "b:2": fresh})
+    follower, _ = follow(peers, ["a:1", "b:2"], clock)
+    await follower.start()
+    fresh.put_nowait(FollowMetadataResponse(entries=[entry(2, base=0, broker_id=1)]))
+    follower.note_committed_offset(2)
+    clock.now_ms += SOURCE_LAG_MS_MAX + 1
+    follower.note_committed_offset(2)
+    assert await follower.wait_until(lambda image: image.offset == 2, timeout_ms=5000)
+    await follower.stop()
+
+
+async def test_waiting_for_an_image_that_never_comes_ends_at_the_deadline() -> None:
+    follower, _ = follow(StreamingPeers({}), ["a:1"], ManualClock())
+    assert not await follower.wait_until(lambda image: image.offset > 0, timeout_ms=1)

@@ -1,0 +1,62 @@
+"""Every configuration error names its key and says what is right."""
+
+from __future__ import annotations
+
+import pytest
+
+from tidelog.broker.config import KEYS, parse_config
+from tidelog.log.errors import KafkaError
+from tidelog.v1 import common_pb2
+
+VALID = """
+"node.id" = 2
+"cluster.id" = "abc"
+"listeners" = "127.0.0.1:9193"
+"log.dirs" = "/data/node-2/"
+"controller.quorum.voters" = {"1" = "127.0.0.1:9192", "2" = "127.0.0.1:9193"}
+"""
+
+
+def test_defaults_fill_what_is_not_given() -> None:
+    config = parse_config(VALID)
+    assert (config.node_id, config.data_dir, config.http_port) == (2, "/data/node-2", None)
+    assert config.is_broker
+    assert config.is_controller
+    assert config.controller.session_timeout_ms == 3000
+    assert config.controller.cluster_id == "abc"
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ('"http.port" = 70000', "http.port = 70000: must be a whole number from 0 to 65535"),
+        ('"process.roles" = ["boss"]', "process.roles"),
+        ('"process.roles" = []', "process.roles"),
+        ('"no.such.key" = 1', "unknown key 'no.such.key'"),
+        ('"auto.create.topics.enable" = 1', "must be true or false"),
+        ("= 3", "not valid TOML"),
+    ],
+)
+def test_wrong_value_is_named(line: str, named: str) -> None:
+    with pytest.raises(KafkaError) as caught:
+        parse_config(VALID + line)
+    assert caught.value.code == common_pb2.INVALID_CONFIG
+    assert named in caught.value.message
+
+
+@pytest.mark.parametrize("name", ["node.id", "listeners", "log.dirs", "cluster.id"])
+def test_missing_required_key_is_named(name: str) -> None:
+    text = "\n".join(line for line in VALID.splitlines() if f'"{name}"' not in line)
+    with pytest.raises(KafkaError, match=f"{name} is missing"):
+        parse_config(text)
+
+
+def test_controller_must_stand_among_the_voters_at_its_own_address() -> None:
+    with pytest.raises(KafkaError, match=r"must name node 2 at 127\.0\.0\.1:9199"):
+        parse_config(VALID.replace('"127.0.0.1:9193"\n"log', '"127.0.0.1:9199"\n"log'))
+
+
+def test_every_key_is_documented_once() -> None:
+    names = [key.name for key in KEYS]
+    assert len(names) == len(set(names))
+    assert all(key.doc.endswith(".") for key in KEYS)
