@@ -82,8 +82,8 @@ class Stage:
         return host
 
     def crash(self, host: Host) -> None:
-        host.loop.kill()
         self.network.crash(host)
+        host.loop.kill()
 
     def later(self, delay_s: float, action: Callable[[], None]) -> None:
         self.scheduler.deliver(self.client.loop, action, delay_s=delay_s)

@@ -54,7 +54,7 @@ class SimNetwork:
         self._hosts[host.address] = host
 
     def crash(self, host: Host) -> None:
-        """Take a host down: its system closes all its connections, and refuses new ones."""
+        """Take a host down, before its loop is killed: its connections close."""
         if self._hosts.get(host.address) is host:
             del self._hosts[host.address]
         for connection in list(self._connections.values()):
@@ -122,6 +122,8 @@ class Connection:
 
     def send(self, sender: Host, label: str, content: bytes, deliver: Callable[[], None]) -> None:
         """Run `deliver` on the other end's loop after a while, in order; or lose it in silence."""
+        if sender.loop.is_dead:
+            return
         scheduler = self._network.scheduler
         index = self.ends.index(sender)
         target = self.ends[1 - index]
