@@ -87,7 +87,11 @@ def register_broker(
     existing = image.brokers.get(request.broker_id)
     if existing is not None and existing.incarnation_id == request.incarnation_id:
         return Decision([], RegisterBrokerResponse(broker_epoch=existing.broker_epoch))
-    if image.is_alive(request.broker_id) and sessions.was_heard(request.broker_id, now_ms):
+    has_session = image.is_alive(request.broker_id) and sessions.was_heard(
+        request.broker_id, now_ms
+    )
+    is_just_taken = existing is not None and existing.broker_epoch == UNCOMMITTED_EPOCH
+    if has_session or is_just_taken:
         raise KafkaError(
             common_pb2.DUPLICATE_BROKER_REGISTRATION,
             f"broker {request.broker_id} is registered and alive: stop the other one, or try again "

@@ -1,0 +1,289 @@
+"""The shell around the controller: a queue of commands in front, the replicated log behind.
+
+Owns whether this node is the active controller, and the order of decisions. Decides nothing:
+`Controller` does, and the image changes by `replay` alone.
+
+One task decides. It takes the commands that wait, decides each on the image that those before it
+will leave, proposes all records as one batch and answers when that has applied. A batch names the
+offset it was decided on and is void at any other, so a controller that lost its place without
+knowing changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+import structlog
+
+from tidelog.log.env import Clock, Random
+from tidelog.log.errors import KafkaError, TidelogError, invariant
+from tidelog.metadata.committed import CommittedMetadata
+from tidelog.metadata.config import ControllerConfig
+from tidelog.metadata.controller import (
+    Command,
+    Controller,
+    ExpireSessions,
+    Reply,
+    SessionsExpired,
+    refusal,
+)
+from tidelog.metadata.delta import speculate
+from tidelog.metadata.image import MetadataImage
+from tidelog.raft.replicated_log import ProposalUnknownError, ReplicatedLog
+from tidelog.v1 import common_pb2
+from tidelog.v1.admin_pb2 import (
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+)
+from tidelog.v1.controller_pb2 import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    RegisterBrokerRequest,
+    RegisterBrokerResponse,
+)
+from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord
+
+_log = structlog.get_logger(__name__)
+_ReplyT = TypeVar("_ReplyT", bound=Reply)
+
+COMMAND_ID_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    command: Command
+    reply: asyncio.Future[Reply]
+
+    def answer(self, reply: Reply) -> None:
+        if not self.reply.done():
+            self.reply.set_result(reply)
+
+    def refuse(self, error: TidelogError) -> None:
+        self.answer(refusal(self.command, error))
+
+    def fail(self, error: Exception) -> None:
+        if not self.reply.done():
+            self.reply.set_exception(error)
+
+
+class Quorum:
+    """One controller node. Any may be asked; only the active one does not answer NOT_CONTROLLER.
+
+    A reply without an error is told only after its records committed and applied. REQUEST_TIMED_OUT
+    means that they may yet: look, or ask again. Any other error means that they never will.
+    """
+
+    def __init__(
+        self, *, log: ReplicatedLog, clock: Clock, random: Random, config: ControllerConfig
+    ) -> None:
+        self._log = log
+        self._clock = clock
+        self._random = random
+        self._config = config
+        self._controller = Controller(config, random)
+        self._committed = CommittedMetadata(config)
+        self._queue: asyncio.Queue[_Waiting] = asyncio.Queue(config.commands_queued_max)
+        self._active_term: int | None = None
+        self._is_outcome_unknown = False
+        self._tasks: list[asyncio.Task[None]] = []
+
+    @property
+    def image(self) -> MetadataImage:
+        """The committed metadata this node knows."""
+        return self._committed.image
+
+    @property
+    def is_active(self) -> bool:
+        """Whether this node leads and has replayed all that was committed before it did."""
+        return self._active_term is not None and self._log.is_leader
+
+    @property
+    def leader_id(self) -> int | None:
+        """The controller that leads as far as this node knows."""
+        return self._log.leader_id
+
+    async def start(self) -> None:
+        """Start the log, replay it, and take part. Errors: `StorageError` as of the log."""
+        self._log.on_leadership(self._on_leadership)
+        await self._log.start(self._committed.on_committed)
+        self._on_leadership()
+        self._tasks = [
+            asyncio.create_task(self._decide_forever()),
+            asyncio.create_task(self._expire_sessions_forever()),
+        ]
+
+    async def stop(self) -> None:
+        """Leave the quorum; all that wait are answered, followers end."""
+        await self._log.stop()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        while not self._queue.empty():
+            self._queue.get_nowait().refuse(self._not_controller())
+        self._committed.close()
+
+    async def register_broker(self, request: RegisterBrokerRequest) -> RegisterBrokerResponse:
+        """See `brokers.register_broker`."""
+        return await self._submit(request, RegisterBrokerResponse)
+
+    async def broker_heartbeat(self, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse:
+        """See `brokers.heartbeat`. One that changes nothing does not wait for other commands."""
+        if self.is_active:
+            decision = self._controller.handle(request, self.image, self._clock.monotonic_ms())
+            if not decision.records and isinstance(decision.reply, BrokerHeartbeatResponse):
+                return self._in_this_epoch(decision.reply)
+        return self._in_this_epoch(await self._submit(request, BrokerHeartbeatResponse))
+
+    async def alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
+        """See `replication.alter_partition`."""
+        return await self._submit(request, AlterPartitionResponse)
+
+    async def create_topics(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
+        """See `topics.create_topics`."""
+        return await self._submit(request, CreateTopicsResponse)
+
+    async def delete_topics(self, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+        """See `topics.delete_topics`."""
+        return await self._submit(request, DeleteTopicsResponse)
+
+    def follow(self, from_offset: int) -> AsyncIterator[list[tuple[int, MetadataBatch]]]:
+        """See `CommittedMetadata.follow`. Served by any controller."""
+        return self._committed.follow(from_offset)
+
+    def hold(self, until_ms: int) -> None:
+        """See `Controller.hold`. Each controller must be told, since any may become active."""
+        self._controller.hold(until_ms)
+
+    def release(self) -> None:
+        """See `Controller.release`."""
+        self._controller.release()
+
+    async def _submit(self, command: Command, reply_type: type[_ReplyT]) -> _ReplyT:
+        waiting = _Waiting(command, asyncio.get_running_loop().create_future())
+        if not self.is_active:
+            waiting.refuse(self._not_controller())
+        elif self._queue.full():
+            waiting.refuse(
+                KafkaError(
+                    common_pb2.THROTTLING_QUOTA_EXCEEDED,
+                    f"{self._config.commands_queued_max} commands wait already: try again later",
+                )
+            )
+        else:
+            self._queue.put_nowait(waiting)
+        reply = await waiting.reply
+        invariant(isinstance(reply, reply_type), "a command has one type of reply", command, reply)
+        return reply  # type: ignore[return-value]  # checked on the line above
+
+    async def _decide_forever(self) -> None:
+        while True:
+            waiting = [await self._queue.get()]
+            while len(waiting) < self._config.commands_per_batch_max and not self._queue.empty():
+                waiting.append(self._queue.get_nowait())
+            try:
+                await self._decide(waiting)
+            except TidelogError as error:
+                self._is_outcome_unknown |= error.is_outcome_unknown
+                for one in waiting:
+                    one.refuse(error)
+            except Exception:  # noqa: BLE001  # the task's top: others wait
+                _log.exception("commands failed", commands=len(waiting))
+                self._is_outcome_unknown = True
+            finally:
+                for one in waiting:
+                    one.refuse(ProposalUnknownError("the controller stopped in the middle of it"))
+
+    async def _decide(self, waiting: list[_Waiting]) -> None:
+        """Decide on commands in order, commit their records as one batch, answer.
+
+        Raises the `TidelogError` that all those without an answer get. After an unknown outcome
+        nothing is decided until it is known: after the barrier it has applied or is void.
+        """
+        if self._is_outcome_unknown:
+            await self._log.read_barrier(timeout_ms=self._config.commit_timeout_ms)
+            self._is_outcome_unknown = False
+        if not self.is_active:
+            raise self._not_controller()
+        base_offset, image, now_ms = self.image.offset, self.image, self._clock.monotonic_ms()
+        records: list[MetadataRecord] = []
+        decided: list[tuple[_Waiting, Reply]] = []
+        for one in waiting:
+            try:
+                decision = self._controller.handle(one.command, image, now_ms)
+                image = speculate(image, decision.records)
+            except Exception as error:  # noqa: BLE001  # the caller's edge answers
+                one.fail(error)
+                continue
+            records += decision.records
+            decided.append((one, decision.reply))
+        offset = await self._commit(records, base_offset) if records else base_offset
+        for one, reply in decided:
+            one.answer(_with_broker_epoch(reply, offset))
+
+    async def _commit(self, records: list[MetadataRecord], base_offset: int) -> int:
+        """Commit a batch and return its offset; it has applied then. Errors as `propose`."""
+        batch = MetadataBatch(
+            controller_id=self._log.node_id,
+            controller_epoch=self._log.term,
+            base_offset=base_offset,
+            records=records,
+            command_id=self._random.randbytes(COMMAND_ID_BYTES),
+        )
+        entry = await self._log.propose(
+            batch.SerializeToString(deterministic=True), timeout_ms=self._config.commit_timeout_ms
+        )
+        if not self._committed.has_applied(entry.index):
+            raise KafkaError(
+                common_pb2.NOT_CONTROLLER,
+                "another controller decided first and this decision is void: try again",
+            )
+        return entry.index
+
+    async def _expire_sessions_forever(self) -> None:
+        while True:
+            await asyncio.sleep(self._config.session_check_interval_ms / 1000)
+            now_ms = self._clock.monotonic_ms()
+            if not self.is_active or not self._controller.has_expired_sessions(self.image, now_ms):
+                continue
+            try:
+                reply = await self._submit(ExpireSessions(), SessionsExpired)
+            except Exception:  # noqa: BLE001  # the task's top: sessions go on
+                _log.exception("silent brokers were not fenced")
+            else:
+                _log.info("silent brokers fenced", error=reply.error.message or None)
+
+    def _on_leadership(self) -> None:
+        """Start anew whenever this node becomes active: it heard no heartbeats while it was not."""
+        term = self._log.term if self._log.is_leader else None
+        if term is not None and term != self._active_term:
+            self._controller.activate(self._clock.monotonic_ms())
+            self._is_outcome_unknown = False
+            _log.info("this node is the active controller", controller_epoch=term)
+        self._active_term = term
+
+    def _not_controller(self) -> KafkaError:
+        leader_id = self._log.leader_id
+        is_known = leader_id is not None and leader_id != self._log.node_id
+        where = f"controller {leader_id} leads" if is_known else "no controller leads yet"
+        return KafkaError(
+            common_pb2.NOT_CONTROLLER,
+            f"node {self._log.node_id} is not the active controller: {where}, try again",
+        )
+
+    def _in_this_epoch(self, reply: BrokerHeartbeatResponse) -> BrokerHeartbeatResponse:
+        reply.controller_epoch = self._log.term
+        return reply
+
+
+def _with_broker_epoch(reply: Reply, offset: int) -> Reply:
+    """A new broker epoch is the offset its registration committed at, known only now."""
+    if isinstance(reply, RegisterBrokerResponse) and not reply.error.code:
+        reply.broker_epoch = reply.broker_epoch or offset
+    return reply
