@@ -1,0 +1,249 @@
+"""`tidelog cluster start | stop | status`: three nodes on this machine, started and stopped as one.
+
+`start` starts what is missing and returns when all nodes are registered and a controller leads.
+`stop` first tells every node that all of them stop, so that nobody is fenced and no ISR shrinks on
+the way down.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+import shutil
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.status import Status
+from rich.table import Table
+
+from tidelog.broker.data_directory import format_or_check
+from tidelog.cli import cluster_calls, cluster_process
+from tidelog.cli.cluster_plan import PORTS, NodePlan, default_folder, load, load_or_create
+from tidelog.cli.cluster_process import Started
+from tidelog.log.errors import TidelogError
+from tidelog.log.system import SystemDisk
+from tidelog.v1.admin_pb2 import NodeStatusResponse
+
+START_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 30.0
+GIVE_UP_TIMEOUT_S = 10.0
+POLL_S = 0.1
+
+data_dir_option = click.option(
+    "--data-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=default_folder,
+    help="Where the cluster lives. Default: .data of the checkout.",
+)
+
+
+class Ports(click.ParamType[list[int]]):
+    """A comma-separated list of ports, one a node."""
+
+    name = "PORT,…"
+
+    def convert(
+        self, value: str | list[int], param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[int]:
+        """See `click.ParamType.convert`."""
+        if isinstance(value, list):
+            return value
+        try:
+            ports = [int(port) for port in value.split(",")]
+        except ValueError:
+            self.fail(f"{value!r} is not a list of ports such as 9192,9193,9194", param, ctx)
+        if len(set(ports)) < len(ports) or not all(0 < port < 65536 for port in ports):
+            self.fail(f"{value!r} must name different ports between 1 and 65535", param, ctx)
+        return ports
+
+
+@click.group()
+def cluster() -> None:
+    """Start, stop and look at a cluster on this machine."""
+
+
+@cluster.command()
+@data_dir_option
+@click.option("--ports", type=Ports(), help="gRPC, one a node; for a new cluster.")
+@click.option("--http-ports", type=Ports(), help="Metrics and health; for a new cluster.")
+def start(data_dir: Path, ports: list[int] | None, http_ports: list[int] | None) -> None:
+    """Start the nodes that do not run, and wait until the cluster is ready."""
+    folder = data_dir.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    with cluster_process.only_command(folder):
+        plans = load_or_create(folder, ports=ports, http_ports=http_ports)
+        running = {plan.node_id: cluster_process.running_pid(plan) for plan in plans}
+        missing = [plan for plan in plans if running[plan.node_id] is None]
+        _refuse_what_cannot_start(missing)
+        started = {plan.node_id: cluster_process.start(plan) for plan in missing}
+        for plan in plans:
+            pid = running[plan.node_id]
+            what = (
+                f"already runs (pid {pid})"
+                if pid
+                else f"starts (pid {started[plan.node_id].process.pid})"
+            )
+            click.echo(f"node {plan.node_id}  {plan.address}  {what}")
+        try:
+            controller_id = _wait_until_ready(plans, started)
+        except BaseException:
+            cluster_process.stop(missing, timeout_s=GIVE_UP_TIMEOUT_S)
+            raise
+    _print_ready(plans, controller_id)
+
+
+@cluster.command()
+@data_dir_option
+def stop(data_dir: Path) -> None:
+    """Stop the cluster as one: no more writes, no change of any ISR; data stays."""
+    folder = data_dir.resolve()
+    if not load(folder):
+        click.echo(f"no cluster in {_short(folder)}")
+        return
+    with cluster_process.only_command(folder):
+        deadline_s = time.monotonic() + STOP_TIMEOUT_S
+        alive = [plan for plan in load(folder) if cluster_process.running_pid(plan) is not None]
+        if not alive:
+            click.echo("no node runs")
+            return
+        with _progress("waiting for the nodes to stop"):
+            cluster_calls.prepare_stop(alive)
+            left_s = deadline_s - time.monotonic()
+            killed = cluster_process.stop(alive, timeout_s=left_s)
+    if killed:
+        names = ", ".join(str(plan.node_id) for plan in killed)
+        raise click.ClickException(
+            f"had to kill node {names} after {STOP_TIMEOUT_S:.0f} s; its log is"
+            f" {_short(killed[0].log_path)}, and the next start recovers its data"
+        )
+    click.echo(f"stopped {len(alive)} of {len(load(folder))} nodes")
+
+
+@cluster.command()
+@data_dir_option
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def status(data_dir: Path, *, as_json: bool) -> None:
+    """Show every node, also dead ones."""
+    folder = data_dir.resolve()
+    plans = load(folder)
+    pids = [cluster_process.running_pid(plan) for plan in plans]
+    if as_json:
+        nodes = [_as_json(plan, pid) for plan, pid in zip(plans, pids, strict=True)]
+        click.echo(json.dumps({"nodes": nodes}))
+    elif not plans:
+        click.echo(f"no cluster in {_short(folder)}; `tidelog cluster start` makes one")
+    else:
+        Console().print(_table(plans, pids, cluster_calls.statuses(plans)))
+
+
+def _refuse_what_cannot_start(plans: Sequence[NodePlan]) -> None:
+    for plan in plans:
+        cluster_process.refuse_taken_port(plan)
+    disk = SystemDisk()
+    try:
+        for plan in plans:
+            if disk.list(plan.config.data_dir):  # a missing or empty folder is the node's to format
+                asyncio.run(format_or_check(disk, plan.config))
+    except TidelogError as error:
+        raise click.ClickException(str(error)) from error
+    finally:
+        disk.close()
+
+
+def _wait_until_ready(plans: Sequence[NodePlan], started: Mapping[int, Started]) -> int:
+    """The id of the controller that leads, once all nodes are registered and agree on it."""
+    deadline_s = time.monotonic() + START_TIMEOUT_S
+    with _progress("waiting for the nodes to register"):
+        while True:
+            answers = cluster_calls.statuses(plans)
+            leaders = {
+                a.controller_id if a and a.HasField("controller_id") else None for a in answers
+            }
+            if all(a and a.ready for a in answers) and len(leaders) == 1:
+                leader = leaders.pop()
+                if leader is not None:
+                    return leader
+            _raise_if_ended(plans, started)
+            if time.monotonic() > deadline_s:
+                waiting = [
+                    p.node_id for p, a in zip(plans, answers, strict=True) if not (a and a.ready)
+                ]
+                raise click.ClickException(
+                    f"not ready after {START_TIMEOUT_S:.0f} s, waiting for node"
+                    f" {waiting or 'leader'}: see node-*.log in {_short(plans[0].folder)}"
+                )
+            time.sleep(POLL_S)
+
+
+def _raise_if_ended(plans: Sequence[NodePlan], started: Mapping[int, Started]) -> None:
+    for plan in plans:
+        mine = started.get(plan.node_id)
+        if mine is not None and mine.process.poll() is not None:
+            raise click.ClickException(
+                f"node {plan.node_id} ended: {cluster_process.last_words(plan, mine)}"
+                f" (its log is {_short(plan.log_path)})"
+            )
+
+
+def _print_ready(plans: Sequence[NodePlan], controller_id: int) -> None:
+    addresses = ",".join(plan.address for plan in plans)
+    is_default = [plan.address.rpartition(":")[2] for plan in plans] == [str(p) for p in PORTS]
+    tidelog = "tidelog" if shutil.which("tidelog") else _short(Path(sys.argv[0]))
+    bootstrap = "" if is_default else f" --bootstrap {addresses}"
+    click.echo(
+        f"ready: {len(plans)} nodes at {addresses}, controller {controller_id} leads,"
+        f" data in {_short(plans[0].folder)}. Try:\n"
+        f"  {tidelog} topics create greetings --partitions 3 --replication-factor 3{bootstrap}\n"
+        f"  echo hello | {tidelog} produce greetings{bootstrap}\n"
+        f"  {tidelog} consume greetings --from-beginning --timeout 2{bootstrap}"
+    )
+
+
+def _as_json(plan: NodePlan, pid: int | None) -> dict[str, object]:
+    return {
+        "node_id": plan.node_id,
+        "pid": pid,
+        "address": plan.address,
+        "roles": list(plan.config.process_roles),
+        "alive": pid is not None,
+    }
+
+
+def _table(
+    plans: Sequence[NodePlan],
+    pids: Sequence[int | None],
+    answers: Sequence[NodeStatusResponse | None],
+) -> Table:
+    leaders = {a.controller_id for a in answers if a and a.ready and a.HasField("controller_id")}
+    table = Table("node", "state", "pid", "address", "http", "roles", "controller")
+    for plan, pid, answer in zip(plans, pids, answers, strict=True):
+        state = "dead" if pid is None else "silent" if answer is None else "fenced"
+        if answer is not None and answer.ready:
+            state = "ready"
+        table.add_row(
+            str(plan.node_id),
+            state,
+            str(pid or "-"),
+            plan.address,
+            str(plan.config.http_port or "-"),
+            ", ".join(plan.config.process_roles),
+            "leads" if plan.node_id in leaders else "",
+        )
+    return table
+
+
+def _progress(text: str) -> Status:
+    return Console(stderr=True).status(text)
+
+
+def _short(path: Path) -> str:
+    """Relative to the working directory where that is shorter, ready to paste into a shell."""
+    absolute = path.absolute()
+    here = Path.cwd()
+    shown = absolute.relative_to(here) if absolute.is_relative_to(here) else absolute
+    return shlex.quote(str(shown))

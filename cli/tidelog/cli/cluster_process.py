@@ -1,0 +1,138 @@
+"""The processes of a cluster's nodes: start one, find it again, end it, and nobody else's.
+
+A process is a node's only when its command line names the node's configuration file, whatever a
+pid file says: a recorded pid may have been given to a stranger since.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from tidelog.cli.cluster_plan import LOCK_NAME, NodePlan
+
+LOG_BYTES_MAX = 8 << 20
+LOG_TAIL_BYTES = 8 << 10
+POLL_S = 0.05
+# A node handles messages of a megabyte all the time. By default glibc maps and unmaps each of them,
+# which costs more than copying it; two arenas are enough for one busy thread.
+ALLOCATOR = {
+    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+    "MALLOC_TRIM_THRESHOLD_": str(64 << 20),
+    "MALLOC_ARENA_MAX": "2",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A process this command started, and where in the node's log its own lines begin."""
+
+    process: subprocess.Popen[bytes]
+    log_position: int
+
+
+@contextlib.contextmanager
+def only_command(folder: Path) -> Iterator[None]:
+    """Hold the folder's lock: commands that start or stop nodes go one after the other."""
+    with (folder / LOCK_NAME).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def running_pid(plan: NodePlan) -> int | None:
+    """The process id of the node; None when it does not run."""
+    try:
+        pid = int(plan.pid_path.read_text())
+        arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except (OSError, ValueError):
+        return None
+    return pid if os.fsencode(plan.config_path) in arguments else None
+
+
+def start(plan: NodePlan) -> Started:
+    """Start the node in the background; it outlives this command and the terminal."""
+    command = [sys.executable, "-m", "tidelog.broker", "--config", str(plan.config_path)]
+    if plan.log_path.exists() and plan.log_path.stat().st_size > LOG_BYTES_MAX:
+        plan.log_path.replace(plan.log_path.with_suffix(".log.1"))
+    with plan.log_path.open("ab") as log:
+        position = log.tell()
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=plan.folder,
+            env={**ALLOCATOR, **os.environ},
+            start_new_session=True,
+        )
+    temporary = plan.pid_path.with_suffix(".tmp")
+    temporary.write_text(f"{process.pid}\n")
+    temporary.replace(plan.pid_path)
+    return Started(process, position)
+
+
+def stop(plans: Sequence[NodePlan], *, timeout_s: float) -> list[NodePlan]:
+    """End the nodes by SIGTERM; those that still run after `timeout_s` are killed and returned."""
+    deadline_s = time.monotonic() + timeout_s
+    for plan in plans:
+        _signal(plan, signal.SIGTERM)
+    running = list(plans)
+    while running and time.monotonic() < deadline_s:
+        time.sleep(POLL_S)
+        running = [plan for plan in running if running_pid(plan) is not None]
+    for plan in running:
+        _signal(plan, signal.SIGKILL)
+    return running
+
+
+def _signal(plan: NodePlan, number: signal.Signals) -> None:
+    pid = running_pid(plan)
+    if pid is not None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+def last_words(plan: NodePlan, started: Started) -> str:
+    """Why a started node ended: its last line that names an error, else its last line."""
+    with plan.log_path.open("rb") as log:
+        log.seek(max(started.log_position, log.seek(0, os.SEEK_END) - LOG_TAIL_BYTES))
+        lines = log.read().decode("utf-8", "replace").splitlines()
+    lines = [line.strip() for line in lines if line.strip()]
+    errors = [line for line in lines if line.startswith(("error: ", "fatal: "))]
+    return (errors or lines or ["it wrote nothing"])[-1].removeprefix("error: ")
+
+
+def refuse_taken_port(plan: NodePlan) -> None:
+    """Errors: `click.ClickException` when another process listens on one of the node's ports.
+
+    Asked before the node starts, since gRPC may share a port silently.
+    """
+    host, _, port = plan.address.rpartition(":")
+    for number in (int(port), plan.config.http_port):
+        if number and _is_taken(host, number):
+            raise click.ClickException(
+                f"port {number} of node {plan.node_id} is taken: `ss -ltnp 'sport = :{number}'`"
+                " says by whom; end that process, or start a new --data-dir with other --ports"
+            )
+
+
+def _is_taken(host: str, port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        # Connections that are only waiting to be forgotten do not count.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return True
+    return False
