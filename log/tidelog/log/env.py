@@ -1,7 +1,7 @@
 """Ports to the outside world: clock, disk, randomness.
 
-Everything below the composition roots gets these handed in; `tidelog.log.system` holds the real ones, the
-simulation stage holds its own. This module decides nothing and touches nothing.
+Everything below the composition roots gets these handed in; `tidelog.log.system` holds the real
+ones, the simulation stage holds its own. This module decides nothing and touches nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ class Clock(Protocol):
     """Time, in whole milliseconds unless the name says otherwise."""
 
     def monotonic_ms(self) -> int:
-        """Milliseconds since an arbitrary point; never goes back. For leases, time-outs and lags."""
+        """Milliseconds since an arbitrary point; never goes back. For leases and time-outs."""
 
     def monotonic_s(self) -> float:
         """The same clock in seconds, for libraries that want a float."""
@@ -38,8 +38,8 @@ class Random(Protocol):
 class File(Protocol):
     """One open file. Writes reach the operating system at once and stable storage only by `sync`.
 
-    Errors: every method raises `StorageError` (see `tidelog.log.errors`); after a failed `sync` the file's
-    un-synced content is unknown and the caller must not try again (fsyncgate).
+    Errors: every method raises `StorageError` (see `tidelog.log.errors`); after a failed `sync` the
+    file's un-synced content is unknown and the caller must not try again (fsyncgate).
     """
 
     path: str
@@ -56,22 +56,19 @@ class File(Protocol):
     def truncate(self, size: int) -> None:
         """Cut (or extend with zeros) to `size` bytes."""
 
-    def preallocate(self, size: int) -> None:
-        """Reserve `size` bytes on the device without changing the file's length where the system can."""
-
     async def sync(self) -> None:
-        """fdatasync, off the loop: all writes made before the call are on stable storage after it."""
+        """Off the loop: all writes made before the call are on stable storage after it."""
 
     def close(self) -> None:
         """Close without syncing. Calling it again does nothing."""
 
 
 class IndexBuffer(Protocol):
-    """A fixed-capacity file mapped to memory, for index entries: cheap small appends, binary search by slices."""
+    """A file of fixed capacity mapped to memory: cheap small appends and look-ups."""
 
     path: str
     view: memoryview
-    """The whole capacity, writable, in bytes."""
+    """The whole capacity, writable. Its space is reserved: a full disk shows at `open_index`."""
 
     async def sync(self) -> None:
         """Stable storage, off the loop."""
@@ -108,7 +105,7 @@ class Disk(Protocol):
         """Remove a folder with all it holds; a missing one is fine."""
 
     async def sync_directory(self, path: str) -> None:
-        """fsync the folder, off the loop, so that names made, renamed or removed in it survive a power cut."""
+        """Off the loop: names made, renamed or removed in the folder survive a power cut."""
 
 
 async def write_atomically(disk: Disk, path: str, data: bytes) -> None:

@@ -1,15 +1,15 @@
 """The exception tree: one class per meaning, its wire code and its retry advice as data.
 
-    TidelogError                     code, message, is_retriable, is_outcome_unknown
-    ├── InvariantError               a bug: the node stops
-    ├── StorageError                 disk full, EIO, unreadable file: fatal for that log
-    ├── CorruptMessageError          a batch that is not what it says it is
-    ├── MessageTooLargeError
-    ├── UnsupportedCompressionTypeError
-    ├── OffsetOutOfRangeError
-    ├── UnreachableError             a call that never reached its server
-    ├── CallFailedError              a call that broke or timed out on its way: outcome unknown
-    └── KafkaError                   any other wire code, see `error_for`
+TidelogError                     code, message, is_retriable, is_outcome_unknown
+├── InvariantError               a bug: the node stops
+├── StorageError                 disk full, EIO, unreadable file: fatal for that log
+├── CorruptMessageError          a batch that is not what it says it is
+├── MessageTooLargeError
+├── UnsupportedCompressionTypeError
+├── OffsetOutOfRangeError
+├── UnreachableError             a call that never reached its server
+├── CallFailedError              a call that broke or timed out on its way: outcome unknown
+└── KafkaError                   any other wire code, see `error_for`
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class CorruptMessageError(TidelogError):
 
 
 class MessageTooLargeError(TidelogError):
-    """A batch above max.message.bytes. Nothing was appended; send smaller batches or raise the limit."""
+    """A batch above max.message.bytes. Nothing was appended: send smaller ones."""
 
     code = common_pb2.MESSAGE_TOO_LARGE
 
@@ -96,7 +96,7 @@ class OffsetOutOfRangeError(TidelogError):
 
 
 class UnreachableError(TidelogError):
-    """The server could not be reached: the request was certainly not worked on. Try another address."""
+    """The server was not reached: the request was certainly not worked on. Try another address."""
 
     code = common_pb2.BROKER_NOT_AVAILABLE
     is_retriable = True
@@ -135,7 +135,7 @@ def error_for(code: ErrorCode, message: str) -> TidelogError:
     return KafkaError(code, message) if cls is None else cls(message)
 
 
-def invariant(condition: bool, *values: object) -> None:
-    """Raise `InvariantError` with `values` unless `condition` holds (`assert` vanishes under -O)."""
+def invariant(condition: object, *values: object) -> None:
+    """Raise `InvariantError` with `values` unless `condition` holds (-O drops an `assert`)."""
     if not condition:
         raise InvariantError("broken invariant: " + ", ".join(map(repr, values)))

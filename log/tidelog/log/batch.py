@@ -1,0 +1,194 @@
+"""Record batches, format v2, as a view over bytes. Pure.
+
+Owns the 61-byte header, Kafka's byte for byte, all big-endian:
+
+     0  baseOffset i64             set by the leader
+     8  batchLength i32            bytes after this field
+    12  partitionLeaderEpoch i32   set by the leader
+    16  magic i8 = 2
+    17  crc u32                    CRC-32C of everything from byte 21 on
+    21  attributes i16             bits 0-2 codec, 3 log append time, 4 transactional, 5 control
+    23  lastOffsetDelta i32
+    27  baseTimestamp i64, 35 maxTimestamp i64
+    43  producerId i64, 51 producerEpoch i16, 53 baseSequence i32
+    57  recordsCount i32
+    61  records, compressed as one block
+
+What the leader sets lies outside the CRC, so a batch is never re-encoded. Records are opaque
+here: see `records`.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from crc32c import crc32c
+
+from tidelog.log.compression import Codec
+from tidelog.log.errors import CorruptMessageError, MessageTooLargeError
+
+Buffer = bytes | bytearray | memoryview
+
+HEADER = struct.Struct(">qiibIhiqqqhii")
+HEADER_BYTES = HEADER.size
+LENGTH_PREFIX_BYTES = 12
+"""baseOffset and batchLength, which batchLength does not count."""
+CRC_START = 21
+MAGIC = 2
+CODEC_MASK = 0x07
+LOG_APPEND_TIME_FLAG = 0x08
+CONTROL_FLAG = 0x20
+
+_OFFSET = struct.Struct(">q")
+_EPOCH = struct.Struct(">i")
+_LENGTH = struct.Struct(">i")
+_LENGTH_AT = 8
+_EPOCH_AT = 12
+
+
+class BatchHeader(NamedTuple):
+    """The fields of one header, in wire order."""
+
+    base_offset: int
+    batch_length: int
+    partition_leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    records_count: int
+
+    @property
+    def size_in_bytes(self) -> int:
+        """The whole batch, header included."""
+        return self.batch_length + LENGTH_PREFIX_BYTES
+
+    @property
+    def last_offset(self) -> int:
+        """Offset of the last record, inclusive."""
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def next_offset(self) -> int:
+        """Offset after the last record."""
+        return self.base_offset + self.last_offset_delta + 1
+
+    @property
+    def codec_id(self) -> int:
+        """The number of the codec, which need not be one this side has."""
+        return self.attributes & CODEC_MASK
+
+
+def parse_header(buffer: Buffer, position: int = 0) -> BatchHeader:
+    """The header at `position`; the batch itself need not be complete.
+
+    Raises `CorruptMessageError` when fewer than 61 bytes are left or no v2 header has such fields.
+    """
+    if len(buffer) - position < HEADER_BYTES:
+        raise CorruptMessageError(
+            f"a record batch header is {HEADER_BYTES} bytes, {len(buffer) - position} are left"
+        )
+    header = BatchHeader._make(HEADER.unpack_from(buffer, position))
+    if header.magic != MAGIC:
+        raise CorruptMessageError(f"record batch magic is {header.magic}, only {MAGIC} is known")
+    if header.size_in_bytes < HEADER_BYTES:
+        raise CorruptMessageError(f"record batch length {header.batch_length} is below its header")
+    if header.last_offset_delta < 0 or header.records_count < 0:
+        raise CorruptMessageError(
+            f"record batch claims {header.records_count} records and last offset delta "
+            f"{header.last_offset_delta}"
+        )
+    return header
+
+
+def iter_batches(buffer: Buffer) -> Iterator[tuple[BatchHeader, memoryview]]:
+    """Each batch of `buffer` with a view of its bytes, checked by structure and CRC.
+
+    Raises `CorruptMessageError` at the first bad batch, and when the last one is incomplete.
+    """
+    view = memoryview(buffer)
+    position = 0
+    while position < len(view):
+        header = parse_header(view, position)
+        end = position + header.size_in_bytes
+        if end > len(view):
+            raise CorruptMessageError(
+                f"record batch of {header.size_in_bytes} bytes, but {len(view) - position} are here"
+            )
+        batch = view[position:end]
+        check_crc(header, batch)
+        yield header, batch
+        position = end
+
+
+def check_crc(header: BatchHeader, batch: Buffer) -> None:
+    """Raise `CorruptMessageError` unless the CRC of the whole `batch` is the one in its header."""
+    computed = crc32c(memoryview(batch)[CRC_START:])
+    if computed != header.crc:
+        raise CorruptMessageError(
+            f"record batch at offset {header.base_offset} has CRC {computed:#010x}, "
+            f"its header says {header.crc:#010x}"
+        )
+
+
+def validate_batches(buffer: Buffer, *, max_message_bytes: int) -> list[BatchHeader]:
+    """Headers of what a producer sent, after every check a leader makes before it appends.
+
+    Raises `CorruptMessageError` or `MessageTooLargeError`: then append nothing of `buffer`.
+    """
+    headers = []
+    position = 0
+    while position < len(buffer):
+        # Size first: an oversized batch is refused for its size, even when it was cut on its way.
+        _check_size(parse_header(buffer, position), max_message_bytes)
+        header, batch = next(iter_batches(memoryview(buffer)[position:]))
+        _check_produced(header)
+        headers.append(header)
+        position += len(batch)
+    if not headers:
+        raise CorruptMessageError("no record batch to append")
+    return headers
+
+
+def _check_size(header: BatchHeader, max_message_bytes: int) -> None:
+    if header.size_in_bytes > max_message_bytes:
+        raise MessageTooLargeError(
+            f"record batch of {header.size_in_bytes} bytes is above max.message.bytes="
+            f"{max_message_bytes}: send smaller batches or raise the topic's limit"
+        )
+
+
+def _check_produced(header: BatchHeader) -> None:
+    count = header.records_count
+    if count < 1 or count != header.last_offset_delta + 1:
+        raise CorruptMessageError(
+            f"record batch counts {count} records but its last offset delta is "
+            f"{header.last_offset_delta}"
+        )
+    if header.attributes & (CONTROL_FLAG | LOG_APPEND_TIME_FLAG):
+        raise CorruptMessageError("control batches and log append time are set by brokers only")
+    if header.codec_id > max(Codec):
+        raise CorruptMessageError(f"record batch names codec {header.codec_id}, which is none")
+
+
+def assign_position(batch: bytearray, at: int, *, base_offset: int, leader_epoch: int) -> None:
+    """Write what a leader decides into the batch at `at`: the two fields outside the CRC."""
+    _OFFSET.pack_into(batch, at, base_offset)
+    _EPOCH.pack_into(batch, at + _EPOCH_AT, leader_epoch)
+
+
+def seal(fields: BatchHeader, payload: Buffer) -> bytes:
+    """A whole batch: `fields` with length and CRC set right, then `payload`."""
+    batch = bytearray(HEADER_BYTES + len(payload))
+    HEADER.pack_into(batch, 0, *fields)
+    batch[HEADER_BYTES:] = payload
+    _LENGTH.pack_into(batch, _LENGTH_AT, len(batch) - LENGTH_PREFIX_BYTES)
+    struct.pack_into(">I", batch, CRC_START - 4, crc32c(memoryview(batch)[CRC_START:]))
+    return bytes(batch)

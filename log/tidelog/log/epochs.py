@@ -1,0 +1,74 @@
+"""Which leader epoch begins at which offset (KIP-101, KIP-279). Pure: decides, stores nothing.
+
+Entries grow strictly in both epoch and start offset. An entry may name an epoch without records
+yet: a new leader assigns its epoch at its log end.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from tidelog.log.errors import CorruptMessageError
+
+NO_EPOCH = -1
+
+
+class EpochEntry(NamedTuple):
+    """The first offset written in `epoch`."""
+
+    epoch: int
+    start_offset: int
+
+
+class EpochCache:
+    """The entries of one log, oldest first."""
+
+    def __init__(self, entries: Iterable[EpochEntry] = ()) -> None:
+        self._entries: list[EpochEntry] = []
+        for entry in entries:
+            self.assign(entry.epoch, entry.start_offset)
+
+    @property
+    def entries(self) -> tuple[EpochEntry, ...]:
+        """All entries, oldest first."""
+        return tuple(self._entries)
+
+    @property
+    def latest_epoch(self) -> int:
+        """The newest epoch, or -1."""
+        return self._entries[-1].epoch if self._entries else NO_EPOCH
+
+    def assign(self, epoch: int, start_offset: int) -> None:
+        """Records from `start_offset` on belong to `epoch`.
+
+        Entries at or above `start_offset` name no records and make way. Raises
+        `CorruptMessageError` when records of a newer epoch lie below: epochs never decrease along
+        a log.
+        """
+        if self.latest_epoch == epoch and self._entries[-1].start_offset <= start_offset:
+            return
+        kept = [entry for entry in self._entries if entry.start_offset < start_offset]
+        latest = kept[-1].epoch if kept else NO_EPOCH
+        if epoch < max(latest, 0):
+            raise CorruptMessageError(
+                f"leader epoch {epoch} at offset {start_offset} comes after epoch {latest}"
+            )
+        if epoch > latest:
+            kept.append(EpochEntry(epoch, start_offset))
+        self._entries = kept
+
+    def end_offset_for(self, epoch: int, *, log_end_offset: int) -> tuple[int, int]:
+        """The largest epoch ≤ `epoch` and the offset after its last record (KIP-279).
+
+        (-1, start of the oldest epoch) when all are newer; (-1, log end) when there is none.
+        """
+        above = bisect_right(self._entries, epoch, key=lambda entry: entry.epoch)
+        found = self._entries[above - 1].epoch if above else NO_EPOCH
+        newer = self._entries[above : above + 1]
+        return found, newer[0].start_offset if newer else log_end_offset
+
+    def truncate_from_end(self, end_offset: int) -> None:
+        """Forget what begins at or after `end_offset`."""
+        self._entries = [entry for entry in self._entries if entry.start_offset < end_offset]

@@ -1,0 +1,238 @@
+"""The real clock, disk and randomness: the only place with threads, mmap and fsync.
+
+Every `OSError` leaves here as a `StorageError` that names the path. Syncs run on a small pool, so
+that a slow device delays whoever waits for it and nobody else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import mmap
+import os
+import random
+import shutil
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from tidelog.log.errors import StorageError
+
+SYNC_THREADS = 4
+_FILE_MODE = 0o600
+_DIRECTORY_MODE = 0o700
+
+
+class SystemClock:
+    """The machine's clocks."""
+
+    def monotonic_ms(self) -> int:
+        """See `Clock`."""
+        return time.monotonic_ns() // 1_000_000
+
+    def monotonic_s(self) -> float:
+        """See `Clock`."""
+        return time.monotonic()
+
+    def wall_ms(self) -> int:
+        """See `Clock`."""
+        return time.time_ns() // 1_000_000
+
+
+class SystemRandom:
+    """The operating system's randomness."""
+
+    def __init__(self) -> None:
+        self._random = random.SystemRandom()
+
+    def random(self) -> float:
+        """See `Random`."""
+        return self._random.random()
+
+    def randrange(self, start: int, stop: int) -> int:
+        """See `Random`."""
+        return self._random.randrange(start, stop)
+
+    def randbytes(self, length: int) -> bytes:
+        """See `Random`."""
+        return os.urandom(length)
+
+
+class SystemFile:
+    """A file descriptor, read and written by position."""
+
+    def __init__(self, path: str, pool: ThreadPoolExecutor, *, create: bool) -> None:
+        self.path = path
+        self._pool = pool
+        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+        try:
+            self._fd = os.open(path, flags, _FILE_MODE)
+        except OSError as error:
+            raise _storage_error("open", path, error) from error
+
+    def size(self) -> int:
+        """See `File`."""
+        try:
+            return os.fstat(self._fd).st_size
+        except OSError as error:
+            raise _storage_error("look at", self.path, error) from error
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """See `File`."""
+        try:
+            data = os.pread(self._fd, length, offset)
+            while 0 < len(data) < length:
+                more = os.pread(self._fd, length - len(data), offset + len(data))
+                if not more:
+                    break
+                data += more
+        except OSError as error:
+            raise _storage_error("read", self.path, error) from error
+        return data
+
+    def write_at(self, offset: int, data: bytes | bytearray | memoryview) -> None:
+        """See `File`."""
+        try:
+            written = os.pwrite(self._fd, data, offset)
+            while written < len(data):
+                rest = memoryview(data)[written:]
+                written += os.pwrite(self._fd, rest, offset + written)
+        except OSError as error:
+            raise _storage_error("write", self.path, error) from error
+
+    def truncate(self, size: int) -> None:
+        """See `File`."""
+        try:
+            os.ftruncate(self._fd, size)
+        except OSError as error:
+            raise _storage_error("truncate", self.path, error) from error
+
+    async def sync(self) -> None:
+        """See `File`."""
+        await _off_loop(self._pool, self.path, lambda: os.fdatasync(self._fd))
+
+    def close(self) -> None:
+        """See `File`."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+class SystemIndexBuffer:
+    """A shared mapping. Its blocks are allocated: writing to it can then not fail (SIGBUS)."""
+
+    def __init__(self, path: str, pool: ThreadPoolExecutor, *, capacity_bytes: int) -> None:
+        self.path = path
+        self._pool = pool
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
+            try:
+                os.posix_fallocate(fd, 0, capacity_bytes)
+                self._map = mmap.mmap(fd, 0)
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise _storage_error("map", path, error) from error
+        self.view = memoryview(self._map)
+
+    async def sync(self) -> None:
+        """See `IndexBuffer`. By path: `mmap.flush` would hold the interpreter while it waits."""
+        await _off_loop(self._pool, self.path, lambda: _sync_path(self.path, os.fdatasync))
+
+    def close(self, *, trim_to: int | None = None) -> None:
+        """See `IndexBuffer`."""
+        if self._map.closed:
+            return
+        self.view.release()
+        self._map.close()
+        if trim_to is not None:
+            try:
+                os.truncate(self.path, trim_to)
+            except OSError as error:
+                raise _storage_error("trim", self.path, error) from error
+
+
+class SystemDisk:
+    """The machine's file system. `close` ends its threads."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(SYNC_THREADS, thread_name_prefix="tidelog-sync")
+
+    def close(self) -> None:
+        """Wait for the syncs under way and end the threads."""
+        self._pool.shutdown()
+
+    def open(self, path: str, *, create: bool = False) -> SystemFile:
+        """See `Disk`."""
+        return SystemFile(path, self._pool, create=create)
+
+    def open_index(self, path: str, *, capacity_bytes: int) -> SystemIndexBuffer:
+        """See `Disk`."""
+        return SystemIndexBuffer(path, self._pool, capacity_bytes=capacity_bytes)
+
+    def exists(self, path: str) -> bool:
+        """See `Disk`."""
+        return os.path.exists(path)
+
+    def list(self, path: str) -> list[str]:
+        """See `Disk`."""
+        try:
+            return sorted(os.listdir(path))
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise _storage_error("list", path, error) from error
+
+    def make_directory(self, path: str) -> None:
+        """See `Disk`."""
+        try:
+            os.makedirs(path, mode=_DIRECTORY_MODE, exist_ok=True)
+        except OSError as error:
+            raise _storage_error("make", path, error) from error
+
+    def rename(self, source: str, target: str) -> None:
+        """See `Disk`."""
+        try:
+            os.replace(source, target)
+        except OSError as error:
+            raise _storage_error(f"rename {source} to", target, error) from error
+
+    def remove(self, path: str) -> None:
+        """See `Disk`."""
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise _storage_error("remove", path, error) from error
+
+    def remove_tree(self, path: str) -> None:
+        """See `Disk`."""
+        try:
+            shutil.rmtree(path)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise _storage_error("remove", path, error) from error
+
+    async def sync_directory(self, path: str) -> None:
+        """See `Disk`."""
+        await _off_loop(self._pool, path, lambda: _sync_path(path, os.fsync))
+
+
+async def _off_loop(pool: ThreadPoolExecutor, path: str, sync: Callable[[], None]) -> None:
+    try:
+        await asyncio.get_running_loop().run_in_executor(pool, sync)
+    except OSError as error:
+        raise _storage_error("sync", path, error) from error
+
+
+def _sync_path(path: str, sync: Callable[[int], None]) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        sync(fd)
+    finally:
+        os.close(fd)
+
+
+def _storage_error(action: str, path: str, error: OSError) -> StorageError:
+    return StorageError(f"cannot {action} {path}: {error.strerror or error}")
