@@ -83,12 +83,10 @@ def start(data_dir: Path, ports: list[int] | None, http_ports: list[int] | None)
         started = {plan.node_id: cluster_process.start(plan) for plan in missing}
         for plan in plans:
             pid = running[plan.node_id]
-            what = (
-                f"already runs (pid {pid})"
-                if pid
-                else f"starts (pid {started[plan.node_id].process.pid})"
-            )
-            click.echo(f"node {plan.node_id}  {plan.address}  {what}")
+            now = f"already runs (pid {pid})"
+            if pid is None:
+                now = f"starts (pid {started[plan.node_id].process.pid})"
+            click.echo(f"node {plan.node_id}  {plan.address}  {now}")
         try:
             controller_id = _wait_until_ready(plans, started)
         except BaseException:

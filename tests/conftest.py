@@ -1,0 +1,42 @@
+"""What many tests share: a cluster of real processes, and Spark's tests skipping without Java."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from local_cluster import LocalCluster
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip by name what needs Java where there is none."""
+    java_home = os.environ.get("JAVA_HOME")
+    if shutil.which("java") or (java_home and Path(java_home, "bin/java").exists()):
+        return
+    skip = pytest.mark.skip(reason="needs Java 17 or newer: apt-get install default-jre-headless")
+    for item in items:
+        if item.get_closest_marker("spark"):
+            item.add_marker(skip)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[LocalCluster]:
+    """A cluster that nobody started yet; whatever runs of it at the end is stopped."""
+    cluster = LocalCluster(tmp_path / "data")
+    yield cluster
+    cluster.stop()
+
+
+@pytest.fixture(scope="module")
+def running_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
+    """Three nodes that run, shared by the tests of a module."""
+    cluster = LocalCluster(tmp_path_factory.mktemp("cluster") / "data")
+    try:
+        started = cluster.start()
+        assert started.returncode == 0, started.stderr
+        yield cluster
+    finally:
+        cluster.stop()

@@ -1,0 +1,133 @@
+"""`tidelog cluster` on real processes: what it starts, finds again, stops, and refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from local_cluster import LocalCluster
+
+pytestmark = [pytest.mark.process, pytest.mark.timeout(180)]
+
+
+def _files_below(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def _assert_one_line_of_error(done: subprocess.CompletedProcess[str], *words: str) -> None:
+    assert done.returncode != 0
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
+def test_starts_what_is_missing_and_stops_as_one(cluster: LocalCluster) -> None:
+    first = cluster.start()
+    assert first.returncode == 0, first.stderr
+    assert all(address in first.stdout for address in cluster.addresses)
+    before = cluster.pids()
+    assert set(before) == {1, 2, 3}
+
+    cluster.kill(2)
+    status = cluster.cluster("status", "--json")
+    assert status.returncode == 0
+    assert json.loads(status.stdout)["nodes"][1] == {
+        "node_id": 2,
+        "pid": None,
+        "address": cluster.addresses[1],
+        "roles": ["broker", "controller"],
+        "alive": False,
+    }
+
+    second = cluster.start()
+    assert second.returncode == 0, second.stderr
+    assert second.stdout.count("already runs") == 2
+    after = cluster.pids()
+    assert (after[1], after[3]) == (before[1], before[3])
+    assert after[2] not in {None, before[2]}
+
+    stopped = cluster.stop()
+    assert stopped.returncode == 0, stopped.stderr
+    assert cluster.pids() == {1: None, 2: None, 3: None}
+    for pid in after.values():
+        assert pid is not None
+        assert not Path(f"/proc/{pid}/exe").exists()
+
+    again = cluster.start()
+    assert again.returncode == 0, again.stderr
+
+
+def test_two_starts_at_once_start_three_nodes(cluster: LocalCluster) -> None:
+    command = [str(Path(sys.executable).with_name("tidelog")), "cluster", "start"]
+    command += ["--data-dir", str(cluster.folder), "--ports", ",".join(map(str, cluster.ports[:3]))]
+    command += ["--http-ports", ",".join(map(str, cluster.ports[3:]))]
+    starts = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    outputs = [start.communicate(timeout=120)[0] for start in starts]
+    assert [start.returncode for start in starts] == [0, 0]
+    assert sorted(output.count("already runs") for output in outputs) == [0, 3]
+
+
+@pytest.mark.parametrize("index", [1, 4], ids=["gRPC", "HTTP"])
+def test_taken_port_is_named_and_nothing_starts(cluster: LocalCluster, index: int) -> None:
+    port = cluster.ports[index]
+    with socket.create_server(("127.0.0.1", port), reuse_port=True):
+        _assert_one_line_of_error(cluster.start(), str(port), "ss -ltnp")
+    assert set(cluster.pids().values()) == {None}
+
+
+def test_foreign_folder_stays_untouched(cluster: LocalCluster) -> None:
+    foreign = cluster.folder / "node-1" / "precious.txt"
+    foreign.parent.mkdir(parents=True)
+    foreign.write_text("mine")
+    _assert_one_line_of_error(cluster.start(), str(cluster.folder), "move it away")
+    assert _files_below(cluster.folder).keys() <= {foreign, cluster.folder / "cluster.lock"}
+    assert foreign.read_text() == "mine"
+
+
+def test_node_folder_of_another_cluster_is_refused(cluster: LocalCluster) -> None:
+    assert cluster.start().returncode == 0
+    assert cluster.stop().returncode == 0
+    properties = cluster.folder / "node-2" / "meta.properties"
+    properties.write_text(properties.read_text().replace("cluster.id=", "cluster.id=another-"))
+    before = _files_below(cluster.folder)
+    _assert_one_line_of_error(cluster.start(), "meta.properties", "cluster.id")
+    assert _files_below(cluster.folder) == before
+    assert set(cluster.pids().values()) == {None}
+
+
+def test_half_written_node_folder_is_refused(cluster: LocalCluster) -> None:
+    assert cluster.start().returncode == 0
+    assert cluster.stop().returncode == 0
+    (cluster.folder / "node-3" / "meta.properties").unlink()
+    _assert_one_line_of_error(cluster.start(), "node-3", "move it away")
+    assert set(cluster.pids().values()) == {None}
+
+
+def test_node_that_ends_at_start_is_quoted_and_the_others_are_stopped(
+    cluster: LocalCluster,
+) -> None:
+    assert cluster.start().returncode == 0
+    assert cluster.stop().returncode == 0
+    metadata_folder = cluster.folder / "node-2" / "__cluster_metadata-0"
+    shutil.rmtree(metadata_folder)
+    metadata_folder.write_text("not a folder")
+    _assert_one_line_of_error(cluster.start(), "node 2 ended", "__cluster_metadata-0")
+    assert set(cluster.pids().values()) == {None}
+
+
+def test_stop_never_signals_a_stranger_with_a_recorded_pid(cluster: LocalCluster) -> None:
+    assert cluster.start().returncode == 0
+    assert cluster.stop().returncode == 0
+    with subprocess.Popen(["sleep", "60"]) as stranger:
+        (cluster.folder / "node-1.pid").write_text(f"{stranger.pid}\n")
+        assert cluster.pids()[1] is None
+        assert cluster.stop().returncode == 0
+        assert stranger.poll() is None
+        os.kill(stranger.pid, signal.SIGKILL)

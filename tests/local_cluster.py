@@ -1,0 +1,80 @@
+"""A cluster of real processes for tests: free ports, its own folder, driven by the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+COMMAND_TIMEOUT_S = 120
+
+
+class LocalCluster:
+    """Three nodes below `folder`, once `start` was called; `stop` leaves none of them behind."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.ports = free_ports(6)
+
+    @property
+    def addresses(self) -> list[str]:
+        """The gRPC listeners, host:port."""
+        return [f"127.0.0.1:{port}" for port in self.ports[:3]]
+
+    @property
+    def bootstrap(self) -> str:
+        """The same, comma-separated."""
+        return ",".join(self.addresses)
+
+    def run(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        """Run `tidelog` with these arguments against this cluster, whatever its exit code."""
+        return subprocess.run(
+            [str(Path(sys.executable).with_name("tidelog")), *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_TIMEOUT_S,
+            env={**os.environ, "TIDELOG_BOOTSTRAP": self.bootstrap},
+            check=False,
+        )
+
+    def cluster(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run `tidelog cluster …` on this cluster's folder."""
+        return self.run("cluster", *arguments, "--data-dir", str(self.folder))
+
+    def start(self) -> subprocess.CompletedProcess[str]:
+        """Start what does not run; the answer says whether it worked."""
+        ports, http_ports = self.ports[:3], self.ports[3:]
+        return self.cluster(
+            *("start", "--ports", ",".join(map(str, ports))),
+            *("--http-ports", ",".join(map(str, http_ports))),
+        )
+
+    def stop(self) -> subprocess.CompletedProcess[str]:
+        """Stop all nodes as one."""
+        return self.cluster("stop")
+
+    def pids(self) -> dict[int, int | None]:
+        """Node id to process id, None for a dead one, as `cluster status --json` says."""
+        nodes = json.loads(self.cluster("status", "--json").stdout)["nodes"]
+        return {node["node_id"]: node["pid"] for node in nodes}
+
+    def kill(self, node_id: int) -> None:
+        """kill -9 a running node."""
+        pid = self.pids()[node_id]
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+
+
+def free_ports(count: int) -> list[int]:
+    """Different ports that nothing listens on now."""
+    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    try:
+        return [probe.getsockname()[1] for probe in probes]
+    finally:
+        for probe in probes:
+            probe.close()
