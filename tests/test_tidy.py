@@ -103,7 +103,10 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
 
 # R4: who may build these parts. All others get them handed in.
 _ROOT_OF_A_NODE = ("broker/tidelog/broker/server.py",)
-_ENTRY_POINTS = ("broker/tidelog/broker/__main__.py", "client/*", "cli/*", "spark/*", "chaos/*")
+_ENTRY_POINTS = (
+    *("broker/tidelog/broker/__main__.py", "client/*", "cli/*", "spark/*", "chaos/*"),
+    "log/tidelog/log/system.py",
+)
 BUILDERS: dict[str, tuple[str, ...]] = {
     "ReplicaManager": _ROOT_OF_A_NODE,
     "Quorum": _ROOT_OF_A_NODE,
