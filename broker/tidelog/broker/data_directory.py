@@ -12,6 +12,8 @@ from tidelog.log.errors import TidelogError
 FILE_NAME = "meta.properties"
 VERSION = "1"
 PROPERTIES_BYTES_MAX = 64 * 1024
+# A format that was cut short before its rename leaves the first, `lock_directory` the second.
+_IGNORED = frozenset({f"{FILE_NAME}.tmp", ".lock"})
 
 
 class DataDirectoryError(TidelogError):
@@ -29,7 +31,7 @@ async def format_or_check(disk: Disk, config: NodeConfig) -> None:
     Errors: `DataDirectoryError` for a foreign or half-written folder, which stays untouched.
     """
     path = f"{config.data_dir}/{FILE_NAME}"
-    names = [name for name in disk.list(config.data_dir) if name != f"{FILE_NAME}.tmp"]
+    names = [name for name in disk.list(config.data_dir) if name not in _IGNORED]
     if not names:
         disk.make_directory(config.data_dir)
         await write_atomically(disk, path, _encode(properties_of(config)))

@@ -7,13 +7,16 @@ that a slow device delays whoever waits for it and nobody else.
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import mmap
 import os
 import random
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import NoReturn
 
 from tidelog.log.errors import StorageError
 
@@ -224,6 +227,37 @@ async def _off_loop(pool: ThreadPoolExecutor, path: str, sync: Callable[[], None
         await asyncio.get_running_loop().run_in_executor(pool, sync)
     except OSError as error:
         raise _storage_error("sync", path, error) from error
+
+
+def process_id() -> int:
+    """This process's id."""
+    return os.getpid()
+
+
+def end_process(code: int) -> NoReturn:
+    """End at once: no cleanup, no exit handlers, nothing more written or sent."""
+    os._exit(code)
+
+
+@contextmanager
+def lock_directory(path: str) -> Iterator[None]:
+    """Hold `path` for this process alone. Errors: `StorageError` when another one holds it."""
+    lock_path = f"{path}/.lock"
+    try:
+        fd = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
+    except OSError as error:
+        raise _storage_error("open", lock_path, error) from error
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(fd)
+        raise StorageError(
+            f"{path} is in use by another process: stop that one, or choose another log.dirs"
+        ) from error
+    try:
+        yield
+    finally:
+        os.close(fd)
 
 
 def _sync_path(path: str, sync: Callable[[int], None]) -> None:
