@@ -100,8 +100,8 @@ class ReplicatedLog(Protocol):
     async def read_barrier(self, *, timeout_ms: int) -> int:
         """Prove leadership by committing a no-op, and return its index.
 
-        All entries before it are handed out. What the caller reads after it is linearizable with respect to the call. Errors as
-        `propose`.
+        All entries before it are handed out: what the caller reads after it is linearizable with
+        respect to the call. Errors as `propose`.
         """
 
     def on_leadership(self, listener: Callable[[], None]) -> None:

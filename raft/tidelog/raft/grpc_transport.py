@@ -1,0 +1,193 @@
+"""Raft's messages over gRPC: one stream for each direction of each pair of voters.
+
+It owns this node's streams to its peers and, in `RaftPeerHandler`, the peers' streams to this node.
+It never reads what a message says beyond who sent it, and keeps nothing a peer cannot take.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import grpc
+import structlog
+
+from tidelog.log.errors import KafkaError
+from tidelog.raft.config import RaftConfig
+from tidelog.raft.transport import RaftReceiver
+from tidelog.v1 import common_pb2, raft_pb2
+from tidelog.v1.methods import RAFT_EXCHANGE
+
+logger = structlog.get_logger(__name__)
+
+
+class GrpcRaftTransport:
+    """The `RaftTransport` of a real node, whose server must serve a `RaftPeerHandler` of it."""
+
+    def __init__(
+        self, *, node_id: int, voters: Mapping[int, str], config: RaftConfig | None = None
+    ) -> None:
+        self.node_id = node_id
+        self._links = {
+            peer_id: _Link(peer_id, address=address, config=config or RaftConfig())
+            for peer_id, address in voters.items()
+            if peer_id != node_id
+        }
+        self._receiver: RaftReceiver | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self, receiver: RaftReceiver) -> None:
+        """See `RaftTransport`."""
+        self._receiver = receiver
+        self._tasks = [
+            asyncio.create_task(link.run(receiver), name=f"raft-link-{link.peer_id}")
+            for link in self._links.values()
+        ]
+
+    async def stop(self) -> None:
+        """See `RaftTransport`."""
+        self._receiver = None
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def send(self, peer_id: int, message: raft_pb2.RaftMessage) -> bool:
+        """See `RaftTransport`."""
+        return self._links[peer_id].send(message)
+
+    def is_connected(self, peer_id: int) -> bool:
+        """See `RaftTransport`."""
+        return self._links[peer_id].is_connected
+
+    def on_message(self, message: raft_pb2.RaftMessage) -> None:
+        """A message arrived; one of no other voter is dropped."""
+        link = self._links.get(message.sender_id)
+        if link is not None and self._receiver is not None:
+            link.on_heard()
+            self._receiver.on_message(link.peer_id, message)
+
+
+class RaftPeerHandler:
+    """Serves RaftPeer: takes the peers' streams, the newest of each peer alone."""
+
+    def __init__(self, transport: GrpcRaftTransport) -> None:
+        self._transport = transport
+        self._streams: dict[int, asyncio.Task[Any]] = {}  # the server's own tasks
+
+    async def exchange(
+        self, requests: AsyncIterator[raft_pb2.RaftMessage]
+    ) -> raft_pb2.RaftExchangeEnd:
+        """Take one peer's messages until either side ends it or a newer stream supersedes it.
+
+        Errors: `KafkaError` INVALID_REQUEST for a message that is not for this node or not of the
+        peer that opened the stream.
+        """
+        task = asyncio.current_task()
+        peer_id: int | None = None
+        try:
+            async for message in requests:
+                if peer_id is None and task is not None:
+                    peer_id = message.sender_id
+                    self._supersede(peer_id, task)
+                self._check(peer_id, message)
+                self._transport.on_message(message)
+        finally:
+            if peer_id is not None and self._streams.get(peer_id) is task:
+                del self._streams[peer_id]
+        return raft_pb2.RaftExchangeEnd()
+
+    def _supersede(self, peer_id: int, task: asyncio.Task[Any]) -> None:
+        older = self._streams.get(peer_id)
+        if older is not None:
+            logger.info("a newer raft stream replaces the older", peer_id=peer_id)
+            older.cancel()
+        self._streams[peer_id] = task
+
+    def _check(self, peer_id: int | None, message: raft_pb2.RaftMessage) -> None:
+        node_id = self._transport.node_id
+        if message.receiver_id != node_id or message.sender_id != peer_id:
+            raise KafkaError(
+                common_pb2.INVALID_REQUEST,
+                f"a raft message from node {message.sender_id} to node {message.receiver_id} on "
+                f"the stream of node {peer_id} to node {node_id}: check controller voters",
+            )
+
+
+class _Link:
+    """This node's stream to one peer, dialled again and again, fed from a bounded queue."""
+
+    def __init__(self, peer_id: int, *, address: str, config: RaftConfig) -> None:
+        self.peer_id = peer_id
+        self.is_connected = False
+        self._address = address
+        self._config = config
+        self._queue: deque[bytes] = deque()
+        self._queued_bytes = 0
+        self._wake = asyncio.Event()
+        self._asked_s: float | None = None  # since when the peer owes a sign of life
+
+    def send(self, message: raft_pb2.RaftMessage) -> bool:
+        data = message.SerializeToString()
+        is_full = self._queued_bytes + len(data) > self._config.max_peer_queue_bytes
+        if is_full or not self.is_connected:
+            return False
+        self._queue.append(data)
+        self._queued_bytes += len(data)
+        self._wake.set()
+        return True
+
+    def on_heard(self) -> None:
+        self._asked_s = None
+
+    async def run(self, receiver: RaftReceiver) -> None:
+        while True:
+            async with grpc.aio.insecure_channel(self._address, self._options()) as channel:
+                try:
+                    await self._exchange(channel, receiver)
+                except (grpc.RpcError, TimeoutError, asyncio.InvalidStateError) as error:
+                    logger.debug("raft stream ended", peer_id=self.peer_id, error=repr(error))
+            await asyncio.sleep(self._config.reconnect_interval_ms / 1000)
+
+    def _options(self) -> list[tuple[str, int]]:
+        interval_ms = self._config.reconnect_interval_ms
+        return [
+            ("grpc.use_local_subchannel_pool", 1),
+            ("grpc.enable_http_proxy", 0),
+            ("grpc.initial_reconnect_backoff_ms", interval_ms),
+            ("grpc.max_reconnect_backoff_ms", interval_ms),
+        ]
+
+    async def _exchange(self, channel: grpc.aio.Channel, receiver: RaftReceiver) -> None:
+        async with asyncio.timeout(self._config.connect_timeout_ms / 1000):
+            await channel.channel_ready()
+        call: Any = channel.stream_unary(RAFT_EXCHANGE.path)()  # generic in nothing here
+        call.add_done_callback(lambda _: self._wake.set())
+        self._asked_s = None
+        self.is_connected = True
+        receiver.on_connected(self.peer_id)
+        try:
+            while not call.done():
+                await self._send_queued(call)
+        finally:
+            self.is_connected = False
+            self._queue.clear()
+            self._queued_bytes = 0
+            receiver.on_disconnected(self.peer_id)
+            call.cancel()
+
+    async def _send_queued(self, call: Any) -> None:
+        await self._wake.wait()
+        self._wake.clear()
+        stall_s = self._config.stall_timeout_ms / 1000
+        while self._queue and not call.done():
+            now_s = asyncio.get_running_loop().time()
+            if self._asked_s is None:
+                self._asked_s = now_s
+            elif now_s - self._asked_s > stall_s:
+                raise TimeoutError(f"node {self.peer_id} was silent for {stall_s} s")
+            data = self._queue.popleft()
+            self._queued_bytes -= len(data)
+            async with asyncio.timeout(stall_s):
+                await call.write(data)

@@ -1,0 +1,439 @@
+"""PySyncObj as the Raft engine: the only file that knows it.
+
+The class below is named `SyncObj` on purpose: Python mangles `self.__x` with the name of the class
+it stands in, so that these methods use and override the library's private ones by their own names.
+What has two underscores is the library's, what has one is ours.
+
+The library decides elections, commits and what to send. Replaced, since they are not safe in
+0.3.17: how entries are appended (only a contradiction truncates), how acknowledgements are counted
+(the match index never falls, other terms do not count), when to stand for election (pre-vote) and
+whom to vote for (a node that hears a leader does not), the journal (`wal.py`), compaction (off) and
+the command queue (proposals are appended only while leading). Its sockets, threads, pickle and
+files are never reached.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from importlib import resources
+
+import pysyncobj
+import pysyncobj.syncobj as library
+from pysyncobj.journal import Journal
+from pysyncobj.node import Node
+from pysyncobj.transport import Transport
+
+from tidelog.log.env import Clock, Disk, Random
+from tidelog.log.errors import InvariantError, invariant
+from tidelog.raft.codec import Message, decode, encode
+from tidelog.raft.config import RaftConfig
+from tidelog.raft.driver import RaftDriver
+from tidelog.raft.engine import EngineEntry, Leadership, Ready
+from tidelog.raft.replicated_log import ReplicatedLog
+from tidelog.raft.transport import RaftTransport
+from tidelog.raft.wal import Wal, WalEntry
+from tidelog.v1 import raft_pb2
+
+KNOWN_VERSION = "0.3.17"
+KNOWN_SHA256 = "e8bdf06797085d734df86e24ab4802fe87893dff77268565ec036f7ad4a1cfe4"
+_REGULAR, _NO_OP = b"\0", b"\1"
+_NEVER_S = float("-inf")
+_FIRST_INDEX = 1  # the entry every log begins with; equal on all nodes
+
+
+def build_replicated_log(
+    *,
+    node_id: int,
+    voters: Mapping[int, str],
+    directory: str,
+    disk: Disk,
+    clock: Clock,
+    random: Random,
+    transport: RaftTransport,
+    config: RaftConfig,
+    on_fatal: Callable[[BaseException], None],
+) -> ReplicatedLog:
+    """Put a voter together; `voters` maps every voter's id, this node's too, to its address.
+
+    `on_fatal` is called once, on the loop, when the node must end at once without telling anyone
+    anything more: a storage error, a broken invariant, an exception of `on_committed`.
+    Errors: `InvariantError` when the installed PySyncObj is not the one this was written for.
+    """
+    check_library()
+    invariant(node_id in voters, "this node is one of the voters", node_id, sorted(voters))
+
+    def make_engine(wal: Wal) -> SyncObj:
+        return SyncObj(sorted(voters), wal, clock=clock, random=random, config=config)
+
+    return RaftDriver(
+        node_id=node_id,
+        open_wal=lambda: Wal.open(
+            disk=disk, directory=directory, node_id=node_id, wall_ms=clock.wall_ms()
+        ),
+        make_engine=make_engine,
+        transport=transport,
+        config=config,
+        on_fatal=on_fatal,
+    )
+
+
+def check_library() -> None:
+    """Refuse any PySyncObj but the one whose private methods are overridden here."""
+    source = resources.files(pysyncobj).joinpath("syncobj.py").read_bytes()
+    found = library.VERSION, hashlib.sha256(source).hexdigest()
+    if found != (KNOWN_VERSION, KNOWN_SHA256):
+        raise InvariantError(
+            f"PySyncObj {found[0]} (sha256 {found[1]} of syncobj.py) is not the reviewed "
+            f"{KNOWN_VERSION}: install pysyncobj=={KNOWN_VERSION}"
+        )
+
+
+class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no types
+    """One voter's Raft state; `step` is the only way in (see `engine.Engine`)."""
+
+    # The library's state that is read or written here.
+    __connectedNodes: set[Node]
+    __lastResponseTime: dict[Node, float]
+    __noopIDx: int | None
+    __raftCommitIndex: int
+    __raftCurrentTerm: int
+    __raftElectionDeadline: float
+    __raftLastApplied: int
+    __raftLeader: Node | None
+    __raftLog: Journal
+    __raftMatchIndex: dict[Node, int]
+    __raftNextIndex: dict[Node, int]
+
+    def __init__(
+        self, voters: list[int], wal: Wal, *, clock: Clock, random: Random, config: RaftConfig
+    ) -> None:
+        self._wal = wal
+        self._clock = clock
+        self._random = random
+        self._config = config
+        self._peers = {voter: Node(voter) for voter in voters if voter != wal.node_id}
+        self._incarnations = dict.fromkeys(self._peers, 0)
+        self._outbox = _Outbox(wal)
+        self._committed: list[EngineEntry] = []
+        self._told = (0, 0)
+        self._leader_heard_s = _NEVER_S
+        self._pre_vote_due_s = _NEVER_S
+        self._pre_vote_terms: dict[int, int] = {}
+        self._vote_terms: dict[int, int] = {}
+        self._bind_ports()
+        super().__init__(
+            Node(wal.node_id),
+            self._peers.values(),
+            _library_config(config, _WalJournal(wal)),
+            transport=self._outbox,
+            nodeClass=Node,
+        )
+
+    def step(
+        self,
+        *,
+        connected: Iterable[int],
+        received: Iterable[raft_pb2.RaftMessage],
+        proposals: Iterable[bytes | None],
+    ) -> Ready:
+        """See `engine.Engine`. The library counts this node's log as durable: it must be."""
+        self._bind_ports()
+        self.__connectedNodes = {self._peers[peer] for peer in connected}
+        for envelope in received:
+            self._receive(envelope)
+        self.doTick(0.0)
+        appended = self._append(proposals)
+        self._send_news()
+        return self._ready(appended)
+
+    def _bind_ports(self) -> None:
+        """Point the library's module names at this node's ports; several nodes share a process."""
+        library.monotonicTime = self._clock.monotonic_s
+        library.random = self._random
+        library.createJournal = _given
+
+    # What happened
+
+    def _receive(self, envelope: raft_pb2.RaftMessage) -> None:
+        peer = self._peers.get(envelope.sender_id)
+        if peer is None or envelope.receiver_id != self._wal.node_id:
+            return
+        if envelope.incarnation < self._incarnations[peer.id]:
+            return
+        self._incarnations[peer.id] = envelope.incarnation
+        message = decode(envelope)
+        if message is not None:
+            self.__onMessageReceived(peer, message)
+
+    def __onMessageReceived(self, node: Node, message: Message) -> None:  # noqa: N802
+        match message["type"]:
+            case "append_entries":
+                self._on_append(node, message)
+            case "next_node_idx":
+                self._on_append_reply(node, message)
+            case "request_vote" if not self._hears_leader():
+                super().__onMessageReceived(node, message)
+            case "response_vote" if self._vote_terms.get(node.id) != message["term"]:
+                self._vote_terms[node.id] = message["term"]
+                super().__onMessageReceived(node, message)
+            case "pre_vote":
+                self._on_pre_vote(node, message)
+            case "pre_vote_reply":
+                self._on_pre_vote_reply(node, message)
+
+    def _append(self, proposals: Iterable[bytes | None]) -> list[int]:
+        if not self._isLeader():
+            return []
+        first_index = self.__getCurrentLogIndex() + 1
+        for proposal in proposals:
+            command = _NO_OP if proposal is None else _REGULAR + proposal
+            self.__raftLog.add(command, self.__getCurrentLogIndex() + 1, self.__raftCurrentTerm)
+        return list(range(first_index, self.__getCurrentLogIndex() + 1))
+
+    # What to tell
+
+    def _send_news(self) -> None:
+        """Send what followers lack now instead of at the next heartbeat."""
+        if not self._isLeader():
+            return
+        last_index = self.__getCurrentLogIndex()
+        is_behind = any(self.__raftNextIndex[node] <= last_index for node in self.__connectedNodes)
+        if is_behind or self._told != (last_index, self.__raftCommitIndex):
+            self.__sendAppendEntries()
+
+    def __sendAppendEntries(self) -> None:  # noqa: N802
+        self._told = (self.__getCurrentLogIndex(), self.__raftCommitIndex)
+        super().__sendAppendEntries()
+
+    def _ready(self, appended: list[int]) -> Ready:
+        messages, self._outbox.messages = self._outbox.messages, []
+        committed, self._committed = self._committed, []
+        leader = self.__raftLeader
+        return Ready(
+            messages=messages,
+            committed=committed,
+            appended=appended,
+            commit_index=self.__raftCommitIndex,
+            leadership=Leadership(
+                term=self.__raftCurrentTerm,
+                leader_id=None if leader is None else leader.id,
+                own_term_index=self.__noopIDx if self._isLeader() else None,
+            ),
+        )
+
+    def __doApplyCommand(self, command: bytes) -> None:  # noqa: N802
+        index = self.__raftLastApplied + 1
+        (entry,) = self.__getEntries(index, 1)
+        payload = command[1:] if command[:1] == _REGULAR else None
+        self._committed.append(EngineEntry(index=index, term=entry.term, command=payload))
+
+    # Append entries, as a follower
+
+    def _on_append(self, node: Node, message: Message) -> None:
+        if message["term"] < self.__raftCurrentTerm:
+            self.__sendNextNodeIdx(node)  # its term tells the stale leader to step down
+            return
+        self._follow(node, message["term"])
+        previous_index = message["prevLogIdx"]
+        if not self._holds(previous_index, message["prevLogTerm"]):
+            self.__sendNextNodeIdx(node, nextNodeIdx=self._retry_index(previous_index), reset=True)
+            return
+        entries: list[WalEntry] = message["entries"]
+        self._store(entries)
+        verified_index = previous_index + len(entries)
+        self.__sendNextNodeIdx(node, nextNodeIdx=verified_index + 1, success=True)
+        commit_index = min(message["commit_index"], verified_index)
+        self.__raftCommitIndex = max(self.__raftCommitIndex, commit_index)
+
+    def _follow(self, leader: Node, term: int) -> None:
+        if term > self.__raftCurrentTerm:
+            self._step_down(term)
+        is_only_leader = self.__raftLeader in (None, leader) and not self._isLeader()
+        invariant(is_only_leader, "one leader in a term", term, leader.id)
+        self.__raftLeader = leader
+        self.__setState(library._RAFT_STATE.FOLLOWER)  # noqa: SLF001
+        now_s = self._clock.monotonic_s()
+        self.__raftElectionDeadline = now_s + self.__generateRaftTimeout()
+        self._leader_heard_s = now_s
+        self._pre_vote_terms.clear()
+
+    def _holds(self, index: int, term: int) -> bool:
+        entries = self.__getEntries(index, 1)
+        return bool(entries) and entries[0].term == term
+
+    def _store(self, entries: list[WalEntry]) -> None:
+        """Keep what agrees, remove only from the first entry that contradicts (Raft, 5.3)."""
+        for entry in entries:
+            if self._holds(entry.log_index, entry.term):
+                continue
+            if entry.log_index <= self.__getCurrentLogIndex():
+                is_open = entry.log_index > self.__raftCommitIndex
+                invariant(
+                    is_open, "what is committed stays", entry.log_index, self.__raftCommitIndex
+                )
+                self.__deleteEntriesFrom(entry.log_index)
+            self.__raftLog.add(entry.command, entry.log_index, entry.term)
+
+    def _retry_index(self, previous_index: int) -> int:
+        """Where the leader must go back to: behind our end, or before the whole foreign term."""
+        entries = self.__getEntries(previous_index, 1)
+        if not entries:
+            return int(self.__getCurrentLogIndex()) + 1
+        index = previous_index
+        while index > self.__raftCommitIndex + 1 and self._holds(index - 1, entries[0].term):
+            index -= 1
+        return index
+
+    # Acknowledgements, as the leader
+
+    def _on_append_reply(self, node: Node, message: Message) -> None:
+        if message["term"] > self.__raftCurrentTerm:
+            self._step_down(message["term"])
+        if message["term"] < self.__raftCurrentTerm or not self._isLeader():
+            return
+        next_index: int = message["next_node_idx"]
+        if message["success"]:
+            invariant(next_index <= self.__getCurrentLogIndex() + 1, "acknowledged", next_index)
+            self.__raftMatchIndex[node] = max(self.__raftMatchIndex[node], next_index - 1)
+        if message["reset"]:
+            self.__raftNextIndex[node] = min(next_index, self.__getCurrentLogIndex() + 1)
+        floor = max(self.__raftMatchIndex[node], _FIRST_INDEX) + 1
+        self.__raftNextIndex[node] = max(self.__raftNextIndex[node], floor)
+        self.__lastResponseTime[node] = self._clock.monotonic_s()
+
+    def _step_down(self, term: int) -> None:
+        self.__setCurrentTerm(term, None)
+        self.__setState(library._RAFT_STATE.FOLLOWER)  # noqa: SLF001
+        self.__raftLeader = None
+
+    # Pre-vote and leader stickiness (Raft thesis, 9.6 and 4.2.3)
+
+    def _hears_leader(self) -> bool:
+        silent_s = self._clock.monotonic_s() - self._leader_heard_s
+        return self._isLeader() or silent_s * 1000 < self._config.election_timeout_min_ms
+
+    def __connectedToAnyone(self) -> bool:  # noqa: N802
+        """Whether to stand, asked by the tick when the election time-out has passed."""
+        term = self.__raftCurrentTerm
+        granted = 1 + sum(asked == term for asked in self._pre_vote_terms.values())
+        if granted > (len(self._peers) + 1) // 2:
+            self._pre_vote_terms.clear()
+            return True
+        self.__raftLeader = None
+        now_s = self._clock.monotonic_s()
+        if now_s >= self._pre_vote_due_s:
+            self._pre_vote_due_s = now_s + self._config.heartbeat_interval_ms / 1000
+            for peer in self._peers.values():
+                self._outbox.send(peer, {"type": "pre_vote", **self._last_log()})
+        return False
+
+    def _on_pre_vote(self, node: Node, message: Message) -> None:
+        theirs = message["last_log_term"], message["last_log_index"]
+        mine = self.__getCurrentLogTerm(), self.__getCurrentLogIndex()
+        is_new = message["term"] >= self.__raftCurrentTerm and theirs >= mine
+        reply = {
+            "type": "pre_vote_reply",
+            "asked_term": message["term"],
+            "is_granted": is_new and not self._hears_leader(),
+        }
+        self._outbox.send(node, reply)
+
+    def _on_pre_vote_reply(self, node: Node, message: Message) -> None:
+        if message["term"] > self.__raftCurrentTerm:
+            self._step_down(message["term"])  # else a longer log in a lower term waits forever
+        elif message["is_granted"]:
+            self._pre_vote_terms[node.id] = message["asked_term"]
+
+    def _last_log(self) -> Message:
+        return {
+            "last_log_index": self.__getCurrentLogIndex(),
+            "last_log_term": self.__getCurrentLogTerm(),
+        }
+
+    # Limits
+
+    def __getEntries(  # noqa: N802
+        self,
+        fromIDx: int,  # noqa: N803
+        count: int | None = None,
+        maxSizeBytes: int | None = None,  # noqa: N803
+    ) -> list[WalEntry]:
+        if maxSizeBytes is not None:
+            count = self._config.append_batch_entries
+        entries: list[WalEntry] = super().__getEntries(fromIDx, count, maxSizeBytes)
+        return entries
+
+    def __tryLogCompaction(self) -> None:  # noqa: N802
+        """Never: the library's is not safe; the write-ahead log keeps everything."""
+
+
+class _Outbox(Transport):  # type: ignore[misc]  # the library has no types
+    """Keeps what the library sends, stamped with the term it was said in."""
+
+    def __init__(self, wal: Wal) -> None:
+        super().__init__(None, None, None)
+        self.messages: list[raft_pb2.RaftMessage] = []
+        self._wal = wal
+
+    def send(self, node: Node, message: Message) -> bool:
+        envelope = raft_pb2.RaftMessage(
+            sender_id=self._wal.node_id,
+            receiver_id=node.id,
+            incarnation=self._wal.incarnation,
+            term=self._wal.term,
+        )
+        self.messages.append(encode(message, envelope))
+        return True
+
+
+class _WalJournal(Journal):  # type: ignore[misc]  # the library has no types
+    """The write-ahead log under the library's names. Commit indexes are learnt anew at a start."""
+
+    def __init__(self, wal: Wal) -> None:
+        self._wal = wal
+
+    def add(self, command: bytes, idx: int, term: int) -> None:
+        self._wal.write_entry(command, index=idx, term=term)
+
+    def deleteEntriesFrom(self, entryFrom: int) -> None:  # noqa: N802, N803
+        self._wal.write_truncation(self._wal.entries[entryFrom].log_index)
+
+    def setCurrentTerm(self, term: int, votedForNodeId: int | None) -> None:  # noqa: N802, N803
+        self._wal.write_vote(term=term, voted_for=votedForNodeId)
+
+    def getCurrentTerm(self) -> int:  # noqa: N802
+        return self._wal.term
+
+    def getVotedForNodeId(self) -> int | None:  # noqa: N802
+        return self._wal.voted_for
+
+    def setRaftCommitIndex(self, raftCommitIndex: int) -> None:  # noqa: N802, N803
+        pass
+
+    def getRaftCommitIndex(self) -> int:  # noqa: N802
+        return _FIRST_INDEX
+
+    def __getitem__(self, item: int | slice) -> WalEntry | list[WalEntry]:
+        return self._wal.entries[item]
+
+    def __len__(self) -> int:
+        return len(self._wal.entries)
+
+
+def _given(journal: Journal) -> Journal:
+    return journal
+
+
+def _library_config(config: RaftConfig, journal: Journal) -> library.SyncObjConf:
+    return library.SyncObjConf(
+        autoTick=False,
+        journalFile=journal,
+        raftMinTimeout=config.election_timeout_min_ms / 1000,
+        raftMaxTimeout=config.election_timeout_max_ms / 1000,
+        appendEntriesPeriod=config.heartbeat_interval_ms / 1000,
+        leaderFallbackTimeout=config.election_timeout_max_ms / 1000,
+        connectionTimeout=config.election_timeout_max_ms / 1000,
+        appendEntriesBatchSizeBytes=config.append_batch_bytes,
+        useFork=False,
+    )
