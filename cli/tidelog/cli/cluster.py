@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.status import Status
 from rich.table import Table
@@ -69,8 +70,8 @@ def cluster() -> None:
 
 @cluster.command()
 @data_dir_option
-@click.option("--ports", type=Ports(), help="gRPC, one a node; for a new cluster.")
-@click.option("--http-ports", type=Ports(), help="Metrics and health; for a new cluster.")
+@click.option("--ports", type=Ports(), help="gRPC, a port a node; for a new cluster.")
+@click.option("--http-ports", type=Ports(), help="Metrics and health; likewise.")
 def start(data_dir: Path, ports: list[int] | None, http_ports: list[int] | None) -> None:
     """Start the nodes that do not run, and wait until the cluster is ready."""
     folder = data_dir.resolve()
@@ -218,7 +219,8 @@ def _table(
     answers: Sequence[NodeStatusResponse | None],
 ) -> Table:
     leaders = {a.controller_id for a in answers if a and a.ready and a.HasField("controller_id")}
-    table = Table("node", "state", "pid", "address", "http", "roles", "controller")
+    columns = ("node", "state", "pid", "address", "http", "roles", "controller")
+    table = Table(*columns, box=SIMPLE)
     for plan, pid, answer in zip(plans, pids, answers, strict=True):
         state = "dead" if pid is None else "silent" if answer is None else "fenced"
         if answer is not None and answer.ready:

@@ -25,7 +25,6 @@ from tidelog.log.errors import TidelogError
 HOST = "127.0.0.1"
 PORTS = (9192, 9193, 9194)
 HTTP_PORTS = (9292, 9293, 9294)
-LOCK_NAME = "cluster.lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +120,7 @@ def _load_node(folder: Path, path: Path) -> NodePlan:
 
 
 def _refuse_foreign(folder: Path) -> None:
-    names = sorted(path.name for path in folder.glob("*") if path.name != LOCK_NAME)
+    names = sorted(path.name for path in folder.glob("*"))
     if names:
         raise click.ClickException(
             f"{folder} holds {names[0]!r} but no node-*.toml: it is not a cluster's folder or was"

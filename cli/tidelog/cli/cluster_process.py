@@ -20,7 +20,7 @@ from pathlib import Path
 
 import click
 
-from tidelog.cli.cluster_plan import LOCK_NAME, NodePlan
+from tidelog.cli.cluster_plan import NodePlan
 
 LOG_BYTES_MAX = 8 << 20
 LOG_TAIL_BYTES = 8 << 10
@@ -44,10 +44,13 @@ class Started:
 
 @contextlib.contextmanager
 def only_command(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock: commands that start or stop nodes go one after the other."""
-    with (folder / LOCK_NAME).open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    """Hold the folder itself: commands that start or stop nodes go one after the other."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(descriptor)
 
 
 def running_pid(plan: NodePlan) -> int | None:
