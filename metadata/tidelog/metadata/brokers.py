@@ -87,11 +87,7 @@ def register_broker(
     existing = image.brokers.get(request.broker_id)
     if existing is not None and existing.incarnation_id == request.incarnation_id:
         return Decision([], RegisterBrokerResponse(broker_epoch=existing.broker_epoch))
-    has_session = image.is_alive(request.broker_id) and sessions.was_heard(
-        request.broker_id, now_ms
-    )
-    is_just_taken = existing is not None and existing.broker_epoch == UNCOMMITTED_EPOCH
-    if has_session or is_just_taken:
+    if existing is not None and _may_still_run(existing, sessions, now_ms):
         raise KafkaError(
             common_pb2.DUPLICATE_BROKER_REGISTRATION,
             f"broker {request.broker_id} is registered and alive: stop the other one, or try again "
@@ -165,6 +161,13 @@ def current_registration(image: MetadataImage, broker_id: int, broker_epoch: int
             f"{broker.broker_epoch}: another incarnation registered since",
         )
     return broker
+
+
+def _may_still_run(broker: BrokerImage, sessions: Sessions, now_ms: int) -> bool:
+    """Whether the incarnation has a live session, or was decided on a moment ago in this batch."""
+    if broker.broker_epoch == UNCOMMITTED_EPOCH:
+        return True
+    return not broker.is_fenced and sessions.was_heard(broker.broker_id, now_ms)
 
 
 def _check_registration(

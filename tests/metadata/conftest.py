@@ -1,0 +1,205 @@
+"""A controller's world without a quorum: decisions commit at once, and every image is checked."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from tidelog.metadata.config import ControllerConfig
+from tidelog.metadata.controller import Command, Controller, ExpireSessions, Reply
+from tidelog.metadata.delta import replay
+from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, PartitionImage
+from tidelog.v1.admin_pb2 import CreateTopicsRequest, CreateTopicsResponse, NewTopic
+from tidelog.v1.controller_pb2 import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    RegisterBrokerRequest,
+    RegisterBrokerResponse,
+)
+from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord
+
+
+class SeededRandom:
+    def __init__(self, seed: int = 0) -> None:
+        self._random = random.Random(seed)
+
+    def random(self) -> float:
+        return self._random.random()
+
+    def randrange(self, start: int, stop: int) -> int:
+        return self._random.randrange(start, stop)
+
+    def randbytes(self, length: int) -> bytes:
+        return self._random.randbytes(length)
+
+
+class World:
+    """`now_ms` is the clock; `image` what is committed."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.config = ControllerConfig(cluster_id="tide", partitions_max=200)
+        self.controller = Controller(self.config, SeededRandom(seed))
+        self.image: MetadataImage = EMPTY_IMAGE
+        self.now_ms = 1_000_000
+        self.controller.activate(self.now_ms)
+
+    def do(self, command: Command) -> Reply:
+        decision = self.controller.handle(command, self.image, self.now_ms)
+        self.commit(decision.records)
+        reply = decision.reply
+        if isinstance(reply, RegisterBrokerResponse) and not reply.error.code:
+            reply.broker_epoch = reply.broker_epoch or self.image.offset
+        return reply
+
+    def commit(self, records: Sequence[MetadataRecord]) -> None:
+        if records:
+            batch = MetadataBatch(
+                controller_epoch=1, base_offset=self.image.offset, records=records
+            )
+            after = replay(self.image, batch, offset=self.image.offset + 2)
+            check_step(self.image, after)
+            self.image = after
+
+    def register(
+        self, broker_id: int, *, incarnation: int = 1, cluster_id: str = "tide"
+    ) -> RegisterBrokerResponse:
+        request = RegisterBrokerRequest(
+            broker_id=broker_id,
+            cluster_id=cluster_id,
+            incarnation_id=incarnation.to_bytes(16, "big"),
+            address=f"127.0.0.1:{9191 + broker_id}",
+        )
+        reply = self.do(request)
+        assert isinstance(reply, RegisterBrokerResponse)
+        return reply
+
+    def beat(
+        self,
+        broker_id: int,
+        *,
+        epoch: int | None = None,
+        offset: int | None = None,
+        want_shut_down: bool = False,
+    ) -> BrokerHeartbeatResponse:
+        """A heartbeat; by default of the current incarnation, which has applied everything."""
+        request = BrokerHeartbeatRequest(
+            broker_id=broker_id,
+            broker_epoch=self.epoch(broker_id) if epoch is None else epoch,
+            metadata_offset=self.image.offset if offset is None else offset,
+            want_shut_down=want_shut_down,
+        )
+        reply = self.do(request)
+        assert isinstance(reply, BrokerHeartbeatResponse)
+        return reply
+
+    def start(self, *broker_ids: int) -> None:
+        for broker_id in broker_ids:
+            assert not self.register(broker_id).error.code
+            assert not self.beat(broker_id).is_fenced
+
+    def pass_session_but(self, *alive: int) -> None:
+        """Let a session pass in which only these brokers are heard of, then check sessions."""
+        self.now_ms += self.config.session_timeout_ms
+        for broker_id in alive:
+            self.beat(broker_id)
+        self.do(ExpireSessions())
+
+    def create(
+        self,
+        name: str,
+        *,
+        partitions: int = 1,
+        replication_factor: int = 3,
+        configs: dict[str, str] | None = None,
+        validate_only: bool = False,
+    ) -> CreateTopicsResponse.Topic:
+        topic = NewTopic(
+            name=name,
+            partitions=partitions,
+            replication_factor=replication_factor,
+            configs=configs or {},
+        )
+        reply = self.do(CreateTopicsRequest(topics=[topic], validate_only=validate_only))
+        assert isinstance(reply, CreateTopicsResponse)
+        return reply.topics[0]
+
+    def alter(
+        self,
+        topic: str,
+        isr: Sequence[int],
+        *,
+        sender: int | None = None,
+        sender_epoch: int | None = None,
+        leader_epoch: int | None = None,
+        partition_epoch: int | None = None,
+        member_epochs: dict[int, int] | None = None,
+    ) -> AlterPartitionResponse:
+        """Ask for an ISR of partition 0; by default as its leader in the current epochs."""
+        partition = self.partition(topic)
+        by = sender if sender is not None else partition.leader_id or 0
+        epochs = member_epochs or {}
+        members = [
+            AlterPartitionRequest.Member(
+                broker_id=member, broker_epoch=epochs.get(member, self.epoch(member))
+            )
+            for member in isr
+        ]
+        asked = AlterPartitionRequest.Partition(
+            topic=topic,
+            topic_id=self.image.topics[topic].topic_id,
+            partition=0,
+            leader_epoch=partition.leader_epoch if leader_epoch is None else leader_epoch,
+            partition_epoch=(
+                partition.partition_epoch if partition_epoch is None else partition_epoch
+            ),
+            new_isr=members,
+        )
+        reply = self.do(
+            AlterPartitionRequest(
+                broker_id=by,
+                broker_epoch=self.epoch(by) if sender_epoch is None else sender_epoch,
+                partitions=[asked],
+            )
+        )
+        assert isinstance(reply, AlterPartitionResponse)
+        return reply
+
+    def partition(self, topic: str, number: int = 0) -> PartitionImage:
+        partition = self.image.partition(topic, number)
+        assert partition is not None
+        return partition
+
+    def epoch(self, broker_id: int) -> int:
+        broker = self.image.brokers.get(broker_id)
+        return -1 if broker is None else broker.broker_epoch
+
+
+def check_step(before: MetadataImage, after: MetadataImage) -> None:
+    """Invariants I14 and I15, written apart from the code that keeps them."""
+    assert after.offset > before.offset
+    for broker_id, broker in before.brokers.items():
+        assert after.brokers[broker_id].broker_epoch >= broker.broker_epoch
+    for topic, now in after.partitions():
+        live = [member for member in now.isr if after.is_alive(member)]
+        assert now.isr
+        assert set(now.isr) <= set(now.replicas)
+        assert live == list(now.isr) or (len(now.isr) == 1 and now.leader_id is None)
+        assert (now.leader_id in now.isr) if live else (now.leader_id is None)
+        was = before.partition(topic.name, now.partition)
+        if was is not None and before.topics[topic.name].topic_id == topic.topic_id:
+            assert now.partition_epoch == was.partition_epoch + (now != was)
+            assert now.leader_epoch == was.leader_epoch + (now.leader_id != was.leader_id)
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture(scope="session")
+def new_world() -> type[World]:
+    return World

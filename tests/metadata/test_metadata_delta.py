@@ -1,0 +1,136 @@
+"""Replay: whole or not at all, and never against what must hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tidelog.log.errors import InvariantError
+from tidelog.metadata.delta import UNCOMMITTED_EPOCH, replay, speculate
+from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
+from tidelog.metadata.records import fencing
+from tidelog.v1.metadata_records_pb2 import (
+    ConfigRecord,
+    MetadataBatch,
+    MetadataRecord,
+    NoOpRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RegisterBrokerRecord,
+    TopicRecord,
+)
+
+if TYPE_CHECKING:
+    from metadata.conftest import World
+
+
+def _topic(name: str) -> MetadataRecord:
+    return MetadataRecord(topic=TopicRecord(name=name, topic_id=name.encode() * 16))
+
+
+def _batch(image: MetadataImage, *records: MetadataRecord, epoch: int = 1) -> MetadataBatch:
+    return MetadataBatch(controller_epoch=epoch, base_offset=image.offset, records=records)
+
+
+def test_a_batch_moves_the_offset_to_its_index() -> None:
+    after = replay(EMPTY_IMAGE, _batch(EMPTY_IMAGE, _topic("a"), epoch=4), offset=7)
+    assert (after.offset, after.controller_epoch) == (7, 4)
+    assert list(after.topics) == ["a"]
+    assert not EMPTY_IMAGE.topics, "the image before is as it was"
+
+
+def test_a_batch_decided_on_an_older_image_is_void() -> None:
+    stale = _batch(EMPTY_IMAGE, _topic("b"))
+    image = replay(EMPTY_IMAGE, _batch(EMPTY_IMAGE, _topic("a")), offset=1)
+    assert replay(image, stale, offset=2) is image
+    assert replay(image, _batch(image, _topic("b")), offset=3).offset == 3
+
+
+def test_the_same_batch_twice_applies_once() -> None:
+    batch = _batch(EMPTY_IMAGE, _topic("a"))
+    image = replay(EMPTY_IMAGE, batch, offset=1)
+    assert replay(image, batch, offset=1) is image
+
+
+def test_a_batch_of_an_earlier_controller_epoch_is_void() -> None:
+    image = replay(EMPTY_IMAGE, _batch(EMPTY_IMAGE, MetadataRecord(no_op=NoOpRecord())), offset=1)
+    image = replay(image, _batch(image, _topic("a"), epoch=3), offset=2)
+    assert replay(image, _batch(image, _topic("b"), epoch=2), offset=3) is image
+
+
+def test_speculation_keeps_the_offset_and_gives_no_broker_epoch() -> None:
+    record = MetadataRecord(
+        register_broker=RegisterBrokerRecord(
+            broker_id=1, incarnation_id=b"i" * 16, address="host:1", rack="r"
+        )
+    )
+    ahead = speculate(EMPTY_IMAGE, [record])
+    assert ahead.offset == 0
+    assert ahead.brokers[1].broker_epoch == UNCOMMITTED_EPOCH
+    committed = replay(EMPTY_IMAGE, _batch(EMPTY_IMAGE, record), offset=5).brokers[1]
+    assert (committed.broker_epoch, committed.address, committed.rack) == (5, "host:1", "r")
+
+
+def test_configs_are_set_and_reset_for_topics_and_the_cluster() -> None:
+    def config(kind: ConfigRecord.ResourceType, value: str | None) -> MetadataRecord:
+        return MetadataRecord(
+            config=ConfigRecord(resource_type=kind, resource_name="a", key="k", value=value)
+        )
+
+    both = (ConfigRecord.TOPIC, ConfigRecord.CLUSTER)
+    records = [_topic("a"), *(config(kind, "1") for kind in both)]
+    image = replay(EMPTY_IMAGE, _batch(EMPTY_IMAGE, *records), offset=1)
+    assert image.topics["a"].configs == image.cluster_configs == {"k": "1"}
+    reset = replay(image, _batch(image, *(config(kind, None) for kind in both)), offset=2)
+    assert reset.topics["a"].configs == reset.cluster_configs == {}
+    assert image.cluster_configs == {"k": "1"}
+
+
+@pytest.mark.parametrize(
+    ("isr", "leader_id", "leader_epoch", "partition_epoch"),
+    [
+        ((2, 3), 1, 0, 1),  # leader outside the ISR
+        ((), None, 1, 1),  # nobody left who has all records
+        ((1, 9), 1, 0, 1),  # a member that is no replica
+        ((1, 1), 1, 0, 1),
+        ((1, 2, 3), 2, 0, 1),  # another leader in the same leader epoch
+        ((1, 2), 1, 1, 1),  # another leader epoch with the same leader
+        ((1, 2), 1, 0, 0),
+        ((1, 2), 1, 0, 2),
+    ],
+)
+def test_no_batch_breaks_leader_isr_and_epochs(
+    world: World,
+    isr: tuple[int, ...],
+    leader_id: int | None,
+    leader_epoch: int,
+    partition_epoch: int,
+) -> None:
+    world.start(1, 2, 3)
+    added = PartitionRecord(
+        topic_id=b"t" * 16, partition=0, replicas=[1, 2, 3], isr=[1, 2, 3], leader_id=1
+    )
+    world.commit([_topic("t"), MetadataRecord(partition=added)])
+    change = PartitionChangeRecord(
+        topic_id=b"t" * 16,
+        partition=0,
+        isr=isr,
+        leader_id=leader_id,
+        leader_epoch=leader_epoch,
+        partition_epoch=partition_epoch,
+    )
+    with pytest.raises(InvariantError):
+        speculate(world.image, [MetadataRecord(partition_change=change)])
+
+
+def test_no_batch_fences_a_broker_and_leaves_it_in_an_isr(world: World) -> None:
+    world.start(1, 2, 3)
+    world.create("t")
+    with pytest.raises(InvariantError):
+        speculate(world.image, [fencing(world.image.brokers[2], fenced=True)])
+
+
+def test_a_record_of_an_unknown_kind_stops_the_node() -> None:
+    with pytest.raises(InvariantError):
+        replay(EMPTY_IMAGE, _batch(EMPTY_IMAGE, MetadataRecord()), offset=1)

@@ -1,0 +1,188 @@
+"""Creating and deleting topics, and where replicas go."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidelog.metadata.placement import place_replicas
+from tidelog.v1 import common_pb2
+from tidelog.v1.admin_pb2 import (
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    NewTopic,
+)
+
+if TYPE_CHECKING:
+    from metadata.conftest import World
+
+
+@pytest.fixture
+def started(world: World) -> World:
+    world.start(1, 2, 3)
+    return world
+
+
+def test_a_topic_is_created_with_all_replicas_in_the_isr(started: World) -> None:
+    result = started.create(
+        "flights", partitions=6, replication_factor=3, configs={"min.insync.replicas": "2"}
+    )
+    assert not result.error.code
+    assert (result.partitions, result.replication_factor) == (6, 3)
+    topic = started.image.topics["flights"]
+    assert topic.topic_id == result.topic_id
+    assert len(topic.topic_id) == 16
+    assert topic.configs == {"min.insync.replicas": "2"}
+    assert started.image.topic_by_id(topic.topic_id) is topic
+    for number, partition in enumerate(topic.partitions):
+        assert partition.partition == number
+        assert sorted(partition.replicas) == [1, 2, 3]
+        assert partition.isr == partition.replicas
+        assert partition.leader_id == partition.replicas[0]
+        assert (partition.leader_epoch, partition.partition_epoch) == (0, 0)
+    assert Counter(p.leader_id for p in topic.partitions) == {1: 2, 2: 2, 3: 2}
+
+
+def test_counts_left_out_are_the_clusters_defaults(started: World) -> None:
+    result = started.create("t", partitions=0, replication_factor=0)
+    assert (result.partitions, result.replication_factor) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "a/b", "../a", "a b", "a\0", "a\n", "é", "t" * 250, "a:b"]
+)
+def test_a_name_that_could_not_be_a_folder_is_refused(started: World, name: str) -> None:
+    assert started.create(name).error.code == common_pb2.INVALID_TOPIC
+    assert not started.image.topics
+
+
+@pytest.mark.parametrize("name", ["a", "...", "A-1._", "t" * 249, "-"])
+def test_every_allowed_name_is_accepted(started: World, name: str) -> None:
+    assert not started.create(name).error.code
+
+
+def test_a_taken_name_is_refused(started: World) -> None:
+    first = started.create("t").topic_id
+    assert started.create("t").error.code == common_pb2.TOPIC_ALREADY_EXISTS
+    assert started.image.topics["t"].topic_id == first
+
+
+def test_names_that_differ_only_in_dot_and_underscore_collide(started: World) -> None:
+    started.create("a.b")
+    refused = started.create("a_b")
+    assert refused.error.code == common_pb2.INVALID_TOPIC
+    assert "'a.b'" in refused.error.message
+
+
+@pytest.mark.parametrize("partitions", [-1, 201])
+def test_partition_counts_out_of_range_are_refused(started: World, partitions: int) -> None:
+    refused = started.create("t", partitions=partitions)
+    assert refused.error.code == common_pb2.INVALID_PARTITIONS
+
+
+def test_the_clusters_limit_of_partitions_counts_all_topics(started: World) -> None:
+    started.create("a", partitions=150)
+    assert started.create("b", partitions=51).error.code == common_pb2.INVALID_PARTITIONS
+    assert not started.create("b", partitions=50).error.code
+
+
+@pytest.mark.parametrize("factor", [-1, 4])
+def test_a_replication_factor_above_the_live_brokers_names_their_number(
+    started: World, factor: int
+) -> None:
+    refused = started.create("t", replication_factor=factor)
+    assert refused.error.code == common_pb2.INVALID_REPLICATION_FACTOR
+    assert "live brokers, which is 3" in refused.error.message
+
+
+def test_fenced_brokers_get_no_replicas(started: World) -> None:
+    started.pass_session_but(1, 3)
+    refused = started.create("t", replication_factor=3)
+    assert refused.error.code == common_pb2.INVALID_REPLICATION_FACTOR
+    assert "which is 2" in refused.error.message
+    started.create("t", replication_factor=2, partitions=4)
+    assert all(2 not in partition.replicas for _, partition in started.image.partitions())
+
+
+def test_a_bad_config_names_key_and_value(started: World) -> None:
+    refused = started.create("t", configs={"min.insync.replicas": "none"})
+    assert refused.error.code == common_pb2.INVALID_CONFIG
+    assert "min.insync.replicas" in refused.error.message
+    assert "none" in refused.error.message
+    assert not started.image.topics
+
+
+def test_each_topic_of_a_request_has_its_own_result_in_order(started: World) -> None:
+    names = ["a", "", "b", "a"]
+    topics = [NewTopic(name=name, partitions=2, replication_factor=1) for name in names]
+    reply = started.do(CreateTopicsRequest(topics=topics))
+    assert isinstance(reply, CreateTopicsResponse)
+    assert [(topic.name, topic.error.code) for topic in reply.topics] == [
+        ("a", 0),
+        ("", common_pb2.INVALID_TOPIC),
+        ("b", 0),
+        ("a", common_pb2.TOPIC_ALREADY_EXISTS),
+    ]
+    assert list(started.image.topics) == ["a", "b"]
+
+
+def test_validate_only_checks_and_creates_nothing(started: World) -> None:
+    before = started.image
+    fine = started.create("t", validate_only=True)
+    assert not fine.error.code
+    assert not fine.topic_id
+    assert started.create("t", partitions=-1, validate_only=True).error.code
+    assert started.image is before
+
+
+def test_too_many_topics_in_one_request_are_refused_as_a_whole(started: World) -> None:
+    reply = started.do(DeleteTopicsRequest(names=["t"] * 1_001))
+    assert isinstance(reply, DeleteTopicsResponse)
+    assert reply.error.code == common_pb2.INVALID_REQUEST
+    assert not reply.topics
+
+
+def test_a_topic_made_again_has_another_id(started: World) -> None:
+    first = started.create("t").topic_id
+    reply = started.do(DeleteTopicsRequest(names=["t", "t", "u"]))
+    assert isinstance(reply, DeleteTopicsResponse)
+    missing = common_pb2.UNKNOWN_TOPIC_OR_PARTITION
+    assert [topic.error.code for topic in reply.topics] == [0, missing, missing]
+    assert not started.image.topics
+    assert not started.image.topics_by_id
+    assert started.create("t").topic_id != first
+
+
+@given(
+    count=st.integers(1, 9),
+    partitions=st.integers(1, 60),
+    start=st.integers(0, 8),
+    shift=st.integers(0, 8),
+    data=st.data(),
+)
+def test_placement_never_puts_two_replicas_on_one_broker_and_spreads_leaders(
+    count: int, partitions: int, start: int, shift: int, data: st.DataObject
+) -> None:
+    brokers = [10 * broker for broker in range(count)]
+    factor = data.draw(st.integers(1, count))
+    placed = place_replicas(
+        brokers, partitions=partitions, replication_factor=factor, start=start, shift=shift
+    )
+    assert len(placed) == partitions
+    for replicas in placed:
+        assert len(replicas) == factor == len(set(replicas))
+        assert set(replicas) <= set(brokers)
+    leaders = Counter(replicas[0] for replicas in placed)
+    assert max(leaders.values()) - min(leaders[broker] for broker in brokers) <= 1
+
+
+def test_the_followers_of_one_broker_are_spread_over_all_others() -> None:
+    placed = place_replicas([0, 1, 2, 3], partitions=12, replication_factor=2, start=0, shift=0)
+    followers_of_0 = [second for first, second in placed if first == 0]
+    assert sorted(followers_of_0) == [1, 2, 3]
