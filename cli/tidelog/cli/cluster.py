@@ -219,7 +219,7 @@ def _table(
     answers: Sequence[NodeStatusResponse | None],
 ) -> Table:
     leaders = {a.controller_id for a in answers if a and a.ready and a.HasField("controller_id")}
-    columns = ("node", "state", "pid", "address", "http", "roles", "controller")
+    columns = ("node", "state", "pid", "address", "http", "roles", "leads")
     table = Table(*columns, box=SIMPLE)
     for plan, pid, answer in zip(plans, pids, answers, strict=True):
         state = "dead" if pid is None else "silent" if answer is None else "fenced"
@@ -232,7 +232,7 @@ def _table(
             plan.address,
             str(plan.config.http_port or "-"),
             ", ".join(plan.config.process_roles),
-            "leads" if plan.node_id in leaders else "",
+            "yes" if plan.node_id in leaders else "",
         )
     return table
 
