@@ -37,10 +37,14 @@ LENGTH_PREFIX_BYTES = 12
 """baseOffset and batchLength, which batchLength does not count."""
 CRC_START = 21
 MAGIC = 2
+MIN_RECORD_BYTES = 7
+"""A record of null key, null value and no header."""
 CODEC_MASK = 0x07
 LOG_APPEND_TIME_FLAG = 0x08
 CONTROL_FLAG = 0x20
 
+_MAX_INFLATION = 1032
+"""deflate's bound, above lz4's 255: what compressed records can at most become."""
 _OFFSET = struct.Struct(">q")
 _EPOCH = struct.Struct(">i")
 _LENGTH = struct.Struct(">i")
@@ -172,6 +176,9 @@ def _check_produced(header: BatchHeader) -> None:
             f"record batch counts {count} records but its last offset delta is "
             f"{header.last_offset_delta}"
         )
+    room = (header.size_in_bytes - HEADER_BYTES) * (_MAX_INFLATION if header.codec_id else 1)
+    if count * MIN_RECORD_BYTES > room:
+        raise CorruptMessageError(f"{count} records cannot fit {header.size_in_bytes} bytes")
     if header.attributes & (CONTROL_FLAG | LOG_APPEND_TIME_FLAG):
         raise CorruptMessageError("control batches and log append time are set by brokers only")
     if header.codec_id > max(Codec):

@@ -17,6 +17,7 @@ from tidelog.log.batch import (
     HEADER_BYTES,
     LOG_APPEND_TIME_FLAG,
     MAGIC,
+    MIN_RECORD_BYTES,
     BatchHeader,
     Buffer,
     parse_header,
@@ -30,8 +31,6 @@ Header = tuple[str, bytes | None]
 MAX_DECOMPRESSED_BYTES = 128 << 20
 """How far the records of one batch may inflate: beyond any honest producer's batch."""
 MAX_VARINT_BYTES = 10
-MIN_RECORD_BYTES = 7
-"""A record of null key, null value and no header."""
 
 
 class Record(NamedTuple):
@@ -55,9 +54,13 @@ def encode_varint(value: int) -> bytes:
     return bytes(out)
 
 
-_SMALL = tuple(encode_varint(value) for value in range(2048))
-"""Varints of the numbers most lengths and deltas are."""
+_SMALL_END = 8192
+_SMALL = tuple(bytes((value << 1,)) for value in range(64)) + tuple(
+    bytes((value << 1 & 0x7F | 0x80, value >> 6)) for value in range(64, _SMALL_END)
+)
+"""Varints of what most lengths and deltas are: all of one and two bytes."""
 _NULL = encode_varint(-1)
+_NULL_BYTE = _NULL[0]
 _NO_HEADERS = _SMALL[0]
 
 
@@ -87,15 +90,18 @@ class BatchBuilder:
             self._base_timestamp = self._max_timestamp = timestamp_ms
         elif timestamp_ms > self._max_timestamp:
             self._max_timestamp = timestamp_ms
+        delta = timestamp_ms - self._base_timestamp
+        key_length, key = (_NULL, b"") if key is None else (_varint(len(key)), key)
+        value_length, value = (_NULL, b"") if value is None else (_varint(len(value)), value)
         body = b"".join(
             (
                 b"\0",
-                _varint(timestamp_ms - self._base_timestamp),
-                _varint(count),
-                _NULL if key is None else _varint(len(key)),
-                key or b"",
-                _NULL if value is None else _varint(len(value)),
-                value or b"",
+                _SMALL[delta] if 0 <= delta < _SMALL_END else encode_varint(delta),
+                _SMALL[count] if count < _SMALL_END else encode_varint(count),
+                key_length,
+                key,
+                value_length,
+                value,
                 _encode_headers(headers) if headers else _NO_HEADERS,
             )
         )
@@ -172,36 +178,54 @@ def iter_records(
 
 
 def _iter_decoded(header: BatchHeader, data: bytes) -> Iterator[Record]:
-    position = 0
-    base_timestamp = header.base_timestamp
+    base_offset, base_timestamp = header.base_offset, header.base_timestamp
     append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME_FLAG else None
-    previous_delta = -1
+    new, decode, empty = tuple.__new__, _decode_varint, ()
+    position, next_delta = 0, 0
     for _ in range(header.records_count):
-        length, position = _decode_varint(data, position)
+        length, position = decode(data, position)
         end = position + length
         if length < MIN_RECORD_BYTES - 1 or end > len(data):
             raise CorruptMessageError(f"a record claims {length} bytes at byte {position}")
-        timestamp_delta, position = _decode_varint(data, position + 1)
-        offset_delta, position = _decode_varint(data, position)
-        if not previous_delta < offset_delta <= header.last_offset_delta:
+        position += 1  # attributes: no bit of them is used
+        byte = data[position]
+        if byte < 0x80:
+            timestamp_delta, position = (byte >> 1) ^ -(byte & 1), position + 1
+        else:
+            timestamp_delta, position = decode(data, position)
+        expected = _varint(next_delta)
+        if data.startswith(expected, position):
+            offset_delta, position = next_delta, position + len(expected)
+        else:
+            offset_delta, position = decode(data, position)
+        if not next_delta <= offset_delta <= header.last_offset_delta:
             raise CorruptMessageError(f"record offset delta {offset_delta} is out of order")
-        previous_delta = offset_delta
-        key, position = _decode_bytes(data, position, end)
-        value, position = _decode_bytes(data, position, end)
-        headers_count, position = _decode_varint(data, position)
-        headers: tuple[Header, ...] = ()
-        if headers_count:
-            headers, position = _decode_headers(data, position, end, headers_count)
+        next_delta = offset_delta + 1
+        key = value = None
+        if data[position] == _NULL_BYTE:
+            position += 1
+        else:
+            key, position = _decode_bytes(data, position, end)
+        if data[position] == _NULL_BYTE:
+            position += 1
+        else:
+            value, position = _decode_bytes(data, position, end)
+        headers: tuple[Header, ...] = empty
+        if data[position]:
+            headers, position = _decode_headers(data, position, end)
+        else:
+            position += 1
         if position != end:
             raise CorruptMessageError(f"a record ends {end - position} bytes off its length")
         timestamp = base_timestamp + timestamp_delta if append_time is None else append_time
-        yield Record(header.base_offset + offset_delta, timestamp, key, value, headers)
+        # Past the named tuple's own __new__, which costs as much as all the rest of a record.
+        yield new(Record, (base_offset + offset_delta, timestamp, key, value, headers))
     if position != len(data):
         raise CorruptMessageError(f"{len(data) - position} bytes follow the last record")
 
 
 def _varint(value: int) -> bytes:
-    return _SMALL[value] if 0 <= value < 2048 else encode_varint(value)
+    return _SMALL[value] if 0 <= value < _SMALL_END else encode_varint(value)
 
 
 def _encode_headers(headers: Sequence[Header]) -> bytes:
@@ -219,6 +243,10 @@ def _decode_varint(data: bytes, position: int) -> tuple[int, int]:
     if byte < 0x80:
         return (byte >> 1) ^ -(byte & 1), position + 1
     result = byte & 0x7F
+    byte = data[position + 1]
+    if byte < 0x80:
+        result |= byte << 7
+        return (result >> 1) ^ -(result & 1), position + 2
     for shift in range(7, 7 * MAX_VARINT_BYTES, 7):
         position += 1
         byte = data[position]
@@ -228,28 +256,26 @@ def _decode_varint(data: bytes, position: int) -> tuple[int, int]:
     raise CorruptMessageError(f"a varint before byte {position} has no end")
 
 
-def _decode_bytes(data: bytes, position: int, end: int) -> tuple[bytes | None, int]:
+def _decode_bytes(data: bytes, position: int, end: int) -> tuple[bytes, int]:
+    """A field that is not null; it must lie before `end`."""
     length, position = _decode_varint(data, position)
-    if length < 0:
-        if length == -1:
-            return None, position
-        raise CorruptMessageError(f"a field has length {length}")
     after = position + length
-    if after > end:
-        raise CorruptMessageError(f"a field of {length} bytes runs out of its record")
+    if length < 0 or after > end:
+        raise CorruptMessageError(f"a field claims {length} bytes, {end - position} are left")
     return data[position:after], after
 
 
-def _decode_headers(
-    data: bytes, position: int, end: int, count: int
-) -> tuple[tuple[Header, ...], int]:
+def _decode_headers(data: bytes, position: int, end: int) -> tuple[tuple[Header, ...], int]:
+    count, position = _decode_varint(data, position)
     if not 0 <= count <= (end - position) // 2:
         raise CorruptMessageError(f"a record claims {count} headers")
-    headers = []
+    headers: list[Header] = []
     for _ in range(count):
         name, position = _decode_bytes(data, position, end)
-        if name is None:
-            raise CorruptMessageError("a record header has no name")
-        value, position = _decode_bytes(data, position, end)
-        headers.append((name.decode(), value))
+        if data[position] == _NULL_BYTE:
+            headers.append((name.decode(), None))
+            position += 1
+        else:
+            value, position = _decode_bytes(data, position, end)
+            headers.append((name.decode(), value))
     return tuple(headers), position
