@@ -1,0 +1,169 @@
+"""Elect, produce with acks=all, crash a leader, produce again, read all back.
+
+    python -m tidelog.chaos.scenarios.smoke --seeds 0:50 [--trace] [--events]
+
+runs it on the simulation stage: a line for each seed that fails, exit 1 if any did.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tidelog.chaos.history import History, Reading, Refused, Stored
+from tidelog.chaos.scenarios.cluster_view import ClusterView
+from tidelog.chaos.scenarios.stage import Stage
+from tidelog.chaos.sim_stage.seeds import main
+from tidelog.client import Consumer, Producer, Record
+from tidelog.log.env import Random
+from tidelog.log.errors import TidelogError
+
+TOPIC = "smoke"
+DRIFT_MAX = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class SmokePlan:
+    """What one seed decides."""
+
+    partitions: int
+    records_per_round: int
+    crash_after_s: float
+    """Into the first round."""
+    is_controller_victim: bool
+    """Crash the quorum's leader, not partition 0's."""
+    is_restart_late: bool
+    """Read everything once while the victim is still down."""
+    drift_rates: Sequence[float]
+
+    @classmethod
+    def draw(cls, random: Random, *, nodes: int) -> SmokePlan:
+        """A plan out of a seed."""
+        return cls(
+            partitions=random.randrange(1, 4),
+            records_per_round=random.randrange(5, 40),
+            crash_after_s=random.random() * 0.3,
+            is_controller_victim=random.random() < 0.3,
+            is_restart_late=random.random() < 0.5,
+            drift_rates=[1 + DRIFT_MAX * (2 * random.random() - 1) for _ in range(nodes)],
+        )
+
+
+class Smoke:
+    """One run of the scenario on a stage."""
+
+    def __init__(self, stage: Stage, plan: SmokePlan, history: History) -> None:
+        self._history = history
+        self._stage = stage
+        self._plan = plan
+        self._view = ClusterView(stage)
+        self._bootstrap = [stage.address(node_id) for node_id in stage.node_ids]
+        self._sent = 0
+
+    async def run(self) -> None:
+        """The whole story."""
+        for node_id, rate in zip(self._stage.node_ids, self._plan.drift_rates, strict=True):
+            self._stage.drift(node_id, rate=rate)
+        await self._view.until_ready()
+        await self._view.create_topic(
+            TOPIC, partitions=self._plan.partitions, min_insync_replicas=2
+        )
+        watcher = asyncio.create_task(self._watch(), name="watcher")
+        victim = await self._lose_a_leader_while_producing()
+        await self._produce()
+        if self._plan.is_restart_late:
+            await self._read_to_the_end("survivors' reader", is_final=False)
+        self._stage.start(victim)
+        await self._view.until_in_sync(TOPIC)
+        await self._read_to_the_end("last reader", is_final=True)
+        watcher.cancel()
+        await asyncio.gather(watcher, return_exceptions=True)
+
+    async def _lose_a_leader_while_producing(self) -> int:
+        if self._plan.is_controller_victim:
+            victim = await self._view.controller()
+        else:
+            victim = await self._view.leader(TOPIC, 0)
+        round_ = asyncio.create_task(self._produce(), name="producer")
+        await asyncio.sleep(self._plan.crash_after_s)
+        self._stage.crash(victim)
+        await round_
+        return victim
+
+    async def _produce(self) -> None:
+        """One round: unique values to every partition, all sent before the first is awaited."""
+        client = self._stage.client
+        async with Producer(
+            self._bootstrap,
+            acks="all",
+            transport=client.transport,
+            clock=client.clock,
+            random=client.random,
+        ) as producer:
+            waiting = []
+            for _ in range(self._plan.records_per_round):
+                for partition in range(self._plan.partitions):
+                    self._sent += 1
+                    value = b"%d" % self._sent
+                    outcome = await producer.submit(TOPIC, value=value, partition=partition)
+                    waiting.append((partition, value, outcome))
+                await asyncio.sleep(client.random.random() * 0.02)
+            for partition, value, outcome in waiting:
+                try:
+                    stored = await outcome
+                except TidelogError as error:
+                    is_unknown = error.is_outcome_unknown
+                    refused = Refused(partition, value, is_unknown, reason=str(error))
+                    self._history.refused.append(refused)
+                else:
+                    self._history.acknowledged.append(Stored(partition, stored.offset, value))
+
+    async def _watch(self) -> None:
+        """Read along from the first record on, whatever happens."""
+        reading = self._history.reading("watcher")
+        async with self._consumer() as consumer:
+            async for record in consumer:
+                _note(reading, record)
+
+    async def _read_to_the_end(self, name: str, *, is_final: bool) -> None:
+        reading = self._history.reading(name, is_final=is_final)
+        ends = await self._view.end_offsets(TOPIC)
+        missing = sum(ends.values())
+        async with self._consumer() as consumer:
+            async for record in consumer:
+                _note(reading, record)
+                missing -= 1
+                if missing == 0:
+                    return
+
+    def _consumer(self) -> Consumer:
+        """Reads every partition from offset 0 on; a vanished offset is an error."""
+        client = self._stage.client
+        consumer = Consumer(
+            self._bootstrap,
+            auto_offset_reset="none",
+            transport=client.transport,
+            clock=client.clock,
+            random=client.random,
+        )
+        partitions = [(TOPIC, partition) for partition in range(self._plan.partitions)]
+        consumer.assign(partitions)
+        for partition in partitions:
+            consumer.seek(partition, 0)
+        return consumer
+
+
+def _note(reading: Reading, record: Record) -> None:
+    reading.records.append(Stored(record.partition, record.offset, record.value or b""))
+
+
+async def smoke(stage: Stage, history: History) -> None:
+    """The scenario as the stage's randomness decides it."""
+    plan = SmokePlan.draw(stage.client.random, nodes=len(stage.node_ids))
+    await Smoke(stage, plan, history).run()
+
+
+if __name__ == "__main__":
+    sys.exit(main(smoke))
