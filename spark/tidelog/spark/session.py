@@ -1,0 +1,28 @@
+"""A small local Spark session for the jobs and tests of this project; owns its settings."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "1g",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.warehouse.dir": ".data/spark-warehouse",
+}
+
+
+def local_session(name: str, *, cores: int = 2) -> SparkSession:
+    """A session on this machine; needs Java 17 or newer.
+
+    PYSPARK_PYTHON must name the interpreter that has this package: Spark's workers run on it.
+    """
+    builder = SparkSession.builder.appName(name).master(f"local[{cores}]")
+    for key, value in _SETTINGS.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()

@@ -1,0 +1,213 @@
+"""Bounded reads against a scripted broker: what is asked, what is yielded, what is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import aclosing
+from typing import cast
+
+import pytest
+from google.protobuf.message import Message
+
+from tidelog.client.backoff import Backoff
+from tidelog.client.range_reader import (
+    OffsetBounds,
+    OffsetRange,
+    RangeReader,
+    RangeReaderConfig,
+    TopicPartitions,
+)
+from tidelog.client.records import TopicPartition
+from tidelog.log.errors import KafkaError, OffsetOutOfRangeError, UnreachableError
+from tidelog.log.records import Record, encode_batch
+from tidelog.v1 import common_pb2, data_pb2
+from tidelog.v1.common_pb2 import Error
+from tidelog.v1.data_pb2 import PartitionFetchResult
+from tidelog.v1.methods import FETCH, LIST_OFFSETS, METADATA, Method, Request, Response
+
+WHOLE = OffsetRange("t", b"id", 0, 0, 30)
+NOT_LEADER = PartitionFetchResult(error=Error(code=common_pb2.NOT_LEADER_OR_FOLLOWER))
+
+
+class TickingClock:
+    """Every look at it is a tenth of a second later."""
+
+    def __init__(self) -> None:
+        self._now_ms = 0
+
+    def monotonic_ms(self) -> int:
+        self._now_ms += 100
+        return self._now_ms
+
+    def monotonic_s(self) -> float:
+        return self.monotonic_ms() / 1000
+
+    def wall_ms(self) -> int:
+        return self.monotonic_ms()
+
+
+class NoRandom:
+    """Always the least."""
+
+    def random(self) -> float:
+        return 0.0
+
+    def randrange(self, start: int, stop: int) -> int:
+        return start
+
+    def randbytes(self, length: int) -> bytes:
+        return bytes(length)
+
+
+class OneBroker:
+    """Leads t-0, whose batches hold ten records each from `start` to `end`."""
+
+    def __init__(self, *, start: int = 0, end: int = 30) -> None:
+        self.start, self.end = start, end
+        self.is_reachable = True
+        self.fetched: list[int] = []
+        self.answers: list[PartitionFetchResult] = []
+        """Given instead of records, first come first served."""
+
+    async def call(
+        self,
+        address: str,
+        method: Method[Request, Response],
+        request: Request,
+        *,
+        timeout_ms: int,
+    ) -> Response:
+        if not self.is_reachable:
+            raise UnreachableError(f"no broker answers at {address}")
+        answer: Callable[[Message], Message] = {
+            METADATA.path: self._metadata,
+            LIST_OFFSETS.path: self._list_offsets,
+            FETCH.path: self._fetch,
+        }[method.path]
+        return cast("Response", answer(request))
+
+    def _metadata(self, _: Message) -> Message:
+        answer = data_pb2.MetadataResponse()
+        answer.brokers.add(node_id=1, address="b:1")
+        answer.topics.add(name="t", topic_id=b"id").partitions.add(partition=0, leader_id=1)
+        unknown = answer.topics.add(name="nope")
+        unknown.error.code = common_pb2.UNKNOWN_TOPIC_OR_PARTITION
+        return answer
+
+    def _list_offsets(self, request: Message) -> Message:
+        assert isinstance(request, data_pb2.ListOffsetsRequest)
+        answer = data_pb2.ListOffsetsResponse()
+        for asked in request.partitions:
+            is_latest = asked.spec == data_pb2.ListOffsetsRequest.LATEST
+            answer.partitions.add(topic="t", offset=self.end if is_latest else self.start)
+        return answer
+
+    def _fetch(self, request: Message) -> Message:
+        assert isinstance(request, data_pb2.FetchRequest)
+        (asked,) = request.partitions
+        assert (asked.topic, asked.topic_id, asked.partition) == ("t", b"id", 0)
+        self.fetched.append(asked.fetch_offset)
+        if self.answers:
+            return data_pb2.FetchResponse(partitions=[self.answers.pop(0)])
+        result = PartitionFetchResult(high_watermark=self.end, log_start_offset=self.start)
+        if not self.start <= asked.fetch_offset <= self.end:
+            result.error.code = common_pb2.OFFSET_OUT_OF_RANGE
+        elif asked.fetch_offset < self.end:
+            base = asked.fetch_offset // 10 * 10
+            result.records = encode_batch([Record(0, 0, None, b"v")] * 10, base_offset=base)
+        return data_pb2.FetchResponse(partitions=[result])
+
+
+def reader(broker: OneBroker) -> RangeReader:
+    return RangeReader(
+        "b:1",
+        transport=broker,
+        clock=TickingClock(),
+        random=NoRandom(),
+        config=RangeReaderConfig(backoff=Backoff(initial_ms=1, max_ms=1), topic_timeout_ms=300),
+    )
+
+
+async def read(
+    broker: OneBroker, wanted: OffsetRange, *, fail_on_data_loss: bool = True
+) -> list[int]:
+    """Base offsets of the chunks."""
+    async with reader(broker) as ranges:
+        chunks = ranges.chunks(wanted, fail_on_data_loss=fail_on_data_loss)
+        return [int.from_bytes(chunk[:8]) async for chunk in chunks]
+
+
+async def test_reads_the_range_and_asks_for_nothing_beyond_it() -> None:
+    broker = OneBroker()
+    assert await read(broker, WHOLE._replace(start_offset=5, end_offset=20)) == [0, 10]
+    assert broker.fetched == [5, 10]
+
+
+async def test_an_empty_range_asks_nobody() -> None:
+    broker = OneBroker()
+    assert await read(broker, WHOLE._replace(end_offset=0)) == []
+    assert broker.fetched == []
+
+
+async def test_asks_for_the_next_answer_before_it_yields_one() -> None:
+    broker = OneBroker()
+    async with reader(broker) as ranges, aclosing(ranges.chunks(WHOLE)) as chunks:
+        await anext(chunks)
+        await anext(chunks)
+        assert 20 not in broker.fetched
+        await anext(chunks)
+    assert broker.fetched == [0, 10, 20]
+
+
+async def test_a_leader_that_is_none_any_more_is_asked_again_after_a_refresh() -> None:
+    broker = OneBroker()
+    broker.answers = [NOT_LEADER, NOT_LEADER]
+    assert await read(broker, WHOLE) == [0, 10, 20]
+
+
+async def test_an_empty_answer_is_waited_out() -> None:
+    broker = OneBroker()
+    broker.answers = [PartitionFetchResult(high_watermark=0)]
+    assert await read(broker, WHOLE) == [0, 10, 20]
+
+
+async def test_records_that_never_come_are_an_error_that_says_what_is_there() -> None:
+    with pytest.raises(KafkaError, match=r"t-0 gives no records from offset 30 on: .* up to 30"):
+        await read(OneBroker(), WHOLE._replace(end_offset=40))
+
+
+async def test_records_that_are_gone_are_an_error_that_says_what_is_there() -> None:
+    with pytest.raises(OffsetOutOfRangeError, match="offset 0 on are gone: it holds 20 to 30"):
+        await read(OneBroker(start=20), WHOLE)
+
+
+async def test_records_that_are_gone_are_left_out_when_the_caller_says_so() -> None:
+    assert await read(OneBroker(start=20), WHOLE, fail_on_data_loss=False) == [20]
+    assert (
+        await read(OneBroker(end=5), WHOLE._replace(start_offset=9), fail_on_data_loss=False) == []
+    )
+
+
+async def test_another_incarnation_of_the_topic_is_an_error_at_once() -> None:
+    broker = OneBroker()
+    gone = PartitionFetchResult(error=Error(code=common_pb2.UNKNOWN_TOPIC_ID, message="made anew"))
+    broker.answers = [gone]
+    with pytest.raises(KafkaError, match="made anew"):
+        await read(broker, WHOLE)
+    assert broker.fetched == [0]
+
+
+async def test_finds_topics_and_what_they_hold() -> None:
+    async with reader(OneBroker(start=3)) as ranges:
+        assert await ranges.topics(["t", "nope"]) == {"t": TopicPartitions(b"id", (0,))}
+        assert await ranges.all_topics() == {"t": TopicPartitions(b"id", (0,))}
+        tp = TopicPartition("t", 0)
+        assert await ranges.bounds([tp]) == {tp: OffsetBounds(3, 30)}
+
+
+async def test_a_cluster_that_does_not_answer_is_named() -> None:
+    broker = OneBroker()
+    broker.is_reachable = False
+    async with reader(broker) as ranges:
+        with pytest.raises(UnreachableError, match="no broker answers at b:1"):
+            await ranges.topics(["t"])
