@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 BIN := .venv/bin
 
-.PHONY: help cluster stop status setup dev test check fix demo bench lock proto clean clean-data
+.PHONY: help cluster stop status setup dev test check fix demo bench lock proto docs clean clean-data
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,15 +30,16 @@ test: setup ## Run all tests: the pure ones in parallel, then processes and Spar
 	@tools/java.sh || true
 	@tools/test.sh
 
-check: dev ## Tell, changing nothing: style, types, layers, lock file, generated code
+check: dev ## Tell, changing nothing: style, types, layers, lock file, generated code and docs
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@$(BIN)/python tools/lock.py --check
 	@$(BIN)/python tools/protos.py --check
+	@$(BIN)/python tools/config_docs.py --check
 	@$(BIN)/python -m pytest -q tests/test_tidy.py tests/test_protocol.py
 
-fix: dev proto ## Mend what a tool can mend: style, generated code
+fix: dev proto docs ## Mend what a tool can mend: style, generated code and docs
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 
@@ -55,6 +56,9 @@ lock: dev ## Resolve requirements/*.txt anew from pyproject.toml
 
 proto: dev ## Generate the Python code of proto/
 	@$(BIN)/python tools/protos.py
+
+docs: dev ## Generate docs/CONFIGURATION.md from the code
+	@$(BIN)/python tools/config_docs.py
 
 clean: ## Remove .venv, .tools and caches; data stays
 	@rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -1,0 +1,67 @@
+"""Writes docs/CONFIGURATION.md from the declarations in the code, and tells if it is in step."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tidelog.broker.config import KEYS
+from tidelog.log.config import TOPIC_CONFIGS
+
+PATH = Path(__file__).resolve().parent.parent / "docs" / "CONFIGURATION.md"
+INTRODUCTION = """\
+# Configuration
+
+Made by `make docs` from the declarations in the code; do not edit.
+
+## Nodes
+
+Flat TOML with Kafka's names: `python -m tidelog.broker --config FILE`. `tidelog cluster start`
+writes `.data/node-N.toml` once; edit it there and start the node again.
+
+"""
+TOPICS = """\
+
+## Topics
+
+`tidelog topics create NAME --config KEY=VALUE`.
+
+"""
+
+
+def text() -> str:
+    """The whole page."""
+    nodes = [("key", "default", "meaning")]
+    nodes += [(f"`{key.name}`", _shown(key.default), key.doc) for key in KEYS]
+    topics = [("key", "default", "range", "meaning")]
+    topics += [
+        (f"`{key.name}`", _shown(key.default), f"{key.minimum} to {key.maximum}", key.doc)
+        for key in TOPIC_CONFIGS.values()
+    ]
+    return INTRODUCTION + _table(nodes) + TOPICS + _table(topics)
+
+
+def _shown(default: object) -> str:
+    return "none" if default is None else f"`{json.dumps(default)}`"
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    head, *body = rows
+    return "".join(f"| {' | '.join(row)} |\n" for row in [head, ["---"] * len(head), *body])
+
+
+def main(arguments: list[str]) -> int:
+    """`config_docs.py` writes, `config_docs.py --check` only tells."""
+    if arguments != ["--check"]:
+        PATH.write_text(text(), encoding="utf-8")
+        return 0
+    if PATH.exists() and PATH.read_text(encoding="utf-8") == text():
+        return 0
+    print("docs/CONFIGURATION.md: not what the code declares; run `make docs`", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
