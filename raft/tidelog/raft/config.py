@@ -24,9 +24,6 @@ class RaftConfig:
     heartbeat_interval_ms: int = 80
     """How often an idle leader speaks; less than a third of the minimal election timeout."""
 
-    tick_interval_ms: int = 20
-    """How often deadlines are looked at while nothing happens."""
-
     append_batch_bytes: int = 1024 * 1024
     """About how much one append message carries; a command must be smaller."""
 
@@ -64,8 +61,6 @@ class RaftConfig:
             raise _invalid("heartbeat_interval_ms must be below a third of election_timeout_min_ms")
         if self.election_timeout_min_ms >= self.election_timeout_max_ms:
             raise _invalid("election_timeout_min_ms must be below election_timeout_max_ms")
-        if self.tick_interval_ms > self.heartbeat_interval_ms:
-            raise _invalid("tick_interval_ms must not be above heartbeat_interval_ms")
 
 
 def _invalid(message: str) -> KafkaError:

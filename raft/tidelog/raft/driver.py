@@ -149,8 +149,8 @@ class RaftDriver:
     ) -> None:
         try:
             while not self._is_stopping:
-                await self._step(wal, engine, on_committed)
-                await self._wait_for_work()
+                ready = await self._step(wal, engine, on_committed)
+                await self._wait_for_work(ready.next_step_in_s)
         except Exception as error:
             logger.exception("raft cannot go on", node_id=self.node_id)
             self._is_stopping = True
@@ -160,16 +160,15 @@ class RaftDriver:
             self._fail_all("this node stopped")
             wal.close()
 
-    async def _wait_for_work(self) -> None:
-        loop = asyncio.get_running_loop()
-        timer = loop.call_later(self._config.tick_interval_ms / 1000, self._wake.set)
+    async def _wait_for_work(self, timeout_s: float) -> None:
+        timer = asyncio.get_running_loop().call_later(timeout_s, self._wake.set)
         await self._wake.wait()
         timer.cancel()
         self._wake.clear()
 
     async def _step(
         self, wal: Wal, engine: Engine, on_committed: Callable[[CommittedEntry], None]
-    ) -> None:
+    ) -> Ready:
         received, self._inbox = self._inbox, []
         proposals = [proposal for proposal in self._waiting if not proposal.result.done()]
         self._waiting.clear()
@@ -185,6 +184,7 @@ class RaftDriver:
             await wal.sync()
             self._wake.set()  # a sole voter may commit now
         self._tell(ready, on_committed)
+        return ready
 
     def _keep(self, proposals: list[_Proposal], appended: list[int]) -> None:
         if not appended:

@@ -43,6 +43,8 @@ class Ready:
     """The indexes of this step's proposals; empty: none was appended, this node does not lead."""
     commit_index: int
     leadership: Leadership
+    next_step_in_s: float
+    """When to step again if nothing happens before."""
 
 
 class Engine(Protocol):

@@ -39,6 +39,7 @@ KNOWN_VERSION = "0.3.17"
 KNOWN_SHA256 = "e8bdf06797085d734df86e24ab4802fe87893dff77268565ec036f7ad4a1cfe4"
 _REGULAR, _NO_OP = b"\0", b"\1"
 _NEVER_S = float("-inf")
+_PAST_DUE_S = 0.001  # the library acts only after a deadline, not at it
 _FIRST_INDEX = 1  # the entry every log begins with; equal on all nodes
 
 
@@ -95,6 +96,7 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
     # The library's state that is read or written here.
     __connectedNodes: set[Node]
     __lastResponseTime: dict[Node, float]
+    __newAppendEntriesTime: float
     __noopIDx: int | None
     __raftCommitIndex: int
     __raftCurrentTerm: int
@@ -220,7 +222,14 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
                 leader_id=None if leader is None else leader.id,
                 own_term_index=self.__noopIDx if self._isLeader() else None,
             ),
+            next_step_in_s=self._next_step_in_s(),
         )
+
+    def _next_step_in_s(self) -> float:
+        due_s = self.__newAppendEntriesTime
+        if not self._isLeader():
+            due_s = max(self.__raftElectionDeadline, self._pre_vote_due_s)
+        return max(0.0, due_s - self._clock.monotonic_s()) + _PAST_DUE_S
 
     def __doApplyCommand(self, command: bytes) -> None:  # noqa: N802
         index = self.__raftLastApplied + 1
