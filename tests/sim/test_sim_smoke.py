@@ -1,4 +1,4 @@
-"""The smoke scenario over fifty seeds and all regressions; the same seed is the same run anywhere."""
+"""The smoke scenario over fifty seeds and all regressions; one seed is the same run anywhere."""
 
 from __future__ import annotations
 
