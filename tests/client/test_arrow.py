@@ -126,7 +126,7 @@ def test_any_flipped_bit_under_the_crc_is_found(data: st.DataObject) -> None:
     batch = bytearray(encode_batch([Record(0, 5, b"key", b"value")] * 5))
     position = data.draw(st.integers(21, len(batch) - 1))
     batch[position] ^= 1 << data.draw(st.integers(0, 7))
-    with pytest.raises(CorruptMessageError, match="CRC"):
+    with pytest.raises(CorruptMessageError):
         rows(bytes(batch))
 
 
