@@ -1,0 +1,20 @@
+"""Tidelog's client: `Producer`, `Consumer` and `Admin`, all asyncio, all typed."""
+
+from tidelog.client import errors
+from tidelog.client.admin import Admin
+from tidelog.client.consumer import Consumer
+from tidelog.client.descriptions import NewTopic
+from tidelog.client.producer import Producer
+from tidelog.client.records import BulkMetadata, Record, RecordMetadata, TopicPartition
+
+__all__ = [
+    "Admin",
+    "BulkMetadata",
+    "Consumer",
+    "NewTopic",
+    "Producer",
+    "Record",
+    "RecordMetadata",
+    "TopicPartition",
+    "errors",
+]

@@ -1,0 +1,346 @@
+"""Records waiting to be sent, gathered into batches, a queue of batches per partition. Pure.
+
+Decides when a batch is due, which batches may be sent, how the buffer is used up, and keeps every
+partition's order:
+
+    open --full--> sealed ----+
+      |                       +--> ready --take--> in flight --complete--> gone
+      +--linger over, flush---+      ^                 |
+                                     +------ retry ----+   (back to the front of its queue, after a pause)
+
+While a partition has a batch in flight or pausing, nothing else of that partition is ready, so a
+later batch never overtakes an earlier one that failed. Never talks to brokers and knows nothing of
+the waiters it carries.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Generic, NamedTuple, TypeVar
+
+from tidelog.client.records import Headers, TopicPartition
+from tidelog.log.batch import HEADER_BYTES
+from tidelog.log.compression import Codec
+from tidelog.log.records import BatchBuilder, iter_records
+
+W = TypeVar("W")
+RECORD_OVERHEAD_BYTES = 31
+"""Most bytes a record takes beyond its key, value and headers: attributes and six varints."""
+_HEADER_OVERHEAD_BYTES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class AccumulatorConfig:
+    """Sizes in bytes, before compression; times in milliseconds."""
+
+    batch_size: int
+    linger_ms: int
+    buffer_memory: int
+    delivery_timeout_ms: int
+    codec: Codec = Codec.NONE
+
+
+class Run(NamedTuple, Generic[W]):
+    """`count` records of a batch, from its record `first` on, that one waiter waits for."""
+
+    waiter: W
+    first: int
+    count: int
+
+
+@dataclass(slots=True, eq=False)
+class Batch(Generic[W]):
+    """Records of one partition that are sent, acknowledged or refused together."""
+
+    tp: TopicPartition
+    sequence: int
+    created_ms: int
+    builder: BatchBuilder
+    data: bytes = b""
+    size_bytes: int = HEADER_BYTES
+    """An upper bound for the encoded size; what the batch takes of the buffer."""
+    runs: list[Run[W]] = field(default_factory=list)
+    attempts: int = 0
+    last_error: Exception | None = None
+    is_outcome_unknown: bool = False
+    """An attempt may have been appended: a later refusal proves nothing."""
+    is_due: bool = False
+    is_in_flight: bool = False
+    is_alone: bool = False
+    """Sent without its neighbours, so that a refusal hits only what deserves it."""
+
+    @property
+    def records_count(self) -> int:
+        """Records in the batch."""
+        return self.builder.records_count
+
+    def seal(self) -> None:
+        """Encode; no record is added after this."""
+        if not self.data:
+            self.data = self.builder.build()
+            self.is_due = True
+
+
+@dataclass(slots=True)
+class _Queue(Generic[W]):
+    batches: deque[Batch[W]] = field(default_factory=deque)
+    is_in_flight: bool = False
+    is_pausing: bool = False
+
+    def is_ready(self) -> bool:
+        is_free = not self.is_in_flight and not self.is_pausing
+        return is_free and bool(self.batches) and self.batches[0].is_due
+
+
+def record_size(key: bytes | None, value: bytes | None, headers: Headers) -> int:
+    """An upper bound for the bytes of one record."""
+    size = RECORD_OVERHEAD_BYTES + len(key or b"") + len(value or b"")
+    for name, content in headers:
+        size += _HEADER_OVERHEAD_BYTES + 4 * len(name) + len(content or b"")
+    return size
+
+
+class Accumulator(Generic[W]):
+    """All batches of a producer, from their first record to their outcome."""
+
+    def __init__(self, config: AccumulatorConfig) -> None:
+        self._config = config
+        self._queues: dict[TopicPartition, _Queue[W]] = {}
+        self._incomplete: dict[int, Batch[W]] = {}
+        self._lingering: deque[Batch[W]] = deque()
+        self._pauses: list[tuple[int, int, TopicPartition]] = []
+        self._ready: dict[TopicPartition, None] = {}
+        self._sequence = 0
+        self._used_bytes = 0
+
+    @property
+    def incomplete(self) -> list[Batch[W]]:
+        """Batches without an outcome, in flight or not."""
+        return list(self._incomplete.values())
+
+    def is_done_until(self, created_ms: int) -> bool:
+        """Whether every batch opened until then has its outcome."""
+        return all(batch.created_ms > created_ms for batch in self._incomplete.values())
+
+    def has_room(self, size_bytes: int) -> bool:
+        """Whether the buffer takes that many more bytes; an empty one takes anything."""
+        return not self._used_bytes or (self._used_bytes + size_bytes <= self._config.buffer_memory)
+
+    def append(
+        self,
+        tp: TopicPartition,
+        records: Iterable[tuple[bytes | None, bytes | None]],
+        *,
+        timestamp_ms: int,
+        headers: Headers = (),
+        waiter: W,
+        now_ms: int,
+    ) -> bool:
+        """Add records (key, value) in this order; the caller has asked `has_room`.
+
+        True when a batch was opened or filled, so that the sender has something new to look at.
+        """
+        is_news = False
+        batch: Batch[W] | None = None
+        first = 0
+        batch_size = self._config.batch_size
+        for key, value in records:
+            size = record_size(key, value, headers)
+            if batch is None or batch.size_bytes + size > batch_size:
+                if batch is not None:
+                    self._add_run(batch, waiter, first)
+                batch, is_new = self._open_batch(tp, size, now_ms)
+                is_news |= is_new
+                first = batch.builder.records_count
+            batch.builder.append(timestamp_ms=timestamp_ms, key=key, value=value, headers=headers)
+            batch.size_bytes += size
+            self._used_bytes += size
+        if batch is not None:
+            self._add_run(batch, waiter, first)
+            if batch.size_bytes + RECORD_OVERHEAD_BYTES > batch_size:
+                self._seal(batch)
+                is_news = True
+        return is_news
+
+    def ready(self, now_ms: int) -> list[TopicPartition]:
+        """Partitions whose first batch may be sent now, the longest waiting first."""
+        lingering = self._lingering
+        while lingering and self._is_over(lingering[0], now_ms):
+            batch = lingering.popleft()
+            batch.is_due = True
+            self._note(batch.tp)
+        while self._pauses and self._pauses[0][0] <= now_ms:
+            tp = heapq.heappop(self._pauses)[2]
+            self._queues[tp].is_pausing = False
+            self._note(tp)
+            self._forget_if_empty(tp)
+        return list(self._ready)
+
+    def next_event_ms(self) -> int | None:
+        """When `ready` or `expire` may next say something new by itself."""
+        times = []
+        while self._lingering and self._lingering[0].is_due:
+            self._lingering.popleft()
+        if self._lingering:
+            times.append(self._lingering[0].created_ms + self._config.linger_ms)
+        if self._pauses:
+            times.append(self._pauses[0][0])
+        for batch in self._incomplete.values():
+            if not batch.is_in_flight:
+                times.append(batch.created_ms + self._config.delivery_timeout_ms)
+                break
+        return min(times, default=None)
+
+    def take(self, tp: TopicPartition, *, max_bytes: int) -> list[Batch[W]]:
+        """The first due batches of a ready partition, at least one, up to `max_bytes`: now in
+        flight.
+        """
+        queue = self._queues[tp]
+        taken: list[Batch[W]] = []
+        total = 0
+        while queue.batches and queue.batches[0].is_due:
+            batch = queue.batches[0]
+            batch.seal()
+            total += len(batch.data)
+            if taken and (total > max_bytes or batch.is_alone):
+                break
+            batch.is_in_flight = True
+            taken.append(queue.batches.popleft())
+            if batch.is_alone:
+                break
+        queue.is_in_flight = True
+        self._ready.pop(tp, None)
+        return taken
+
+    def complete(self, batches: list[Batch[W]]) -> None:
+        """These batches, taken together, have their outcome."""
+        for batch in batches:
+            self._release(batch)
+        self._land(batches[0].tp)
+
+    def retry(self, batches: list[Batch[W]], *, at_ms: int) -> None:
+        """Put batches that were taken together back to the front, not to be sent before `at_ms`."""
+        tp = batches[0].tp
+        queue = self._queues[tp]
+        for batch in reversed(batches):
+            batch.is_in_flight = False
+            batch.attempts += 1
+            queue.batches.appendleft(batch)
+        queue.is_pausing = True
+        heapq.heappush(self._pauses, (at_ms, batches[0].sequence, tp))
+        self._land(tp)
+
+    def split(self, batch: Batch[W]) -> None:
+        """Put a batch in flight that is too large back to the front as two halves."""
+        middle = batch.records_count // 2
+        records = list(iter_records(batch.data))
+        self._release(batch)
+        queue = self._queues[batch.tp]
+        for start, stop in ((middle, len(records)), (0, middle)):
+            half = self._new_batch(batch.tp, batch.created_ms)
+            half.is_outcome_unknown = batch.is_outcome_unknown
+            for record in records[start:stop]:
+                half.builder.append(
+                    timestamp_ms=record.timestamp,
+                    key=record.key,
+                    value=record.value,
+                    headers=record.headers,
+                )
+                half.size_bytes += record_size(record.key, record.value, record.headers)
+            self._used_bytes += half.size_bytes - HEADER_BYTES
+            half.runs = _cut_runs(batch.runs, start, stop)
+            half.seal()
+            queue.batches.appendleft(half)
+        self._land(batch.tp)
+
+    def expire(self, now_ms: int) -> list[Batch[W]]:
+        """Take out the batches past the delivery timeout that are not in flight."""
+        expired = []
+        for batch in self._incomplete.values():
+            if batch.created_ms + self._config.delivery_timeout_ms > now_ms:
+                break
+            if not batch.is_in_flight:
+                expired.append(batch)
+        for batch in expired:
+            self._queues[batch.tp].batches.remove(batch)
+            self._ready.pop(batch.tp, None)
+            self._release(batch)
+            self._note(batch.tp)
+            self._forget_if_empty(batch.tp)
+        return expired
+
+    def make_all_due(self) -> None:
+        """End the linger of everything there is."""
+        for batch in self._lingering:
+            batch.is_due = True
+            self._note(batch.tp)
+        self._lingering.clear()
+
+    def _is_over(self, batch: Batch[W], now_ms: int) -> bool:
+        return batch.is_due or batch.created_ms + self._config.linger_ms <= now_ms
+
+    def _open_batch(
+        self, tp: TopicPartition, size_bytes: int, now_ms: int
+    ) -> tuple[Batch[W], bool]:
+        """The batch that takes a record of that size, and whether it is new."""
+        queue = self._queues.get(tp)
+        if queue is None:
+            queue = self._queues[tp] = _Queue()
+        if queue.batches and not queue.batches[-1].data:
+            batch = queue.batches[-1]
+            if batch.size_bytes + size_bytes <= self._config.batch_size:
+                return batch, False
+            self._seal(batch)
+        batch = self._new_batch(tp, now_ms)
+        self._lingering.append(batch)
+        queue.batches.append(batch)
+        return batch, True
+
+    def _new_batch(self, tp: TopicPartition, created_ms: int) -> Batch[W]:
+        self._sequence += 1
+        builder = BatchBuilder(compression=self._config.codec)
+        batch: Batch[W] = Batch(tp, self._sequence, created_ms, builder)
+        self._incomplete[batch.sequence] = batch
+        self._used_bytes += batch.size_bytes
+        return batch
+
+    def _add_run(self, batch: Batch[W], waiter: W, first: int) -> None:
+        batch.runs.append(Run(waiter, first, batch.builder.records_count - first))
+
+    def _seal(self, batch: Batch[W]) -> None:
+        batch.seal()
+        self._note(batch.tp)
+
+    def _release(self, batch: Batch[W]) -> None:
+        del self._incomplete[batch.sequence]
+        self._used_bytes -= batch.size_bytes
+
+    def _land(self, tp: TopicPartition) -> None:
+        self._queues[tp].is_in_flight = False
+        self._note(tp)
+        self._forget_if_empty(tp)
+
+    def _note(self, tp: TopicPartition) -> None:
+        """Enter the partition among the ready ones, if it is."""
+        queue = self._queues.get(tp)
+        if queue is not None and queue.is_ready():
+            self._ready[tp] = None
+
+    def _forget_if_empty(self, tp: TopicPartition) -> None:
+        queue = self._queues[tp]
+        if not queue.batches and not queue.is_in_flight and not queue.is_pausing:
+            del self._queues[tp]
+
+
+def _cut_runs(runs: list[Run[W]], start: int, stop: int) -> list[Run[W]]:
+    """The runs of records `start` to `stop`, counted from `start`."""
+    cut = []
+    for run in runs:
+        first = max(run.first, start)
+        end = min(run.first + run.count, stop)
+        if first < end:
+            cut.append(Run(run.waiter, first - start, end - first))
+    return cut

@@ -1,0 +1,312 @@
+"""The admin client: topics, the cluster, offsets. Any broker answers; changes reach the controller
+through it.
+
+Owns retries while no controller leads, and the wait until a new topic can be used. Never reads or
+writes records.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Literal, Protocol, Self
+
+from tidelog.client.backoff import Backoff
+from tidelog.client.descriptions import (
+    ClusterDescription,
+    CreatedTopic,
+    NewTopic,
+    TopicDescription,
+    cluster_description,
+    topic_description,
+)
+from tidelog.client.errors import (
+    CallFailedError,
+    KafkaError,
+    TidelogError,
+    UnreachableError,
+    error_from_wire,
+    raise_for,
+)
+from tidelog.client.offsets import EARLIEST, LATEST, OffsetLookup
+from tidelog.client.ports import ClientPorts
+from tidelog.client.records import TopicPartition
+from tidelog.client.routing import Routing, RoutingConfig
+from tidelog.client.transport import Transport
+from tidelog.log.env import Clock, Random
+from tidelog.v1 import admin_pb2, common_pb2
+from tidelog.v1.common_pb2 import Error, ErrorCode
+from tidelog.v1.data_pb2 import MetadataRequest, MetadataResponse
+from tidelog.v1.methods import (
+    CREATE_TOPICS,
+    DELETE_TOPICS,
+    DESCRIBE_CLUSTER,
+    DESCRIBE_TOPICS,
+    METADATA,
+    Method,
+    Request,
+    Response,
+)
+
+_RETRIED_CODES = frozenset(
+    {
+        common_pb2.NOT_CONTROLLER,
+        common_pb2.REQUEST_TIMED_OUT,
+        common_pb2.BROKER_NOT_AVAILABLE,
+        common_pb2.UNKNOWN_SERVER_ERROR,
+    }
+)
+"""While these last no controller leads, or nobody knows what became of the change: ask again."""
+
+
+class _Result(Protocol):
+    """What a change answers for one topic."""
+
+    name: str
+    error: Error
+
+
+Attempt = Callable[[list[str]], Awaitable[tuple[Error, Sequence[_Result]]]]
+
+
+class Admin:
+    """Use it as `async with Admin("127.0.0.1:9192") as admin`.
+
+    `api_timeout_ms` bounds a whole operation with its retries, `request_timeout_ms` each attempt.
+    Every method raises UnreachableError as soon as no address answers at all.
+    """
+
+    def __init__(
+        self,
+        bootstrap: str | Sequence[str],
+        *,
+        request_timeout_ms: int = 15_000,
+        api_timeout_ms: int = 60_000,
+        transport: Transport | None = None,
+        clock: Clock | None = None,
+        random: Random | None = None,
+    ) -> None:
+        self._request_timeout_ms = request_timeout_ms
+        self._api_timeout_ms = api_timeout_ms
+        self._backoff = Backoff()
+        self._ports = ClientPorts.of(transport=transport, clock=clock, random=random)
+        self._routing = Routing(bootstrap, ports=self._ports, config=RoutingConfig())
+        self._lookup = OffsetLookup(
+            self._routing, backoff=self._backoff, request_timeout_ms=request_timeout_ms
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Release the connections."""
+        await self._routing.close()
+        await self._ports.close()
+
+    async def create_topics(
+        self, topics: Sequence[NewTopic], *, validate_only: bool = False
+    ) -> list[CreatedTopic]:
+        """Create topics; returns when every partition has a leader that every live broker knows of.
+
+        Raises the first refusal after all were tried: TOPIC_ALREADY_EXISTS, INVALID_TOPIC,
+        INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, INVALID_CONFIG. REQUEST_TIMED_OUT: perhaps
+        created, not usable in time.
+        """
+        by_name = {topic.name: topic for topic in topics}
+        created: dict[str, CreatedTopic] = {}
+
+        async def attempt(names: list[str]) -> tuple[Error, Sequence[_Result]]:
+            request = admin_pb2.CreateTopicsRequest(
+                topics=[_new_topic(by_name[name]) for name in names],
+                timeout_ms=self._request_timeout_ms,
+                validate_only=validate_only,
+            )
+            response = await self._call(CREATE_TOPICS, request, is_idempotent=False)
+            for result in response.topics:
+                created[result.name] = CreatedTopic(
+                    result.name, result.topic_id, result.partitions, result.replication_factor
+                )
+            return response.error, response.topics
+
+        deadline_ms = self._deadline_ms()
+        await self._change(
+            list(by_name), attempt, done=common_pb2.TOPIC_ALREADY_EXISTS, deadline_ms=deadline_ms
+        )
+        if not validate_only:
+            await self._wait_until_usable(list(by_name), deadline_ms=deadline_ms)
+        return [created[name] for name in by_name]
+
+    async def delete_topics(self, names: Sequence[str]) -> None:
+        """Delete topics with all their records. Raises the first refusal after all were tried."""
+
+        async def attempt(pending: list[str]) -> tuple[Error, Sequence[_Result]]:
+            request = admin_pb2.DeleteTopicsRequest(
+                names=pending, timeout_ms=self._request_timeout_ms
+            )
+            response = await self._call(DELETE_TOPICS, request, is_idempotent=False)
+            return response.error, response.topics
+
+        await self._change(
+            list(dict.fromkeys(names)),
+            attempt,
+            done=common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
+            deadline_ms=self._deadline_ms(),
+        )
+
+    async def list_topics(self) -> list[str]:
+        """Names of all topics, sorted."""
+        response = await self._call(METADATA, MetadataRequest())
+        return sorted(topic.name for topic in response.topics)
+
+    async def describe_topics(self, names: Sequence[str] = ()) -> list[TopicDescription]:
+        """Full state of these topics (none named: all). Raises KafkaError when one does not exist.
+        """
+        request = admin_pb2.DescribeTopicsRequest(names=names)
+        response = await self._call(DESCRIBE_TOPICS, request)
+        for topic in response.topics:
+            raise_for(topic.error)
+        return [topic_description(topic) for topic in response.topics]
+
+    async def describe_cluster(self) -> ClusterDescription:
+        """Brokers, fenced ones too, controllers, and who leads them."""
+        answer = await self._call(DESCRIBE_CLUSTER, admin_pb2.DescribeClusterRequest())
+        return cluster_description(answer)
+
+    async def list_offsets(
+        self, partitions: Iterable[tuple[str, int]], *, at: Literal["earliest", "latest"]
+    ) -> dict[TopicPartition, int]:
+        """The log start offset ("earliest") or the high watermark ("latest") of each partition."""
+        spec = EARLIEST if at == "earliest" else LATEST
+        wanted = {TopicPartition(*tp): spec for tp in partitions}
+        return await self._lookup.lookup(wanted, timeout_ms=self._api_timeout_ms)
+
+    async def _call(
+        self, method: Method[Request, Response], request: Request, *, is_idempotent: bool = True
+    ) -> Response:
+        return await self._routing.call_any(
+            method, request, timeout_ms=self._request_timeout_ms, is_idempotent=is_idempotent
+        )
+
+    def _deadline_ms(self) -> int:
+        return self._ports.clock.monotonic_ms() + self._api_timeout_ms
+
+    async def _change(
+        self, names: list[str], attempt: Attempt, *, done: ErrorCode, deadline_ms: int
+    ) -> None:
+        """Attempt a change until every topic has an answer; raises the first refusal.
+
+        After an attempt of unknown outcome the code `done` means that it had worked.
+        """
+        changes = _Changes(names, done=done)
+        failures = 0
+        while changes.pending:
+            try:
+                error, results = await attempt(list(changes.pending))
+                raise_for(error)
+                changes.take(results)
+            except UnreachableError:
+                raise
+            except TidelogError as failure:
+                changes.attempt_failed(failure)
+            if changes.pending:
+                failures += 1
+                await self._back_off(failures, changes.last_error, deadline_ms=deadline_ms)
+        if changes.refusal is not None:
+            raise changes.refusal
+
+    async def _back_off(
+        self, failures: int, error: TidelogError | None, *, deadline_ms: int
+    ) -> None:
+        """Wait before the next attempt; raises `error` when it would come too late."""
+        delay_ms = self._backoff.delay_ms(failures, self._ports.random)
+        if self._ports.clock.monotonic_ms() + delay_ms >= deadline_ms:
+            raise error or CallFailedError(f"no answer within {self._api_timeout_ms} ms")
+        await asyncio.sleep(delay_ms / 1000)
+
+    async def _wait_until_usable(self, names: list[str], *, deadline_ms: int) -> None:
+        """Return when every live broker names a leader for every partition of these topics."""
+        failures = 0
+        while True:
+            missing = await self._without_leader(names)
+            if not missing:
+                return
+            failures += 1
+            error = KafkaError(
+                common_pb2.REQUEST_TIMED_OUT,
+                f"created, but after {self._api_timeout_ms} ms {missing} has no leader that every "
+                "broker knows of: look at `topics describe`",
+            )
+            await self._back_off(failures, error, deadline_ms=deadline_ms)
+
+    async def _without_leader(self, names: list[str]) -> str:
+        """A partition some live broker knows no leader for; empty when there is none."""
+        request = MetadataRequest(topics=names)
+        answer = await self._call(METADATA, request)
+        answers = await asyncio.gather(
+            *(self._ask_one(broker.address, request) for broker in answer.brokers)
+        )
+        for response in (answer, *answers):
+            if response is None:
+                continue
+            for topic in response.topics:
+                if topic.error.code != common_pb2.NONE or not topic.partitions:
+                    return topic.name
+                for partition in topic.partitions:
+                    if not partition.HasField("leader_id"):
+                        return f"{topic.name}-{partition.partition}"
+        return ""
+
+    async def _ask_one(self, address: str, request: MetadataRequest) -> MetadataResponse | None:
+        try:
+            return await self._routing.transport.call(
+                address, METADATA, request, timeout_ms=self._request_timeout_ms
+            )
+        except TidelogError:
+            return None  # a broker that does not answer is not one a client will use
+
+
+class _Changes:
+    """Topics a change was asked for, until each has its answer."""
+
+    def __init__(self, names: list[str], *, done: ErrorCode) -> None:
+        self.pending: dict[str, None] = dict.fromkeys(names)
+        self.refusal: TidelogError | None = None
+        self.last_error: TidelogError | None = None
+        self._done = done
+        self._unknown: dict[str, None] = {}
+
+    def take(self, results: Sequence[_Result]) -> None:
+        """The answers of one attempt."""
+        for result in results:
+            code = result.error.code
+            if code == common_pb2.NONE or (code == self._done and result.name in self._unknown):
+                self.pending.pop(result.name, None)
+                continue
+            error = error_from_wire(result.error)
+            if code in _RETRIED_CODES:
+                self.last_error = error
+                if error.is_outcome_unknown:
+                    self._unknown[result.name] = None
+            else:
+                self.pending.pop(result.name, None)
+                self.refusal = self.refusal or error
+
+    def attempt_failed(self, error: TidelogError) -> None:
+        """A whole attempt failed; raises it when no retry can help."""
+        if error.code not in _RETRIED_CODES:
+            raise error
+        self.last_error = error
+        if error.is_outcome_unknown:
+            self._unknown.update(self.pending)
+
+
+def _new_topic(topic: NewTopic) -> admin_pb2.NewTopic:
+    return admin_pb2.NewTopic(
+        name=topic.name,
+        partitions=topic.partitions,
+        replication_factor=topic.replication_factor,
+        configs=topic.configs,
+    )

@@ -1,0 +1,90 @@
+"""Which partitions a consumer reads and where it stands in each. Pure.
+
+Two positions: `position` is the next offset the application gets, `fetch_offset` the next one asked
+of the leader, ahead of it by what was fetched but not handed out. A seek gives the partition a new
+generation; whatever was fetched under an older one is void.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tidelog.client.offsets import Spec
+from tidelog.client.records import TopicPartition
+
+
+@dataclass(slots=True, eq=False)
+class Position:
+    """Where reading stands in one partition. `position` is None until the reset policy has been
+    applied.
+    """
+
+    tp: TopicPartition
+    reset: Spec | None
+    position: int | None = None
+    fetch_offset: int | None = None
+    generation: int = 0
+    failures: int = 0
+    retry_at_ms: int = 0
+    has_failed: bool = False
+    """The application has to be told something before anything more is fetched."""
+
+    def seek(self, offset: int) -> None:
+        """Read from `offset` on; what was fetched is void."""
+        self.position = offset
+        self.rewind()
+
+    def seek_to(self, spec: Spec) -> None:
+        """Read from the start or the end on, wherever that will be when it is looked up."""
+        self.position = None
+        self.reset = spec
+        self.rewind()
+
+    def rewind(self) -> None:
+        """Fetch again from where the application stands."""
+        self.fetch_offset = self.position
+        self.generation += 1
+        self.failures = self.retry_at_ms = 0
+        self.has_failed = False
+
+    def pause_until(self, retry_at_ms: int) -> None:
+        """Not to be asked for before then: the last attempt failed."""
+        self.failures += 1
+        self.retry_at_ms = retry_at_ms
+
+    def fetched_until(self, offset: int) -> None:
+        """Everything below `offset` is here."""
+        self.fetch_offset = offset
+        self.failures = self.retry_at_ms = 0
+
+
+class Assignment:
+    """The partitions a consumer was given, in the order they are asked for."""
+
+    def __init__(self) -> None:
+        self._positions: dict[TopicPartition, Position] = {}
+
+    def assign(self, partitions: Iterable[TopicPartition], *, reset: Spec | None) -> None:
+        """Read these partitions and no others; those read before go on where they stood."""
+        known = self._positions
+        self._positions = {tp: known.get(tp) or Position(tp, reset) for tp in partitions}
+
+    def get(self, tp: TopicPartition) -> Position | None:
+        """The partition's position; None when it is not assigned."""
+        return self._positions.get(tp)
+
+    def all(self) -> list[Position]:
+        """Every position, those served longest ago first."""
+        return list(self._positions.values())
+
+    def is_current(self, position: Position, generation: int) -> bool:
+        """Whether what was asked for under this generation still counts."""
+        is_assigned = self._positions.get(position.tp) is position
+        return is_assigned and position.generation == generation
+
+    def served(self, tp: TopicPartition) -> None:
+        """Move the partition to the end: an answer's limit must not starve the others."""
+        position = self._positions.pop(tp, None)
+        if position is not None:
+            self._positions[tp] = position

@@ -1,0 +1,110 @@
+"""What a client knows of the cluster: brokers, topics, who leads each partition. Pure.
+
+Answers come from brokers that may lag behind each other, so a partition's leader only ever moves to
+a newer leader epoch; a topic made anew (another topic id) starts over. Never asks for anything:
+`routing.py` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tidelog.client.errors import TidelogError, error_from_wire
+from tidelog.client.records import TopicPartition
+from tidelog.v1 import common_pb2
+from tidelog.v1.common_pb2 import LeaderHint
+from tidelog.v1.data_pb2 import MetadataResponse
+
+
+@dataclass(frozen=True, slots=True)
+class Leader:
+    """Who leads a partition. `broker_id` and `address` are None while nobody does or the broker is
+    not listed.
+    """
+
+    epoch: int
+    broker_id: int | None
+    address: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicView:
+    """One topic; partitions are numbered from 0 without gaps."""
+
+    topic_id: bytes
+    leaders: Mapping[int, Leader]
+    available: tuple[int, ...]
+    """The partitions with a leader, or all when none has one: where records without a key may go.
+    """
+    updated_ms: int
+
+
+class ClusterMetadata:
+    """The newest known state; grows by `update` and `apply_hint` only."""
+
+    def __init__(self) -> None:
+        self._brokers: dict[int, str] = {}
+        self._topics: dict[str, TopicView] = {}
+        self._errors: dict[str, TidelogError] = {}
+
+    @property
+    def addresses(self) -> list[str]:
+        """Addresses of the live brokers."""
+        return list(self._brokers.values())
+
+    def topic(self, name: str) -> TopicView | None:
+        """The topic, when a broker has described it."""
+        return self._topics.get(name)
+
+    def error(self, name: str) -> TidelogError | None:
+        """Why the last answer did not describe the topic."""
+        return self._errors.get(name)
+
+    def leader(self, tp: TopicPartition) -> Leader | None:
+        """The partition's leader, when there is one and its address is known."""
+        view = self._topics.get(tp.topic)
+        leader = None if view is None else view.leaders.get(tp.partition)
+        return leader if leader is not None and leader.address is not None else None
+
+    def update(self, response: MetadataResponse, *, now_ms: int) -> None:
+        """Take over a broker's answer."""
+        self._brokers = {broker.node_id: broker.address for broker in response.brokers}
+        for topic in response.topics:
+            if topic.error.code != common_pb2.NONE:
+                self._errors[topic.name] = error_from_wire(topic.error)
+                continue
+            self._errors.pop(topic.name, None)
+            known = self._topics.get(topic.name)
+            if known is None or known.topic_id != topic.topic_id:
+                known = None
+            leaders = {p.partition: self._newer(known, p) for p in topic.partitions}
+            self._topics[topic.name] = _view(topic.topic_id, leaders, now_ms)
+
+    def apply_hint(self, tp: TopicPartition, hint: LeaderHint) -> bool:
+        """Take over the leader named in an error answer (KIP-951); False when it says nothing new.
+        """
+        view = self._topics.get(tp.topic)
+        known = None if view is None else view.leaders.get(tp.partition)
+        if view is None or known is None or not hint.address or hint.leader_epoch < known.epoch:
+            return False
+        if hint.leader_epoch == known.epoch and known.address is not None:
+            return False
+        leader = Leader(hint.leader_epoch, hint.leader_id, hint.address)
+        leaders = {**view.leaders, tp.partition: leader}
+        self._topics[tp.topic] = _view(view.topic_id, leaders, view.updated_ms)
+        return True
+
+    def _newer(self, view: TopicView | None, answer: MetadataResponse.Partition) -> Leader:
+        known = None if view is None else view.leaders.get(answer.partition)
+        if known is not None and known.epoch > answer.leader_epoch:
+            return known
+        if not answer.HasField("leader_id"):
+            return Leader(answer.leader_epoch, None, None)
+        address = self._brokers.get(answer.leader_id)
+        return Leader(answer.leader_epoch, answer.leader_id, address)
+
+
+def _view(topic_id: bytes, leaders: dict[int, Leader], updated_ms: int) -> TopicView:
+    available = tuple(p for p, leader in leaders.items() if leader.address is not None)
+    return TopicView(topic_id, leaders, available or tuple(leaders), updated_ms)

@@ -1,0 +1,120 @@
+"""What the admin client is asked and answers: topics, partitions, brokers, the cluster. Values
+only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tidelog.v1 import admin_pb2
+
+
+@dataclass(frozen=True, slots=True)
+class NewTopic:
+    """A topic to create. 0 partitions or replicas: the cluster's default."""
+
+    name: str
+    partitions: int = 0
+    replication_factor: int = 0
+    configs: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedTopic:
+    """What was created."""
+
+    name: str
+    topic_id: bytes
+    partitions: int
+    replication_factor: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionDescription:
+    """One partition; offsets are None while its leader cannot be asked, `leader_id` while there is
+    none.
+    """
+
+    partition: int
+    leader_id: int | None
+    leader_epoch: int
+    partition_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    high_watermark: int | None
+    log_start_offset: int | None
+    log_end_offset: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDescription:
+    """One topic; `configs` holds only what was set on it."""
+
+    name: str
+    topic_id: bytes
+    configs: Mapping[str, str]
+    partitions: tuple[PartitionDescription, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerDescription:
+    """One registered broker."""
+
+    broker_id: int
+    address: str
+    broker_epoch: int
+    is_fenced: bool
+    rack: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterDescription:
+    """The cluster as one broker sees it; `controller_id` is None while no controller leads."""
+
+    cluster_id: str
+    controller_id: int | None
+    controller_epoch: int
+    brokers: tuple[BrokerDescription, ...]
+    controllers: Mapping[int, str]
+    metadata_offset: int
+
+
+def topic_description(topic: admin_pb2.DescribeTopicsResponse.Topic) -> TopicDescription:
+    """From the wire."""
+    partitions = sorted(topic.partitions, key=lambda p: p.partition)
+    return TopicDescription(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        configs=dict(topic.configs),
+        partitions=tuple(_partition(p) for p in partitions),
+    )
+
+
+def _partition(p: admin_pb2.DescribeTopicsResponse.Partition) -> PartitionDescription:
+    return PartitionDescription(
+        partition=p.partition,
+        leader_id=p.leader_id if p.HasField("leader_id") else None,
+        leader_epoch=p.leader_epoch,
+        partition_epoch=p.partition_epoch,
+        replicas=tuple(p.replicas),
+        isr=tuple(p.isr),
+        high_watermark=p.high_watermark if p.HasField("high_watermark") else None,
+        log_start_offset=p.log_start_offset if p.HasField("log_start_offset") else None,
+        log_end_offset=p.log_end_offset if p.HasField("log_end_offset") else None,
+    )
+
+
+def cluster_description(answer: admin_pb2.DescribeClusterResponse) -> ClusterDescription:
+    """From the wire."""
+    return ClusterDescription(
+        cluster_id=answer.cluster_id,
+        controller_id=answer.controller_id if answer.HasField("controller_id") else None,
+        controller_epoch=answer.controller_epoch,
+        brokers=tuple(
+            BrokerDescription(b.broker_id, b.address, b.broker_epoch, b.fenced, b.rack)
+            for b in answer.brokers
+        ),
+        controllers={c.node_id: c.address for c in answer.controllers},
+        metadata_offset=answer.metadata_offset,
+    )

@@ -1,0 +1,82 @@
+"""The errors a user of the client meets: those of `tidelog.log.errors` and three of the client's
+own.
+
+TidelogError ├── DeliveryTimeoutError     not acknowledged in time; `is_outcome_unknown` says
+whether it may be in the log ├── BufferExhaustedError     the producer's buffer stayed full for
+max_block_ms └── ClientClosedError        used after close()
+"""
+
+from __future__ import annotations
+
+from tidelog.log.errors import (
+    RETRIABLE_CODES,
+    CallFailedError,
+    CorruptMessageError,
+    KafkaError,
+    MessageTooLargeError,
+    OffsetOutOfRangeError,
+    TidelogError,
+    UnreachableError,
+    UnsupportedCompressionTypeError,
+    error_for,
+)
+from tidelog.v1 import common_pb2
+from tidelog.v1.common_pb2 import Error
+
+__all__ = [
+    "BufferExhaustedError",
+    "CallFailedError",
+    "ClientClosedError",
+    "CorruptMessageError",
+    "DeliveryTimeoutError",
+    "KafkaError",
+    "MessageTooLargeError",
+    "OffsetOutOfRangeError",
+    "TidelogError",
+    "UnreachableError",
+    "UnsupportedCompressionTypeError",
+    "error_from_wire",
+    "raise_for",
+]
+
+
+class DeliveryTimeoutError(TidelogError):
+    """A record was not acknowledged within delivery_timeout_ms.
+
+    `is_outcome_unknown` is False when every attempt was refused or never reached a broker: then the
+    record certainly is not in the log.
+    """
+
+    code = common_pb2.REQUEST_TIMED_OUT
+
+    def __init__(self, message: str, *, is_outcome_unknown: bool) -> None:
+        super().__init__(message)
+        self.is_outcome_unknown = is_outcome_unknown
+
+
+class BufferExhaustedError(TidelogError):
+    """The producer's buffer_memory stayed full for max_block_ms. The record was not taken: send it
+    again later.
+    """
+
+    code = common_pb2.THROTTLING_QUOTA_EXCEEDED
+    is_retriable = True
+
+
+class ClientClosedError(TidelogError):
+    """The producer, consumer or admin was closed; make a new one."""
+
+    code = common_pb2.INVALID_REQUEST
+
+
+def error_from_wire(error: Error) -> TidelogError:
+    """The exception for an error a broker answered; whether to retry follows the wire code."""
+    result = error_for(error.code, error.message)
+    result.is_retriable = error.code in RETRIABLE_CODES
+    return result
+
+
+def raise_for(error: Error) -> None:
+    """Raise what a broker answered; nothing for NONE."""
+    if error.code != common_pb2.NONE:
+        raise error_from_wire(error)

@@ -1,0 +1,351 @@
+"""Fetches ahead of the application: raw batches from every leader at the same time, within bounds.
+
+Owns the fetch loop: per leader one Fetch outstanding and at most one answer that was not used up.
+Also applies the reset policy, follows leader changes and pauses partitions that fail. Never decodes
+records: `consumer.py` does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from tidelog.client.assignment import Assignment, Position
+from tidelog.client.backoff import Backoff
+from tidelog.client.errors import (
+    CallFailedError,
+    CorruptMessageError,
+    OffsetOutOfRangeError,
+    TidelogError,
+    error_from_wire,
+)
+from tidelog.client.offsets import OffsetLookup, Spec
+from tidelog.client.records import TopicPartition
+from tidelog.client.routing import Routing
+from tidelog.log.batch import parse_header
+from tidelog.v1 import common_pb2
+from tidelog.v1.data_pb2 import FetchPartition, FetchRequest, FetchResponse, PartitionFetchResult
+from tidelog.v1.methods import FETCH
+
+Key = TypeVar("Key")
+_ANSWER_MARGIN_MS = 4_000
+"""How much longer than fetch_max_wait_ms a call waits: a silent leader is given up after that."""
+MAX_UNUSED_ANSWERS = 1
+"""Answers with records, per leader, that the application has not used up, besides the one asked
+for.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FetcherConfig:
+    """Sizes in bytes, times in milliseconds. `reset` None: an offset out of range is an error."""
+
+    reset: Spec | None
+    fetch_min_bytes: int
+    fetch_max_wait_ms: int
+    fetch_max_bytes: int
+    max_partition_fetch_bytes: int
+    lookup_timeout_ms: int = 60_000
+    backoff: Backoff = field(default_factory=Backoff)
+
+
+@dataclass(slots=True, eq=False)
+class _Answer:
+    """One leader's answer, counted until its last chunk is used up."""
+
+    address: str
+    unused_chunks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Whole batches of one partition; the first may start below the position."""
+
+    position: Position
+    generation: int
+    records: bytes
+    answer: _Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Something the application must be told."""
+
+    position: Position
+    generation: int
+    error: TidelogError
+
+
+class Fetcher:
+    """The fetch loop of one consumer and what it has brought so far."""
+
+    def __init__(
+        self,
+        *,
+        assignment: Assignment,
+        routing: Routing,
+        lookup: OffsetLookup,
+        config: FetcherConfig,
+    ) -> None:
+        self._assignment = assignment
+        self._routing = routing
+        self._lookup = lookup
+        self._config = config
+        self._clock = routing.clock
+        self._queue: deque[Chunk | Failure] = deque()
+        self._arrived = asyncio.Event()
+        self._wake = asyncio.Event()
+        self._fetches: dict[str, asyncio.Task[None]] = {}
+        self._unused: dict[str, int] = {}
+        self._resets: dict[TopicPartition, asyncio.Task[None]] = {}
+        self._loop_task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Start the loop on the running event loop."""
+        self._routing.on_change(self._wake.set)
+        self._loop_task = asyncio.create_task(self._run())
+
+    async def stop(self) -> None:
+        """Stop the loop and every call under way."""
+        tasks = [*self._fetches.values(), *self._resets.values()]
+        if self._loop_task is not None:
+            tasks.append(self._loop_task)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        self._arrived.set()
+
+    def restart(self) -> None:
+        """Positions were changed: drop the long polls that ask for the old ones."""
+        for task in [*self._fetches.values(), *self._resets.values()]:
+            task.cancel()
+        self._wake.set()
+
+    async def wait(self) -> None:
+        """Return once `pop` may have something, or after `stop`."""
+        await self._arrived.wait()
+
+    def pop(self) -> Chunk | Failure | None:
+        """The next thing that arrived and still counts."""
+        while self._queue:
+            item = self._queue.popleft()
+            if isinstance(item, Chunk):
+                self._used(item.answer)
+            if self._assignment.is_current(item.position, item.generation):
+                if isinstance(item, Failure):
+                    item.position.has_failed = False
+                    self._wake.set()
+                return item
+        self._arrived.clear()
+        return None
+
+    async def _run(self) -> None:
+        while True:
+            self._wake.clear()
+            self._dispatch(self._clock.monotonic_ms())
+            await self._sleep()
+
+    async def _sleep(self) -> None:
+        """Until woken, or until the first paused partition may be tried again."""
+        now_ms = self._clock.monotonic_ms()
+        times = [p.retry_at_ms for p in self._assignment.all() if p.retry_at_ms > now_ms]
+        if not times:
+            await self._wake.wait()
+            return
+        delay_ms = min(times) - now_ms
+        timer = asyncio.get_running_loop().call_later(delay_ms / 1000, self._wake.set)
+        try:
+            await self._wake.wait()
+        finally:
+            timer.cancel()
+
+    def _dispatch(self, now_ms: int) -> None:
+        """Ask every leader that is free for every partition that is not pausing."""
+        by_address: dict[str, list[Position]] = {}
+        for position in self._assignment.all():
+            if position.has_failed or position.retry_at_ms > now_ms:
+                continue
+            leader = self._routing.metadata.leader(position.tp)
+            if position.fetch_offset is None:
+                self._start_reset(position)
+            elif leader is None or leader.address is None:
+                self._start_discovery(position)
+            elif self._is_free(leader.address):
+                by_address.setdefault(leader.address, []).append(position)
+        for address, positions in by_address.items():
+            self._spawn(self._fetches, address, self._fetch(address, positions))
+
+    def _spawn(
+        self, tasks: dict[Key, asyncio.Task[None]], key: Key, work: Coroutine[None, None, None]
+    ) -> None:
+        """Run `work` under `key`, which is free again when it ends, however it ends."""
+
+        def ended(_: asyncio.Task[None]) -> None:
+            del tasks[key]
+            self._wake.set()
+
+        tasks[key] = asyncio.create_task(work)
+        tasks[key].add_done_callback(ended)
+
+    def _is_free(self, address: str) -> bool:
+        is_unused_low = self._unused.get(address, 0) <= MAX_UNUSED_ANSWERS
+        return address not in self._fetches and is_unused_low
+
+    async def _fetch(self, address: str, positions: Sequence[Position]) -> None:
+        generations = [position.generation for position in positions]
+        answer = _Answer(address)
+        try:
+            response = await self._call(address, positions)
+            for position, generation, result in zip(
+                positions, generations, response.partitions, strict=True
+            ):
+                if self._assignment.is_current(position, generation):
+                    self._settle(position, result, answer)
+        except TidelogError as error:
+            for position in positions:
+                self._pause(position, error)
+        if answer.unused_chunks:
+            self._unused[address] = self._unused.get(address, 0) + 1
+
+    async def _call(self, address: str, positions: Sequence[Position]) -> FetchResponse:
+        config = self._config
+        request = FetchRequest(
+            max_wait_ms=config.fetch_max_wait_ms,
+            min_bytes=config.fetch_min_bytes,
+            max_bytes=config.fetch_max_bytes,
+            partitions=[self._ask_for(position) for position in positions],
+        )
+        response = await self._routing.transport.call(
+            address, FETCH, request, timeout_ms=config.fetch_max_wait_ms + _ANSWER_MARGIN_MS
+        )
+        if len(response.partitions) != len(positions):
+            raise CallFailedError(f"{address} did not answer for every partition")
+        return response
+
+    def _ask_for(self, position: Position) -> FetchPartition:
+        leader = self._routing.metadata.leader(position.tp)
+        return FetchPartition(
+            topic=position.tp.topic,
+            partition=position.tp.partition,
+            fetch_offset=position.fetch_offset or 0,
+            current_leader_epoch=None if leader is None else leader.epoch,
+            partition_max_bytes=self._config.max_partition_fetch_bytes,
+        )
+
+    def _settle(self, position: Position, result: PartitionFetchResult, answer: _Answer) -> None:
+        """What one partition's part of an answer means."""
+        if result.error.code == common_pb2.NONE:
+            position.failures = 0
+            if result.records:
+                self._arrive(position, result.records, answer)
+        elif result.error.code == common_pb2.OFFSET_OUT_OF_RANGE:
+            self._out_of_range(position, result)
+        elif result.HasField("current_leader") and self._routing.metadata.apply_hint(
+            position.tp, result.current_leader
+        ):
+            position.retry_at_ms = 0
+        else:
+            self._pause(position, error_from_wire(result.error))
+
+    def _arrive(self, position: Position, records: bytes, answer: _Answer) -> None:
+        try:
+            end = _end_offset(records)
+        except CorruptMessageError as error:
+            self._fail(position, error)
+            return
+        self._queue.append(Chunk(position, position.generation, records, answer))
+        answer.unused_chunks += 1
+        position.fetched_until(end)
+        self._assignment.served(position.tp)
+        self._arrived.set()
+
+    def _used(self, answer: _Answer) -> None:
+        answer.unused_chunks -= 1
+        if not answer.unused_chunks:
+            self._unused[answer.address] -= 1
+            self._wake.set()
+
+    def _out_of_range(self, position: Position, result: PartitionFetchResult) -> None:
+        if self._config.reset is not None:
+            position.seek_to(self._config.reset)
+            return
+        topic, partition = position.tp
+        error = OffsetOutOfRangeError(
+            f"offset {position.fetch_offset} of {topic}-{partition} is not between "
+            f"{result.log_start_offset} and {result.high_watermark}: seek to one that is",
+            log_start_offset=result.log_start_offset,
+            log_end_offset=result.high_watermark,
+        )
+        self._fail(position, error)
+
+    def _pause(self, position: Position, error: TidelogError) -> None:
+        """Try the partition again later; tell the application if that cannot help."""
+        self._routing.request_refresh()
+        if not error.is_retriable:
+            self._fail(position, error)
+            return
+        delay_ms = self._config.backoff.delay_ms(position.failures + 1, self._routing.random)
+        position.pause_until(self._clock.monotonic_ms() + delay_ms)
+
+    def _fail(self, position: Position, error: TidelogError) -> None:
+        position.has_failed = True
+        self._queue.append(Failure(position, position.generation, error))
+        self._arrived.set()
+
+    def _start_reset(self, position: Position) -> None:
+        if position.tp not in self._resets:
+            self._spawn(self._resets, position.tp, self._reset(position))
+
+    async def _reset(self, position: Position) -> None:
+        """Look up where to start and go there."""
+        generation = position.generation
+        try:
+            spec = position.reset
+            if spec is None:
+                raise OffsetOutOfRangeError(
+                    f"{position.tp.topic}-{position.tp.partition} has no position and "
+                    'auto_offset_reset is "none": seek first',
+                    log_start_offset=-1,
+                    log_end_offset=-1,
+                )
+            found = await self._lookup.lookup(
+                {position.tp: spec}, timeout_ms=self._config.lookup_timeout_ms
+            )
+            if self._assignment.is_current(position, generation):
+                position.seek(found[position.tp])
+        except TidelogError as error:
+            self._fail(position, error)
+
+    def _start_discovery(self, position: Position) -> None:
+        """Find out about a topic that was assigned and given an offset without being looked up."""
+        if self._routing.metadata.topic(position.tp.topic) is not None:
+            self._routing.request_refresh()
+        elif position.tp not in self._resets:
+            self._spawn(self._resets, position.tp, self._discover(position))
+
+    async def _discover(self, position: Position) -> None:
+        try:
+            await self._lookup.check_exists(
+                [position.tp], timeout_ms=self._config.lookup_timeout_ms
+            )
+        except TidelogError as error:
+            self._fail(position, error)
+
+
+def _end_offset(records: bytes) -> int:
+    """The offset after the last batch; raises CorruptMessageError when the batches do not fill
+    `records`.
+    """
+    at = 0
+    end = 0
+    while at < len(records):
+        header = parse_header(records, at)
+        at += header.size_in_bytes
+        end = header.next_offset
+    if at != len(records):
+        raise CorruptMessageError(f"the last batch of a fetch lacks {at - len(records)} bytes")
+    return end

@@ -1,0 +1,98 @@
+"""The transport over gRPC: one channel per address, connected before anything is written to it.
+
+Connecting first is what tells "never delivered" from "outcome unknown": while a channel is not
+READY nothing has been sent (UnreachableError). Once it was READY, every failure of the call,
+UNAVAILABLE included, counts as unknown (CallFailedError), since gRPC does not say whether the
+request had been written when the connection broke. Never retries.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import cast
+
+import grpc
+import grpc.aio
+
+from tidelog.client.errors import CallFailedError, UnreachableError
+from tidelog.v1.methods import Method, Request, Response
+
+MAX_RECEIVE_BYTES = 64 << 20
+CONNECT_TIMEOUT_MS = 1_500
+_OPTIONS = (
+    ("grpc.max_send_message_length", -1),
+    ("grpc.max_receive_message_length", MAX_RECEIVE_BYTES),
+    ("grpc.initial_reconnect_backoff_ms", 50),
+    ("grpc.min_reconnect_backoff_ms", CONNECT_TIMEOUT_MS),
+    ("grpc.max_reconnect_backoff_ms", 1_000),
+    ("grpc.enable_http_proxy", 0),
+    ("grpc.use_local_subchannel_pool", 1),
+)
+
+
+class GrpcTransport:
+    """Calls over insecure gRPC channels, kept until `close`."""
+
+    def __init__(self, *, connect_timeout_ms: int = CONNECT_TIMEOUT_MS) -> None:
+        self._connect_timeout_ms = connect_timeout_ms
+        self._channels: dict[str, grpc.aio.Channel] = {}
+        # Keyed by (address, path); a call's type is the method's, which a dict cannot say.
+        self._calls: dict[tuple[str, str], object] = {}
+
+    async def call(
+        self,
+        address: str,
+        method: Method[Request, Response],
+        request: Request,
+        *,
+        timeout_ms: int,
+    ) -> Response:
+        """See `Transport.call`."""
+        channel = self._channels.get(address)
+        if channel is None:
+            channel = grpc.aio.insecure_channel(address, options=_OPTIONS)
+            self._channels[address] = channel
+        await self._connect(channel, address, timeout_ms=timeout_ms)
+        call = self._callable(channel, address, method)
+        try:
+            return await call(request, timeout=timeout_ms / 1000)
+        except grpc.aio.AioRpcError as error:
+            reason = error.details() or error.code().name
+            raise CallFailedError(f"{method.name} at {address} failed: {reason}") from None
+
+    async def close(self) -> None:
+        """Close every channel; calls under way fail."""
+        channels = list(self._channels.values())
+        self._channels.clear()
+        self._calls.clear()
+        for channel in channels:
+            await channel.close()
+
+    def _callable(
+        self, channel: grpc.aio.Channel, address: str, method: Method[Request, Response]
+    ) -> grpc.aio.UnaryUnaryMultiCallable[Request, Response]:
+        key = (address, method.path)
+        call = self._calls.get(key)
+        if call is None:
+            call = self._calls[key] = channel.unary_unary(
+                method.path,
+                request_serializer=method.request_type.SerializeToString,
+                response_deserializer=method.response_type.FromString,
+            )
+        return cast("grpc.aio.UnaryUnaryMultiCallable[Request, Response]", call)
+
+    async def _connect(self, channel: grpc.aio.Channel, address: str, *, timeout_ms: int) -> None:
+        """Return once the channel is READY; UnreachableError when it is not to be had in time."""
+        state = channel.get_state(try_to_connect=True)
+        if state is grpc.ChannelConnectivity.READY:
+            return
+        limit_ms = min(self._connect_timeout_ms, timeout_ms)
+        try:
+            async with asyncio.timeout(limit_ms / 1000):
+                while state is not grpc.ChannelConnectivity.READY:
+                    if state is grpc.ChannelConnectivity.TRANSIENT_FAILURE:
+                        raise UnreachableError(f"no broker answers at {address}")
+                    await channel.wait_for_state_change(state)
+                    state = channel.get_state(try_to_connect=True)
+        except TimeoutError:
+            raise UnreachableError(f"no broker answers at {address} within {limit_ms} ms") from None

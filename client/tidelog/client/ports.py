@@ -1,0 +1,46 @@
+"""What a client runs on: its transport, clock and randomness, given by the caller or the real ones.
+
+Imports gRPC only when it makes the real transport, so that programs with another one start without
+it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from tidelog.client.transport import Transport
+from tidelog.log.env import Clock, Random
+from tidelog.log.system import SystemClock, SystemRandom
+
+if TYPE_CHECKING:
+    from tidelog.client.grpc_transport import GrpcTransport
+
+
+@dataclass(frozen=True, slots=True)
+class ClientPorts:
+    """The three ports; `close` closes the transport if it was made here."""
+
+    transport: Transport
+    clock: Clock
+    random: Random
+    _own_transport: GrpcTransport | None
+
+    @classmethod
+    def of(cls, *, transport: Transport | None, clock: Clock | None, random: Random | None) -> Self:
+        """The ports given, the real ones for those that are not."""
+        own = None
+        if transport is None:
+            transport = own = _grpc_transport()
+        return cls(transport, clock or SystemClock(), random or SystemRandom(), own)
+
+    async def close(self) -> None:
+        """Release what was made here; what the caller gave stays open."""
+        if self._own_transport is not None:
+            await self._own_transport.close()
+
+
+def _grpc_transport() -> GrpcTransport:
+    from tidelog.client.grpc_transport import GrpcTransport
+
+    return GrpcTransport()

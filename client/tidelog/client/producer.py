@@ -1,0 +1,402 @@
+"""The producer: takes records, says where they lie once they are acknowledged.
+
+Owns the choice of the partition and the wait for buffer space; batches are the accumulator's,
+requests the sender's. With acks="all" an acknowledged record survives the loss of all but one
+in-sync replica. A record may be stored twice when an answer was lost and its batch was sent again;
+it is never stored out of its partition's order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Literal, Self
+
+from tidelog.client.accumulator import Accumulator, AccumulatorConfig, record_size
+from tidelog.client.backoff import Backoff
+from tidelog.client.cluster_metadata import TopicView
+from tidelog.client.deliveries import BulkDelivery, Delivery, SingleDelivery
+from tidelog.client.errors import (
+    BufferExhaustedError,
+    ClientClosedError,
+    KafkaError,
+    MessageTooLargeError,
+)
+from tidelog.client.partitioners import KeyPartitioner, StickyPartitioner
+from tidelog.client.ports import ClientPorts
+from tidelog.client.records import BulkMetadata, Headers, RecordMetadata, TopicPartition
+from tidelog.client.routing import Routing, RoutingConfig
+from tidelog.client.sender import Sender, SenderConfig
+from tidelog.client.transport import Transport
+from tidelog.log.batch import HEADER_BYTES
+from tidelog.log.compression import codec_named
+from tidelog.log.env import Clock, Random
+from tidelog.v1 import common_pb2
+
+_ACKS: dict[str | int, int] = {"all": -1, -1: -1, 0: 0, 1: 1}
+Pair = tuple[bytes | None, bytes | None]
+
+
+class Producer:
+    """Sends records to topics; use it as `async with Producer("127.0.0.1:9192") as producer`.
+
+    Sizes in bytes, times in milliseconds:
+    - `acks`: "all" waits for every in-sync replica, 1 for the leader, 0 for nobody (the offset is
+      then -1).
+    - `linger_ms`: how long a batch waits for more records. While a request to its broker is under
+      way a batch fills up anyway, so 0 costs little throughput.
+    - `batch_size`: where a batch is full. `max_request_size`: largest record, and where a request
+      is full.
+    - `buffer_memory`: records without an outcome; when it is full, sends wait up to `max_block_ms`.
+    - `request_timeout_ms`: one attempt. `delivery_timeout_ms`: from send to giving up, retries
+      included.
+    """
+
+    def __init__(
+        self,
+        bootstrap: str | Sequence[str],
+        *,
+        acks: Literal["all", -1, 0, 1] = "all",
+        linger_ms: int = 0,
+        batch_size: int = 256 << 10,
+        compression: str = "none",
+        max_request_size: int = 1 << 20,
+        buffer_memory: int = 64 << 20,
+        max_block_ms: int = 60_000,
+        request_timeout_ms: int = 10_000,
+        delivery_timeout_ms: int = 120_000,
+        retry_backoff_ms: int = 50,
+        retry_backoff_max_ms: int = 500,
+        transport: Transport | None = None,
+        clock: Clock | None = None,
+        random: Random | None = None,
+    ) -> None:
+        if acks not in _ACKS:
+            raise ValueError(f'acks={acks!r}: use "all", 1 or 0')
+        if not 0 < batch_size <= max_request_size <= buffer_memory:
+            raise ValueError("batch_size <= max_request_size <= buffer_memory must hold")
+        self._batch_size = batch_size
+        self._max_request_size = max_request_size
+        self._buffer_memory = buffer_memory
+        self._max_block_ms = max_block_ms
+        backoff = Backoff(retry_backoff_ms, retry_backoff_max_ms)
+        self._ports = ClientPorts.of(transport=transport, clock=clock, random=random)
+        self._routing = Routing(
+            bootstrap,
+            ports=self._ports,
+            config=RoutingConfig(allow_auto_topic_creation=True, backoff=backoff),
+        )
+        self._accumulator: Accumulator[Delivery] = Accumulator(
+            AccumulatorConfig(
+                batch_size=batch_size,
+                linger_ms=linger_ms,
+                buffer_memory=buffer_memory,
+                delivery_timeout_ms=delivery_timeout_ms,
+                codec=codec_named(compression),
+            )
+        )
+        self._sender = Sender(
+            accumulator=self._accumulator,
+            routing=self._routing,
+            config=SenderConfig(
+                acks=_ACKS[acks],
+                max_request_size=max_request_size,
+                request_timeout_ms=request_timeout_ms,
+                delivery_timeout_ms=delivery_timeout_ms,
+                backoff=backoff,
+            ),
+        )
+        self._keys = KeyPartitioner()
+        self._sticky: dict[str, StickyPartitioner] = {}
+        self._has_news = False
+        self._is_started = False
+        self._is_closed = False
+
+    async def __aenter__(self) -> Self:
+        self._start()
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.close()
+
+    async def send(
+        self,
+        topic: str,
+        *,
+        value: bytes | None,
+        key: bytes | None = None,
+        headers: Iterable[tuple[str, bytes | None]] = (),
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> RecordMetadata:
+        """Send one record and wait until it is acknowledged.
+
+        Raises MessageTooLargeError and the broker's refusals at once, DeliveryTimeoutError when
+        retries did not help in time, and what `submit` raises. Cancelling it stops the waiting, not
+        the record.
+        """
+        future = await self.submit(
+            topic,
+            value=value,
+            key=key,
+            headers=headers,
+            partition=partition,
+            timestamp_ms=timestamp_ms,
+        )
+        return await future
+
+    async def submit(
+        self,
+        topic: str,
+        *,
+        value: bytes | None,
+        key: bytes | None = None,
+        headers: Iterable[tuple[str, bytes | None]] = (),
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> asyncio.Future[RecordMetadata]:
+        """Take one record and return its outcome-to-be; waits for the topic's metadata and buffer
+        space only.
+
+        Raises MessageTooLargeError, BufferExhaustedError after max_block_ms, ClientClosedError, and
+        KafkaError for a topic or partition that does not exist. Records one task submits keep their
+        order in a partition.
+        """
+        _check_types(key, value)
+        kept = tuple(headers)
+        size = record_size(key, value, kept)
+        self._check_size(size)
+        view = await self._admit(topic, size)
+        timestamp_ms = self._timestamp(timestamp_ms)
+        target = self._partition(topic, view, key=key, partition=partition)
+        if key is None and partition is None:
+            self._sticky[topic].used(size)
+        delivery = SingleDelivery(timestamp_ms=timestamp_ms)
+        self._append(
+            TopicPartition(topic, target),
+            ((key, value),),
+            timestamp_ms=timestamp_ms,
+            headers=kept,
+            delivery=delivery,
+        )
+        return delivery.future
+
+    async def send_many(
+        self,
+        topic: str,
+        values: Sequence[bytes | None],
+        *,
+        keys: Sequence[bytes | None] | None = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> BulkMetadata:
+        """Send many records and wait until each has its outcome; much cheaper than one by one.
+
+        Delivery failures are counted in the result, not raised. Raises what `submit_many` raises.
+        """
+        future = await self.submit_many(
+            topic, values, keys=keys, partition=partition, timestamp_ms=timestamp_ms
+        )
+        return await future
+
+    async def submit_many(
+        self,
+        topic: str,
+        values: Sequence[bytes | None],
+        *,
+        keys: Sequence[bytes | None] | None = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> asyncio.Future[BulkMetadata]:
+        """Take many records, in this order for each partition; returns when all are in the buffer.
+
+        Raises like `submit`, and then nothing was taken; only a buffer that fills up or a close
+        half-way is told in the result, whose `failed` then counts the records that were not taken.
+        """
+        pairs: list[Pair] = list(zip(keys or [None] * len(values), values, strict=True))
+        for key, value in pairs:
+            _check_types(key, value)
+        sizes = [record_size(key, value, ()) for key, value in pairs]
+        self._check_size(max(sizes, default=0))
+        timestamp_ms = self._timestamp(timestamp_ms)
+        view = await self._topic(topic)
+        if partition is not None:
+            _check_partition(topic, view, partition)
+        delivery = BulkDelivery(count=len(pairs))
+        start = 0
+        while start < len(pairs):
+            stop, size = _slice_end(sizes, start, limit=self._batch_size)
+            try:
+                view = await self._admit(topic, size)
+            except (BufferExhaustedError, ClientClosedError) as error:
+                delivery.failed(error, count=len(pairs) - start)
+                break
+            for target, group in self._group(topic, view, pairs[start:stop], size, partition):
+                self._append(
+                    TopicPartition(topic, target),
+                    group,
+                    timestamp_ms=timestamp_ms,
+                    headers=(),
+                    delivery=delivery,
+                )
+            start = stop
+        return delivery.future
+
+    async def flush(self) -> None:
+        """Send what lingers and wait until every record taken so far has its outcome."""
+        now_ms = self._ports.clock.monotonic_ms()
+        self._accumulator.make_all_due()
+        self._sender.wake()
+        while not self._accumulator.is_done_until(now_ms):
+            await self._sender.wait_for_progress()
+
+    async def close(self, *, timeout_ms: int = 30_000) -> None:
+        """Take no more records, flush for at most `timeout_ms`, give up the rest
+        (ClientClosedError).
+        """
+        if self._is_closed:
+            return
+        self._is_closed = True
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                await self.flush()
+        except TimeoutError:
+            pass  # the rest fails below
+        finally:
+            await self._sender.stop()
+            await self._routing.close()
+            await self._ports.close()
+
+    async def partitions_for(self, topic: str) -> list[int]:
+        """The topic's partitions; raises like `submit`."""
+        return sorted((await self._topic(topic)).leaders)
+
+    def _start(self) -> None:
+        if not self._is_started:
+            self._is_started = True
+            self._sender.start()
+
+    async def _topic(self, topic: str) -> TopicView:
+        if self._is_closed:
+            raise ClientClosedError("the producer is closed")
+        self._start()
+        return await self._routing.topic(topic, timeout_ms=self._max_block_ms)
+
+    async def _admit(self, topic: str, size_bytes: int) -> TopicView:
+        """The topic, once the buffer has room for that many more bytes."""
+        view = await self._topic(topic)
+        if self._has_news:
+            # Let the sender have the loop once a batch, or a busy caller would fill the buffer first.
+            self._has_news = False
+            await asyncio.sleep(0)
+        if not self._accumulator.has_room(size_bytes):
+            await self._wait_for_room(size_bytes)
+        if self._is_closed:
+            raise ClientClosedError("the producer is closed")
+        return view
+
+    async def _wait_for_room(self, size_bytes: int) -> None:
+        try:
+            async with asyncio.timeout(self._max_block_ms / 1000):
+                while not self._accumulator.has_room(size_bytes):
+                    await self._sender.wait_for_progress()
+        except TimeoutError:
+            raise BufferExhaustedError(
+                f"buffer_memory={self._buffer_memory} stayed full for {self._max_block_ms} ms: "
+                "brokers acknowledge more slowly than records are sent"
+            ) from None
+
+    def _append(
+        self,
+        tp: TopicPartition,
+        pairs: Sequence[Pair],
+        *,
+        timestamp_ms: int,
+        headers: Headers,
+        delivery: Delivery,
+    ) -> None:
+        is_news = self._accumulator.append(
+            tp,
+            pairs,
+            timestamp_ms=timestamp_ms,
+            headers=headers,
+            waiter=delivery,
+            now_ms=self._ports.clock.monotonic_ms(),
+        )
+        if is_news:
+            self._has_news = True
+            self._sender.wake()
+
+    def _group(
+        self,
+        topic: str,
+        view: TopicView,
+        pairs: list[Pair],
+        size_bytes: int,
+        partition: int | None,
+    ) -> Iterable[tuple[int, list[Pair]]]:
+        """Records by partition; those without a key stay together."""
+        groups: dict[int, list[Pair]] = {}
+        if partition is not None:
+            groups[partition] = pairs
+            return groups.items()
+        has_unkeyed = False
+        for pair in pairs:
+            has_unkeyed |= pair[0] is None
+            target = self._partition(topic, view, key=pair[0], partition=None)
+            groups.setdefault(target, []).append(pair)
+        if has_unkeyed:
+            self._sticky[topic].used(size_bytes)
+        return groups.items()
+
+    def _partition(
+        self, topic: str, view: TopicView, *, key: bytes | None, partition: int | None
+    ) -> int:
+        if partition is not None:
+            _check_partition(topic, view, partition)
+            return partition
+        if key is not None:
+            return self._keys.partition(key, len(view.leaders))
+        sticky = self._sticky.get(topic)
+        if sticky is None:
+            sticky = StickyPartitioner(self._ports.random, switch_bytes=self._batch_size)
+            self._sticky[topic] = sticky
+        return sticky.partition(view.available)
+
+    def _check_size(self, size_bytes: int) -> None:
+        if HEADER_BYTES + size_bytes > self._max_request_size:
+            raise MessageTooLargeError(
+                f"a record of {size_bytes} bytes is above max_request_size={self._max_request_size}: "
+                "send a smaller one or raise the limit (and the topic's max.message.bytes)"
+            )
+
+    def _timestamp(self, timestamp_ms: int | None) -> int:
+        if timestamp_ms is None:
+            return self._ports.clock.wall_ms()
+        if not 0 <= timestamp_ms < 1 << 62:
+            raise ValueError(f"timestamp_ms={timestamp_ms} is not milliseconds since 1970")
+        return timestamp_ms
+
+
+def _check_types(key: object, value: object) -> None:
+    for name, content in (("key", key), ("value", value)):
+        if content is not None and not isinstance(content, bytes):
+            raise TypeError(f"{name} must be bytes or None, not {type(content).__name__}")
+
+
+def _check_partition(topic: str, view: TopicView, partition: int) -> None:
+    if partition not in view.leaders:
+        raise KafkaError(
+            common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
+            f"topic {topic!r} has partitions 0 to {len(view.leaders) - 1}, not {partition}",
+        )
+
+
+def _slice_end(sizes: list[int], start: int, *, limit: int) -> tuple[int, int]:
+    """Where a slice of about `limit` bytes ends, at least one record on, and its bytes."""
+    total = sizes[start]
+    stop = start + 1
+    while stop < len(sizes) and total + sizes[stop] <= limit:
+        total += sizes[stop]
+        stop += 1
+    return stop, total

@@ -1,0 +1,188 @@
+"""Which broker to ask: keeps the cluster metadata fresh and finds a broker that answers.
+
+Owns the bootstrap addresses, the metadata cache and its one refresh at a time. Decides nothing
+about records.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from tidelog.client.backoff import Backoff
+from tidelog.client.cluster_metadata import ClusterMetadata, TopicView
+from tidelog.client.errors import CallFailedError, TidelogError, UnreachableError
+from tidelog.client.ports import ClientPorts
+from tidelog.v1 import common_pb2
+from tidelog.v1.data_pb2 import MetadataRequest
+from tidelog.v1.methods import METADATA, Method, Request, Response
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingConfig:
+    """Limits of metadata requests, milliseconds."""
+
+    allow_auto_topic_creation: bool = False
+    metadata_timeout_ms: int = 5_000
+    metadata_max_age_ms: int = 300_000
+    unknown_topic_grace_ms: int = 2_000
+    """How long "unknown topic" is taken for a broker that has not heard of a new topic yet."""
+    backoff: Backoff = field(default_factory=Backoff)
+
+
+def parse_bootstrap(bootstrap: str | Sequence[str]) -> list[str]:
+    """`host:port` addresses out of a comma-separated string or a list; ValueError when there is
+    none.
+    """
+    parts = bootstrap.split(",") if isinstance(bootstrap, str) else bootstrap
+    addresses = list(dict.fromkeys(part.strip() for part in parts if part.strip()))
+    for address in addresses:
+        host, _, port = address.rpartition(":")
+        if not host or not port.isdigit():
+            raise ValueError(f"bootstrap address {address!r} is not host:port")
+    if not addresses:
+        raise ValueError("bootstrap names no address: give host:port, several separated by commas")
+    return addresses
+
+
+class Routing:
+    """The cluster as one client sees it."""
+
+    def __init__(
+        self,
+        bootstrap: str | Sequence[str],
+        *,
+        ports: ClientPorts,
+        config: RoutingConfig | None = None,
+    ) -> None:
+        self.metadata = ClusterMetadata()
+        self.transport = ports.transport
+        self.clock = ports.clock
+        self.random = ports.random
+        self._bootstrap = parse_bootstrap(bootstrap)
+        self._config = config or RoutingConfig()
+        self._preferred = self._bootstrap[0]
+        self._interest: dict[str, None] = {}
+        self._failures = 0
+        self._not_before_ms = self.clock.monotonic_ms()
+        self._refreshing: asyncio.Task[TidelogError | None] | None = None
+        self._listener: Callable[[], None] = lambda: None
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Call `listener` on the loop after every refresh."""
+        self._listener = listener
+
+    async def close(self) -> None:
+        """Stop the refresh under way."""
+        task = self._refreshing
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])
+
+    async def call_any(
+        self,
+        method: Method[Request, Response],
+        request: Request,
+        *,
+        timeout_ms: int,
+        is_idempotent: bool = True,
+    ) -> Response:
+        """The answer of the first broker that gives one, each asked once, `timeout_ms` each.
+
+        Raises UnreachableError when none could be reached, CallFailedError when a call broke: at
+        once unless the request `is_idempotent`, else after the others were asked too.
+        """
+        failure: TidelogError | None = None
+        addresses = self._candidates()
+        for following, address in enumerate(addresses, start=1):
+            try:
+                response = await self.transport.call(
+                    address, method, request, timeout_ms=timeout_ms
+                )
+            except UnreachableError:
+                continue
+            except CallFailedError as error:
+                self._preferred = addresses[following % len(addresses)]
+                if not is_idempotent:
+                    raise
+                failure = error
+            else:
+                self._preferred = address
+                return response
+        where = ", ".join(addresses)
+        raise failure or UnreachableError(f"no broker answers at {where}: is the cluster running?")
+
+    async def topic(self, name: str, *, timeout_ms: int) -> TopicView:
+        """The topic's description, asked for when it is not known yet.
+
+        Raises the broker's error (unknown or invalid topic), or UnreachableError after
+        `timeout_ms`.
+        """
+        view = self.metadata.topic(name)
+        now_ms = self.clock.monotonic_ms()
+        if view is not None:
+            if now_ms - view.updated_ms > self._config.metadata_max_age_ms:
+                self.request_refresh()
+            return view
+        self._interest[name] = None
+        started_ms = now_ms
+        while True:
+            error = await self._refreshed()
+            view = self.metadata.topic(name)
+            if view is not None:
+                return view
+            error = error or self.metadata.error(name)
+            waited_ms = self.clock.monotonic_ms() - started_ms
+            if error is not None and (waited_ms >= timeout_ms or self._is_final(error, waited_ms)):
+                self._interest.pop(name, None)
+                raise error
+
+    def request_refresh(self) -> None:
+        """Refresh soon, in the background; several requests make one refresh."""
+        if self._refreshing is None and self._interest:
+            self._refreshing = asyncio.create_task(self._refresh())
+
+    def _is_final(self, error: TidelogError, waited_ms: int) -> bool:
+        if error.code == common_pb2.UNKNOWN_TOPIC_OR_PARTITION:
+            return waited_ms >= self._config.unknown_topic_grace_ms
+        return not error.is_retriable
+
+    def _candidates(self) -> list[str]:
+        """The address that answered last, then the other known brokers, then the bootstrap
+        addresses.
+        """
+        known = [self._preferred, *self.metadata.addresses, *self._bootstrap]
+        return list(dict.fromkeys(known))
+
+    async def _refreshed(self) -> TidelogError | None:
+        self.request_refresh()
+        task = self._refreshing
+        return None if task is None else await asyncio.shield(task)
+
+    async def _refresh(self) -> TidelogError | None:
+        """Ask for every topic of interest, a while after the last time; the error when nobody
+        answered.
+        """
+        try:
+            pause_ms = self._not_before_ms - self.clock.monotonic_ms()
+            if pause_ms > 0:
+                await asyncio.sleep(pause_ms / 1000)
+            request = MetadataRequest(
+                topics=list(self._interest),
+                allow_auto_topic_creation=self._config.allow_auto_topic_creation,
+            )
+            response = await self.call_any(
+                METADATA, request, timeout_ms=self._config.metadata_timeout_ms
+            )
+            self.metadata.update(response, now_ms=self.clock.monotonic_ms())
+            self._failures = 0
+        except TidelogError as error:
+            self._failures += 1
+            return error
+        finally:
+            delay_ms = self._config.backoff.delay_ms(1 + self._failures, self.random)
+            self._not_before_ms = self.clock.monotonic_ms() + delay_ms
+            self._refreshing = None
+            self._listener()
+        return None

@@ -1,0 +1,29 @@
+"""Port: one typed call to a broker by address. The gRPC adapter and the simulated network implement
+it.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from tidelog.v1.methods import Method, Request, Response
+
+
+class Transport(Protocol):
+    """Unary calls to `host:port`.
+
+    In the contract: `UnreachableError` when the request certainly was not worked on,
+    `CallFailedError` when the call broke or its deadline passed, so that it may have been; a dead
+    address answers UnreachableError quickly (a second or so), never only at the deadline. Not in
+    the contract: retries, order between two calls.
+    """
+
+    async def call(
+        self,
+        address: str,
+        method: Method[Request, Response],
+        request: Request,
+        *,
+        timeout_ms: int,
+    ) -> Response:
+        """One request, one response. Cancelling it drops the call; its outcome is then unknown."""
