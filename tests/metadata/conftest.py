@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from random import Random as PythonRandom
 
 import pytest
 
@@ -25,7 +25,7 @@ from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord
 
 class SeededRandom:
     def __init__(self, seed: int = 0) -> None:
-        self._random = random.Random(seed)
+        self._random = PythonRandom(seed)
 
     def random(self) -> float:
         return self._random.random()
@@ -203,3 +203,21 @@ def world() -> World:
 @pytest.fixture(scope="session")
 def new_world() -> type[World]:
     return World
+
+
+@pytest.fixture
+def random() -> SeededRandom:
+    return SeededRandom()
+
+
+@pytest.fixture
+def rebuild() -> Callable[[list[tuple[int, MetadataBatch]]], MetadataImage]:
+    """The image that the batches make on a node that has none."""
+
+    def make(entries: list[tuple[int, MetadataBatch]]) -> MetadataImage:
+        image = EMPTY_IMAGE
+        for offset, batch in entries:
+            image = replay(image, batch, offset=offset)
+        return image
+
+    return make

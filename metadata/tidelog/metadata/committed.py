@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.delta import replay
@@ -49,7 +49,9 @@ class CommittedMetadata:
         position = bisect_right(self._offsets, offset)
         return position > 0 and self._offsets[position - 1] == offset
 
-    async def follow(self, from_offset: int) -> AsyncIterator[list[tuple[int, MetadataBatch]]]:
+    async def follow(
+        self, from_offset: int
+    ) -> AsyncGenerator[list[tuple[int, MetadataBatch]], None]:
         """Batches after `from_offset` with their offsets, old ones first, then each as it applies.
 
         An empty list says that there was nothing for `follow_keep_alive_ms`. Ends when closed.

@@ -12,7 +12,7 @@ knowing changes nothing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -153,7 +153,7 @@ class Quorum:
         """See `topics.delete_topics`."""
         return await self._submit(request, DeleteTopicsResponse)
 
-    def follow(self, from_offset: int) -> AsyncIterator[list[tuple[int, MetadataBatch]]]:
+    def follow(self, from_offset: int) -> AsyncGenerator[list[tuple[int, MetadataBatch]], None]:
         """See `CommittedMetadata.follow`. Served by any controller."""
         return self._committed.follow(from_offset)
 

@@ -1,0 +1,80 @@
+"""Any sequence of commands keeps I14 and I15; `World` checks them after every batch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tidelog.metadata.controller import ExpireSessions
+from tidelog.v1.admin_pb2 import DeleteTopicsRequest
+
+if TYPE_CHECKING:
+    from metadata.conftest import World
+
+_BROKERS = st.integers(1, 4)
+_TOPICS = st.sampled_from(["a", "b"])
+_STEPS = st.one_of(
+    st.tuples(st.just("register"), _BROKERS, st.integers(1, 3)),
+    st.tuples(st.just("beat"), _BROKERS, st.booleans()),
+    st.tuples(st.just("beat"), _BROKERS, st.just(False)),
+    st.tuples(st.just("pass"), st.sampled_from([1, 700, 1_500, 3_000]), st.none()),
+    st.tuples(st.just("create"), _TOPICS, st.integers(1, 3)),
+    st.tuples(st.just("delete"), _TOPICS, st.none()),
+    st.tuples(st.just("alter"), _TOPICS, st.lists(_BROKERS, max_size=3)),
+    st.tuples(st.just("activate"), st.none(), st.none()),
+    st.tuples(st.just("hold"), st.sampled_from([0, 2_000]), st.none()),
+)
+
+
+def _take(world: World, step: tuple[str, object, object]) -> None:
+    match step:
+        case ("register", int(broker), int(incarnation)):
+            world.register(broker, incarnation=incarnation)
+        case ("beat", int(broker), bool(want_shut_down)):
+            world.beat(broker, want_shut_down=want_shut_down)
+        case ("pass", int(milliseconds), _):
+            world.now_ms += milliseconds
+            world.do(ExpireSessions())
+        case ("create", str(name), int(factor)):
+            world.create(name, partitions=2, replication_factor=factor)
+        case ("delete", str(name), _):
+            world.do(DeleteTopicsRequest(names=[name]))
+        case ("alter", str(name), list(isr)) if name in world.image.topics:
+            world.alter(name, isr)
+        case ("activate", _, _):
+            world.controller.activate(world.now_ms)
+        case ("hold", int(milliseconds), _):
+            world.controller.hold(world.now_ms + milliseconds)
+
+
+@settings(max_examples=150, deadline=None)
+@given(seed=st.integers(0, 1_000), steps=st.lists(_STEPS, max_size=40))
+def test_no_sequence_of_commands_breaks_an_invariant(
+    new_world: type[World], seed: int, steps: list[tuple[str, object, object]]
+) -> None:
+    world = new_world(seed)
+    world.start(1, 2, 3)
+    world.create("a", partitions=2)
+    for step in steps:
+        _take(world, step)
+    assert world.image.topics_by_id == {t.topic_id: t.name for t in world.image.topics.values()}
+
+
+@settings(max_examples=50, deadline=None)
+@given(seed=st.integers(0, 1_000), steps=st.lists(_STEPS, max_size=40))
+def test_when_all_brokers_are_back_every_partition_is_led(
+    new_world: type[World], seed: int, steps: list[tuple[str, object, object]]
+) -> None:
+    world = new_world(seed)
+    world.start(1, 2, 3)
+    world.create("a", partitions=2)
+    for step in steps:
+        _take(world, step)
+    world.controller.release()
+    world.pass_session_but()
+    for broker in (1, 2, 3, 4):
+        world.register(broker, incarnation=9)
+        world.beat(broker)
+    assert all(partition.leader_id is not None for _, partition in world.image.partitions())
