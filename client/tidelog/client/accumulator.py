@@ -6,7 +6,7 @@ partition's order:
     open --full--> sealed ----+
       |                       +--> ready --take--> in flight --complete--> gone
       +--linger over, flush---+      ^                 |
-                                     +------ retry ----+   (back to the front of its queue, after a pause)
+                                     +------ retry ----+   (to the front, after a pause)
 
 While a partition has a batch in flight or pausing, nothing else of that partition is ready, so a
 later batch never overtakes an earlier one that failed. Never talks to brokers and knows nothing of
@@ -195,9 +195,7 @@ class Accumulator(Generic[W]):
         return min(times, default=None)
 
     def take(self, tp: TopicPartition, *, max_bytes: int) -> list[Batch[W]]:
-        """The first due batches of a ready partition, at least one, up to `max_bytes`: now in
-        flight.
-        """
+        """Put in flight the first due batches of a ready partition, one or `max_bytes`."""
         queue = self._queues[tp]
         taken: list[Batch[W]] = []
         total = 0

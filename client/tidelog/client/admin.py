@@ -1,6 +1,6 @@
-"""The admin client: topics, the cluster, offsets. Any broker answers; changes reach the controller
-through it.
+"""The admin client: topics, the cluster, offsets.
 
+Any broker answers; changes reach the controller through it.
 Owns retries while no controller leads, and the wait until a new topic can be used. Never reads or
 writes records.
 """
@@ -162,8 +162,7 @@ class Admin:
         return sorted(topic.name for topic in response.topics)
 
     async def describe_topics(self, names: Sequence[str] = ()) -> list[TopicDescription]:
-        """Full state of these topics (none named: all). Raises KafkaError when one does not exist.
-        """
+        """Full state of these topics (none named: all); raises KafkaError for a missing one."""
         request = admin_pb2.DescribeTopicsRequest(names=names)
         response = await self._call(DESCRIBE_TOPICS, request)
         for topic in response.topics:

@@ -16,9 +16,7 @@ from tidelog.client.records import TopicPartition
 
 @dataclass(slots=True, eq=False)
 class Position:
-    """Where reading stands in one partition. `position` is None until the reset policy has been
-    applied.
-    """
+    """Where reading stands in one partition; `position` is None until a reset was looked up."""
 
     tp: TopicPartition
     reset: Spec | None

@@ -11,9 +11,7 @@ _JITTER = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """`initial_ms` after the first failure, twice as much after each further one, at most `max_ms`;
-    +- 20 %.
-    """
+    """`initial_ms` at first, twice as much each further time, at most `max_ms`; +- 20 %."""
 
     initial_ms: int = 50
     max_ms: int = 500

@@ -19,9 +19,7 @@ from tidelog.v1.data_pb2 import MetadataResponse
 
 @dataclass(frozen=True, slots=True)
 class Leader:
-    """Who leads a partition. `broker_id` and `address` are None while nobody does or the broker is
-    not listed.
-    """
+    """Who leads a partition; `address` is None while nobody does or nobody knows where it is."""
 
     epoch: int
     broker_id: int | None
@@ -82,8 +80,7 @@ class ClusterMetadata:
             self._topics[topic.name] = _view(topic.topic_id, leaders, now_ms)
 
     def apply_hint(self, tp: TopicPartition, hint: LeaderHint) -> bool:
-        """Take over the leader named in an error answer (KIP-951); False when it says nothing new.
-        """
+        """Take over the leader an error answer names (KIP-951); False when that is no news."""
         view = self._topics.get(tp.topic)
         known = None if view is None else view.leaders.get(tp.partition)
         if view is None or known is None or not hint.address or hint.leader_epoch < known.epoch:

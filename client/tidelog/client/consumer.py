@@ -29,8 +29,7 @@ DEFAULT_MAX_RECORDS = 5_000
 
 
 class Consumer:
-    """Reads records; `async with Consumer(...) as c: c.assign([("t", 0)])`, then `async for record
-    in c`.
+    """Reads records: `async with Consumer(...) as c`, `c.assign([("t", 0)])`, `async for r in c`.
 
     Sizes in bytes, times in milliseconds:
     - `auto_offset_reset`: where to start without a seek, and again when an offset is out of range:
@@ -103,8 +102,7 @@ class Consumer:
         return self._iterate()
 
     def assign(self, partitions: Iterable[tuple[str, int]]) -> None:
-        """Read these partitions and no others; those that were read before go on where they stood.
-        """
+        """Read these partitions and no others; those read before go on where they stood."""
         wanted = [TopicPartition(*tp) for tp in partitions]
         self._assignment.assign(wanted, reset=self._reset)
         self._positions_changed()
@@ -121,9 +119,7 @@ class Consumer:
         self._seek_to(EARLIEST, partitions)
 
     def seek_to_end(self, *partitions: tuple[str, int]) -> None:
-        """Read these partitions (none named: all) from their high watermark, looked up at the next
-        read.
-        """
+        """Read these partitions (none named: all) from their high watermark at the next read."""
         self._seek_to(LATEST, partitions)
 
     async def position(self, partition: tuple[str, int]) -> int:
@@ -163,8 +159,7 @@ class Consumer:
     async def getmany(
         self, *, timeout_ms: int = 0, max_records: int = DEFAULT_MAX_RECORDS
     ) -> list[Record]:
-        """The next records, as many as are here, at most `max_records`; waits `timeout_ms` for the
-        first one.
+        """Up to `max_records` of what is here; waits up to `timeout_ms` for the first record.
 
         In offset order within a partition. Raises CorruptMessageError naming topic, partition and
         offset; OffsetOutOfRangeError under "none"; KafkaError for a topic or partition that does
@@ -215,8 +210,7 @@ class Consumer:
             await self._fetcher.wait()
 
     def _fill(self) -> bool:
-        """Whether there is a record to hand out, after decoding what has arrived as far as needed.
-        """
+        """Whether there is a record to hand out; decodes what has arrived as far as needed."""
         while not self._records.has_next():
             batch = self._records.next_batch()
             if batch is not None:
@@ -251,8 +245,8 @@ class Consumer:
             position.rewind()
             self._fetcher.restart()
             raise CorruptMessageError(
-                f"{topic}-{partition} is corrupt in the batch at offset {header.base_offset}: {error}; "
-                f"seek past offset {header.last_offset} to read on without it"
+                f"{topic}-{partition} is corrupt in the batch at offset {header.base_offset}: "
+                f"{error}; seek past offset {header.last_offset} to read on without it"
             ) from error
         self._records.hold(records, end=header.next_offset)
 
@@ -288,9 +282,7 @@ class Consumer:
 
 
 class _Decoded:
-    """One chunk on its way to the application: the records of its current batch, and where the next
-    one starts.
-    """
+    """One chunk on its way to the application, a decoded batch at a time."""
 
     def __init__(self) -> None:
         self._chunk: Chunk | None = None

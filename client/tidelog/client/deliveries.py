@@ -1,5 +1,6 @@
-"""Who waits for a record's outcome: futures, for one record or for many. Owns no batch and retries
-nothing.
+"""Who waits for a record's outcome: futures, for one record or for many.
+
+Owns no batch and retries nothing.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from tidelog.client.records import BulkMetadata, RecordMetadata, TopicPartition
 class Delivery(Protocol):
     """Told once for every run of its records."""
 
-    def acknowledged(self, tp: TopicPartition, *, base_offset: int, count: int) -> None:
+    def acknowledged(self, tp: TopicPartition, base_offset: int, count: int, /) -> None:
         """`count` records lie at `base_offset` on (-1: nobody knows, acks=0)."""
 
-    def failed(self, error: Exception, *, count: int) -> None:
+    def failed(self, error: Exception, count: int, /) -> None:
         """`count` records were given up."""
 
 
@@ -29,13 +30,13 @@ class SingleDelivery:
         self._timestamp_ms = timestamp_ms
         self.future: asyncio.Future[RecordMetadata] = asyncio.get_running_loop().create_future()
 
-    def acknowledged(self, tp: TopicPartition, *, base_offset: int, count: int) -> None:
+    def acknowledged(self, tp: TopicPartition, base_offset: int, _count: int, /) -> None:
         """See `Delivery`."""
         if not self.future.done():
             metadata = RecordMetadata(tp.topic, tp.partition, base_offset, self._timestamp_ms)
             self.future.set_result(metadata)
 
-    def failed(self, error: Exception, *, count: int) -> None:
+    def failed(self, error: Exception, _count: int, /) -> None:
         """See `Delivery`."""
         if not self.future.done():
             self.future.set_exception(error)
@@ -54,12 +55,12 @@ class BulkDelivery:
         self.future: asyncio.Future[BulkMetadata] = asyncio.get_running_loop().create_future()
         self._resolve(0)
 
-    def acknowledged(self, tp: TopicPartition, *, base_offset: int, count: int) -> None:
+    def acknowledged(self, _tp: TopicPartition, _base_offset: int, count: int, /) -> None:
         """See `Delivery`."""
         self._acknowledged += count
         self._resolve(count)
 
-    def failed(self, error: Exception, *, count: int) -> None:
+    def failed(self, error: Exception, count: int, /) -> None:
         """See `Delivery`."""
         self._failed += count
         self._error = self._error or error

@@ -1,6 +1,4 @@
-"""What the admin client is asked and answers: topics, partitions, brokers, the cluster. Values
-only.
-"""
+"""What the admin client is asked and answers: topics, partitions, brokers, the cluster."""
 
 from __future__ import annotations
 
@@ -32,9 +30,7 @@ class CreatedTopic:
 
 @dataclass(frozen=True, slots=True)
 class PartitionDescription:
-    """One partition; offsets are None while its leader cannot be asked, `leader_id` while there is
-    none.
-    """
+    """One partition; offsets are None while its leader cannot be asked."""
 
     partition: int
     leader_id: int | None

@@ -1,5 +1,4 @@
-"""The errors a user of the client meets: those of `tidelog.log.errors` and three of the client's
-own.
+"""The errors a user of the client meets: those of `tidelog.log.errors` and three more.
 
 TidelogError ├── DeliveryTimeoutError     not acknowledged in time; `is_outcome_unknown` says
 whether it may be in the log ├── BufferExhaustedError     the producer's buffer stayed full for
@@ -55,8 +54,9 @@ class DeliveryTimeoutError(TidelogError):
 
 
 class BufferExhaustedError(TidelogError):
-    """The producer's buffer_memory stayed full for max_block_ms. The record was not taken: send it
-    again later.
+    """The producer's buffer_memory stayed full for max_block_ms.
+
+    The record was not taken: send it again later.
     """
 
     code = common_pb2.THROTTLING_QUOTA_EXCEEDED

@@ -337,9 +337,7 @@ class Fetcher:
 
 
 def _end_offset(records: bytes) -> int:
-    """The offset after the last batch; raises CorruptMessageError when the batches do not fill
-    `records`.
-    """
+    """The offset after the last batch; CorruptMessageError when they do not fill `records`."""
     at = 0
     end = 0
     while at < len(records):

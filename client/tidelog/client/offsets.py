@@ -1,11 +1,9 @@
-"""Looks up where partitions start and end, each at its leader, with retries across leader changes.
-"""
+"""Looks up where partitions start and end, each at its leader, across leader changes."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from tidelog.client.backoff import Backoff
 from tidelog.client.errors import (
@@ -36,8 +34,7 @@ class OffsetLookup:
     async def lookup(
         self, wanted: Mapping[TopicPartition, Spec], *, timeout_ms: int
     ) -> dict[TopicPartition, int]:
-        """The offset of every partition wanted: LATEST is the high watermark, EARLIEST the log
-        start.
+        """The offset of every partition: LATEST is the high watermark, EARLIEST the log start.
 
         Raises KafkaError for a topic or partition that does not exist, and the last failure after
         `timeout_ms`.
@@ -63,9 +60,7 @@ class OffsetLookup:
             await asyncio.sleep(self._backoff.delay_ms(failures, self._routing.random) / 1000)
 
     async def check_exists(self, wanted: Iterable[TopicPartition], *, timeout_ms: int) -> None:
-        """Raise KafkaError for a topic or partition that does not exist, UnreachableError after
-        `timeout_ms`.
-        """
+        """Raise KafkaError unless every topic and partition exists."""
         for tp in wanted:
             view = await self._routing.topic(tp.topic, timeout_ms=timeout_ms)
             if tp.partition not in view.leaders:

@@ -155,8 +155,7 @@ class Producer:
         partition: int | None = None,
         timestamp_ms: int | None = None,
     ) -> asyncio.Future[RecordMetadata]:
-        """Take one record and return its outcome-to-be; waits for the topic's metadata and buffer
-        space only.
+        """Take one record, return its outcome-to-be; waits for metadata and buffer space only.
 
         Raises MessageTooLargeError, BufferExhaustedError after max_block_ms, ClientClosedError, and
         KafkaError for a topic or partition that does not exist. Records one task submits keep their
@@ -229,7 +228,7 @@ class Producer:
             try:
                 view = await self._admit(topic, size)
             except (BufferExhaustedError, ClientClosedError) as error:
-                delivery.failed(error, count=len(pairs) - start)
+                delivery.failed(error, len(pairs) - start)
                 break
             for target, group in self._group(topic, view, pairs[start:stop], size, partition):
                 self._append(
@@ -251,9 +250,7 @@ class Producer:
             await self._sender.wait_for_progress()
 
     async def close(self, *, timeout_ms: int = 30_000) -> None:
-        """Take no more records, flush for at most `timeout_ms`, give up the rest
-        (ClientClosedError).
-        """
+        """Flush for at most `timeout_ms`; what is left fails with ClientClosedError."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -286,7 +283,7 @@ class Producer:
         """The topic, once the buffer has room for that many more bytes."""
         view = await self._topic(topic)
         if self._has_news:
-            # Let the sender have the loop once a batch, or a busy caller would fill the buffer first.
+            # Let the sender have the loop once a batch: a busy caller would fill the buffer.
             self._has_news = False
             await asyncio.sleep(0)
         if not self._accumulator.has_room(size_bytes):
@@ -366,8 +363,9 @@ class Producer:
     def _check_size(self, size_bytes: int) -> None:
         if HEADER_BYTES + size_bytes > self._max_request_size:
             raise MessageTooLargeError(
-                f"a record of {size_bytes} bytes is above max_request_size={self._max_request_size}: "
-                "send a smaller one or raise the limit (and the topic's max.message.bytes)"
+                f"a record of {size_bytes} bytes is above max_request_size="
+                f"{self._max_request_size}: send a smaller one or raise the limit, and the "
+                "topic's max.message.bytes"
             )
 
     def _timestamp(self, timestamp_ms: int | None) -> int:

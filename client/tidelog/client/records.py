@@ -1,5 +1,4 @@
-"""What users of the client hold in their hands: partitions, records read, receipts of records sent.
-"""
+"""What users of the client hold: partitions, records read, receipts of records sent."""
 
 from __future__ import annotations
 
@@ -14,9 +13,7 @@ class TopicPartition(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A record as read. `timestamp_ms` is milliseconds since the Unix epoch; a null key or value is
-    None.
-    """
+    """A record as read; `timestamp_ms` counts from the Unix epoch, None is null."""
 
     topic: str
     partition: int
@@ -37,8 +34,7 @@ class RecordMetadata(NamedTuple):
 
 
 class BulkMetadata(NamedTuple):
-    """What became of the records of one bulk send: every one is in exactly one of the two counts.
-    """
+    """What became of the records of one bulk send: each is in exactly one of the counts."""
 
     acknowledged: int
     failed: int

@@ -32,9 +32,7 @@ class RoutingConfig:
 
 
 def parse_bootstrap(bootstrap: str | Sequence[str]) -> list[str]:
-    """`host:port` addresses out of a comma-separated string or a list; ValueError when there is
-    none.
-    """
+    """The `host:port` addresses of a comma-separated string or a list; ValueError for none."""
     parts = bootstrap.split(",") if isinstance(bootstrap, str) else bootstrap
     addresses = list(dict.fromkeys(part.strip() for part in parts if part.strip()))
     for address in addresses:
@@ -149,9 +147,7 @@ class Routing:
         return not error.is_retriable
 
     def _candidates(self) -> list[str]:
-        """The address that answered last, then the other known brokers, then the bootstrap
-        addresses.
-        """
+        """The address that answered last, then other known brokers, then the bootstrap ones."""
         known = [self._preferred, *self.metadata.addresses, *self._bootstrap]
         return list(dict.fromkeys(known))
 
@@ -161,9 +157,7 @@ class Routing:
         return None if task is None else await asyncio.shield(task)
 
     async def _refresh(self) -> TidelogError | None:
-        """Ask for every topic of interest, a while after the last time; the error when nobody
-        answered.
-        """
+        """Ask for every topic of interest, a while after the last time; returns its failure."""
         try:
             pause_ms = self._not_before_ms - self.clock.monotonic_ms()
             if pause_ms > 0:

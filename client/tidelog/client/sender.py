@@ -136,8 +136,7 @@ class Sender:
             self._requests[address] = task
 
     def _take(self, partitions: Sequence[TopicPartition]) -> list[Batches]:
-        """Batches of these partitions up to the request's size; the first partition always gets in.
-        """
+        """Batches of these partitions up to the request's size, of the first in any case."""
         room = self._config.max_request_size
         items: list[Batches] = []
         for tp in partitions:
@@ -213,9 +212,7 @@ class Sender:
             self._give_up(batches[0], error)
 
     def _retry(self, batches: Batches, error: TidelogError, *, at_once: bool = False) -> None:
-        """Back to the front of the queue; what is past its delivery timeout fails when it is next
-        looked at.
-        """
+        """Back to the front of the queue; there the delivery timeout is looked at."""
         tp = batches[0].tp
         for batch in batches:
             batch.last_error = error
@@ -251,10 +248,10 @@ def _acknowledge(batches: Batches, base_offset: int) -> None:
     for batch in batches:
         for run in batch.runs:
             offset = base_offset + run.first if base_offset >= 0 else -1
-            run.waiter.acknowledged(batch.tp, base_offset=offset, count=run.count)
+            run.waiter.acknowledged(batch.tp, offset, run.count)
         base_offset = base_offset + batch.records_count if base_offset >= 0 else -1
 
 
 def _fail(batch: Batch[Delivery], error: Exception) -> None:
     for run in batch.runs:
-        run.waiter.failed(error, count=run.count)
+        run.waiter.failed(error, run.count)

@@ -1,6 +1,4 @@
-"""Port: one typed call to a broker by address. The gRPC adapter and the simulated network implement
-it.
-"""
+"""Port: one typed call to a broker by address; over gRPC or a simulated network."""
 
 from __future__ import annotations
 
