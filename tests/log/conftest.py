@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable
 
 import pytest
+from partition_logs import DIRECTORY, TOPIC_ID, OpenLog
 
 from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.log.config import LogConfig
 from tidelog.log.env import Disk
 from tidelog.log.partition_log import PartitionLog
 from tidelog.log.system import SystemClock
-
-OpenLog = Callable[..., Awaitable[PartitionLog]]
-DIRECTORY = "/data/flights-0"
-TOPIC_ID = bytes(range(16))
 
 
 @pytest.fixture
@@ -25,8 +21,6 @@ def disk() -> SimDisk:
 
 @pytest.fixture
 def open_log(disk: SimDisk) -> OpenLog:
-    """Opens the log of one folder; `on` takes another disk, the rest are config fields."""
-
     async def open_it(
         *,
         on: Disk = disk,

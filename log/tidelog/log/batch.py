@@ -156,8 +156,6 @@ def validate_batches(buffer: Buffer, *, max_message_bytes: int) -> list[BatchHea
         _check_produced(header)
         headers.append(header)
         position += len(batch)
-    if not headers:
-        raise CorruptMessageError("no record batch to append")
     return headers
 
 

@@ -282,6 +282,8 @@ class PartitionLog:
 
     def _append(self, records: Buffer, headers: Sequence[BatchHeader]) -> AppendResult:
         self._require_usable()
+        if not headers:
+            raise CorruptMessageError("no record batch to append")
         first, last = headers[0], headers[-1]
         for header in headers:
             self._epochs.assign(header.partition_leader_epoch, header.base_offset)
@@ -359,7 +361,8 @@ class PartitionLog:
     def _report(self, recovered: Recovered, checkpoint: Checkpoint | None, took_ms: int) -> None:
         promised = checkpoint.recovery_point if checkpoint else 0
         is_lossy = promised > self.log_end_offset
-        report = _log.warning if is_lossy else _log.debug if recovered.is_clean else _log.info
+        is_usual = not recovered.scanned_bytes and not recovered.truncated_bytes
+        report = _log.warning if is_lossy else _log.debug if is_usual else _log.info
         report(
             "log opened",
             directory=self.directory,

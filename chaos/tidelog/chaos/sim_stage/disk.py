@@ -110,6 +110,8 @@ class SimDisk:
     def open_index(self, path: str, *, capacity_bytes: int) -> SimIndexBuffer:
         """See `Disk`."""
         content = self._content(path)
+        # A buffer of its own: one a killed process left mapped could not change its size.
+        content.written = bytearray(content.written)
         if len(content.written) < capacity_bytes:
             content.change(capacity_bytes, None)
         return SimIndexBuffer(self, path, content)

@@ -1,0 +1,247 @@
+"""What a start makes of torn, flipped, missing and empty files."""
+
+from __future__ import annotations
+
+import pytest
+from partition_logs import DIRECTORY, TOPIC_ID, OpenLog, append, batch, contents, values
+from structlog.testing import capture_logs
+
+from tidelog.chaos.sim_stage.disk import SimDisk
+from tidelog.log.checkpoints import (
+    Checkpoint,
+    CleanMarker,
+    decode_checkpoint,
+    decode_clean_marker,
+    decode_topic_id,
+    encode_checkpoint,
+    encode_clean_marker,
+    encode_topic_id,
+)
+from tidelog.log.epochs import EpochEntry
+from tidelog.log.errors import StorageError
+from tidelog.log.partition_log import PartitionLog
+from tidelog.log.segment import base_offsets, segment_path
+
+COUNT = 12
+LAST = [b"last", b"batch"]
+
+
+async def filled(open_log: OpenLog, **config: int) -> PartitionLog:
+    """Twelve batches of one record in three epochs, then one of two."""
+    log = await open_log(**config)
+    for place in range(COUNT):
+        append(log, b"%d" % place, epoch=place // 4)
+    append(log, *LAST, epoch=3)
+    return log
+
+
+def change(disk: SimDisk, path: str, *, offset: int, data: bytes) -> None:
+    disk.open(path).write_at(offset, data)
+
+
+def cut(disk: SimDisk, path: str, size: int) -> None:
+    disk.open(path).truncate(size)
+
+
+@pytest.mark.parametrize("lost", range(1, len(batch(*LAST)) + 1))
+async def test_a_tail_torn_at_any_byte_costs_the_torn_batch_and_no_other(
+    disk: SimDisk, open_log: OpenLog, lost: int
+) -> None:
+    log = await filled(open_log)
+    before = contents(log)
+    cut(disk, segment_path(DIRECTORY, 0), log.size_in_bytes - lost)
+    again = await open_log()
+    assert contents(again) == before[:COUNT]
+    assert again.size_in_bytes == disk.open(segment_path(DIRECTORY, 0)).size()
+    assert again.epoch_end_offset(9) == (2, COUNT)
+    append(again, b"next", epoch=4)
+    assert contents(again) == [*before[:COUNT], (COUNT, 4, b"next")]
+
+
+@pytest.mark.parametrize("byte", range(len(batch(*LAST))))
+async def test_a_flipped_bit_in_the_last_batch_is_never_served(
+    disk: SimDisk, open_log: OpenLog, byte: int
+) -> None:
+    log = await filled(open_log)
+    before = contents(log)
+    path = segment_path(DIRECTORY, 0)
+    at = log.size_in_bytes - len(batch(*LAST)) + byte
+    flipped = disk.open(path).read_at(at, 1)[0] ^ 0x04
+    change(disk, path, offset=at, data=bytes([flipped]))
+    again = await open_log()
+    if 12 <= byte < 16:  # the epoch lies outside the CRC: a greater one cannot be told
+        assert values(again) == [value for _, _, value in before]
+    else:
+        assert contents(again) == before[:COUNT]
+
+
+async def test_zeros_behind_the_last_batch_are_cut(disk: SimDisk, open_log: OpenLog) -> None:
+    log = await filled(open_log)
+    before, size = contents(log), log.size_in_bytes
+    cut(disk, segment_path(DIRECTORY, 0), size + 5000)
+    again = await open_log()
+    assert contents(again) == before
+    assert disk.open(segment_path(DIRECTORY, 0)).size() == size
+
+
+async def test_an_old_epoch_behind_a_newer_one_is_cut(disk: SimDisk, open_log: OpenLog) -> None:
+    log = await filled(open_log)
+    stale = batch(b"stale", base_offset=log.log_end_offset, epoch=1)
+    change(disk, segment_path(DIRECTORY, 0), offset=log.size_in_bytes, data=stale)
+    assert b"stale" not in values(await open_log())
+
+
+async def test_a_batch_larger_than_a_chunk_is_recovered(open_log: OpenLog) -> None:
+    log = await open_log(max_message_bytes=4 << 20)
+    append(log, bytes(3 << 20))
+    append(log, b"small")
+    assert [len(value or b"") for value in values(await open_log())] == [3 << 20, 5]
+
+
+async def test_what_lies_behind_a_torn_segment_is_removed(disk: SimDisk, open_log: OpenLog) -> None:
+    log = await filled(open_log, segment_bytes=200)
+    before = contents(log)
+    bases = base_offsets(disk, DIRECTORY)
+    assert len(bases) > 4
+    cut(disk, segment_path(DIRECTORY, bases[2]), 100)
+    again = await open_log(segment_bytes=200)
+    assert contents(again) == before[: again.log_end_offset]
+    assert bases[2] <= again.log_end_offset < bases[3]
+    assert base_offsets(disk, DIRECTORY) == bases[:3]
+
+
+async def test_a_hole_above_the_recovery_point_ends_the_log(
+    disk: SimDisk, open_log: OpenLog
+) -> None:
+    log = await filled(open_log, segment_bytes=200)
+    before = contents(log)
+    bases = base_offsets(disk, DIRECTORY)
+    disk.remove(segment_path(DIRECTORY, bases[2]))
+    again = await open_log(segment_bytes=200)
+    assert contents(again) == before[: bases[2]]
+
+
+@pytest.mark.parametrize("is_clean", [True, False])
+async def test_a_hole_or_damage_below_the_recovery_point_is_refused(
+    disk: SimDisk, open_log: OpenLog, is_clean: bool
+) -> None:
+    log = await filled(open_log, segment_bytes=200)
+    await (log.close() if is_clean else log.checkpoint())
+    bases = base_offsets(disk, DIRECTORY)
+    disk.remove(segment_path(DIRECTORY, bases[2]))
+    with pytest.raises(StorageError, match="missing between"):
+        await open_log(segment_bytes=200)
+    cut(disk, segment_path(DIRECTORY, bases[1]), 100)
+    with pytest.raises(StorageError, match=f"{bases[1]:020d}.*ends"):
+        await open_log(segment_bytes=200)
+
+
+async def test_a_clean_start_scans_nothing_and_forgets_the_marker(
+    disk: SimDisk, open_log: OpenLog
+) -> None:
+    log = await filled(open_log)
+    before = contents(log)
+    log.assign_epoch(epoch=8, start_offset=log.log_end_offset)
+    log.set_high_watermark(5)
+    await log.close()
+    assert disk.exists(f"{DIRECTORY}/.clean")
+    with capture_logs() as logs:
+        again = await open_log()
+    assert (logs[0]["event"], logs[0]["is_clean"]) == ("log opened", True)
+    assert logs[0]["scanned_bytes"] == 0
+    assert (contents(again), again.latest_epoch, again.high_watermark) == (before, 8, 5)
+    assert not disk.exists(f"{DIRECTORY}/.clean")
+    with capture_logs() as logs:
+        await open_log()
+    assert not logs[0]["is_clean"]
+    assert logs[0]["scanned_bytes"] == log.size_in_bytes
+
+
+async def test_a_clean_marker_that_does_not_match_costs_a_scan(
+    disk: SimDisk, open_log: OpenLog
+) -> None:
+    log = await filled(open_log)
+    before = contents(log)
+    await log.close()
+    cut(disk, segment_path(DIRECTORY, 0), log.size_in_bytes - 1)
+    with capture_logs() as logs:
+        again = await open_log()
+    assert logs[0]["log_level"] == "warning"  # flushed data is gone
+    assert contents(again) == before[:COUNT]
+
+
+async def test_only_what_the_checkpoint_does_not_cover_is_scanned(open_log: OpenLog) -> None:
+    log = await filled(open_log, segment_bytes=200)
+    before = contents(log)
+    await log.checkpoint()
+    with capture_logs() as logs:
+        again = await open_log(segment_bytes=200)
+    assert 0 < logs[0]["scanned_bytes"] <= 200
+    assert contents(again) == before
+    assert [again.epoch_end_offset(epoch) for epoch in range(4)] == [
+        (0, 4),
+        (1, 8),
+        (2, 12),
+        (3, 14),
+    ]
+
+
+@pytest.mark.parametrize("name", ["checkpoint", ".clean"])
+@pytest.mark.parametrize("content", [b"", b"0", b"\xff\xfe", bytes(100), b"0\n7\n7\n0\n00000000\n"])
+async def test_an_empty_or_torn_checkpoint_never_stops_a_start(
+    disk: SimDisk, open_log: OpenLog, name: str, content: bytes
+) -> None:
+    log = await filled(open_log, segment_bytes=200)
+    before = contents(log)
+    await log.close()
+    cut(disk, f"{DIRECTORY}/{name}", 0)
+    change(disk, f"{DIRECTORY}/{name}", offset=0, data=content)
+    again = await open_log(segment_bytes=200)
+    assert contents(again) == before
+    assert [again.epoch_end_offset(epoch) for epoch in range(4)] == [
+        (0, 4),
+        (1, 8),
+        (2, 12),
+        (3, 14),
+    ]
+
+
+async def test_missing_and_foreign_files_are_no_obstacle(disk: SimDisk, open_log: OpenLog) -> None:
+    log = await filled(open_log, segment_bytes=200)
+    before = contents(log)
+    await log.close()
+    for name in disk.list(DIRECTORY):
+        if not name.endswith(".log") and name != "partition.metadata":
+            disk.remove(f"{DIRECTORY}/{name}")
+    disk.open(f"{DIRECTORY}/notes.log", create=True)
+    assert contents(await open_log(segment_bytes=200)) == before
+
+
+async def test_a_log_without_an_owner_is_refused(disk: SimDisk, open_log: OpenLog) -> None:
+    await filled(open_log)
+    path = f"{DIRECTORY}/partition.metadata"
+    cut(disk, path, 10)
+    with pytest.raises(StorageError, match="unreadable"):
+        await open_log()
+    disk.remove(path)
+    with pytest.raises(StorageError, match=r"no partition\.metadata"):
+        await open_log()
+
+
+def test_small_files_read_as_written_and_no_cut_one_reads_at_all() -> None:
+    checkpoint = Checkpoint(70, 65, (EpochEntry(0, 0), EpochEntry(3, 41)))
+    data = encode_checkpoint(checkpoint)
+    assert decode_checkpoint(data) == checkpoint
+    assert all(decode_checkpoint(data[:size]) is None for size in range(len(data)))
+    marker = CleanMarker(80, 12345)
+    data = encode_clean_marker(marker)
+    assert decode_clean_marker(data) == marker
+    assert all(decode_clean_marker(data[:size]) is None for size in range(len(data)))
+    assert decode_checkpoint(data) is None
+
+
+def test_partition_metadata_has_kafkas_form() -> None:
+    data = encode_topic_id(TOPIC_ID)
+    assert data == b"version: 0\ntopic_id: AAECAwQFBgcICQoLDA0ODw\n"
+    assert decode_topic_id(data) == TOPIC_ID
+    assert all(decode_topic_id(data[:size]) != TOPIC_ID for size in range(len(data)))

@@ -1,0 +1,89 @@
+"""The real disk: what it does, and that its errors name the path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tidelog.log.env import write_atomically
+from tidelog.log.errors import StorageError
+from tidelog.log.system import SystemClock, SystemDisk, SystemRandom
+
+
+@pytest.fixture
+def disk() -> Iterator[SystemDisk]:
+    disk = SystemDisk()
+    yield disk
+    disk.close()
+
+
+async def test_a_file_is_read_and_written_by_position(disk: SystemDisk, tmp_path: Path) -> None:
+    file = disk.open(f"{tmp_path}/f", create=True)
+    file.write_at(3, memoryview(b"abc"))
+    assert (file.size(), file.read_at(0, 99), file.read_at(4, 1)) == (6, b"\0\0\0abc", b"b")
+    assert file.read_at(50, 10) == b""
+    file.truncate(4)
+    await file.sync()
+    assert file.read_at(0, 99) == b"\0\0\0a"
+    file.close()
+    file.close()
+
+
+async def test_an_index_buffer_is_the_file(disk: SystemDisk, tmp_path: Path) -> None:
+    path = f"{tmp_path}/i"
+    buffer = disk.open_index(path, capacity_bytes=4096)
+    buffer.view[8:12] = b"abcd"
+    await buffer.sync()
+    assert disk.open(path).read_at(8, 4) == b"abcd"
+    buffer.close(trim_to=12)
+    buffer.close(trim_to=12)
+    assert disk.open(path).size() == 12
+    assert bytes(disk.open_index(path, capacity_bytes=64).view[8:16]) == b"abcd\0\0\0\0"
+
+
+async def test_folders_and_names(disk: SystemDisk, tmp_path: Path) -> None:
+    folder = f"{tmp_path}/a/b"
+    disk.make_directory(folder)
+    await write_atomically(disk, f"{folder}/z", b"1")
+    await write_atomically(disk, f"{folder}/z", b"22")
+    await write_atomically(disk, f"{folder}/c", b"3")
+    assert disk.list(folder) == ["c", "z"]
+    assert disk.open(f"{folder}/z").read_at(0, 9) == b"22"
+    disk.remove(f"{folder}/c")
+    disk.remove(f"{folder}/c")
+    disk.remove_tree(f"{tmp_path}/a")
+    disk.remove_tree(f"{tmp_path}/a")
+    assert not disk.exists(folder)
+    assert disk.list(folder) == []
+
+
+async def test_errors_are_storage_errors_that_name_the_path(
+    disk: SystemDisk, tmp_path: Path
+) -> None:
+    missing = f"{tmp_path}/none/f"
+    with pytest.raises(StorageError, match=f"cannot open {missing}: No such file"):
+        disk.open(missing, create=True)
+    with pytest.raises(StorageError, match=missing):
+        disk.open_index(missing, capacity_bytes=8)
+    with pytest.raises(StorageError, match=missing):
+        disk.rename(missing, f"{tmp_path}/g")
+    with pytest.raises(StorageError, match=f"cannot sync {missing}"):
+        await disk.sync_directory(missing)
+    closed = disk.open(f"{tmp_path}/f", create=True)
+    closed.close()
+    for use in (closed.size, lambda: closed.read_at(0, 1), lambda: closed.write_at(0, b"x")):
+        with pytest.raises(StorageError, match=f"{tmp_path}/f"):
+            use()
+
+
+def test_clock_and_randomness() -> None:
+    clock = SystemClock()
+    first = clock.monotonic_ms()
+    assert clock.monotonic_ms() >= first
+    assert clock.wall_ms() > 1_700_000_000_000
+    rng = SystemRandom()
+    assert 0 <= rng.random() < 1
+    assert rng.randrange(3, 4) == 3
+    assert len(rng.randbytes(16)) == 16
