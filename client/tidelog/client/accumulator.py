@@ -44,11 +44,11 @@ class AccumulatorConfig:
 
 
 class Run(NamedTuple, Generic[W]):
-    """`count` records of a batch, from its record `first` on, that one waiter waits for."""
+    """`records_count` records of a batch, from its record `first` on, that one waiter waits for."""
 
     waiter: W
     first: int
-    count: int
+    records_count: int
 
 
 @dataclass(slots=True, eq=False)
@@ -338,7 +338,7 @@ def _cut_runs(runs: list[Run[W]], start: int, stop: int) -> list[Run[W]]:
     cut = []
     for run in runs:
         first = max(run.first, start)
-        end = min(run.first + run.count, stop)
+        end = min(run.first + run.records_count, stop)
         if first < end:
             cut.append(Run(run.waiter, first - start, end - first))
     return cut

@@ -8,7 +8,7 @@ writes records.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Literal, Protocol, Self
 
 from tidelog.client.backoff import Backoff
@@ -105,6 +105,18 @@ class Admin:
         """Release the connections."""
         await self._routing.close()
         await self._ports.close()
+
+    async def create_topic(
+        self,
+        name: str,
+        *,
+        partitions: int = 0,
+        replication_factor: int = 0,
+        configs: Mapping[str, str] | None = None,
+    ) -> CreatedTopic:
+        """Create one topic, see `create_topics`; 0 is the cluster's default."""
+        topic = NewTopic(name, partitions, replication_factor, configs or {})
+        return (await self.create_topics([topic]))[0]
 
     async def create_topics(
         self, topics: Sequence[NewTopic], *, validate_only: bool = False

@@ -33,7 +33,7 @@ class PartitionDescription:
     """One partition; offsets are None while its leader cannot be asked."""
 
     partition: int
-    leader_id: int | None
+    leader: int | None
     leader_epoch: int
     partition_epoch: int
     replicas: tuple[int, ...]
@@ -90,7 +90,7 @@ def topic_description(topic: admin_pb2.DescribeTopicsResponse.Topic) -> TopicDes
 def _partition(p: admin_pb2.DescribeTopicsResponse.Partition) -> PartitionDescription:
     return PartitionDescription(
         partition=p.partition,
-        leader_id=p.leader_id if p.HasField("leader_id") else None,
+        leader=p.leader_id if p.HasField("leader_id") else None,
         leader_epoch=p.leader_epoch,
         partition_epoch=p.partition_epoch,
         replicas=tuple(p.replicas),

@@ -248,10 +248,10 @@ def _acknowledge(batches: Batches, base_offset: int) -> None:
     for batch in batches:
         for run in batch.runs:
             offset = base_offset + run.first if base_offset >= 0 else -1
-            run.waiter.acknowledged(batch.tp, offset, run.count)
+            run.waiter.acknowledged(batch.tp, offset, run.records_count)
         base_offset = base_offset + batch.records_count if base_offset >= 0 else -1
 
 
 def _fail(batch: Batch[Delivery], error: Exception) -> None:
     for run in batch.runs:
-        run.waiter.failed(error, run.count)
+        run.waiter.failed(error, run.records_count)

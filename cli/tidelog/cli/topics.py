@@ -1,0 +1,155 @@
+"""`tidelog topics create | list | describe | delete`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+import click
+
+from tidelog.cli.connection import API_TIMEOUT_MS, bootstrap_option, run
+from tidelog.client.admin import Admin
+from tidelog.client.descriptions import PartitionDescription, TopicDescription
+
+
+@click.group()
+def topics() -> None:
+    """Create, list, describe and delete topics."""
+
+
+@topics.command()
+@click.argument("name")
+@click.option("--partitions", type=click.IntRange(min=1), help="Default: the cluster's.")
+@click.option("--replication-factor", type=click.IntRange(min=1), help="Default: the cluster's.")
+@click.option("--config", "configs", multiple=True, metavar="KEY=VALUE", help="May be repeated.")
+@bootstrap_option
+def create(
+    *,
+    name: str,
+    partitions: int | None,
+    replication_factor: int | None,
+    configs: tuple[str, ...],
+    bootstrap: str,
+) -> None:
+    """Create topic NAME; returns when every partition has a leader."""
+    parsed = _parse_configs(configs)
+
+    async def work() -> None:
+        async with Admin(bootstrap, api_timeout_ms=API_TIMEOUT_MS) as admin:
+            created = await admin.create_topic(
+                name,
+                partitions=partitions or 0,
+                replication_factor=replication_factor or 0,
+                configs=parsed,
+            )
+        click.echo(
+            f"created {created.name}: {created.partitions} partitions, "
+            f"replication factor {created.replication_factor}"
+        )
+
+    run(work())
+
+
+@topics.command(name="list")
+@bootstrap_option
+def list_topics(*, bootstrap: str) -> None:
+    """Print the name of every topic, a line each."""
+
+    async def work() -> list[str]:
+        async with Admin(bootstrap, api_timeout_ms=API_TIMEOUT_MS) as admin:
+            return await admin.list_topics()
+
+    for name in run(work()):
+        click.echo(name)
+
+
+@topics.command()
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@bootstrap_option
+def describe(*, name: str, as_json: bool, bootstrap: str) -> None:
+    """Show leaders, replicas, in-sync replicas and offsets of topic NAME."""
+
+    async def work() -> TopicDescription:
+        async with Admin(bootstrap, api_timeout_ms=API_TIMEOUT_MS) as admin:
+            return (await admin.describe_topics([name]))[0]
+
+    topic = run(work())
+    if as_json:
+        click.echo(json.dumps(_as_json(topic)))
+    else:
+        _print_table(topic)
+
+
+@topics.command()
+@click.argument("names", nargs=-1, required=True, metavar="NAME…")
+@bootstrap_option
+def delete(*, names: tuple[str, ...], bootstrap: str) -> None:
+    """Delete topics with all their records."""
+
+    async def work() -> None:
+        async with Admin(bootstrap, api_timeout_ms=API_TIMEOUT_MS) as admin:
+            await admin.delete_topics(names)
+
+    run(work())
+    click.echo(f"deleted {', '.join(names)}")
+
+
+def _parse_configs(configs: Iterable[str]) -> dict[str, str]:
+    parsed = {}
+    for config in configs:
+        key, separator, value = config.partition("=")
+        if not separator or not key:
+            raise click.UsageError(f"--config {config!r} is not KEY=VALUE")
+        parsed[key] = value
+    return parsed
+
+
+def _as_json(topic: TopicDescription) -> dict[str, object]:
+    return {
+        "name": topic.name,
+        "topic_id": topic.topic_id.hex(),
+        "configs": dict(topic.configs),
+        "partitions": [
+            {
+                "partition": p.partition,
+                "leader": p.leader,
+                "leader_epoch": p.leader_epoch,
+                "replicas": list(p.replicas),
+                "isr": list(p.isr),
+                "high_watermark": p.high_watermark,
+                "log_start_offset": p.log_start_offset,
+                "log_end_offset": p.log_end_offset,
+            }
+            for p in topic.partitions
+        ],
+    }
+
+
+def _print_table(topic: TopicDescription) -> None:
+    from rich.box import SIMPLE
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(
+        *("partition", "leader", "epoch", "replicas", "isr", "start", "high watermark", "end"),
+        box=SIMPLE,
+    )
+    for p in topic.partitions:
+        table.add_row(*_row(p))
+    click.echo(f"{topic.name}  id {topic.topic_id.hex()}")
+    for key, value in sorted(topic.configs.items()):
+        click.echo(f"  {key}={value}")
+    Console().print(table)
+
+
+def _row(p: PartitionDescription) -> list[str]:
+    offsets = (p.log_start_offset, p.high_watermark, p.log_end_offset)
+    return [
+        str(p.partition),
+        "none" if p.leader is None else str(p.leader),
+        str(p.leader_epoch),
+        ", ".join(map(str, p.replicas)),
+        ", ".join(map(str, p.isr)),
+        *("?" if offset is None else str(offset) for offset in offsets),
+    ]
