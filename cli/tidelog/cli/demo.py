@@ -1,0 +1,42 @@
+"""`tidelog demo`: load the flights, kill a leader half-way, read all back with Spark and compare.
+
+Owns the command: its option, what must be installed, its exit code. `demo_run` does the work.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from tidelog.cli.demo_spark import require_java
+from tidelog.log.errors import TidelogError
+
+OUTPUT = Path(".data/demo")
+
+
+@click.command()
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=OUTPUT,
+    show_default=True,
+    help="Where the Parquet files and the chart go.",
+)
+def demo(output: Path) -> None:
+    """Send 336,776 flights, kill a leader half-way, read all back with Spark and compare."""
+    require_java()
+    try:
+        from tidelog.cli import demo_run
+    except ModuleNotFoundError as error:
+        raise click.ClickException(f"{error.name} is not installed: run `make setup`") from None
+    try:
+        is_good = demo_run.run(output)
+    except TidelogError as error:
+        raise click.ClickException(str(error)) from error
+    sys.exit(0 if is_good else 1)
+
+
+if __name__ == "__main__":
+    demo()

@@ -1,0 +1,69 @@
+"""The demo, step by step: load with a crash, Spark's answer, the comparison, the report.
+
+Owns the order of things and the verdict; every step is another module's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import pandas as pd
+from rich.console import Console
+from rich.progress import Progress
+
+from tidelog.cli import demo_cluster, demo_load, demo_report, demo_spark
+from tidelog.cli.demo_flights import FlightRecords, as_records, is_equal, read_flights, summarise
+from tidelog.cli.demo_load import Acknowledgements
+
+
+class _Loaded(NamedTuple):
+    bootstrap: str
+    acknowledgements: Acknowledgements
+
+
+def run(output: Path) -> bool:
+    """The whole demo; its last line on stdout is one JSON object. True: nothing lost, all equal."""
+    console = Console(stderr=True)
+    flights = read_flights()
+    topic = time.strftime("flights-%Y%m%d%H%M%S")
+    bootstrap, acknowledgements = asyncio.run(_load(topic, as_records(flights), console))
+    if acknowledgements.first_error is not None:
+        console.print(f"not every record was acknowledged: {acknowledgements.first_error}")
+    output.mkdir(parents=True, exist_ok=True)
+    with console.status(f"Spark reads {topic}"):
+        job = demo_spark.run_job(bootstrap=bootstrap, topic=topic, output=output)
+    summary = pd.read_parquet(output / "summary")
+    lost = acknowledgements.rows.difference(pd.read_parquet(output / "rows")["row"])
+    equal = is_equal(summary, summarise(flights))
+    Console().print(demo_report.table(summary))
+    demo_report.draw_chart(summary, output / "flights.png")
+    console.print(
+        f"Spark read {job.read:,} records in {job.seconds:.1f} s; its summary (Parquet) is in "
+        f"{output}/summary, the chart is {output}/flights.png"
+    )
+    result = {
+        "sent": len(flights),
+        "acknowledged": len(acknowledgements.rows),
+        "read": job.read,
+        "duplicates": job.read - job.distinct,
+        "lost": len(lost),
+        "failover_seconds": acknowledgements.failover_seconds,
+        "equal": equal,
+    }
+    click.echo(json.dumps(result))
+    return equal and not lost
+
+
+async def _load(topic: str, records: FlightRecords, console: Console) -> _Loaded:
+    await demo_cluster.start()
+    bootstrap = await demo_cluster.bootstrap()
+    await demo_load.create_topic(bootstrap, topic)
+    with Progress(console=console, disable=not console.is_terminal) as progress:
+        return _Loaded(
+            bootstrap, await demo_load.load(bootstrap, topic, records, progress=progress)
+        )
