@@ -33,7 +33,7 @@ async def leader(running_cluster: LocalCluster) -> str:
     """The address of the broker that leads the one partition of TOPIC."""
     async with Admin(running_cluster.bootstrap) as admin:
         if TOPIC not in await admin.list_topics():
-            await admin.create_topics(TOPIC, partitions=1, replication_factor=3)
+            await admin.create_topic(TOPIC, partitions=1, replication_factor=3)
         (topic,) = await admin.describe_topics([TOPIC])
         cluster = await admin.describe_cluster()
     leader_id = topic.partitions[0].leader
