@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -155,6 +156,22 @@ async def test_truncation_leaves_the_prefix_and_appends_go_on(
     append(log, b"new", epoch=5)
     assert contents(log) == [*before[:end], (end, 5, b"new")]
     assert log.epoch_end_offset(4) == ((end - 1) // 10, end)
+
+
+async def test_the_high_watermark_is_never_above_the_end_while_a_log_truncates(
+    log: PartitionLog,
+) -> None:
+    for _ in range(10):
+        append(log, b"a", b"b")
+    log.set_high_watermark(20)
+    await log.flush()
+    await log.checkpoint()
+    truncation = asyncio.create_task(log.truncate_to(5))
+    while not truncation.done():
+        assert log.high_watermark <= log.log_end_offset
+        assert log.recovery_point <= log.log_end_offset
+        await asyncio.sleep(0)
+    assert (log.log_end_offset, log.high_watermark) == (4, 4)
 
 
 async def test_truncation_to_the_end_drops_an_epoch_without_records(log: PartitionLog) -> None:

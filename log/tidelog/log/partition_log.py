@@ -244,13 +244,10 @@ class PartitionLog:
             if end == self.log_end_offset:
                 return
             self._recovery_point = min(self._recovery_point, end)
-            self._high_watermark = min(self._high_watermark, end)
             if self._saved and self._saved.recovery_point > end:
                 # Else a crash after new appends would take their torn tail for flushed.
                 await self._save_checkpoint()
             await self._cut(end)
-            self._recovery_point = self._clamp(self._recovery_point)
-            self._high_watermark = self._clamp(self._high_watermark)
 
     async def flush(self) -> None:
         """Bring everything appended before the call to stable storage."""
@@ -311,6 +308,8 @@ class PartitionLog:
             while len(self._segments) > 1 and self._segments[-1].base_offset >= end:
                 self._segments.pop().delete()
             self._segments[-1].truncate_to(end)
+            self._recovery_point = self._clamp(self._recovery_point)
+            self._high_watermark = self._clamp(self._high_watermark)
             await self._segments[-1].file.sync()
             await self._disk.sync_directory(self.directory)
         except StorageError:

@@ -120,8 +120,6 @@ async def _scan_from(first: int, recovered: Recovered) -> None:
         if surplus:
             recovered.truncated_bytes += surplus
             segment.file.truncate(segment.size)
-            _drop_from(place + 1, recovered)
-            return
 
 
 def _drop_from(place: int, recovered: Recovered) -> None:
