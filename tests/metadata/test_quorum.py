@@ -296,6 +296,20 @@ async def test_a_proposal_refused_by_the_log_is_answered_as_not_done(nodes: Node
     assert not active.image.brokers
 
 
+async def test_a_command_that_waited_is_not_decided_by_a_node_deposed_since(nodes: Nodes) -> None:
+    active, log = nodes.quorums[0], nodes.logs[0]
+    await _start_broker(active, 1)
+    log.gate.clear()
+    first = asyncio.create_task(active.register_broker(_registration(2)))
+    await _until(lambda: len(log.proposed) == 3)
+    needs_no_record = asyncio.create_task(active.register_broker(_registration(1)))
+    await asyncio.sleep(0)
+    nodes.raft.elect(nodes.logs[1])
+    log.gate.set()
+    await first
+    assert (await needs_no_record).error.code == common_pb2.NOT_CONTROLLER
+
+
 async def test_after_an_unknown_outcome_nothing_is_decided_before_it_is_known(
     nodes: Nodes,
 ) -> None:
@@ -426,3 +440,6 @@ async def test_stopping_answers_all_that_wait_and_ends_followers(random: SeededR
     assert (await queued).error.code == common_pb2.NOT_CONTROLLER
     with pytest.raises(StopAsyncIteration):
         await anext(follower)
+    async with asyncio.timeout(5):
+        late = await quorum.register_broker(_registration(3))
+    assert late.error.code == common_pb2.NOT_CONTROLLER

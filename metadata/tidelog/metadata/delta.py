@@ -73,6 +73,7 @@ class _Draft:
         self._topics_by_id = dict(image.topics_by_id)
         self._cluster_configs = dict(image.cluster_configs)
         self._changed: dict[str, list[PartitionImage]] = {}
+        self._touched: list[tuple[str, int]] = []
 
     def apply(self, record: MetadataRecord) -> None:
         kind = record.WhichOneof("record")
@@ -104,10 +105,13 @@ class _Draft:
             topics_by_id=self._topics_by_id,
             cluster_configs=self._cluster_configs,
         )
-        is_fencing_changed = self._brokers != self._image.brokers
-        for name in self._topics if is_fencing_changed else self._changed:
-            for partition in self._topics[name].partitions:
-                _check_members_are_alive(after, name, partition)
+        if self._brokers == self._image.brokers:
+            at_risk = [after.partition(*touched) for touched in self._touched]
+        else:
+            at_risk = [partition for _, partition in after.partitions()]
+        for partition in at_risk:
+            if partition is not None:
+                _check_members_are_alive(after, partition)
         return after
 
     def _register_broker(self, record: RegisterBrokerRecord) -> None:
@@ -150,6 +154,7 @@ class _Draft:
         )
         _check_state(added)
         partitions.append(added)
+        self._touched.append((self._name_of(record.topic_id), record.partition))
 
     def _change_partition(self, record: PartitionChangeRecord) -> None:
         partitions = self._partitions_of(record.topic_id)
@@ -164,6 +169,7 @@ class _Draft:
         _check_state(after)
         _check_epochs(before, after)
         partitions[record.partition] = after
+        self._touched.append((self._name_of(record.topic_id), record.partition))
 
     def _remove_topic(self, record: RemoveTopicRecord) -> None:
         name = self._name_of(record.topic_id)
@@ -225,7 +231,7 @@ def _check_epochs(before: PartitionImage, after: PartitionImage) -> None:
     )
 
 
-def _check_members_are_alive(image: MetadataImage, topic: str, partition: PartitionImage) -> None:
+def _check_members_are_alive(image: MetadataImage, partition: PartitionImage) -> None:
     if not all(image.is_alive(member) for member in partition.isr):
         is_last_standing = len(partition.isr) == 1 and partition.leader_id is None
-        invariant(is_last_standing, "a fenced broker leads nothing", topic, partition)
+        invariant(is_last_standing, "a fenced broker leads nothing", partition)

@@ -122,6 +122,7 @@ class Quorum:
     async def stop(self) -> None:
         """Leave the quorum; all that wait are answered, followers end."""
         await self._log.stop()
+        self._active_term = None
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -104,7 +104,6 @@ class _Creation:
         self._random = random
         self._brokers = image.live_brokers()
         self._names = {_collision_key(name): name for name in image.topics}
-        self._topic_ids = set(image.topics_by_id)
         self._partitions_left = config.partitions_max - sum(1 for _ in image.partitions())
 
     def create(self, topic: NewTopic) -> tuple[CreateTopicsResponse.Topic, list[MetadataRecord]]:
@@ -113,7 +112,7 @@ class _Creation:
         partitions = self._partition_count(topic)
         replication_factor = self._replication_factor(topic)
         log_config(topic.configs)
-        topic_id = self._new_topic_id()
+        topic_id = self._random.randbytes(TOPIC_ID_BYTES)
         self._names[_collision_key(topic.name)] = topic.name
         self._partitions_left -= partitions
         result = CreateTopicsResponse.Topic(
@@ -163,12 +162,6 @@ class _Creation:
                 f"live brokers, which is {len(self._brokers)}",
             )
         return factor
-
-    def _new_topic_id(self) -> bytes:
-        while (topic_id := self._random.randbytes(TOPIC_ID_BYTES)) in self._topic_ids:
-            pass
-        self._topic_ids.add(topic_id)
-        return topic_id
 
 
 def _collision_key(name: str) -> str:
