@@ -88,9 +88,10 @@ class Scheduler:
         with _own_process_state():
             while not task.done():
                 self._step()
+        error = task.exception()
         failures = self.failures()
         if failures:
-            raise UnhandledError("\n".join(failures)) from task.exception()
+            raise UnhandledError("\n".join([*map(repr, filter(None, [error])), *failures]))
         return task.result()
 
     def failures(self) -> list[str]:
