@@ -170,6 +170,25 @@ async def test_a_clean_marker_that_does_not_match_costs_a_scan(
     assert contents(again) == before[:COUNT]
 
 
+async def test_what_replaces_lost_records_does_not_pass_for_flushed(
+    disk: SimDisk, open_log: OpenLog
+) -> None:
+    log = await filled(open_log, segment_bytes=200)
+    await log.flush()
+    await log.checkpoint()
+    for base in base_offsets(disk, DIRECTORY)[1:]:
+        disk.remove(segment_path(DIRECTORY, base))
+    log = await open_log(segment_bytes=200)
+    kept = contents(log)
+    for _ in range(COUNT):
+        append(log, b"replacement", epoch=7)
+    torn = base_offsets(disk, DIRECTORY)[2]
+    change(disk, segment_path(DIRECTORY, torn), offset=65, data=b"????")
+    found = contents(await open_log(segment_bytes=200))
+    assert len(found) == torn
+    assert found[: len(kept)] == kept
+
+
 async def test_only_what_the_checkpoint_does_not_cover_is_scanned(open_log: OpenLog) -> None:
     log = await filled(open_log, segment_bytes=200)
     before = contents(log)

@@ -86,7 +86,7 @@ class PartitionLog:
         self._segments = recovered.segments
         self._epochs = recovered.epochs
         self._is_failed = False
-        self._has_new_names = True
+        self._has_new_names = False
         self._files_lock = asyncio.Lock()
         self._saved = checkpoint
         self._recovery_point = self._clamp(checkpoint.recovery_point if checkpoint else 0)
@@ -123,6 +123,7 @@ class PartitionLog:
             recovered=recovered,
             checkpoint=checkpoint,
         )
+        await log._lower_saved_recovery_point()
         log._report(recovered, checkpoint, clock.monotonic_ms() - started_ms)
         return log
 
@@ -244,9 +245,7 @@ class PartitionLog:
             if end == self.log_end_offset:
                 return
             self._recovery_point = min(self._recovery_point, end)
-            if self._saved and self._saved.recovery_point > end:
-                # Else a crash after new appends would take their torn tail for flushed.
-                await self._save_checkpoint()
+            await self._lower_saved_recovery_point()
             await self._cut(end)
 
     async def flush(self) -> None:
@@ -337,6 +336,11 @@ class PartitionLog:
             self._is_failed = True
             raise
         self._recovery_point = flushed
+
+    async def _lower_saved_recovery_point(self) -> None:
+        """Before records are lost or cut: new ones in their place would pass for flushed."""
+        if self._saved and self._saved.recovery_point > self._recovery_point:
+            await self._save_checkpoint()
 
     async def _save_checkpoint(self) -> None:
         current = Checkpoint(self._recovery_point, self._high_watermark, self._epochs.entries)
