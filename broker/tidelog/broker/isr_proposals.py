@@ -1,0 +1,138 @@
+"""ISR changes on their way to the controller: one AlterPartition request at a time, for all.
+
+Owns which partitions have something to ask. A request asks for each partition what its leader wants
+at that moment, so nothing outdated is sent; after an answer that leaves something open, the next
+request waits a little.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+import structlog
+
+from tidelog.broker.hosted_partition import HostedPartition
+from tidelog.broker.partition.events import IsrAnswered
+from tidelog.broker.partition_map import PartitionMap
+from tidelog.broker.replica_config import ReplicaConfig
+from tidelog.log.env import Random
+from tidelog.log.errors import TidelogError
+from tidelog.v1 import common_pb2
+from tidelog.v1.common_pb2 import ErrorCode
+from tidelog.v1.controller_pb2 import AlterPartitionRequest, AlterPartitionResponse
+
+AlterPartition = Callable[[AlterPartitionRequest], Awaitable[AlterPartitionResponse]]
+
+log = structlog.get_logger(__name__)
+
+
+class IsrProposals:
+    """Sends what `submit` is told of; `is_held` says that no ISR may change now."""
+
+    def __init__(
+        self,
+        *,
+        broker_id: int,
+        partitions: PartitionMap,
+        alter_partition: AlterPartition,
+        random: Random,
+        config: ReplicaConfig,
+        is_held: Callable[[], bool],
+    ) -> None:
+        self.broker_epoch = -1
+        self._broker_id = broker_id
+        self._partitions = partitions
+        self._alter_partition = alter_partition
+        self._random = random
+        self._config = config
+        self._is_held = is_held
+        self._waiting: dict[tuple[bytes, int], HostedPartition] = {}
+        self._submitted = asyncio.Event()
+
+    def submit(self, partition: HostedPartition) -> None:
+        """Its leader has a proposal."""
+        self._waiting[partition.topic_id, partition.partition] = partition
+        self._submitted.set()
+
+    async def run(self) -> None:
+        """Send until cancelled."""
+        while True:
+            await self._submitted.wait()
+            if not self._is_held():
+                self._submitted.clear()
+                await self._send()
+            if self._waiting:
+                backoff_ms = self._config.alter_partition_backoff_ms
+                await asyncio.sleep(backoff_ms * (0.5 + self._random.random()) / 1000)
+
+    async def _send(self) -> None:
+        asked, request = self._take()
+        if not asked:
+            return
+        try:
+            response = await self._alter_partition(request)
+        except TidelogError as error:
+            log.info("isr change not answered", error=str(error))
+            _answer_all(asked, request, common_pb2.REQUEST_TIMED_OUT)
+            return
+        if response.error.code != common_pb2.NONE or len(response.partitions) != len(asked):
+            log.info("isr change refused", error=response.error.message)
+            _answer_all(asked, request, response.error.code or common_pb2.UNKNOWN_SERVER_ERROR)
+            return
+        for partition, sent, result in zip(
+            asked, request.partitions, response.partitions, strict=True
+        ):
+            partition.answer_isr(_answered(sent, result))
+
+    def _take(self) -> tuple[list[HostedPartition], AlterPartitionRequest]:
+        """Everyone who has a proposal, in the order of the request that asks for it."""
+        asked = []
+        request = AlterPartitionRequest(broker_id=self._broker_id, broker_epoch=self.broker_epoch)
+        waiting, self._waiting = self._waiting, {}
+        for partition in waiting.values():
+            leader = partition.replica.leader
+            proposal = leader.proposal() if leader is not None else None
+            if leader is None or proposal is None:
+                continue
+            asked.append(partition)
+            request.partitions.add(
+                topic=partition.topic,
+                topic_id=partition.topic_id,
+                partition=partition.partition,
+                leader_epoch=leader.leader_epoch,
+                partition_epoch=leader.isr.partition_epoch,
+                new_isr=[self._member(*member) for member in proposal],
+            )
+        return asked, request
+
+    def _member(self, broker_id: int, broker_epoch: int) -> AlterPartitionRequest.Member:
+        """With the incarnation that fetched; for a member that did not yet, the image's."""
+        if broker_id == self._broker_id:
+            broker_epoch = self.broker_epoch
+        elif broker_epoch < 0:
+            broker = self._partitions.image.brokers.get(broker_id)
+            broker_epoch = -1 if broker is None else broker.broker_epoch
+        return AlterPartitionRequest.Member(broker_id=broker_id, broker_epoch=broker_epoch)
+
+
+def _answer_all(
+    asked: Sequence[HostedPartition], request: AlterPartitionRequest, error: ErrorCode
+) -> None:
+    for partition, sent in zip(asked, request.partitions, strict=True):
+        partition.answer_isr(IsrAnswered(sent.leader_epoch, sent.partition_epoch, error))
+
+
+def _answered(
+    sent: AlterPartitionRequest.Partition, result: AlterPartitionResponse.Partition
+) -> IsrAnswered:
+    if result.error.code != common_pb2.NONE:
+        log.info("isr change refused", topic=sent.topic, error=result.error.message)
+    return IsrAnswered(
+        asked_leader_epoch=sent.leader_epoch,
+        asked_partition_epoch=sent.partition_epoch,
+        error=result.error.code,
+        leader_epoch=result.leader_epoch,
+        partition_epoch=result.partition_epoch,
+        isr=tuple(result.isr),
+    )

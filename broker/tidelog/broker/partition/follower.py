@@ -1,0 +1,81 @@
+"""A replica that follows: what to do with its leader's answers.
+
+Decides truncation and the follower's high watermark; never appends by itself and never trusts an
+answer to another epoch or position than its present one. Truncation is by leader epoch alone,
+never by high watermark (KIP-101, KIP-279), and an answer that tells to truncate tells nothing else
+(KAFKA-14704).
+"""
+
+from __future__ import annotations
+
+from tidelog.broker.partition.effects import (
+    AppendFetched,
+    BackOff,
+    Effect,
+    RaiseHighWatermark,
+    TruncateTo,
+)
+from tidelog.broker.partition.events import (
+    EpochEnd,
+    FetchAnswered,
+    FetchedAppended,
+    FollowerEvent,
+)
+from tidelog.v1 import common_pb2
+
+
+class Follower:
+    """The follower's role in one leader epoch; `leader_id` is None while nobody leads."""
+
+    def __init__(self, *, leader_id: int | None, leader_epoch: int) -> None:
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+
+    def handle(self, event: FollowerEvent) -> list[Effect]:
+        """Orders that follow from `event`; none when it belongs to another epoch."""
+        if event.leader_epoch != self.leader_epoch:
+            return []
+        match event:
+            case FetchAnswered():
+                return _fetch_answered(event)
+            case FetchedAppended():
+                return _raise_high_watermark(
+                    leaders=event.high_watermark,
+                    log_end_offset=event.log_end_offset,
+                    own=event.own_high_watermark,
+                )
+
+
+def truncation_offset(*, leader: EpochEnd, own: EpochEnd) -> int:
+    """Where two logs may part at the earliest: the lower end of what both know (KIP-279)."""
+    return min(leader.end_offset, own.end_offset)
+
+
+def followed_high_watermark(*, leaders: int, log_end_offset: int) -> int:
+    """The leader's high watermark as far as the own log reaches."""
+    return min(leaders, log_end_offset)
+
+
+def _fetch_answered(event: FetchAnswered) -> list[Effect]:
+    if event.fetch_offset != event.log_end_offset:
+        return []
+    if event.error == common_pb2.OFFSET_OUT_OF_RANGE and event.log_end_offset > 0:
+        return [TruncateTo(event.log_start_offset)]
+    if event.error != common_pb2.NONE:
+        return [BackOff()]
+    if event.diverging_epoch is not None and event.own_epoch_end is not None:
+        offset = truncation_offset(leader=event.diverging_epoch, own=event.own_epoch_end)
+        return [TruncateTo(offset)]
+    if event.has_records:
+        return [AppendFetched()]
+    return _raise_high_watermark(
+        leaders=event.high_watermark,
+        log_end_offset=event.log_end_offset,
+        own=event.own_high_watermark,
+    )
+
+
+def _raise_high_watermark(*, leaders: int, log_end_offset: int, own: int) -> list[Effect]:
+    """A leader's lower one changes nothing: what is known committed stays so (I11)."""
+    offset = followed_high_watermark(leaders=leaders, log_end_offset=log_end_offset)
+    return [RaiseHighWatermark(offset)] if offset > own else []

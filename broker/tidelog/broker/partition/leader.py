@@ -1,0 +1,314 @@
+"""A replica that leads: who may append and read what, what is committed, who is in sync.
+
+Owns the high watermark, the ISR and what is known of the followers in one leader epoch. The rules,
+each a small function below:
+
+    epoch_refusal             leader epochs are compared before anything else
+    has_min_insync            acks=all is refused, and nothing is committed, below the min ISR
+    committed_offset          the high watermark is the least end of everyone who may be in the ISR
+    is_stale_incarnation      a restarted follower's earlier self is not listened to
+    may_join_isr (isr.py)     who joins holds all that is committed and the start of the epoch
+
+Only fetches of this very epoch count: a new leader starts with every follower's end unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tidelog.broker.partition.effects import (
+    AnswerDivergingEpoch,
+    AppendToLog,
+    Effect,
+    FailWaiters,
+    NoteIsrChange,
+    ProposeIsr,
+    RaiseHighWatermark,
+    Refuse,
+    ServeRecords,
+)
+from tidelog.broker.partition.events import (
+    Appended,
+    FetchRequested,
+    Flushed,
+    FollowerIdentity,
+    IsrAnswered,
+    LeaderEvent,
+    PartitionChanged,
+    ProduceRequested,
+    Ticked,
+)
+from tidelog.broker.partition.isr import FollowerState, IsrState, may_join_isr
+from tidelog.log.errors import invariant
+from tidelog.v1 import common_pb2
+
+ACKS_ALL = -1
+# After these the controller certainly did not, and will not, commit the proposal.
+_CERTAINLY_REFUSED = frozenset({common_pb2.INELIGIBLE_REPLICA, common_pb2.INVALID_REQUEST})
+
+
+class Leader:
+    """The leader's role in one leader epoch, from the moment the image gave it."""
+
+    def __init__(
+        self, event: PartitionChanged, *, broker_id: int, lag_ms_max: int, now_ms: int
+    ) -> None:
+        state = event.state
+        self.leader_epoch = state.leader_epoch
+        self.epoch_start_offset = event.log_end_offset
+        self.log_end_offset = event.log_end_offset
+        self.high_watermark = event.high_watermark
+        self.isr = IsrState(state.isr, state.partition_epoch)
+        self._broker_id = broker_id
+        self._lag_ms_max = lag_ms_max
+        self._counted_offset = event.counted_offset
+        self._min_insync_replicas = 1
+        self._followers: dict[int, FollowerState] = {}
+        self._assign(event, now_ms)
+
+    def begin(self, now_ms: int) -> list[Effect]:
+        """A leader that is the whole ISR commits at once what it holds."""
+        return self._raise_high_watermark(now_ms)
+
+    def change(self, event: PartitionChanged, now_ms: int) -> list[Effect]:
+        """Take over a newer state of the partition in the same leader epoch."""
+        self._assign(event, now_ms)
+        if event.state.partition_epoch <= self.isr.partition_epoch:
+            return self._raise_high_watermark(now_ms)
+        return self._commit_isr(event.state.isr, event.state.partition_epoch, now_ms)
+
+    def handle(self, event: LeaderEvent, now_ms: int) -> list[Effect]:
+        """Orders that follow from `event`."""
+        match event:
+            case ProduceRequested():
+                return self._produce_requested(event)
+            case Appended():
+                return self._appended(event, now_ms)
+            case Flushed():
+                return self._count(event.counted_offset, now_ms)
+            case FetchRequested():
+                return self._fetch_requested(event, now_ms)
+            case IsrAnswered():
+                return self._isr_answered(event, now_ms)
+            case Ticked():
+                return self._propose_shrink(now_ms) + self._raise_high_watermark(now_ms)
+
+    def proposal(self) -> list[tuple[int, int]] | None:
+        """Broker ids and epochs (-1: unknown) of the ISR to ask the controller for, if any."""
+        if self.isr.proposed is None:
+            return None
+        known = {follower.broker_id: follower.broker_epoch for follower in self._known_followers()}
+        return [(member, known.get(member, -1)) for member in self.isr.proposed]
+
+    def is_under_replicated(self) -> bool:
+        """Whether a replica is missing from the ISR."""
+        return len(self.isr.committed) <= len(self._followers)
+
+    def is_settled(self) -> bool:
+        """Whether every member of the ISR holds all there is."""
+        return all(
+            follower.log_end_offset == self.log_end_offset
+            for follower in self._followers.values()
+            if follower.broker_id in self.isr.committed
+        )
+
+    def has_min_insync(self) -> bool:
+        """Whether the ISR is certainly no smaller than min.insync.replicas asks.
+
+        A topic with fewer replicas than that needs all of them.
+        """
+        needed = min(self._min_insync_replicas, len(self._followers) + 1)
+        return self.isr.size_at_least >= needed
+
+    def _assign(self, event: PartitionChanged, now_ms: int) -> None:
+        self._min_insync_replicas = event.min_insync_replicas
+        known = self._followers
+        self._followers = {
+            replica: known.get(replica)
+            or FollowerState(replica, caught_up_ms=now_ms if replica in event.state.isr else None)
+            for replica in event.state.replicas
+            if replica != self._broker_id
+        }
+
+    def _produce_requested(self, event: ProduceRequested) -> list[Effect]:
+        if event.acks == ACKS_ALL and not self.has_min_insync():
+            return [Refuse(common_pb2.NOT_ENOUGH_REPLICAS, self._too_few("nothing was appended"))]
+        return [AppendToLog(self.leader_epoch)]
+
+    def _appended(self, event: Appended, now_ms: int) -> list[Effect]:
+        invariant(event.log_end_offset >= self.log_end_offset, event, self.log_end_offset)
+        self.log_end_offset = event.log_end_offset
+        return self._count(event.counted_offset, now_ms)
+
+    def _count(self, offset: int, now_ms: int) -> list[Effect]:
+        """The own copy up to `offset` may be acknowledged."""
+        invariant(offset <= self.log_end_offset, offset, self.log_end_offset)
+        self._counted_offset = max(self._counted_offset, offset)
+        return self._raise_high_watermark(now_ms)
+
+    def _fetch_requested(self, event: FetchRequested, now_ms: int) -> list[Effect]:
+        refused = epoch_refusal(self.leader_epoch, event.current_leader_epoch)
+        if refused is None and event.follower is not None:
+            refused = self._follower_refusal(event, event.follower)
+        if refused is not None:
+            return [refused]
+        end = event.epoch_end
+        if end is not None and (
+            end.leader_epoch != event.last_fetched_epoch or end.end_offset < event.fetch_offset
+        ):
+            return [AnswerDivergingEpoch(end.leader_epoch, end.end_offset)]
+        if not event.log_start_offset <= event.fetch_offset <= self.log_end_offset:
+            return [_out_of_range(event, self.log_end_offset)]
+        if event.follower is None:
+            return [ServeRecords(self.high_watermark)]
+        effects = self._follower_fetched(event.follower, event.fetch_offset, now_ms)
+        return [*effects, ServeRecords(self.log_end_offset)]
+
+    def _follower_refusal(self, event: FetchRequested, follower: FollowerIdentity) -> Refuse | None:
+        if event.current_leader_epoch is None:
+            return Refuse(common_pb2.INVALID_REQUEST, "a replica must name the leader epoch")
+        known = self._followers.get(follower.broker_id)
+        if known is None:
+            return Refuse(
+                common_pb2.NOT_LEADER_OR_FOLLOWER,
+                f"broker {follower.broker_id} is no replica of this partition",
+            )
+        if is_stale_incarnation(known, follower.broker_epoch):
+            return Refuse(
+                common_pb2.STALE_BROKER_EPOCH,
+                f"broker {follower.broker_id} has fetched in broker epoch {known.broker_epoch}, "
+                f"newer than {follower.broker_epoch}",
+            )
+        return None
+
+    def _follower_fetched(
+        self, identity: FollowerIdentity, offset: int, now_ms: int
+    ) -> list[Effect]:
+        follower = self._followers[identity.broker_id]
+        follower.broker_epoch = identity.broker_epoch
+        follower.is_eligible = identity.is_eligible
+        follower.fetched(offset=offset, leader_end_offset=self.log_end_offset, now_ms=now_ms)
+        return self._propose_expansion(follower) + self._raise_high_watermark(now_ms)
+
+    def _propose_expansion(self, follower: FollowerState) -> list[Effect]:
+        is_pending = self.isr.proposed is not None
+        if is_pending or follower.broker_id in self.isr.committed:
+            return []
+        if not may_join_isr(
+            follower,
+            high_watermark=self.high_watermark,
+            epoch_start_offset=self.epoch_start_offset,
+        ):
+            return []
+        self.isr = self.isr.propose((*self.isr.committed, follower.broker_id))
+        return [ProposeIsr()]
+
+    def _propose_shrink(self, now_ms: int) -> list[Effect]:
+        if self.isr.proposed is not None:
+            return []
+        lagging = [
+            follower.broker_id
+            for follower in self._followers.values()
+            if follower.broker_id in self.isr.committed and not self._is_caught_up(follower, now_ms)
+        ]
+        if not lagging:
+            return []
+        staying = tuple(member for member in self.isr.committed if member not in lagging)
+        self.isr = self.isr.propose(staying)
+        return [ProposeIsr()]
+
+    def _isr_answered(self, event: IsrAnswered, now_ms: int) -> list[Effect]:
+        """Keep the proposal unless its fate is known: the maximal ISR counts until then."""
+        asked = (event.asked_leader_epoch, event.asked_partition_epoch)
+        if self.isr.proposed is None or asked != (self.leader_epoch, self.isr.partition_epoch):
+            return []
+        if event.error == common_pb2.NONE and event.leader_epoch == self.leader_epoch:
+            return self._commit_isr(event.isr, event.partition_epoch, now_ms)
+        if event.error in _CERTAINLY_REFUSED:
+            self.isr = self.isr.without_proposal()
+            return self._raise_high_watermark(now_ms)
+        return [ProposeIsr()]
+
+    def _commit_isr(self, isr: tuple[int, ...], partition_epoch: int, now_ms: int) -> list[Effect]:
+        before = self.isr.committed
+        self.isr = IsrState(isr, partition_epoch)
+        effects: list[Effect] = [NoteIsrChange(before, isr)] if before != isr else []
+        effects += self._raise_high_watermark(now_ms)
+        if not self.has_min_insync():
+            message = self._too_few("what was appended may be lost or may stay")
+            effects.append(FailWaiters(common_pb2.NOT_ENOUGH_REPLICAS_AFTER_APPEND, message))
+        return effects
+
+    def _raise_high_watermark(self, now_ms: int) -> list[Effect]:
+        if not self.has_min_insync():
+            return []
+        offset = committed_offset(self._counted_offset, self._awaited(now_ms))
+        if offset is None or offset <= self.high_watermark:
+            return []
+        invariant(offset <= self.log_end_offset, offset, self.log_end_offset)
+        self.high_watermark = offset
+        return [RaiseHighWatermark(offset)]
+
+    def _awaited(self, now_ms: int) -> Iterable[FollowerState]:
+        """The maximal ISR, and those about to join it: under load they never would otherwise."""
+        maximal = self.isr.maximal
+        for follower in self._followers.values():
+            is_joining = (
+                follower.is_eligible
+                and follower.log_end_offset is not None
+                and self._is_caught_up(follower, now_ms)
+            )
+            if is_joining or follower.broker_id in maximal:
+                yield follower
+
+    def _is_caught_up(self, follower: FollowerState, now_ms: int) -> bool:
+        return follower.is_caught_up(
+            leader_end_offset=self.log_end_offset, now_ms=now_ms, lag_ms_max=self._lag_ms_max
+        )
+
+    def _known_followers(self) -> Iterable[FollowerState]:
+        return (one for one in self._followers.values() if one.broker_epoch >= 0)
+
+    def _too_few(self, outcome: str) -> str:
+        return (
+            f"the ISR {list(self.isr.committed)} is smaller than min.insync.replicas "
+            f"{self._min_insync_replicas}: {outcome}"
+        )
+
+
+def epoch_refusal(own: int, asked: int | None) -> Refuse | None:
+    """Why a request of leader epoch `asked` may not be answered in epoch `own`, if so (KIP-320)."""
+    if asked is None or asked == own:
+        return None
+    if asked < own:
+        return Refuse(
+            common_pb2.FENCED_LEADER_EPOCH,
+            f"leader epoch {asked} has ended, it is {own} now: refresh the metadata",
+        )
+    return Refuse(
+        common_pb2.UNKNOWN_LEADER_EPOCH,
+        f"leader epoch {asked} is not known here yet, only {own}: try again",
+    )
+
+
+def committed_offset(own: int, followers: Iterable[FollowerState]) -> int | None:
+    """The end of what all of them hold; None while one of them is unknown."""
+    least = own
+    for follower in followers:
+        if follower.log_end_offset is None:
+            return None
+        least = min(least, follower.log_end_offset)
+    return least
+
+
+def is_stale_incarnation(follower: FollowerState, broker_epoch: int) -> bool:
+    """A delayed fetch of an earlier incarnation tells of a log that may be gone (KIP-903)."""
+    return broker_epoch < follower.broker_epoch
+
+
+def _out_of_range(event: FetchRequested, log_end_offset: int) -> Refuse:
+    return Refuse(
+        common_pb2.OFFSET_OUT_OF_RANGE,
+        f"offset {event.fetch_offset} is outside the log, which holds offsets from "
+        f"{event.log_start_offset} up to {log_end_offset}",
+    )

@@ -1,0 +1,156 @@
+"""One partition replica on this broker: which role it has, in which epochs.
+
+Decides roles from the image's states and hands every other event to the role. Never goes back to
+an older leader epoch or partition epoch.
+
+    role        leaves it by
+    none        a state that names this broker as leader, or any other state
+    follower    a newer leader epoch
+    leader      a newer leader epoch
+    any         LogClosed: none, for good
+"""
+
+from __future__ import annotations
+
+from tidelog.broker.partition.effects import (
+    AssignEpoch,
+    Effect,
+    FailWaiters,
+    Refuse,
+    StartFetching,
+    StopFetching,
+    WakeFetches,
+)
+from tidelog.broker.partition.events import (
+    Event,
+    FetchAnswered,
+    FetchedAppended,
+    FetchRequested,
+    LeaderEvent,
+    LogClosed,
+    PartitionChanged,
+    ProduceRequested,
+)
+from tidelog.broker.partition.follower import Follower
+from tidelog.broker.partition.leader import Leader, epoch_refusal
+from tidelog.v1 import common_pb2
+
+
+class Replica:
+    """The state machine of one replica; `handle` is the only way it changes."""
+
+    def __init__(self, *, broker_id: int, lag_ms_max: int) -> None:
+        self.role: Leader | Follower | None = None
+        self.is_closed = False
+        self.is_failed = False
+        self._broker_id = broker_id
+        self._lag_ms_max = lag_ms_max
+
+    @property
+    def leader(self) -> Leader | None:
+        """The leader's role, if it has it."""
+        return self.role if isinstance(self.role, Leader) else None
+
+    @property
+    def follower(self) -> Follower | None:
+        """The follower's role, if it has it."""
+        return self.role if isinstance(self.role, Follower) else None
+
+    @property
+    def leader_epoch(self) -> int:
+        """The epoch of the role; -1 without one."""
+        return -1 if self.role is None else self.role.leader_epoch
+
+    def leader_refusal(self, current_leader_epoch: int | None) -> Refuse | None:
+        """Why this replica may not answer as the leader of that epoch, if so."""
+        if self.role is not None:
+            refused = epoch_refusal(self.role.leader_epoch, current_leader_epoch)
+            if refused is not None:
+                return refused
+        return None if self.leader is not None else self._not_leader()
+
+    def handle(self, event: Event, now_ms: int) -> list[Effect]:
+        """Orders that follow from `event`, to be carried out in this order."""
+        match event:
+            case PartitionChanged():
+                return self._partition_changed(event, now_ms)
+            case LogClosed():
+                return self._close(event)
+            case FetchAnswered() | FetchedAppended():
+                return [] if self.follower is None else self.follower.handle(event)
+            case _:
+                leader = self.leader
+                if leader is None:
+                    return self._refuse(event)
+                return leader.handle(event, now_ms)
+
+    def _partition_changed(self, event: PartitionChanged, now_ms: int) -> list[Effect]:
+        state = event.state
+        if self.is_closed or state.leader_epoch < self.leader_epoch:
+            return []
+        if state.leader_epoch == self.leader_epoch:
+            return [] if self.leader is None else self.leader.change(event, now_ms)
+        if state.leader_id != self._broker_id:
+            return self._follow(event)
+        if may_lead(event):
+            return self._lead(event, now_ms)
+        return []
+
+    def _lead(self, event: PartitionChanged, now_ms: int) -> list[Effect]:
+        leader = Leader(
+            event, broker_id=self._broker_id, lag_ms_max=self._lag_ms_max, now_ms=now_ms
+        )
+        self.role = leader
+        return [
+            StopFetching(),
+            AssignEpoch(leader.leader_epoch, leader.epoch_start_offset),
+            WakeFetches(),
+            *leader.begin(now_ms),
+        ]
+
+    def _follow(self, event: PartitionChanged) -> list[Effect]:
+        state = event.state
+        effects = self._end_leadership(f"broker {state.leader_id} leads since")
+        self.role = Follower(leader_id=state.leader_id, leader_epoch=state.leader_epoch)
+        if state.leader_id is None:
+            return [*effects, StopFetching()]
+        return [*effects, StartFetching(state.leader_id)]
+
+    def _close(self, event: LogClosed) -> list[Effect]:
+        effects = self._end_leadership("its log was closed")
+        self.role = None
+        self.is_closed = True
+        self.is_failed = event.is_failed
+        return [*effects, StopFetching()]
+
+    def _end_leadership(self, reason: str) -> list[Effect]:
+        """Who waits is told that the outcome is unknown: the records may be committed yet."""
+        if self.leader is None:
+            return []
+        message = f"this broker leads the partition no more, {reason}: the outcome is unknown"
+        return [FailWaiters(common_pb2.REQUEST_TIMED_OUT, message), WakeFetches()]
+
+    def _refuse(self, event: LeaderEvent) -> list[Effect]:
+        match event:
+            case ProduceRequested():
+                return [self._not_leader()]
+            case FetchRequested():
+                return [self.leader_refusal(event.current_leader_epoch) or self._not_leader()]
+            case _:
+                return []
+
+    def _not_leader(self) -> Refuse:
+        if self.is_failed:
+            return Refuse(
+                common_pb2.KAFKA_STORAGE_ERROR,
+                "this broker's disk failed under the partition: nothing was appended or read",
+            )
+        return Refuse(
+            common_pb2.NOT_LEADER_OR_FOLLOWER,
+            "this broker does not lead the partition: ask the leader",
+        )
+
+
+def may_lead(event: PartitionChanged) -> bool:
+    """Epochs never decrease along a log: an image older than the log's records gives no right."""
+    return event.state.leader_epoch > event.latest_epoch

@@ -1,0 +1,71 @@
+"""Where replicas live on disk: `<topic>-<partition>`, and how their folders go away.
+
+A folder that is to go is renamed first, at once and atomically, and emptied afterwards: a crash in
+between leaves nothing that could be taken for a replica. Owns names alone, never what is inside.
+"""
+
+from __future__ import annotations
+
+from tidelog.log.env import Clock, Disk
+from tidelog.log.errors import KafkaError
+from tidelog.log.config import LogConfig
+from tidelog.log.partition_log import PartitionLog, delete_log
+from tidelog.v1 import common_pb2
+
+DELETED_SUFFIX = "-delete"
+NAME_CHARACTERS_MAX = 255
+
+
+class PartitionFolders:
+    """The replicas' folders in one data folder."""
+
+    def __init__(self, *, log_dir: str, disk: Disk, clock: Clock) -> None:
+        self._log_dir = log_dir
+        self._disk = disk
+        self._clock = clock
+
+    async def open_log(
+        self, topic: str, partition: int, *, topic_id: bytes, config: LogConfig
+    ) -> PartitionLog:
+        """Open or make the replica's log; one that an earlier topic of this name left goes first.
+
+        Raises what `PartitionLog.open` raises.
+        """
+        try:
+            return await self._open(topic, partition, topic_id=topic_id, config=config)
+        except KafkaError as error:
+            if error.code != common_pb2.INCONSISTENT_TOPIC_ID:
+                raise
+        await self.remove(topic, partition, tag=f"before-{topic_id.hex()}")
+        return await self._open(topic, partition, topic_id=topic_id, config=config)
+
+    async def remove(self, topic: str, partition: int, *, tag: str) -> None:
+        """Rename the folder of a closed log out of the way, durably, then remove it."""
+        end = f"-{partition}.{tag}{DELETED_SUFFIX}"
+        target = f"{self._log_dir}/{topic[: NAME_CHARACTERS_MAX - len(end)]}{end}"
+        source = self._path(topic, partition)
+        if self._disk.exists(source):
+            self._disk.remove_tree(target)
+            self._disk.rename(source, target)
+            await self._disk.sync_directory(self._log_dir)
+            await delete_log(self._disk, target)
+
+    async def remove_leftovers(self) -> None:
+        """Remove what an earlier run renamed but did not get to remove."""
+        for name in self._disk.list(self._log_dir):
+            if name.endswith(DELETED_SUFFIX):
+                await delete_log(self._disk, f"{self._log_dir}/{name}")
+
+    async def _open(
+        self, topic: str, partition: int, *, topic_id: bytes, config: LogConfig
+    ) -> PartitionLog:
+        return await PartitionLog.open(
+            directory=self._path(topic, partition),
+            disk=self._disk,
+            clock=self._clock,
+            config=config,
+            topic_id=topic_id,
+        )
+
+    def _path(self, topic: str, partition: int) -> str:
+        return f"{self._log_dir}/{topic}-{partition}"

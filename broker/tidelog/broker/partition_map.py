@@ -1,0 +1,83 @@
+"""Which partitions this broker holds, and what its newest image says of them and of the others.
+
+Owns the look-ups of every request; changes nothing.
+"""
+
+from __future__ import annotations
+
+from tidelog.broker.hosted_partition import HostedPartition
+from tidelog.broker.partition.events import FollowerIdentity
+from tidelog.log.errors import KafkaError
+from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
+from tidelog.v1 import common_pb2
+from tidelog.v1.common_pb2 import LeaderHint
+
+# Answered together with who leads now (KIP-951).
+HINTED_CODES = frozenset({common_pb2.NOT_LEADER_OR_FOLLOWER, common_pb2.FENCED_LEADER_EPOCH})
+
+
+class PartitionMap:
+    """The held partitions by topic name and number. The replica manager alone adds and removes."""
+
+    def __init__(self, broker_id: int) -> None:
+        self.image: MetadataImage = EMPTY_IMAGE
+        self.held: dict[tuple[str, int], HostedPartition] = {}
+        self._broker_id = broker_id
+
+    def find(self, topic: str, partition: int, topic_id: bytes = b"") -> HostedPartition:
+        """The partition, open; with `topic_id`, of this incarnation of the topic.
+
+        Raises `KafkaError`: UNKNOWN_TOPIC_OR_PARTITION, INCONSISTENT_TOPIC_ID,
+        NOT_LEADER_OR_FOLLOWER, or LEADER_NOT_AVAILABLE while the log is being opened.
+        """
+        hosted = self.held.get((topic, partition))
+        state = self.image.partition(topic, partition)
+        if state is None:
+            raise KafkaError(
+                common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
+                f"this broker knows no partition {partition} of topic {topic[:249]!r}: "
+                "create it, or try again if it is new",
+            )
+        if topic_id and topic_id != self.image.topics[topic].topic_id:
+            raise KafkaError(
+                common_pb2.INCONSISTENT_TOPIC_ID,
+                f"topic {topic!r} has id {self.image.topics[topic].topic_id.hex()}, "
+                f"not {topic_id.hex()}: it was created anew, refresh the metadata",
+            )
+        if hosted is not None and (hosted.is_open or hosted.replica.is_failed):
+            return hosted
+        if state.leader_id == self._broker_id:
+            raise KafkaError(
+                common_pb2.LEADER_NOT_AVAILABLE,
+                f"{topic}-{partition} is still being opened on this broker: try again",
+            )
+        raise KafkaError(
+            common_pb2.NOT_LEADER_OR_FOLLOWER,
+            f"broker {self._broker_id} does not lead {topic}-{partition}: ask the leader",
+        )
+
+    def leader_hint(self, topic: str, partition: int) -> LeaderHint | None:
+        """Who leads by the image, unless that is this very broker, which just refused."""
+        state = self.image.partition(topic, partition)
+        if state is None or state.leader_id == self._broker_id:
+            return None
+        if state.leader_id is None:
+            return LeaderHint(leader_epoch=state.leader_epoch)
+        return LeaderHint(
+            leader_id=state.leader_id,
+            leader_epoch=state.leader_epoch,
+            address=self.address_of(state.leader_id) or "",
+        )
+
+    def follower(self, broker_id: int, broker_epoch: int) -> FollowerIdentity:
+        """Who fetches as a replica, and whether the image would have it in an ISR."""
+        broker = self.image.brokers.get(broker_id)
+        is_eligible = (
+            broker is not None and not broker.is_fenced and broker.broker_epoch == broker_epoch
+        )
+        return FollowerIdentity(broker_id, broker_epoch, is_eligible)
+
+    def address_of(self, broker_id: int) -> str | None:
+        """Where the broker is reached; None when the image lacks it."""
+        broker = self.image.brokers.get(broker_id)
+        return None if broker is None else broker.address

@@ -1,0 +1,237 @@
+"""Fetch, ListOffsets and OffsetForLeaderEpoch: one pass over the partitions, then the long poll.
+
+Decides how an answer's bytes are shared among partitions and when it is full enough to leave; what
+may be read is the partition's core's to say. Record batches pass through untouched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tidelog.broker.errors import error_message, to_wire
+from tidelog.broker.partition.events import FollowerIdentity
+from tidelog.broker.partition_map import HINTED_CODES, PartitionMap
+from tidelog.broker.purgatory import DelayedFetch, FetchWaiters
+from tidelog.broker.replica_config import ReplicaConfig
+from tidelog.broker.replica_stats import ReplicaStats
+from tidelog.log.env import Clock
+from tidelog.log.errors import InvariantError, KafkaError, TidelogError
+from tidelog.v1 import common_pb2
+from tidelog.v1.common_pb2 import Error
+from tidelog.v1.data_pb2 import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    PartitionFetchResult,
+)
+
+
+class Reader:
+    """Answers everything that reads partitions."""
+
+    def __init__(
+        self,
+        *,
+        partitions: PartitionMap,
+        config: ReplicaConfig,
+        clock: Clock,
+        stats: ReplicaStats,
+    ) -> None:
+        self.waiting_consumers = 0
+        self._partitions = partitions
+        self._config = config
+        self._clock = clock
+        self._stats = stats
+        self._turn = 0
+
+    async def fetch(self, request: FetchRequest) -> FetchResponse:
+        """One result a partition, in the order asked.
+
+        Reading begins with another partition each time, so that a full answer starves none.
+        """
+        fetch = self._new_fetch(request)
+        count = len(request.partitions)
+        self._turn += 1
+        self._read(fetch, [(self._turn + step) % count for step in range(count)])
+        if not fetch.is_complete:
+            await self._poll(fetch)
+        if fetch.follower is None:
+            self._stats.bytes_out += fetch.size_bytes
+        else:
+            self._stats.bytes_replicated_out += fetch.size_bytes
+        return fetch.response
+
+    def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
+        """Earliest: the log start offset. Latest: the high watermark."""
+        response = ListOffsetsResponse()
+        for asked in request.partitions:
+            result = response.partitions.add(topic=asked.topic, partition=asked.partition)
+            try:
+                hosted = self._partitions.find(asked.topic, asked.partition)
+                hosted.check_leadership(
+                    asked.current_leader_epoch if asked.HasField("current_leader_epoch") else None
+                )
+                is_latest = asked.spec == ListOffsetsRequest.LATEST
+                result.offset = (
+                    hosted.log.high_watermark if is_latest else hosted.log.log_start_offset
+                )
+                result.leader_epoch = hosted.replica.leader_epoch
+                result.log_end_offset = hosted.log.log_end_offset
+            except KafkaError as error:
+                result.offset = -1
+                self._fail(result, to_wire(error))
+        return response
+
+    def offset_for_leader_epoch(
+        self, request: OffsetForLeaderEpochRequest
+    ) -> OffsetForLeaderEpochResponse:
+        """Where the largest epoch not above the asked one ends on the leader (KIP-101, KIP-279)."""
+        response = OffsetForLeaderEpochResponse()
+        for asked in request.partitions:
+            result = response.partitions.add(topic=asked.topic, partition=asked.partition)
+            try:
+                hosted = self._partitions.find(asked.topic, asked.partition)
+                hosted.check_leadership(
+                    asked.current_leader_epoch if asked.HasField("current_leader_epoch") else None
+                )
+                end = hosted.epoch_end(asked.leader_epoch)
+                result.end.leader_epoch, result.end.end_offset = end
+            except KafkaError as error:
+                result.error.CopyFrom(to_wire(error))
+        return response
+
+    def _new_fetch(self, request: FetchRequest) -> _Fetch:
+        config, follower = self._config, None
+        limit = config.fetch_max_bytes
+        if request.HasField("replica_id"):
+            follower = self._partitions.follower(request.replica_id, request.replica_epoch)
+            limit = config.replica_fetch_response_max_bytes
+        return _Fetch(
+            request,
+            follower=follower,
+            max_bytes=min(request.max_bytes, limit) if request.max_bytes > 0 else limit,
+            deadline_ms=self._clock.monotonic_ms()
+            + max(0, min(request.max_wait_ms, config.fetch_wait_max_ms)),
+        )
+
+    def _read(self, fetch: _Fetch, indexes: Iterable[int]) -> None:
+        for index in indexes:
+            asked, result = fetch.begin(index)
+            try:
+                hosted = self._partitions.find(asked.topic, asked.partition, asked.topic_id)
+                size_bytes = hosted.read(
+                    asked,
+                    result,
+                    follower=fetch.follower,
+                    max_bytes=min(
+                        asked.partition_max_bytes or self._config.fetch_partition_max_bytes_default,
+                        fetch.max_bytes - fetch.size_bytes,
+                    ),
+                    has_read=fetch.size_bytes > 0,
+                )
+            except InvariantError:
+                raise
+            except TidelogError as error:
+                self._fail(result, to_wire(error))
+                fetch.finish(index, 0)
+            else:
+                self._add_hint(result)
+                fetch.finish(index, size_bytes)
+
+    async def _poll(self, fetch: _Fetch) -> None:
+        """Read again what has news, until the answer is complete or its time has come."""
+        is_consumer = fetch.follower is None
+        if is_consumer and self.waiting_consumers >= self._config.waiting_fetches_max:
+            self._refuse_to_wait(fetch)
+            return
+        delayed = DelayedFetch()
+        self.waiting_consumers += is_consumer
+        self._register(fetch, delayed)
+        try:
+            while not fetch.is_complete:
+                left_ms = fetch.deadline_ms - self._clock.monotonic_ms()
+                woken = await delayed.wait(left_ms) if left_ms > 0 else []
+                if not woken:
+                    return
+                self._read(fetch, woken)
+        finally:
+            self.waiting_consumers -= is_consumer
+            for waiters, index in fetch.registered:
+                waiters.discard(delayed, index)
+
+    def _register(self, fetch: _Fetch, delayed: DelayedFetch) -> None:
+        for index, asked in enumerate(fetch.request.partitions):
+            hosted = self._partitions.held[asked.topic, asked.partition]
+            waiters = hosted.consumers if fetch.follower is None else hosted.followers
+            waiters.add(delayed, index)
+            fetch.registered.append((waiters, index))
+
+    def _refuse_to_wait(self, fetch: _Fetch) -> None:
+        message = f"{self._config.waiting_fetches_max} fetches wait already: try again later"
+        for result in fetch.response.partitions:
+            self._fail(result, error_message(common_pb2.THROTTLING_QUOTA_EXCEEDED, message))
+
+    def _fail(
+        self, result: PartitionFetchResult | ListOffsetsResponse.Partition, error: Error
+    ) -> None:
+        result.error.CopyFrom(error)
+        self._add_hint(result)
+
+    def _add_hint(self, result: PartitionFetchResult | ListOffsetsResponse.Partition) -> None:
+        if result.error.code in HINTED_CODES:
+            hint = self._partitions.leader_hint(result.topic, result.partition)
+            if hint is not None:
+                result.current_leader.CopyFrom(hint)
+
+
+class _Fetch:
+    """One request on its way: the answer so far, and whether it may leave."""
+
+    def __init__(
+        self,
+        request: FetchRequest,
+        *,
+        follower: FollowerIdentity | None,
+        max_bytes: int,
+        deadline_ms: int,
+    ) -> None:
+        self.request = request
+        self.response = FetchResponse()
+        self.follower = follower
+        self.max_bytes = max_bytes
+        self.deadline_ms = deadline_ms
+        self.size_bytes = 0
+        self.registered: list[tuple[FetchWaiters, int]] = []
+        self._asked = list(request.partitions)
+        self._results = [
+            self.response.partitions.add(topic=asked.topic, partition=asked.partition)
+            for asked in self._asked
+        ]
+        self._sizes = [0] * len(self._asked)
+        self._must_leave = not self._asked
+
+    @property
+    def is_complete(self) -> bool:
+        """Enough bytes, or something its sender must act on."""
+        return self._must_leave or self.size_bytes >= max(1, self.request.min_bytes)
+
+    def begin(self, index: int) -> tuple[FetchPartition, PartitionFetchResult]:
+        """What to read next, and an empty result for it."""
+        asked, result = self._asked[index], self._results[index]
+        if self._sizes[index] or result.high_watermark:
+            result.Clear()
+            result.topic, result.partition = asked.topic, asked.partition
+            self.size_bytes -= self._sizes[index]
+        return asked, result
+
+    def finish(self, index: int, size_bytes: int) -> None:
+        """The result is filled, with so many bytes of records."""
+        result = self._results[index]
+        self._sizes[index] = size_bytes
+        self.size_bytes += size_bytes
+        if result.error.code != common_pb2.NONE or result.HasField("diverging_epoch"):
+            self._must_leave = True

@@ -1,0 +1,46 @@
+"""What can be set for the broker's replicas and its data plane: names are Kafka's where it has one.
+
+Owns the defaults; decides nothing. Every wait, queue and answer of the data plane has its limit
+here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaConfig:
+    """Times in milliseconds, sizes in bytes."""
+
+    replica_lag_time_max_ms: int = 30_000
+    """A follower that has not caught up for this long leaves the ISR."""
+    replica_fetch_wait_max_ms: int = 500
+    """How long a leader may keep a follower's fetch without records."""
+    replica_fetch_min_bytes: int = 1
+    replica_fetch_max_bytes: int = MIB
+    """For one partition in one answer."""
+    replica_fetch_response_max_bytes: int = 2 * MIB
+    """For one answer; a single larger batch still passes."""
+    replica_fetch_timeout_ms: int = 10_000
+    """On top of the wait, before a fetch counts as failed."""
+    replica_fetch_backoff_ms: int = 100
+    """After an error, of a partition or of a whole leader, with jitter."""
+    alter_partition_backoff_ms: int = 100
+    """Before an ISR change that was not answered, or was refused, is asked for again."""
+    high_watermark_checkpoint_interval_ms: int = 5_000
+    fetch_max_bytes: int = 2 * MIB
+    """For one answer to a consumer, whatever it asks for; a single larger batch still passes."""
+    fetch_partition_max_bytes_default: int = MIB
+    fetch_wait_max_ms: int = 30_000
+    """Longest wait of a consumer's fetch, whatever it asks for."""
+    waiting_fetches_max: int = 10_000
+    """Consumers' fetches that may wait at one time; more are refused."""
+    produce_timeout_default_ms: int = 30_000
+    produce_timeout_max_ms: int = 120_000
+    produce_in_flight_bytes_max: int = 64 * MIB
+    """Of produce requests not yet answered; more are refused before anything is appended."""
+    log_tasks_max: int = 8
+    """Logs that are opened, closed or removed at one time."""

@@ -1,0 +1,322 @@
+"""All replicas of one broker: which there are, by the image; and the loops that keep them going.
+
+Owns the partitions' lives: opened one after the other, changed with each image, closed and removed
+when the image gives them to others. Requests go through `Appender` and `Reader`, replication
+through `Fetchers`, ISR changes through `IsrProposals`; what any of it means for one partition is
+decided in `partition/`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import structlog
+
+from tidelog.broker.appender import Appender
+from tidelog.broker.background import Background
+from tidelog.broker.fetcher import Fetchers
+from tidelog.broker.hosted_partition import HostedPartition
+from tidelog.broker.isr_proposals import AlterPartition, IsrProposals
+from tidelog.broker.partition.leader import Leader
+from tidelog.broker.partition.replica import Replica
+from tidelog.broker.partition_folders import PartitionFolders
+from tidelog.broker.partition_map import PartitionMap
+from tidelog.broker.peers import Peers
+from tidelog.broker.reader import Reader
+from tidelog.broker.replica_config import ReplicaConfig
+from tidelog.broker.replica_stats import ReplicaStats
+from tidelog.log.config import LogConfig, log_config
+from tidelog.log.env import Clock, Disk, Random
+from tidelog.log.errors import StorageError
+from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
+from tidelog.v1.data_pb2 import (
+    FetchRequest,
+    FetchResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    ProduceRequest,
+    ProduceResponse,
+)
+
+SETTLE_POLL_MS = 10
+
+log = structlog.get_logger(__name__)
+
+
+class ReplicaManager:
+    """The data plane of a broker. Everything runs on the loop that calls `start`."""
+
+    def __init__(
+        self,
+        *,
+        broker_id: int,
+        log_dir: str,
+        disk: Disk,
+        clock: Clock,
+        random: Random,
+        config: ReplicaConfig,
+        peers: Peers,
+        alter_partition: AlterPartition,
+        on_fatal: Callable[[BaseException], None],
+    ) -> None:
+        self._broker_id = broker_id
+        self._clock = clock
+        self._config = config
+        self._held_until_ms = 0
+        self._stats = ReplicaStats()
+        self._background = Background(on_fatal)
+        self._folders = PartitionFolders(log_dir=log_dir, disk=disk, clock=clock)
+        self._partitions = PartitionMap(broker_id)
+        self._slots = asyncio.Semaphore(config.log_tasks_max)
+        self._lives: dict[str, asyncio.Task[None]] = {}
+        self._appender = Appender(
+            partitions=self._partitions, config=config, is_held=lambda: self.is_held
+        )
+        self._reader = Reader(
+            partitions=self._partitions, config=config, clock=clock, stats=self._stats
+        )
+        self._fetchers = Fetchers(
+            broker_id=broker_id,
+            partitions=self._partitions,
+            peers=peers,
+            clock=clock,
+            random=random,
+            config=config,
+            background=self._background,
+        )
+        self._proposals = IsrProposals(
+            broker_id=broker_id,
+            partitions=self._partitions,
+            alter_partition=alter_partition,
+            random=random,
+            config=config,
+            is_held=lambda: self.is_held,
+        )
+
+    async def start(self, broker_epoch: int) -> None:
+        """Begin with nothing held; `on_image` says what to hold."""
+        self.set_broker_epoch(broker_epoch)
+        self.spawn("remove-leftovers", self._folders.remove_leftovers())
+        self.spawn("isr-proposals", self._proposals.run())
+        self.spawn("tick", self._tick_forever())
+        self.spawn("checkpoint", self._checkpoint_forever())
+
+    async def stop(self) -> None:
+        """Answer whoever waits, end all loops, close every log cleanly."""
+        await self._fetchers.stop()
+        for hosted in list(self._partitions.held.values()):
+            self._live(hosted, self._close(hosted))
+        await asyncio.gather(*self._lives.values())
+        await self._background.stop()
+
+    def set_broker_epoch(self, broker_epoch: int) -> None:
+        """The broker registered, perhaps again."""
+        self._fetchers.broker_epoch = broker_epoch
+        self._proposals.broker_epoch = broker_epoch
+
+    def on_image(self, image: MetadataImage) -> None:
+        """Hold what `image` gives this broker, in the roles it gives, and nothing else.
+
+        Call it with images no older than the broker's own registration: an earlier one may name
+        its former self as a leader.
+        """
+        before, self._partitions.image = self._partitions.image, image
+        for topic in before.topics.values():
+            now = image.topics.get(topic.name)
+            if now is None or now.topic_id != topic.topic_id:
+                self._drop(topic)
+        for topic in image.topics.values():
+            known = before.topics.get(topic.name)
+            if known is not topic:
+                self._change(topic, known)
+
+    async def produce(self, request: ProduceRequest) -> ProduceResponse:
+        """See `Broker.Produce`."""
+        return await self._appender.produce(request)
+
+    async def fetch(self, request: FetchRequest) -> FetchResponse:
+        """See `Broker.Fetch`."""
+        return await self._reader.fetch(request)
+
+    async def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
+        """See `Broker.ListOffsets`."""
+        return self._reader.list_offsets(request)
+
+    async def offset_for_leader_epoch(
+        self, request: OffsetForLeaderEpochRequest
+    ) -> OffsetForLeaderEpochResponse:
+        """See `Broker.OffsetForLeaderEpoch`."""
+        return self._reader.offset_for_leader_epoch(request)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the cluster is about to stop."""
+        return self._clock.monotonic_ms() < self._held_until_ms
+
+    def hold(self, until_ms: int) -> None:
+        """Take no writes and ask for no ISR change before `until_ms` of the monotonic clock."""
+        self._held_until_ms = until_ms
+
+    def release(self) -> None:
+        """Go on as before `hold`."""
+        self._held_until_ms = 0
+
+    async def settle(self, timeout_ms: int) -> bool:
+        """Wait until the ISR holds all that this broker leads; False when it does not in time."""
+        deadline_ms = self._clock.monotonic_ms() + timeout_ms
+        while not all(leader.is_settled() for leader in self._leaders()):
+            if self._clock.monotonic_ms() >= deadline_ms:
+                return False
+            await asyncio.sleep(SETTLE_POLL_MS / 1000)
+        return True
+
+    def led_partitions(self) -> list[HostedPartition]:
+        """What this broker leads."""
+        held = self._partitions.held.values()
+        return [hosted for hosted in held if hosted.replica.leader is not None]
+
+    def stats(self) -> Mapping[str, float]:
+        """Numbers for metrics; counters since the start, the rest as of now."""
+        held, leaders = self._partitions.held, list(self._leaders())
+        return {
+            "partitions": len(held),
+            "leader_partitions": len(leaders),
+            "under_replicated_partitions": sum(one.is_under_replicated() for one in leaders),
+            "under_min_isr_partitions": sum(not one.has_min_insync() for one in leaders),
+            "offline_partitions": sum(hosted.replica.is_failed for hosted in held.values()),
+            "produce_in_flight_bytes": self._appender.in_flight_bytes,
+            "waiting_fetches": self._reader.waiting_consumers,
+            **asdict(self._stats),
+        }
+
+    # What partitions ask of their host
+
+    def start_fetching(self, partition: HostedPartition, leader_id: int) -> None:
+        """See `PartitionHost`."""
+        self._fetchers.start_fetching(partition, leader_id)
+
+    def stop_fetching(self, partition: HostedPartition) -> None:
+        """See `PartitionHost`."""
+        self._fetchers.stop_fetching(partition)
+
+    def propose_isr(self, partition: HostedPartition) -> None:
+        """See `PartitionHost`."""
+        self._proposals.submit(partition)
+
+    def spawn(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """See `PartitionHost`."""
+        return self._background.spawn(name, work)
+
+    # Lives
+
+    def _change(self, topic: TopicImage, known: TopicImage | None) -> None:
+        config = log_config(topic.configs)
+        for state in topic.partitions:
+            if known is None or not _is_unchanged(state, topic, known):
+                self._change_partition(topic, state, config)
+
+    def _change_partition(
+        self, topic: TopicImage, state: PartitionImage, config: LogConfig
+    ) -> None:
+        key = (topic.name, state.partition)
+        hosted = self._partitions.held.get(key)
+        if self._broker_id not in state.replicas:
+            if hosted is not None:
+                self._remove(hosted)
+            return
+        if hosted is None:
+            hosted = self._partitions.held[key] = self._new_partition(topic, state.partition)
+            self._live(hosted, self._open(hosted, config))
+        hosted.change(state, config)
+
+    def _new_partition(self, topic: TopicImage, partition: int) -> HostedPartition:
+        return HostedPartition(
+            topic=topic.name,
+            topic_id=topic.topic_id,
+            partition=partition,
+            replica=Replica(
+                broker_id=self._broker_id, lag_ms_max=self._config.replica_lag_time_max_ms
+            ),
+            host=self,
+            clock=self._clock,
+            stats=self._stats,
+        )
+
+    def _drop(self, topic: TopicImage) -> None:
+        for state in topic.partitions:
+            hosted = self._partitions.held.get((topic.name, state.partition))
+            if hosted is not None:
+                self._remove(hosted)
+
+    def _remove(self, hosted: HostedPartition) -> None:
+        del self._partitions.held[hosted.topic, hosted.partition]
+        self._live(hosted, self._close_and_remove(hosted))
+
+    def _live(self, hosted: HostedPartition, work: Coroutine[Any, Any, None]) -> None:
+        """Do it after whatever still happens to a replica in the same folder."""
+        previous = self._lives.get(hosted.name)
+
+        async def run() -> None:
+            if previous is not None:
+                await previous
+            async with self._slots:
+                await work
+            if self._lives[hosted.name] is task:
+                del self._lives[hosted.name]
+
+        task = self._lives[hosted.name] = self.spawn(f"life-of-{hosted.name}", run())
+
+    async def _open(self, hosted: HostedPartition, config: LogConfig) -> None:
+        try:
+            partition_log = await self._folders.open_log(
+                hosted.topic, hosted.partition, topic_id=hosted.topic_id, config=config
+            )
+        except StorageError as error:
+            hosted.fail(error)
+        else:
+            hosted.open_with(partition_log)
+
+    async def _close(self, hosted: HostedPartition) -> None:
+        try:
+            await hosted.close()
+        except StorageError as error:
+            log.warning("log not closed cleanly", partition=hosted.name, error=str(error))
+
+    async def _close_and_remove(self, hosted: HostedPartition) -> None:
+        await self._close(hosted)
+        try:
+            await self._folders.remove(hosted.topic, hosted.partition, tag=hosted.topic_id.hex())
+        except StorageError as error:
+            log.error("replica not removed", partition=hosted.name, error=str(error))
+
+    # Loops
+
+    def _leaders(self) -> Iterator[Leader]:
+        for hosted in self._partitions.held.values():
+            if hosted.replica.leader is not None:
+                yield hosted.replica.leader
+
+    async def _tick_forever(self) -> None:
+        while True:
+            await asyncio.sleep(self._config.replica_lag_time_max_ms / 2000)
+            for hosted in self.led_partitions():
+                hosted.tick()
+
+    async def _checkpoint_forever(self) -> None:
+        while True:
+            await asyncio.sleep(self._config.high_watermark_checkpoint_interval_ms / 1000)
+            for hosted in list(self._partitions.held.values()):
+                await hosted.checkpoint()
+
+
+def _is_unchanged(state: PartitionImage, topic: TopicImage, known: TopicImage) -> bool:
+    return (
+        topic.configs == known.configs
+        and state.partition < len(known.partitions)
+        and known.partitions[state.partition] is state
+    )
