@@ -45,9 +45,9 @@ fix: dev proto docs ## Mend what a tool can mend: style, generated code and docs
 
 demo: setup ## Load the flights, kill a leader half-way, read all back with Spark
 	@tools/java.sh --required
-	@$(BIN)/python -m tidelog.cli.demo
+	@$(BIN)/tidelog demo
 
-bench: dev ## Measure, with a running cluster: the figures of the README
+bench: setup ## Measure, with a running cluster: the figures of the README
 	@$(BIN)/python tests/benchmarks/run.py
 
 lock: dev ## Resolve requirements/*.txt anew from pyproject.toml
