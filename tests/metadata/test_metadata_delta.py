@@ -9,7 +9,7 @@ import pytest
 from tidelog.log.errors import InvariantError
 from tidelog.metadata.delta import UNCOMMITTED_EPOCH, replay, speculate
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
-from tidelog.metadata.records import fencing
+from tidelog.metadata.records import fencing, partition_change
 from tidelog.v1.metadata_records_pb2 import (
     ConfigRecord,
     MetadataBatch,
@@ -129,6 +129,21 @@ def test_no_batch_fences_a_broker_and_leaves_it_in_an_isr(world: World) -> None:
     world.create("t")
     with pytest.raises(InvariantError):
         speculate(world.image, [fencing(world.image.brokers[2], fenced=True)])
+
+
+def test_no_batch_takes_a_fenced_broker_into_an_isr(world: World) -> None:
+    world.start(1, 2, 3)
+    world.create("t")
+    world.pass_session_but(1, 3)
+    partition = world.partition("t")
+    joining = partition_change(
+        world.image.topics["t"].topic_id,
+        partition,
+        isr=partition.replicas,
+        leader_id=partition.leader_id,
+    )
+    with pytest.raises(InvariantError):
+        speculate(world.image, [joining])
 
 
 def test_a_record_of_an_unknown_kind_stops_the_node() -> None:

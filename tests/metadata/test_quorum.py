@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tidelog.metadata.committed import CommittedMetadata
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.quorum import Quorum
@@ -402,6 +404,18 @@ async def test_followers_get_old_batches_then_new_ones_then_keep_alives(nodes: N
         found = await anext(batches)
         assert [offset for offset, _ in found] == [9]
         assert found[0][1].records[0].register_broker.broker_id == 3
+
+
+async def test_one_answer_to_a_follower_is_bounded_in_bytes(random: SeededRandom) -> None:
+    committed = CommittedMetadata(replace(CONFIG, follow_bytes_max=1))
+    for index in (1, 2, 3):
+        batch = MetadataBatch(
+            base_offset=index - 1, command_id=random.randbytes(16), controller_epoch=1
+        )
+        committed.on_committed(CommittedEntry(index, 1, batch.SerializeToString()))
+    async with aclosing(committed.follow(0)) as batches:
+        answers = [[offset for offset, _ in await anext(batches)] for _ in range(3)]
+    assert answers == [[1], [2], [3]], "at least one, and no more than fit"
 
 
 async def test_a_follower_ahead_of_its_source_gets_nothing_twice(nodes: Nodes) -> None:
