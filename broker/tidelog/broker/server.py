@@ -234,6 +234,7 @@ def _build_broker(config: NodeConfig, ports: Ports) -> BrokerParts:
         config=config.replica,
         peers=ports.peers,
         alter_partition=alter_partition,
+        on_fatal=ports.on_fatal,
     )
     publisher = _Publisher(replica_manager)
     follower = MetadataFollower(
