@@ -106,6 +106,8 @@ class HostedPartition:
         self.topic_id = topic_id
         self.partition = partition
         self.replica = replica
+        self.is_failed = False
+        """Its disk refused; it serves nothing until the broker starts anew."""
         self.retry_fetch_at_ms = 0
         """No fetch before; set after an answer that the image or the leader must follow up."""
         self.consumers = FetchWaiters()
@@ -153,10 +155,11 @@ class HostedPartition:
         self._apply_newest()
 
     def fail(self, error: StorageError) -> None:
-        """Take the partition offline: this replica serves nothing until the broker starts anew."""
+        """Take the partition offline."""
         if not self.replica.is_closed:
             log.error("partition offline", partition=self.name, error=str(error))
-            self._tell(LogClosed(is_failed=True))
+            self.is_failed = True
+            self._tell(LogClosed())
 
     async def checkpoint(self) -> None:
         """Save the high watermark and what else bounds the next recovery."""
@@ -169,7 +172,7 @@ class HostedPartition:
     async def close(self) -> None:
         """Let go of every role, wait for what the log is doing, close it."""
         if not self.replica.is_closed:
-            self._tell(LogClosed(is_failed=False))
+            self._tell(LogClosed())
         await self._idle.wait()
         if self._flush_task is not None:
             await self._flush_task

@@ -6,9 +6,9 @@ between leaves nothing that could be taken for a replica. Owns names alone, neve
 
 from __future__ import annotations
 
+from tidelog.log.config import LogConfig
 from tidelog.log.env import Clock, Disk
 from tidelog.log.errors import KafkaError
-from tidelog.log.config import LogConfig
 from tidelog.log.partition_log import PartitionLog, delete_log
 from tidelog.v1 import common_pb2
 

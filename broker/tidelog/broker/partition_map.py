@@ -28,7 +28,7 @@ class PartitionMap:
         """The partition, open; with `topic_id`, of this incarnation of the topic.
 
         Raises `KafkaError`: UNKNOWN_TOPIC_OR_PARTITION, INCONSISTENT_TOPIC_ID,
-        NOT_LEADER_OR_FOLLOWER, or LEADER_NOT_AVAILABLE while the log is being opened.
+        KAFKA_STORAGE_ERROR, NOT_LEADER_OR_FOLLOWER, or LEADER_NOT_AVAILABLE while it is opened.
         """
         hosted = self.held.get((topic, partition))
         state = self.image.partition(topic, partition)
@@ -44,7 +44,12 @@ class PartitionMap:
                 f"topic {topic!r} has id {self.image.topics[topic].topic_id.hex()}, "
                 f"not {topic_id.hex()}: it was created anew, refresh the metadata",
             )
-        if hosted is not None and (hosted.is_open or hosted.replica.is_failed):
+        if hosted is not None and hosted.is_failed:
+            raise KafkaError(
+                common_pb2.KAFKA_STORAGE_ERROR,
+                f"the disk of broker {self._broker_id} failed under {topic}-{partition}",
+            )
+        if hosted is not None and hosted.is_open:
             return hosted
         if state.leader_id == self._broker_id:
             raise KafkaError(

@@ -188,7 +188,7 @@ class ReplicaManager:
             "leader_partitions": len(leaders),
             "under_replicated_partitions": sum(one.is_under_replicated() for one in leaders),
             "under_min_isr_partitions": sum(not one.has_min_insync() for one in leaders),
-            "offline_partitions": sum(hosted.replica.is_failed for hosted in held.values()),
+            "offline_partitions": sum(hosted.is_failed for hosted in held.values()),
             "produce_in_flight_bytes": self._appender.in_flight_bytes,
             "waiting_fetches": self._reader.waiting_consumers,
             **asdict(self._stats),
@@ -292,7 +292,7 @@ class ReplicaManager:
         try:
             await self._folders.remove(hosted.topic, hosted.partition, tag=hosted.topic_id.hex())
         except StorageError as error:
-            log.error("replica not removed", partition=hosted.name, error=str(error))
+            log.warning("replica not removed", partition=hosted.name, error=str(error))
 
     # Loops
 

@@ -46,8 +46,6 @@ class PartitionChanged:
 class LogClosed:
     """The log is out of use for good: the disk failed, or the replica is put away."""
 
-    is_failed: bool
-
 
 @dataclass(slots=True)
 class ProduceRequested:

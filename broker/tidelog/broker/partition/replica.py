@@ -42,7 +42,6 @@ class Replica:
     def __init__(self, *, broker_id: int, lag_ms_max: int) -> None:
         self.role: Leader | Follower | None = None
         self.is_closed = False
-        self.is_failed = False
         self._broker_id = broker_id
         self._lag_ms_max = lag_ms_max
 
@@ -67,7 +66,7 @@ class Replica:
             refused = epoch_refusal(self.role.leader_epoch, current_leader_epoch)
             if refused is not None:
                 return refused
-        return None if self.leader is not None else self._not_leader()
+        return None if self.leader is not None else _not_leader()
 
     def handle(self, event: Event, now_ms: int) -> list[Effect]:
         """Orders that follow from `event`, to be carried out in this order."""
@@ -75,7 +74,7 @@ class Replica:
             case PartitionChanged():
                 return self._partition_changed(event, now_ms)
             case LogClosed():
-                return self._close(event)
+                return self._close()
             case FetchAnswered() | FetchedAppended():
                 return [] if self.follower is None else self.follower.handle(event)
             case _:
@@ -116,11 +115,10 @@ class Replica:
             return [*effects, StopFetching()]
         return [*effects, StartFetching(state.leader_id)]
 
-    def _close(self, event: LogClosed) -> list[Effect]:
+    def _close(self) -> list[Effect]:
         effects = self._end_leadership("its log was closed")
         self.role = None
         self.is_closed = True
-        self.is_failed = event.is_failed
         return [*effects, StopFetching()]
 
     def _end_leadership(self, reason: str) -> list[Effect]:
@@ -133,24 +131,20 @@ class Replica:
     def _refuse(self, event: LeaderEvent) -> list[Effect]:
         match event:
             case ProduceRequested():
-                return [self._not_leader()]
+                return [_not_leader()]
             case FetchRequested():
-                return [self.leader_refusal(event.current_leader_epoch) or self._not_leader()]
+                return [self.leader_refusal(event.current_leader_epoch) or _not_leader()]
             case _:
                 return []
-
-    def _not_leader(self) -> Refuse:
-        if self.is_failed:
-            return Refuse(
-                common_pb2.KAFKA_STORAGE_ERROR,
-                "this broker's disk failed under the partition: nothing was appended or read",
-            )
-        return Refuse(
-            common_pb2.NOT_LEADER_OR_FOLLOWER,
-            "this broker does not lead the partition: ask the leader",
-        )
 
 
 def may_lead(event: PartitionChanged) -> bool:
     """Epochs never decrease along a log: an image older than the log's records gives no right."""
     return event.state.leader_epoch > event.latest_epoch
+
+
+def _not_leader() -> Refuse:
+    return Refuse(
+        common_pb2.NOT_LEADER_OR_FOLLOWER,
+        "this broker does not lead the partition: ask the leader",
+    )
