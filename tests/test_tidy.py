@@ -87,15 +87,8 @@ CORES_TO_COME = (
 IMPURE = frozenset(
     {
         *("asyncio", "threading", "time", "random", "os", "socket", "grpc", "pysyncobj", "logging"),
-        *(
-            "structlog",
-            "concurrent",
-            "multiprocessing",
-            "subprocess",
-            "mmap",
-            "selectors",
-            "signal",
-        ),
+        *("structlog", "concurrent", "multiprocessing", "subprocess", "mmap", "selectors"),
+        "signal",
     }
 )
 
