@@ -39,8 +39,11 @@ make_venv() {
   "$python" -m venv --clear .venv || die "could not make .venv with $python; its message is above"
 }
 
-is_usable_venv() { # made for this path, by an interpreter that still exists
-  [ "$(cat .venv/.tidelog-path 2>/dev/null)" = "$PWD" ] && .venv/bin/python -m pip --version >/dev/null 2>&1
+# One whose interpreter is gone, or that was made for another path, is made anew; any other is kept and
+# only added to.
+is_usable_venv() {
+  [ "$(cat .venv/.tidelog-path 2>/dev/null || echo "$PWD")" = "$PWD" ] &&
+    .venv/bin/python -m pip --version >/dev/null 2>&1
 }
 
 install() {
