@@ -1,4 +1,4 @@
-"""Lines of standard input for an event loop: bytes, split at newlines only, as soon as they are there.
+"""Lines of standard input for an event loop: bytes, split at newlines, as soon as they are there.
 
 Never changes the descriptor's blocking mode, which it may share with other processes.
 """

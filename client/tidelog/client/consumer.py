@@ -185,6 +185,7 @@ class Consumer:
         """Stop fetching; iterations end."""
         if not self._is_closed:
             self._is_closed = True
+            self._records.clear()
             await self._fetcher.stop()
             await self._routing.close()
             await self._ports.close()

@@ -1,0 +1,110 @@
+"""The admin client against a fake cluster."""
+
+from __future__ import annotations
+
+import pytest
+from fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster, Mishap
+
+from tidelog.client import Admin, NewTopic, errors
+from tidelog.v1 import common_pb2
+
+
+def admin(cluster: FakeCluster, *, api_timeout_ms: int = 5_000) -> Admin:
+    return Admin(BOOTSTRAP, transport=cluster, api_timeout_ms=api_timeout_ms)
+
+
+async def test_create_returns_when_every_live_broker_names_leaders() -> None:
+    cluster = FakeCluster()
+    cluster.alive[2] = False
+    async with admin(cluster) as a:
+        created = await a.create_topic("t", partitions=2, replication_factor=1)
+    assert (created.name, created.partitions) == ("t", 2)
+    asked = {address for address, method, _ in cluster.calls if method == "Metadata"}
+    assert asked == {ADDRESSES[1], ADDRESSES[3]}
+
+
+async def test_create_without_a_leader_in_time_says_so() -> None:
+    cluster = FakeCluster()
+    cluster.before_answer = lambda method: (
+        cluster.move("t", 0, leader_id=None) if method == "CreateTopics" else None
+    )
+    async with admin(cluster, api_timeout_ms=30) as a:
+        with pytest.raises(errors.KafkaError, match="t-0 has no leader"):
+            await a.create_topic("t")
+
+
+async def test_refused_topic_is_named_and_the_others_are_made() -> None:
+    cluster = FakeCluster()
+    cluster.create("old")
+    async with admin(cluster) as a:
+        with pytest.raises(errors.KafkaError, match="'old' already exists") as caught:
+            await a.create_topics([NewTopic("old"), NewTopic("new")])
+        assert caught.value.code == common_pb2.TOPIC_ALREADY_EXISTS
+        assert await a.list_topics() == ["new", "old"]
+
+
+async def test_create_after_a_lost_answer_is_not_refused_as_existing() -> None:
+    cluster = FakeCluster()
+    error = errors.CallFailedError("broke")
+    cluster.mishaps.append(Mishap("CreateTopics", error=error, is_after_work=True))
+    async with admin(cluster) as a:
+        assert (await a.create_topic("t")).name == "t"
+
+
+async def test_changes_are_retried_while_no_controller_leads() -> None:
+    cluster = FakeCluster()
+    cluster.create("t")
+    for method in ("CreateTopics", "DeleteTopics"):
+        cluster.mishaps.append(Mishap(method, code=common_pb2.NOT_CONTROLLER, times=2))
+    async with admin(cluster) as a:
+        await a.create_topic("u")
+        await a.delete_topics(["t"])
+        assert await a.list_topics() == ["u"]
+
+
+async def test_deleting_what_is_not_there_is_refused() -> None:
+    async with admin(FakeCluster()) as a:
+        with pytest.raises(errors.KafkaError) as caught:
+            await a.delete_topics(["t"])
+    assert caught.value.code == common_pb2.UNKNOWN_TOPIC_OR_PARTITION
+
+
+async def test_descriptions_say_what_is_unknown() -> None:
+    cluster = FakeCluster()
+    cluster.create("t", partitions=2)
+    cluster.move("t", 0, leader_id=None)
+    async with admin(cluster) as a:
+        (topic,) = await a.describe_topics(["t"])
+        assert (topic.partitions[0].leader, topic.partitions[0].high_watermark) == (None, None)
+        assert (topic.partitions[1].leader, topic.partitions[1].high_watermark) == (2, 0)
+        with pytest.raises(errors.KafkaError, match="'no' does not exist"):
+            await a.describe_topics(["no"])
+
+
+async def test_cluster_shows_fenced_brokers() -> None:
+    cluster = FakeCluster()
+    cluster.alive[3] = False
+    async with admin(cluster) as a:
+        described = await a.describe_cluster()
+    assert [b.is_fenced for b in described.brokers] == [False, False, True]
+    assert described.controller_id == 1
+
+
+async def test_offsets_of_partitions_are_asked_of_their_leaders() -> None:
+    cluster = FakeCluster()
+    cluster.create("t", partitions=3)
+    async with admin(cluster) as a:
+        offsets = await a.list_offsets([("t", p) for p in range(3)], at="latest")
+    assert list(offsets.values()) == [0, 0, 0]
+    asked = {address for address, method, _ in cluster.calls if method == "ListOffsets"}
+    assert asked == set(ADDRESSES.values())
+
+
+async def test_unreachable_cluster_is_said_at_once() -> None:
+    cluster = FakeCluster()
+    cluster.alive = dict.fromkeys(cluster.alive, False)
+    async with admin(cluster) as a:
+        with pytest.raises(errors.UnreachableError, match="is the cluster running"):
+            await a.list_topics()
+        with pytest.raises(errors.UnreachableError):
+            await a.create_topic("t")

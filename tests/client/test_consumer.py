@@ -1,0 +1,293 @@
+"""The consumer against a fake cluster: order, seeks, resets, leader changes, corruption, bounds."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from fake_cluster import BOOTSTRAP, FakeCluster, FakeTopic, HastyClock, Mishap, encoded
+
+from tidelog.client import Consumer, TopicPartition, errors
+from tidelog.v1 import common_pb2
+
+WAIT_MS = 5_000
+
+
+def consumer(cluster: FakeCluster, **options: Any) -> Consumer:  # options of Consumer
+    options = {
+        "retry_backoff_ms": 1,
+        "retry_backoff_max_ms": 5,
+        "fetch_max_wait_ms": 20,
+        **options,
+    }
+    return Consumer(BOOTSTRAP, transport=cluster, **options)
+
+
+def filled(cluster: FakeCluster, *, partitions: int = 1, batches: int = 4) -> FakeTopic:
+    """Topic t with batches of five records whose values are their offsets."""
+    topic = cluster.create("t", partitions=partitions)
+    for state in topic.partitions:
+        for number in range(batches):
+            state.append(encoded([b"%d" % (5 * number + n) for n in range(5)]))
+    return topic
+
+
+async def read(c: Consumer, count: int) -> list[int]:
+    """The values of the next `count` records."""
+    values: list[int] = []
+    async with asyncio.timeout(WAIT_MS / 1000):
+        while len(values) < count:
+            records = await c.getmany(timeout_ms=WAIT_MS, max_records=count - len(values))
+            values += [int(record.value or b"-1") for record in records]
+    return values
+
+
+async def test_iteration_hands_out_every_record_in_order() -> None:
+    cluster = FakeCluster()
+    filled(cluster)
+    got = []
+    async with consumer(cluster) as c:
+        c.assign([("t", 0)])
+        async for record in c:
+            got.append((record.topic, record.partition, record.offset, record.value))
+            if len(got) == 20:
+                break
+    assert got == [("t", 0, n, b"%d" % n) for n in range(20)]
+
+
+async def test_records_appended_later_arrive() -> None:
+    cluster = FakeCluster()
+    topic = filled(cluster, batches=1)
+    async with consumer(cluster) as c:
+        c.assign([("t", 0)])
+        assert await read(c, 5) == [0, 1, 2, 3, 4]
+        assert await c.getmany(timeout_ms=1) == []
+        topic.partitions[0].append(encoded([b"5"]))
+        assert await read(c, 1) == [5]
+
+
+async def test_partitions_of_all_leaders_are_read() -> None:
+    cluster = FakeCluster()
+    filled(cluster, partitions=6)
+    async with consumer(cluster) as c:
+        c.assign(("t", p) for p in range(6))
+        got = await read(c, 120)
+    assert sorted(got) == sorted(list(range(20)) * 6)
+
+
+async def test_seek_into_a_batch_skips_the_records_before() -> None:
+    cluster = FakeCluster()
+    filled(cluster)
+    async with consumer(cluster) as c:
+        c.assign([("t", 0)])
+        c.seek(("t", 0), 7)
+        assert await read(c, 3) == [7, 8, 9]
+        assert await c.position(("t", 0)) == 10
+
+
+async def test_seek_voids_what_was_fetched_ahead() -> None:
+    cluster = FakeCluster()
+    filled(cluster)
+    async with consumer(cluster) as c:
+        c.assign([("t", 0)])
+        assert await read(c, 2) == [0, 1]
+        c.seek(("t", 0), 12)
+        assert await read(c, 2) == [12, 13]
+        c.seek_to_beginning()
+        assert await read(c, 1) == [0]
+        c.seek_to_end()
+        assert await c.position(("t", 0)) == 20
+        assert await c.getmany(timeout_ms=5) == []
+
+
+async def test_seek_within_an_iteration_takes_effect_at_the_next_record() -> None:
+    cluster = FakeCluster()
+    filled(cluster)
+    got = []
+    async with consumer(cluster) as c:
+        c.assign([("t", 0)])
+        async for record in c:
+            got.append(record.offset)
+            if record.offset == 2:
+                c.seek(("t", 0), 17)
+            if record.offset == 19:
+                break
+    assert got == [0, 1, 2, 17, 18, 19]
+
+
+async def test_latest_starts_at_the_end() -> None:
+    cluster = FakeCluster()
+    topic = filled(cluster)
+    async with consumer(cluster, auto_offset_reset="latest") as c:
+        c.assign([("t", 0)])
+        assert await c.getmany(timeout_ms=10) == []
+        topic.partitions[0].append(encoded([b"20"]))
+        assert await read(c, 1) == [20]
+
+
+async def test_offset_out_of_range_follows_the_reset_policy() -> None:
+    cluster = FakeCluster()
+    topic = filled(cluster)
+    async with consumer(cluster, auto_offset_reset="earliest") as c:
+        c.assign([("t", 0)])
+        topic.partitions[0].start_offset = 10
+        del topic.partitions[0].batches[:2]
+        c.seek(("t", 0), 3)
+        assert await read(c, 1) == [10]
+
+
+async def test_offset_out_of_range_without_a_policy_says_what_is_there() -> None:
+    cluster = FakeCluster()
+    filled(cluster)
+    async with consumer(cluster, auto_offset_reset="none") as c:
+        c.assign([("t", 0)])
+        c.seek(("t", 0), 99)
+        with pytest.raises(errors.OffsetOutOfRangeError, match="offset 99 of t-0") as caught:
+            await c.getmany(timeout_ms=WAIT_MS)
+        assert (caught.value.log_start_offset, caught.value.log_end_offset) == (0, 20)
+        c.seek(("t", 0), 19)
+        assert await read(c, 1) == [19]
+
+
+async def test_no_position_and_no_policy_is_an_error() -> None:
+    cluster = FakeCluster()
+    filled(cluster)
+    async with consumer(cluster, auto_offset_reset="none") as c:
+        c.assign([("t", 0)])
+        with pytest.raises(errors.OffsetOutOfRangeError, match="seek first"):
+            await c.getmany(timeout_ms=WAIT_MS)
+
+
+async def test_reading_goes_on_across_leader_changes_without_gap_or_repeat() -> None:
+    cluster = FakeCluster()
+    topic = filled(cluster)
+    async with consumer(cluster) as c:
+        c.assign([("t", 0)])
+        assert await read(c, 8) == list(range(8))
+        cluster.move("t", 0, leader_id=3)
+        topic.partitions[0].append(encoded([b"20"]))
+        cluster.kill(3)
+        topic.partitions[0].append(encoded([b"21"]))
+        assert await read(c, 14) == list(range(8, 22))
+
+
+@pytest.mark.parametrize(
+    "mishap",
+    [
+        Mishap("Fetch", code=common_pb2.UNKNOWN_LEADER_EPOCH, times=3),
+        Mishap("Fetch", code=common_pb2.FENCED_LEADER_EPOCH, times=3),
+        Mishap("Fetch", error=errors.CallFailedError("broke"), times=3),
+        Mishap("ListOffsets", code=common_pb2.NOT_LEADER_OR_FOLLOWER, times=3),
+        Mishap("Metadata", error=errors.CallFailedError("broke"), times=2),
+    ],
+)
+async def test_passing_failures_are_retried(mishap: Mishap) -> None:
+    cluster = FakeCluster()
+    filled(cluster)
+    cluster.mishaps.append(mishap)
+    async with consumer(cluster) as c:
+        c.assign([("t", 0)])
+        assert await read(c, 20) == list(range(20))
+
+
+async def test_corrupt_batch_is_named_and_can_be_passed_by_a_seek() -> None:
+    cluster = FakeCluster()
+    state = filled(cluster).partitions[0]
+    damaged = bytearray(state.batches[1])
+    damaged[-3] ^= 0xFF
+    state.batches[1] = bytes(damaged)
+    async with consumer(cluster) as c:
+        c.assign([("t", 0)])
+        assert await read(c, 5) == [0, 1, 2, 3, 4]
+        for _ in range(2):
+            with pytest.raises(errors.CorruptMessageError, match=r"t-0 is corrupt .* offset 5"):
+                await c.getmany(timeout_ms=WAIT_MS)
+        c.seek(("t", 0), 10)
+        assert await read(c, 1) == [10]
+
+
+async def test_fetches_ahead_are_bounded() -> None:
+    cluster = FakeCluster()
+    filled(cluster, batches=40)
+    async with consumer(cluster, max_partition_fetch_bytes=1) as c:
+        c.assign([("t", 0)])
+        assert await read(c, 1) == [0]
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert len(cluster.requests("Fetch")) <= 4
+        assert await read(c, 199) == list(range(1, 200))
+
+
+async def test_no_partition_starves_behind_the_limit_of_an_answer() -> None:
+    cluster = FakeCluster()
+    topic = cluster.create("t", partitions=4)
+    for state in topic.partitions:
+        state.leader_id = 1
+        for _ in range(10):
+            state.append(encoded([b"0" * 100]))
+    seen: dict[int, int] = {}
+    async with consumer(cluster, fetch_max_bytes=100, max_partition_fetch_bytes=100) as c:
+        c.assign(("t", p) for p in range(4))
+        async with asyncio.timeout(WAIT_MS / 1000):
+            while sum(seen.values()) < 8:
+                for record in await c.getmany(timeout_ms=WAIT_MS, max_records=1):
+                    seen[record.partition] = seen.get(record.partition, 0) + 1
+    assert seen == {0: 2, 1: 2, 2: 2, 3: 2}
+
+
+async def test_missing_topic_and_partition_are_named() -> None:
+    cluster = FakeCluster(auto_create=False)
+    filled(cluster)
+    async with consumer(cluster, clock=HastyClock(step_ms=500)) as c:
+        c.assign([("t", 3)])
+        with pytest.raises(errors.KafkaError, match="partitions 0 to 0, not 3"):
+            await c.getmany(timeout_ms=WAIT_MS)
+        with pytest.raises(errors.KafkaError, match="'none' does not exist"):
+            await c.partitions_for("none")
+    assert list(cluster.topics) == ["t"], "reading makes no topic"
+
+
+async def test_close_ends_iterations() -> None:
+    cluster = FakeCluster()
+    filled(cluster, batches=1)
+    c = consumer(cluster)
+    c.assign([("t", 0)])
+    got = []
+    async for record in c:
+        got.append(record.offset)
+        if record.offset == 2:
+            await c.close()
+    assert got == [0, 1, 2]
+    with pytest.raises(errors.ClientClosedError):
+        await c.getmany()
+
+
+async def test_assign_keeps_positions_of_partitions_that_stay() -> None:
+    cluster = FakeCluster()
+    filled(cluster, partitions=2)
+    async with consumer(cluster) as c:
+        c.assign([("t", 0)])
+        assert await read(c, 3) == [0, 1, 2]
+        c.assign([("t", 0), ("t", 1)])
+        assert await c.position(("t", 0)) == 3
+        assert sorted(await read(c, 37)) == sorted([*range(3, 20), *range(20)])
+
+
+async def test_offsets_of_both_ends() -> None:
+    cluster = FakeCluster()
+    topic = filled(cluster, partitions=2)
+    topic.partitions[1].start_offset = 5
+    async with consumer(cluster) as c:
+        partitions = [("t", 0), ("t", 1)]
+        assert await c.beginning_offsets(partitions) == {
+            TopicPartition("t", 0): 0,
+            TopicPartition("t", 1): 5,
+        }
+        assert set((await c.end_offsets(partitions)).values()) == {20}
+
+
+async def test_seek_of_a_partition_not_assigned_is_refused() -> None:
+    async with consumer(FakeCluster()) as c:
+        with pytest.raises(ValueError, match="t-0 is not assigned"):
+            c.seek(("t", 0), 1)

@@ -1,0 +1,381 @@
+"""A cluster in a dictionary behind the client's transport port: logs, leaders, and mishaps.
+
+It checks what a broker checks (leadership, epochs, offsets, CRC), so that a client which cheats is
+caught.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tidelog.client.errors import CallFailedError, TidelogError, UnreachableError
+from tidelog.log.batch import assign_position, iter_batches, parse_header, validate_batches
+from tidelog.log.records import Record, encode_batch, iter_records
+from tidelog.v1 import admin_pb2, common_pb2, data_pb2
+from tidelog.v1.common_pb2 import Error, ErrorCode, LeaderHint
+from tidelog.v1.methods import Method, Request, Response
+
+ADDRESSES = {1: "node1:9192", 2: "node2:9192", 3: "node3:9192"}
+BOOTSTRAP = ",".join(ADDRESSES.values())
+
+
+class HastyClock:
+    """Goes on by `step_ms` whenever somebody looks at it."""
+
+    def __init__(self, *, step_ms: int) -> None:
+        self._step_ms = step_ms
+        self._now_ms = 0
+
+    def monotonic_ms(self) -> int:
+        self._now_ms += self._step_ms
+        return self._now_ms
+
+    def monotonic_s(self) -> float:
+        return self.monotonic_ms() / 1000
+
+    def wall_ms(self) -> int:
+        return 1_700_000_000_000 + self._now_ms
+
+
+@dataclass
+class FakePartition:
+    leader_id: int | None
+    epoch: int = 0
+    start_offset: int = 0
+    batches: list[bytes] = field(default_factory=list)
+    max_message_bytes: int = 1 << 20
+
+    @property
+    def end_offset(self) -> int:
+        return parse_header(self.batches[-1]).next_offset if self.batches else self.start_offset
+
+    def append(self, records: bytes) -> int:
+        """Append whole batches as a leader does; returns the first offset."""
+        validate_batches(records, max_message_bytes=self.max_message_bytes)
+        first = self.end_offset
+        for _, view in iter_batches(records):
+            batch = bytearray(view)
+            assign_position(batch, 0, base_offset=self.end_offset, leader_epoch=self.epoch)
+            self.batches.append(bytes(batch))
+        return first
+
+    def records(self) -> list[Record]:
+        return [record for batch in self.batches for record in iter_records(batch)]
+
+    def values(self) -> list[bytes | None]:
+        return [record.value for record in self.records()]
+
+    def read(self, offset: int, max_bytes: int) -> bytes:
+        """Whole batches from the one that holds `offset`; at least one."""
+        out = b""
+        for batch in self.batches:
+            if parse_header(batch).next_offset > offset:
+                if out and len(out) + len(batch) > max_bytes:
+                    break
+                out += batch
+        return out
+
+
+@dataclass
+class FakeTopic:
+    topic_id: bytes
+    partitions: list[FakePartition]
+
+
+@dataclass
+class Mishap:
+    """What happens to the next matching call: an error before or after the work is done."""
+
+    name: str
+    error: TidelogError | None = None
+    code: ErrorCode = common_pb2.NONE
+    is_after_work: bool = False
+    times: int = 1
+
+
+class FakeCluster:
+    """`calls` holds every call that reached a broker: (address, method, request)."""
+
+    def __init__(self, *, auto_create: bool = True) -> None:
+        self.alive = dict.fromkeys(ADDRESSES, True)
+        self.auto_create = auto_create
+        self.topics: dict[str, FakeTopic] = {}
+        self.calls: list[tuple[str, str, Any]] = []  # requests of every type
+        self.mishaps: deque[Mishap] = deque()
+        self.before_answer: Callable[[str], None] = lambda _: None
+        self.in_flight: dict[str, int] = {}
+        self.most_in_flight = 0
+        self._appended = asyncio.Event()
+
+    def create(self, name: str, *, partitions: int = 1) -> FakeTopic:
+        ids = list(ADDRESSES)
+        topic = FakeTopic(
+            topic_id=bytes(15) + bytes([len(self.topics) + 1]),
+            partitions=[FakePartition(ids[number % 3]) for number in range(partitions)],
+        )
+        self.topics[name] = topic
+        return topic
+
+    def move(self, name: str, partition: int, *, leader_id: int | None) -> None:
+        """Elect another leader."""
+        state = self.topics[name].partitions[partition]
+        state.leader_id = leader_id
+        state.epoch += 1
+
+    def kill(self, node_id: int) -> None:
+        """The node is gone; the partitions it led move to the next live one."""
+        self.alive[node_id] = False
+        survivor = next(n for n, is_alive in self.alive.items() if is_alive)
+        for name, topic in self.topics.items():
+            for number, state in enumerate(topic.partitions):
+                if state.leader_id == node_id:
+                    self.move(name, number, leader_id=survivor)
+
+    def requests(self, method: str) -> list[Any]:
+        return [request for _, name, request in self.calls if name == method]
+
+    def values(self, name: str) -> list[list[bytes | None]]:
+        return [state.values() for state in self.topics[name].partitions]
+
+    async def call(
+        self,
+        address: str,
+        method: Method[Request, Response],
+        request: Request,
+        *,
+        timeout_ms: int,
+    ) -> Response:
+        await asyncio.sleep(0)
+        node_id = next(n for n, known in ADDRESSES.items() if known == address)
+        if not self.alive[node_id]:
+            raise UnreachableError(f"no broker answers at {address}")
+        self.calls.append((address, method.name, request))
+        mishap = self._mishap(method.name)
+        if mishap is not None and not mishap.is_after_work and mishap.error is not None:
+            raise mishap.error
+        code = common_pb2.NONE if mishap is None else mishap.code
+        if method.name == "Produce":
+            key = address
+            self.in_flight[key] = self.in_flight.get(key, 0) + 1
+            self.most_in_flight = max(self.most_in_flight, self.in_flight[key])
+            await asyncio.sleep(0)
+            self.in_flight[key] -= 1
+        handlers: dict[str, Any] = {  # one handler a request type
+            "Produce": self._produce,
+            "Fetch": self._fetch,
+            "ListOffsets": self._list_offsets,
+            "Metadata": self._metadata,
+            "CreateTopics": self._create_topics,
+            "DeleteTopics": self._delete_topics,
+            "DescribeTopics": self._describe_topics,
+            "DescribeCluster": self._describe_cluster,
+        }
+        response: Response = await handlers[method.name](node_id, request, code)
+        self.before_answer(method.name)
+        if not self.alive[node_id]:
+            raise CallFailedError(f"{address} went away")
+        if mishap is not None and mishap.is_after_work and mishap.error is not None:
+            raise mishap.error
+        return response
+
+    def _mishap(self, name: str) -> Mishap | None:
+        for mishap in self.mishaps:
+            if mishap.name == name:
+                mishap.times -= 1
+                if not mishap.times:
+                    self.mishaps.remove(mishap)
+                return mishap
+        return None
+
+    def _find(self, name: str, partition: int) -> FakePartition | None:
+        topic = self.topics.get(name)
+        return None if topic is None else topic.partitions[partition]
+
+    def _refusal(
+        self, node_id: int, state: FakePartition | None, epoch: int | None
+    ) -> tuple[Error, LeaderHint | None] | None:
+        if state is None:
+            return Error(code=common_pb2.UNKNOWN_TOPIC_OR_PARTITION, message="no such topic"), None
+        if epoch is not None and epoch > state.epoch:
+            return Error(code=common_pb2.UNKNOWN_LEADER_EPOCH, message="I lag"), None
+        if state.leader_id != node_id or (epoch is not None and epoch < state.epoch):
+            hint = None
+            if state.leader_id is not None:
+                hint = LeaderHint(
+                    leader_id=state.leader_id,
+                    leader_epoch=state.epoch,
+                    address=ADDRESSES[state.leader_id],
+                )
+            return Error(code=common_pb2.NOT_LEADER_OR_FOLLOWER, message="not here"), hint
+        return None
+
+    async def _produce(
+        self, node_id: int, request: data_pb2.ProduceRequest, code: ErrorCode
+    ) -> data_pb2.ProduceResponse:
+        response = data_pb2.ProduceResponse()
+        for item in request.partitions:
+            result = response.partitions.add(topic=item.topic, partition=item.partition)
+            state = self._find(item.topic, item.partition)
+            refusal = self._refusal(node_id, state, None)
+            result.base_offset = -1
+            if code != common_pb2.NONE:
+                result.error.code = code
+            elif refusal is not None:
+                result.error.CopyFrom(refusal[0])
+                if refusal[1] is not None:
+                    result.current_leader.CopyFrom(refusal[1])
+            elif state is not None:
+                try:
+                    offset = state.append(item.records)
+                    result.base_offset = -1 if request.acks == 0 else offset
+                except TidelogError as error:
+                    result.error.code = error.code
+                    result.error.message = error.message
+        self._appended.set()
+        self._appended.clear()
+        return response
+
+    async def _fetch(
+        self, node_id: int, request: data_pb2.FetchRequest, code: ErrorCode
+    ) -> data_pb2.FetchResponse:
+        response = self._fetch_now(node_id, request, code)
+        if all(not p.records and not p.error.code for p in response.partitions):
+            try:
+                async with asyncio.timeout(request.max_wait_ms / 1000):
+                    await self._appended.wait()
+            except TimeoutError:
+                return response
+            return self._fetch_now(node_id, request, code)
+        return response
+
+    def _fetch_now(
+        self, node_id: int, request: data_pb2.FetchRequest, code: ErrorCode
+    ) -> data_pb2.FetchResponse:
+        response = data_pb2.FetchResponse()
+        room = request.max_bytes
+        for item in request.partitions:
+            result = response.partitions.add(topic=item.topic, partition=item.partition)
+            state = self._find(item.topic, item.partition)
+            epoch = item.current_leader_epoch if item.HasField("current_leader_epoch") else None
+            refusal = self._refusal(node_id, state, epoch)
+            if code != common_pb2.NONE:
+                result.error.code = code
+            elif refusal is not None:
+                result.error.CopyFrom(refusal[0])
+                if refusal[1] is not None:
+                    result.current_leader.CopyFrom(refusal[1])
+            elif state is not None:
+                result.log_start_offset = state.start_offset
+                result.high_watermark = state.end_offset
+                if not state.start_offset <= item.fetch_offset <= state.end_offset:
+                    result.error.code = common_pb2.OFFSET_OUT_OF_RANGE
+                elif room > 0:
+                    result.records = state.read(item.fetch_offset, item.partition_max_bytes)
+                    room -= len(result.records)
+        return response
+
+    async def _list_offsets(
+        self, node_id: int, request: data_pb2.ListOffsetsRequest, code: ErrorCode
+    ) -> data_pb2.ListOffsetsResponse:
+        response = data_pb2.ListOffsetsResponse()
+        for item in request.partitions:
+            result = response.partitions.add(topic=item.topic, partition=item.partition)
+            state = self._find(item.topic, item.partition)
+            refusal = self._refusal(node_id, state, None)
+            if code != common_pb2.NONE:
+                result.error.code = code
+            elif refusal is not None:
+                result.error.CopyFrom(refusal[0])
+                if refusal[1] is not None:
+                    result.current_leader.CopyFrom(refusal[1])
+            elif state is not None:
+                is_latest = item.spec == data_pb2.ListOffsetsRequest.LATEST
+                result.offset = state.end_offset if is_latest else state.start_offset
+        return response
+
+    async def _metadata(
+        self, _node_id: int, request: data_pb2.MetadataRequest, code: ErrorCode
+    ) -> data_pb2.MetadataResponse:
+        response = data_pb2.MetadataResponse(cluster_id="fake")
+        for node_id, is_alive in self.alive.items():
+            if is_alive:
+                response.brokers.add(node_id=node_id, address=ADDRESSES[node_id])
+        for name in request.topics or list(self.topics):
+            topic = response.topics.add(name=name)
+            if name not in self.topics and request.allow_auto_topic_creation and self.auto_create:
+                self.create(name)
+            if code != common_pb2.NONE or name not in self.topics:
+                topic.error.code = code or common_pb2.UNKNOWN_TOPIC_OR_PARTITION
+                topic.error.message = f"topic {name!r} does not exist"
+                continue
+            topic.topic_id = self.topics[name].topic_id
+            for number, state in enumerate(self.topics[name].partitions):
+                topic.partitions.add(
+                    partition=number, leader_id=state.leader_id, leader_epoch=state.epoch
+                )
+        return response
+
+    async def _create_topics(
+        self, _node_id: int, request: admin_pb2.CreateTopicsRequest, code: ErrorCode
+    ) -> admin_pb2.CreateTopicsResponse:
+        response = admin_pb2.CreateTopicsResponse()
+        for topic in request.topics:
+            result = response.topics.add(name=topic.name, partitions=topic.partitions or 1)
+            result.replication_factor = topic.replication_factor or 1
+            if code != common_pb2.NONE:
+                result.error.code = code
+            elif topic.name in self.topics:
+                result.error.code = common_pb2.TOPIC_ALREADY_EXISTS
+                result.error.message = f"topic {topic.name!r} already exists"
+            else:
+                self.create(topic.name, partitions=topic.partitions or 1)
+        return response
+
+    async def _delete_topics(
+        self, _node_id: int, request: admin_pb2.DeleteTopicsRequest, code: ErrorCode
+    ) -> admin_pb2.DeleteTopicsResponse:
+        response = admin_pb2.DeleteTopicsResponse()
+        for name in request.names:
+            result = response.topics.add(name=name)
+            if code != common_pb2.NONE:
+                result.error.code = code
+            elif self.topics.pop(name, None) is None:
+                result.error.code = common_pb2.UNKNOWN_TOPIC_OR_PARTITION
+        return response
+
+    async def _describe_topics(
+        self, _node_id: int, request: admin_pb2.DescribeTopicsRequest, _code: ErrorCode
+    ) -> admin_pb2.DescribeTopicsResponse:
+        response = admin_pb2.DescribeTopicsResponse()
+        for name in request.names or list(self.topics):
+            result = response.topics.add(name=name)
+            if name not in self.topics:
+                result.error.code = common_pb2.UNKNOWN_TOPIC_OR_PARTITION
+                result.error.message = f"topic {name!r} does not exist"
+                continue
+            result.topic_id = self.topics[name].topic_id
+            for number, state in enumerate(self.topics[name].partitions):
+                described = result.partitions.add(
+                    partition=number, leader_id=state.leader_id, leader_epoch=state.epoch
+                )
+                if state.leader_id is not None and self.alive[state.leader_id]:
+                    described.log_start_offset = state.start_offset
+                    described.high_watermark = described.log_end_offset = state.end_offset
+        return response
+
+    async def _describe_cluster(
+        self, _node_id: int, _request: admin_pb2.DescribeClusterRequest, _code: ErrorCode
+    ) -> admin_pb2.DescribeClusterResponse:
+        response = admin_pb2.DescribeClusterResponse(cluster_id="fake", controller_id=1)
+        for node_id, address in ADDRESSES.items():
+            response.brokers.add(broker_id=node_id, address=address, fenced=not self.alive[node_id])
+        return response
+
+
+def encoded(values: Sequence[bytes], **fields: Any) -> bytes:  # fields of encode_batch
+    """One batch of records without keys."""
+    return encode_batch([Record(0, 1_000, None, value) for value in values], **fields)
