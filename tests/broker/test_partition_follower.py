@@ -1,0 +1,135 @@
+"""The follower's core: truncation before anything else, and a high watermark within its log."""
+
+from __future__ import annotations
+
+import pytest
+from partition_cores import Core
+
+from tidelog.broker.partition.effects import (
+    AppendFetched,
+    BackOff,
+    RaiseHighWatermark,
+    StartFetching,
+    StopFetching,
+    TruncateTo,
+)
+from tidelog.broker.partition.events import EpochEnd, FetchAnswered, FetchedAppended
+from tidelog.v1 import common_pb2
+
+
+@pytest.fixture
+def core() -> Core:
+    core = Core()
+    core.image(leader_id=2, log_end_offset=10)
+    return core
+
+
+def answer(
+    *,
+    leader_epoch: int = 5,
+    fetch_offset: int = 10,
+    error: common_pb2.ErrorCode = common_pb2.NONE,
+    has_records: bool = False,
+    high_watermark: int = 0,
+    own_high_watermark: int = 0,
+    diverging_epoch: EpochEnd | None = None,
+    own_epoch_end: EpochEnd | None = None,
+) -> FetchAnswered:
+    return FetchAnswered(
+        leader_epoch=leader_epoch,
+        fetch_offset=fetch_offset,
+        log_end_offset=10,
+        own_high_watermark=own_high_watermark,
+        error=error,
+        has_records=has_records,
+        high_watermark=high_watermark,
+        log_start_offset=3,
+        diverging_epoch=diverging_epoch,
+        own_epoch_end=own_epoch_end,
+    )
+
+
+@pytest.mark.parametrize(("own", "expected"), [(EpochEnd(4, 9), 7), (EpochEnd(3, 6), 6)])
+def test_a_diverging_log_is_cut_to_the_lower_of_both_epoch_ends(
+    core: Core, own: EpochEnd, expected: int
+) -> None:
+    event = answer(diverging_epoch=EpochEnd(4, 7), own_epoch_end=own)
+    assert core.tell(event) == [TruncateTo(expected)]
+
+
+def test_an_answer_that_tells_to_truncate_raises_no_high_watermark(core: Core) -> None:
+    """KAFKA-14704."""
+    event = answer(
+        diverging_epoch=EpochEnd(4, 7),
+        own_epoch_end=EpochEnd(4, 9),
+        high_watermark=9,
+        has_records=True,
+    )
+    assert core.tell(event) == [TruncateTo(7)]
+
+
+def test_the_high_watermark_stays_within_the_own_log(core: Core) -> None:
+    assert core.tell(answer(high_watermark=50)) == [RaiseHighWatermark(10)]
+    appended = FetchedAppended(
+        leader_epoch=5, log_end_offset=12, own_high_watermark=10, high_watermark=50
+    )
+    assert core.tell(appended) == [RaiseHighWatermark(12)]
+
+
+def test_a_new_leaders_lower_high_watermark_takes_nothing_back(core: Core) -> None:
+    assert core.tell(answer(high_watermark=4, own_high_watermark=8)) == []
+
+
+def test_records_are_appended_before_the_high_watermark_moves(core: Core) -> None:
+    assert core.tell(answer(has_records=True, high_watermark=12)) == [AppendFetched()]
+
+
+@pytest.mark.parametrize(
+    "stale", [answer(leader_epoch=4, has_records=True), answer(fetch_offset=9, has_records=True)]
+)
+def test_an_answer_to_another_epoch_or_position_is_ignored(
+    core: Core, stale: FetchAnswered
+) -> None:
+    assert core.tell(stale) == []
+
+
+def test_records_appended_for_an_epoch_that_has_ended_raise_nothing(core: Core) -> None:
+    core.image(leader_id=3, leader_epoch=6, partition_epoch=11, log_end_offset=12)
+    appended = FetchedAppended(
+        leader_epoch=5, log_end_offset=12, own_high_watermark=0, high_watermark=12
+    )
+    assert core.tell(appended) == []
+
+
+def test_an_offset_out_of_range_truncates_to_the_leaders_log_start(core: Core) -> None:
+    assert core.tell(answer(error=common_pb2.OFFSET_OUT_OF_RANGE)) == [TruncateTo(3)]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        common_pb2.FENCED_LEADER_EPOCH,
+        common_pb2.UNKNOWN_LEADER_EPOCH,
+        common_pb2.NOT_LEADER_OR_FOLLOWER,
+        common_pb2.KAFKA_STORAGE_ERROR,
+    ],
+)
+def test_any_other_error_backs_off(core: Core, code: common_pb2.ErrorCode) -> None:
+    assert core.tell(answer(error=code)) == [BackOff()]
+
+
+def test_every_new_leader_epoch_starts_fetching_anew_even_from_the_same_leader(core: Core) -> None:
+    """KAFKA-7164: what decides on truncation is the epoch, not who leads."""
+    effects = core.image(leader_id=2, leader_epoch=6, partition_epoch=11, log_end_offset=10)
+    assert effects == [StartFetching(2)]
+    assert core.tell(answer(has_records=True)) == []
+
+
+def test_without_a_leader_nothing_is_fetched(core: Core) -> None:
+    effects = core.image(leader_id=None, leader_epoch=6, partition_epoch=11)
+    assert effects == [StopFetching()]
+
+
+def test_a_leader_ignores_answers_to_its_former_fetches(core: Core) -> None:
+    core.image(leader_id=1, leader_epoch=6, partition_epoch=11, log_end_offset=10)
+    assert core.tell(answer(has_records=True)) == []

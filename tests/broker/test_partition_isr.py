@@ -1,0 +1,204 @@
+"""Who is in sync: shrinking, expanding, and proposals whose outcome is not known."""
+
+from __future__ import annotations
+
+import pytest
+from partition_cores import BROKER_EPOCHS, LAG_MS_MAX, Core, found
+
+from tidelog.broker.partition.effects import NoteIsrChange, ProposeIsr
+from tidelog.broker.partition.events import Ticked
+from tidelog.v1 import common_pb2
+
+
+def two_in_sync(**image: int) -> Core:
+    """1 leads, 2 is in sync, 3 is not; ten records, all committed."""
+    core = Core()
+    core.image(isr=(1, 2), **image)
+    core.append(10)
+    core.follower_fetch(2, 10)
+    assert core.high_watermark == 10
+    return core
+
+
+def test_a_follower_that_lags_too_long_is_proposed_out_of_the_isr() -> None:
+    core = two_in_sync()
+    core.append(11)
+    core.now_ms += LAG_MS_MAX
+    assert not found(core.tell(Ticked()), ProposeIsr)
+    core.now_ms += 1
+    assert found(core.tell(Ticked()), ProposeIsr)
+    assert core.proposed() == [1]
+
+
+def test_a_silent_follower_that_holds_everything_stays_in_the_isr() -> None:
+    core = two_in_sync()
+    core.now_ms += 100 * LAG_MS_MAX
+    assert core.tell(Ticked()) == []
+
+
+def test_a_follower_that_keeps_up_with_steady_traffic_stays_in_the_isr() -> None:
+    core = two_in_sync()
+    for end in range(11, 40):
+        core.append(end)
+        core.now_ms += LAG_MS_MAX // 2
+        core.follower_fetch(2, end - 1)
+        assert not found(core.tell(Ticked()), ProposeIsr)
+
+
+def test_a_follower_that_fetches_but_falls_behind_leaves_the_isr() -> None:
+    core = two_in_sync()
+    for step in range(1, 5):
+        core.append(10 + 10 * step)
+        core.follower_fetch(2, 10 + step)
+        core.now_ms += LAG_MS_MAX // 2
+    assert found(core.tell(Ticked()), ProposeIsr)
+
+
+def test_a_new_leader_gives_every_isr_member_the_full_lag_to_appear() -> None:
+    core = Core()
+    core.image(isr=(1, 2), log_end_offset=10)
+    core.now_ms += LAG_MS_MAX
+    assert core.tell(Ticked()) == []
+    core.now_ms += 1
+    assert found(core.tell(Ticked()), ProposeIsr)
+
+
+def test_the_high_watermark_waits_for_whom_a_pending_shrink_puts_out() -> None:
+    core = two_in_sync()
+    core.append(11)
+    core.now_ms += LAG_MS_MAX + 1
+    core.tell(Ticked())
+    assert core.high_watermark == 10
+    effects = core.isr_answer(isr=(1,))
+    assert found(effects, NoteIsrChange) == [NoteIsrChange((1, 2), (1,))]
+    assert core.high_watermark == 11
+
+
+def test_the_high_watermark_waits_for_whom_a_pending_expansion_takes_in() -> None:
+    core = two_in_sync()
+    assert found(core.follower_fetch(3, 10), ProposeIsr)
+    assert core.proposed() == [1, 2, 3]
+    core.now_ms += 2 * LAG_MS_MAX
+    core.append(11)
+    core.follower_fetch(2, 11)
+    core.now_ms += 2 * LAG_MS_MAX
+    core.tell(Ticked())
+    assert core.high_watermark == 10
+    core.isr_answer(isr=(1, 2, 3))
+    assert core.high_watermark == 10
+    core.follower_fetch(3, 11)
+    assert core.high_watermark == 11
+
+
+def test_an_unknown_outcome_keeps_the_maximal_isr_and_asks_again() -> None:
+    core = two_in_sync()
+    core.follower_fetch(3, 10)
+    core.now_ms += 2 * LAG_MS_MAX
+    effects = core.isr_answer(common_pb2.REQUEST_TIMED_OUT)
+    assert effects == [ProposeIsr()]
+    assert core.proposed() == [1, 2, 3]
+    core.append(11)
+    core.follower_fetch(2, 11)
+    assert core.high_watermark == 10
+
+
+@pytest.mark.parametrize("code", [common_pb2.INELIGIBLE_REPLICA, common_pb2.INVALID_REQUEST])
+def test_a_certain_refusal_ends_the_proposal(code: common_pb2.ErrorCode) -> None:
+    core = two_in_sync()
+    core.follower_fetch(3, 10)
+    core.append(11)
+    core.follower_fetch(2, 11)
+    core.now_ms += LAG_MS_MAX + 1
+    assert core.high_watermark == 10
+    core.isr_answer(code)
+    assert core.proposed() is None
+    assert core.high_watermark == 11
+
+
+def test_a_refused_version_waits_for_the_image_which_ends_the_proposal() -> None:
+    core = two_in_sync()
+    core.follower_fetch(3, 10)
+    core.isr_answer(common_pb2.INVALID_UPDATE_VERSION)
+    assert core.proposed() == [1, 2, 3]
+    core.image(isr=(1,), partition_epoch=11, log_end_offset=10)
+    assert core.proposed() is None
+    assert core.leader.isr.committed == (1,)
+
+
+def test_an_image_no_newer_than_the_isr_keeps_the_proposal() -> None:
+    core = two_in_sync()
+    core.follower_fetch(3, 10)
+    core.image(isr=(1, 2), partition_epoch=10, log_end_offset=10)
+    assert core.proposed() == [1, 2, 3]
+
+
+def test_an_answer_to_an_earlier_proposal_is_ignored() -> None:
+    core = two_in_sync()
+    core.follower_fetch(3, 10)
+    core.image(isr=(1, 2), partition_epoch=11, log_end_offset=10)
+    core.follower_fetch(3, 10)
+    core.isr_answer(isr=(1, 2, 3), partition_epoch=12, asked_partition_epoch=10)
+    assert core.leader.isr.committed == (1, 2)
+    core.isr_answer(isr=(1, 2, 3), partition_epoch=12, asked_partition_epoch=11)
+    assert core.leader.isr.committed == (1, 2, 3)
+
+
+def test_only_one_proposal_is_open_at_a_time() -> None:
+    core = two_in_sync()
+    core.follower_fetch(3, 10)
+    core.append(11)
+    core.now_ms += 2 * LAG_MS_MAX
+    assert not found(core.tell(Ticked()), ProposeIsr)
+    assert core.proposed() == [1, 2, 3]
+
+
+def test_who_is_below_the_high_watermark_does_not_join() -> None:
+    core = two_in_sync()
+    assert not found(core.follower_fetch(3, 9), ProposeIsr)
+    assert core.proposed() is None
+
+
+def test_who_has_not_passed_the_start_of_the_epoch_does_not_join() -> None:
+    """The new leader's high watermark may be behind what its predecessor acknowledged (KIP-320)."""
+    core = Core()
+    core.image(isr=(1, 2), log_end_offset=10)
+    assert core.high_watermark == 0
+    assert not found(core.follower_fetch(3, 9), ProposeIsr)
+    assert found(core.follower_fetch(3, 10), ProposeIsr)
+
+
+def test_who_is_fenced_or_of_another_incarnation_does_not_join() -> None:
+    core = two_in_sync()
+    assert not found(core.follower_fetch(3, 10, is_eligible=False), ProposeIsr)
+    assert found(core.follower_fetch(3, 10), ProposeIsr)
+
+
+def test_a_proposal_names_the_incarnation_that_fetched() -> None:
+    core = two_in_sync()
+    core.follower_fetch(3, 10, broker_epoch=77)
+    assert core.leader.proposal() == [(1, -1), (2, BROKER_EPOCHS[2]), (3, 77)]
+
+
+def test_under_load_the_high_watermark_waits_for_who_is_about_to_join() -> None:
+    core = two_in_sync()
+    core.follower_fetch(3, 10)
+    core.isr_answer(common_pb2.INELIGIBLE_REPLICA)
+    core.append(11)
+    core.follower_fetch(2, 11)
+    assert core.high_watermark == 10
+    assert found(core.follower_fetch(3, 10), ProposeIsr)
+    core.isr_answer(isr=(1, 2, 3))
+    core.follower_fetch(3, 11)
+    assert core.high_watermark == 11
+
+
+def test_who_vanishes_before_joining_holds_the_high_watermark_no_longer_than_the_lag() -> None:
+    core = two_in_sync()
+    core.follower_fetch(3, 10)
+    core.isr_answer(common_pb2.INELIGIBLE_REPLICA)
+    core.append(11)
+    core.follower_fetch(2, 11)
+    core.now_ms += LAG_MS_MAX + 1
+    core.follower_fetch(2, 11)
+    core.tell(Ticked())
+    assert core.high_watermark == 11
