@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import grpc
 import pytest
@@ -70,7 +70,8 @@ async def log_end_offset(transport: GrpcTransport, leader: str) -> int:
         (flipped(16), common_pb2.CORRUPT_MESSAGE),  # magic
         (flipped(18), common_pb2.CORRUPT_MESSAGE),  # CRC
         (flipped(70), common_pb2.CORRUPT_MESSAGE),  # a record's byte
-        (flipped(8), common_pb2.CORRUPT_MESSAGE),  # a length of 16 MiB more
+        (flipped(11), common_pb2.CORRUPT_MESSAGE),  # the length's lowest byte
+        (flipped(8), common_pb2.MESSAGE_TOO_LARGE),  # a length of 16 MiB more
         (
             encode_batch([Record(0, 1, None, b"v" * 1_100_000, ())]),
             common_pb2.MESSAGE_TOO_LARGE,
@@ -153,33 +154,26 @@ async def test_bad_new_topic_is_named(
     assert named in answer.topics[0].error.message
 
 
-def fetch(**fields: int) -> data_pb2.FetchRequest:
-    partition = data_pb2.FetchPartition(topic=TOPIC, partition=0, **fields)
+def fetch(fetch_offset: int, epoch: int | None = None) -> data_pb2.FetchRequest:
+    partition = data_pb2.FetchPartition(
+        topic=TOPIC, partition=0, fetch_offset=fetch_offset, current_leader_epoch=epoch
+    )
     return data_pb2.FetchRequest(max_wait_ms=0, max_bytes=1000, partitions=[partition])
 
 
 @pytest.mark.parametrize(
-    ("request_of", "code"),
+    ("asked", "code"),
     [
-        (lambda: fetch(fetch_offset=10**9), common_pb2.OFFSET_OUT_OF_RANGE),
-        (lambda: fetch(fetch_offset=-5), common_pb2.OFFSET_OUT_OF_RANGE),
-        (
-            lambda: fetch(fetch_offset=0, current_leader_epoch=-1),
-            common_pb2.FENCED_LEADER_EPOCH,
-        ),
-        (
-            lambda: fetch(fetch_offset=0, current_leader_epoch=10**6),
-            common_pb2.UNKNOWN_LEADER_EPOCH,
-        ),
+        (fetch(10**9), common_pb2.OFFSET_OUT_OF_RANGE),
+        (fetch(-5), common_pb2.OFFSET_OUT_OF_RANGE),
+        (fetch(0, epoch=-1), common_pb2.FENCED_LEADER_EPOCH),
+        (fetch(0, epoch=10**6), common_pb2.UNKNOWN_LEADER_EPOCH),
     ],
 )
 async def test_bad_fetch_is_named(
-    transport: GrpcTransport,
-    leader: str,
-    request_of: Callable[[], data_pb2.FetchRequest],
-    code: int,
+    transport: GrpcTransport, leader: str, asked: data_pb2.FetchRequest, code: int
 ) -> None:
-    answer = await transport.call(leader, methods.FETCH, request_of(), timeout_ms=TIMEOUT_MS)
+    answer = await transport.call(leader, methods.FETCH, asked, timeout_ms=TIMEOUT_MS)
     assert answer.partitions[0].error.code == code
     assert answer.partitions[0].error.message
     assert not answer.partitions[0].records
@@ -206,7 +200,8 @@ async def test_message_above_the_servers_limit_is_refused_and_the_server_lives_o
 
 async def test_bytes_that_are_no_message_are_refused(leader: str) -> None:
     async with grpc.aio.insecure_channel(leader) as channel:
-        call = channel.unary_unary("/tidelog.v1.Broker/Produce")
+        path = methods.PRODUCE.path
+        call: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(path)
         with pytest.raises(grpc.aio.AioRpcError):
             await call(b"\xff" * 40, timeout=10)
 

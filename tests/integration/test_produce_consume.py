@@ -42,7 +42,7 @@ def consumed(cluster: LocalCluster, topic: str, count: int) -> list[str]:
 
 def test_lines_produced_are_lines_consumed_in_order(running_cluster: LocalCluster) -> None:
     create(running_cluster, "lines", partitions=1)
-    lines = [f"line {number}" for number in range(2000)] + ["", "tab\tand \r return"]
+    lines = [f"line {number}" for number in range(2000)] + ["", "tab\tand end"]
     produced = running_cluster.run("produce", "lines", stdin="\n".join(lines) + "\n")
     assert produced.returncode == 0, produced.stderr
     assert produced.stderr.strip().splitlines()[-1] == "2002 records acknowledged"
