@@ -61,7 +61,7 @@ class Batch(Generic[W]):
     builder: BatchBuilder
     data: bytes = b""
     size_bytes: int = HEADER_BYTES
-    """An upper bound for the encoded size; what the batch takes of the buffer."""
+    """Encoded, before compression: what the batch takes of the buffer."""
     runs: list[Run[W]] = field(default_factory=list)
     attempts: int = 0
     last_error: Exception | None = None
@@ -144,23 +144,24 @@ class Accumulator(Generic[W]):
         True when a batch was opened or filled, so that the sender has something new to look at.
         """
         is_news = False
-        batch: Batch[W] | None = None
-        first = 0
         batch_size = self._config.batch_size
+        overhead = record_size(None, None, headers)
+        batch: Batch[W] | None = None
+        size = first = 0
         for key, value in records:
-            size = record_size(key, value, headers)
-            if batch is None or batch.size_bytes + size > batch_size:
+            most = overhead + (len(key) if key else 0) + (len(value) if value else 0)
+            if batch is None or size + most > batch_size:
                 if batch is not None:
-                    self._add_run(batch, waiter, first)
-                batch, is_new = self._open_batch(tp, size, now_ms)
+                    self._grow(batch, waiter, first)
+                batch, is_new = self._open_batch(tp, most, now_ms)
                 is_news |= is_new
                 first = batch.builder.records_count
-            batch.builder.append(timestamp_ms=timestamp_ms, key=key, value=value, headers=headers)
-            batch.size_bytes += size
-            self._used_bytes += size
+            size = batch.builder.append(
+                timestamp_ms=timestamp_ms, key=key, value=value, headers=headers
+            )
         if batch is not None:
-            self._add_run(batch, waiter, first)
-            if batch.size_bytes + RECORD_OVERHEAD_BYTES > batch_size:
+            self._grow(batch, waiter, first)
+            if size + RECORD_OVERHEAD_BYTES > batch_size:
                 self._seal(batch)
                 is_news = True
         return is_news
@@ -241,13 +242,12 @@ class Accumulator(Generic[W]):
             half = self._new_batch(batch.tp, batch.created_ms)
             half.is_outcome_unknown = batch.is_outcome_unknown
             for record in records[start:stop]:
-                half.builder.append(
+                half.size_bytes = half.builder.append(
                     timestamp_ms=record.timestamp,
                     key=record.key,
                     value=record.value,
                     headers=record.headers,
                 )
-                half.size_bytes += record_size(record.key, record.value, record.headers)
             self._used_bytes += half.size_bytes - HEADER_BYTES
             half.runs = _cut_runs(batch.runs, start, stop)
             half.seal()
@@ -305,8 +305,12 @@ class Accumulator(Generic[W]):
         self._used_bytes += batch.size_bytes
         return batch
 
-    def _add_run(self, batch: Batch[W], waiter: W, first: int) -> None:
-        batch.runs.append(Run(waiter, first, batch.builder.records_count - first))
+    def _grow(self, batch: Batch[W], waiter: W, first: int) -> None:
+        """Note the records added to a batch since its record `first`."""
+        builder = batch.builder
+        batch.runs.append(Run(waiter, first, builder.records_count - first))
+        self._used_bytes += builder.size_in_bytes - batch.size_bytes
+        batch.size_bytes = builder.size_in_bytes
 
     def _seal(self, batch: Batch[W]) -> None:
         batch.seal()

@@ -9,10 +9,17 @@ it is never stored out of its partition's order.
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from itertools import accumulate, repeat
 from typing import Literal, Self
 
-from tidelog.client.accumulator import Accumulator, AccumulatorConfig, record_size
+from tidelog.client.accumulator import (
+    RECORD_OVERHEAD_BYTES,
+    Accumulator,
+    AccumulatorConfig,
+    record_size,
+)
 from tidelog.client.backoff import Backoff
 from tidelog.client.cluster_metadata import TopicView
 from tidelog.client.deliveries import BulkDelivery, Delivery, SingleDelivery
@@ -33,6 +40,7 @@ from tidelog.log.compression import codec_named
 from tidelog.log.env import Clock, Random
 from tidelog.v1 import common_pb2
 
+_BYTES_OR_NONE = frozenset({bytes, type(None)})
 _ACKS: dict[str | int, int] = {"all": -1, -1: -1, 0: 0, 1: 1}
 Pair = tuple[bytes | None, bytes | None]
 
@@ -161,12 +169,15 @@ class Producer:
         KafkaError for a topic or partition that does not exist. Records one task submits keep their
         order in a partition.
         """
-        _check_types(key, value)
+        _check_types("key", (key,))
+        _check_types("value", (value,))
         kept = tuple(headers)
         size = record_size(key, value, kept)
         self._check_size(size)
-        view = await self._admit(topic, size)
         timestamp_ms = self._timestamp(timestamp_ms)
+        view = self._routing.known(topic)
+        if view is None or not self._admits(size):
+            view = await self._admit(topic, size)
         target = self._partition(topic, view, key=key, partition=partition)
         if key is None and partition is None:
             self._sticky[topic].used(size)
@@ -212,11 +223,15 @@ class Producer:
         Raises like `submit`, and then nothing was taken; only a buffer that fills up or a close
         half-way is told in the result, whose `failed` then counts the records that were not taken.
         """
-        pairs: list[Pair] = list(zip(keys or [None] * len(values), values, strict=True))
-        for key, value in pairs:
-            _check_types(key, value)
-        sizes = [record_size(key, value, ()) for key, value in pairs]
+        _check_types("key", keys or ())
+        _check_types("value", values)
+        pairs: list[Pair] = list(zip(keys or repeat(None, len(values)), values, strict=True))
+        sizes = [
+            RECORD_OVERHEAD_BYTES + (len(key) if key else 0) + (len(value) if value else 0)
+            for key, value in pairs
+        ]
         self._check_size(max(sizes, default=0))
+        ends = list(accumulate(sizes, initial=0))
         timestamp_ms = self._timestamp(timestamp_ms)
         view = await self._topic(topic)
         if partition is not None:
@@ -224,7 +239,9 @@ class Producer:
         delivery = BulkDelivery(count=len(pairs))
         start = 0
         while start < len(pairs):
-            stop, size = _slice_end(sizes, start, limit=self._batch_size)
+            # A batch's worth at a time, one record at least.
+            stop = max(start + 1, bisect_right(ends, ends[start] + self._batch_size) - 1)
+            size = ends[stop] - ends[start]
             try:
                 view = await self._admit(topic, size)
             except (BufferExhaustedError, ClientClosedError) as error:
@@ -278,6 +295,11 @@ class Producer:
             raise ClientClosedError("the producer is closed")
         self._start()
         return await self._routing.topic(topic, timeout_ms=self._max_block_ms)
+
+    def _admits(self, size_bytes: int) -> bool:
+        """Whether that many bytes can be taken without waiting for anything."""
+        is_idle = not self._has_news and not self._is_closed
+        return is_idle and self._accumulator.has_room(size_bytes)
 
     async def _admit(self, topic: str, size_bytes: int) -> TopicView:
         """The topic, once the buffer has room for that many more bytes."""
@@ -334,15 +356,16 @@ class Producer:
     ) -> Iterable[tuple[int, list[Pair]]]:
         """Records by partition; those without a key stay together."""
         groups: dict[int, list[Pair]] = {}
+        if partition is None and all(key is None for key, _ in pairs):
+            partition = self._partition(topic, view, key=None, partition=None)
+            self._sticky[topic].used(size_bytes)
         if partition is not None:
             groups[partition] = pairs
             return groups.items()
-        has_unkeyed = False
         for pair in pairs:
-            has_unkeyed |= pair[0] is None
             target = self._partition(topic, view, key=pair[0], partition=None)
             groups.setdefault(target, []).append(pair)
-        if has_unkeyed:
+        if topic in self._sticky:
             self._sticky[topic].used(size_bytes)
         return groups.items()
 
@@ -376,10 +399,10 @@ class Producer:
         return timestamp_ms
 
 
-def _check_types(key: object, value: object) -> None:
-    for name, content in (("key", key), ("value", value)):
-        if content is not None and not isinstance(content, bytes):
-            raise TypeError(f"{name} must be bytes or None, not {type(content).__name__}")
+def _check_types(name: str, contents: Sequence[object]) -> None:
+    if not _BYTES_OR_NONE.issuperset(map(type, contents)):
+        wrong = next(type(c) for c in contents if type(c) not in _BYTES_OR_NONE)
+        raise TypeError(f"{name} must be bytes or None, not {wrong.__name__}")
 
 
 def _check_partition(topic: str, view: TopicView, partition: int) -> None:
@@ -388,13 +411,3 @@ def _check_partition(topic: str, view: TopicView, partition: int) -> None:
             common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
             f"topic {topic!r} has partitions 0 to {len(view.leaders) - 1}, not {partition}",
         )
-
-
-def _slice_end(sizes: list[int], start: int, *, limit: int) -> tuple[int, int]:
-    """Where a slice of about `limit` bytes ends, at least one record on, and its bytes."""
-    total = sizes[start]
-    stop = start + 1
-    while stop < len(sizes) and total + sizes[stop] <= limit:
-        total += sizes[stop]
-        stop += 1
-    return stop, total

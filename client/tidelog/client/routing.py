@@ -111,20 +111,26 @@ class Routing:
         where = ", ".join(addresses)
         raise failure or UnreachableError(f"no broker answers at {where}: is the cluster running?")
 
+    def known(self, name: str) -> TopicView | None:
+        """The topic as it was described last; an old description is refreshed in the background."""
+        view = self.metadata.topic(name)
+        if view is not None:
+            age_ms = self.clock.monotonic_ms() - view.updated_ms
+            if age_ms > self._config.metadata_max_age_ms:
+                self.request_refresh()
+        return view
+
     async def topic(self, name: str, *, timeout_ms: int) -> TopicView:
         """The topic's description, asked for when it is not known yet.
 
         Raises the broker's error (unknown or invalid topic), or UnreachableError after
         `timeout_ms`.
         """
-        view = self.metadata.topic(name)
-        now_ms = self.clock.monotonic_ms()
+        view = self.known(name)
         if view is not None:
-            if now_ms - view.updated_ms > self._config.metadata_max_age_ms:
-                self.request_refresh()
             return view
         self._interest[name] = None
-        started_ms = now_ms
+        started_ms = self.clock.monotonic_ms()
         while True:
             error = await self._refreshed()
             view = self.metadata.topic(name)
