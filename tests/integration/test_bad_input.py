@@ -34,6 +34,8 @@ async def leader(running_cluster: LocalCluster) -> str:
     async with Admin(running_cluster.bootstrap) as admin:
         if TOPIC not in await admin.list_topics():
             await admin.create_topic(TOPIC, partitions=1, replication_factor=3)
+            async with Producer(running_cluster.bootstrap) as producer:
+                await producer.send(TOPIC, value=b"its leader has opened it")
         (topic,) = await admin.describe_topics([TOPIC])
         cluster = await admin.describe_cluster()
     leader_id = topic.partitions[0].leader
