@@ -202,3 +202,16 @@ def test_who_vanishes_before_joining_holds_the_high_watermark_no_longer_than_the
     core.follower_fetch(2, 11)
     core.tell(Ticked())
     assert core.high_watermark == 11
+
+
+def test_who_was_put_out_holds_nothing_back_until_it_fetches_again() -> None:
+    """A dead broker was caught up a moment ago: outside the ISR it is not about to join."""
+    core = two_in_sync()
+    core.append(11)
+    core.image(isr=(1,), partition_epoch=11, log_end_offset=11)
+    assert core.high_watermark == 11
+    core.append(12)
+    assert core.high_watermark == 12
+    core.follower_fetch(2, 11)
+    core.append(13)
+    assert core.high_watermark == 12

@@ -232,6 +232,10 @@ class Leader:
     def _commit_isr(self, isr: tuple[int, ...], partition_epoch: int, now_ms: int) -> list[Effect]:
         before = self.isr.committed
         self.isr = IsrState(isr, partition_epoch)
+        for follower in self._followers.values():
+            if follower.broker_id in before and follower.broker_id not in isr:
+                # Put out, dead perhaps: nobody waits for it as one about to join until it fetches.
+                follower.is_eligible = False
         effects: list[Effect] = [NoteIsrChange(before, isr)] if before != isr else []
         effects += self._raise_high_watermark(now_ms)
         if not self.has_min_insync():

@@ -16,12 +16,14 @@ from tidelog.chaos.history import History, Reading, Refused, Stored
 from tidelog.chaos.scenarios.cluster_view import ClusterView
 from tidelog.chaos.scenarios.stage import Stage
 from tidelog.chaos.sim_stage.seeds import main
-from tidelog.client import Consumer, Producer, Record
+from tidelog.client import Consumer, Producer, Record, RecordMetadata
 from tidelog.log.env import Random
 from tidelog.log.errors import TidelogError
 
 TOPIC = "smoke"
 DRIFT_MAX = 0.02
+# From a crash to the last acknowledgement of its round: a session's expiry, an election, retries.
+FAILOVER_S_MAX = 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +32,10 @@ class SmokePlan:
 
     partitions: int
     records_per_round: int
-    crash_after_s: float
-    """Into the first round."""
+    crash_after_records: int
+    """Crash once so many records of the first round have their outcome,"""
+    crash_delay_s: float
+    """and this much later: at once an acknowledgement is fresh, later an append is not yet one."""
     is_controller_victim: bool
     """Crash the quorum's leader, not partition 0's."""
     is_restart_late: bool
@@ -41,10 +45,12 @@ class SmokePlan:
     @classmethod
     def draw(cls, random: Random, *, nodes: int) -> SmokePlan:
         """A plan out of a seed."""
+        partitions, records = random.randrange(1, 4), random.randrange(5, 40)
         return cls(
-            partitions=random.randrange(1, 4),
-            records_per_round=random.randrange(5, 40),
-            crash_after_s=random.random() * 0.3,
+            partitions=partitions,
+            records_per_round=records,
+            crash_after_records=random.randrange(1, partitions * records),
+            crash_delay_s=random.random() * 0.02 if random.random() < 0.5 else 0.0,
             is_controller_victim=random.random() < 0.3,
             is_restart_late=random.random() < 0.5,
             drift_rates=[1 + DRIFT_MAX * (2 * random.random() - 1) for _ in range(nodes)],
@@ -61,6 +67,8 @@ class Smoke:
         self._view = ClusterView(stage)
         self._bootstrap = [stage.address(node_id) for node_id in stage.node_ids]
         self._sent = 0
+        self._outcomes = 0
+        self._crash_due = asyncio.Event()
 
     async def run(self) -> None:
         """The whole story."""
@@ -87,9 +95,14 @@ class Smoke:
         else:
             victim = await self._view.leader(TOPIC, 0)
         round_ = asyncio.create_task(self._produce(), name="producer")
-        await asyncio.sleep(self._plan.crash_after_s)
+        await self._crash_due.wait()
+        await asyncio.sleep(self._plan.crash_delay_s)
         self._stage.crash(victim)
-        await round_
+        try:
+            async with asyncio.timeout(FAILOVER_S_MAX):
+                await round_
+        except TimeoutError:
+            raise TimeoutError(f"no failover of node {victim} in {FAILOVER_S_MAX} s") from None
         return victim
 
     async def _produce(self) -> None:
@@ -109,6 +122,7 @@ class Smoke:
                     value = b"%d" % self._sent
                     outcome = await producer.submit(TOPIC, value=value, partition=partition)
                     waiting.append((partition, value, outcome))
+                    outcome.add_done_callback(self._note_outcome)
                 await asyncio.sleep(client.random.random() * 0.02)
             for partition, value, outcome in waiting:
                 try:
@@ -119,6 +133,11 @@ class Smoke:
                     self._history.refused.append(refused)
                 else:
                     self._history.acknowledged.append(Stored(partition, stored.offset, value))
+
+    def _note_outcome(self, _: asyncio.Future[RecordMetadata]) -> None:
+        self._outcomes += 1
+        if self._outcomes == self._plan.crash_after_records:
+            self._crash_due.set()
 
     async def _watch(self) -> None:
         """Read along from the first record on, whatever happens."""

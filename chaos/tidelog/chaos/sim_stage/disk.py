@@ -99,6 +99,7 @@ class SimDisk:
         self._pending_names = []
         self._names = dict(self._stored_names)
         for path in sorted(self._names):
+            self.make_directory(_parent(path))
             self._names[path].crash(self._random)
 
     def open(self, path: str, *, create: bool = False) -> SimFile:
@@ -135,10 +136,14 @@ class SimDisk:
             path = _parent(path)
 
     def rename(self, source: str, target: str) -> None:
-        """See `Disk`; within one folder."""
-        if source not in self._names or _parent(source) != _parent(target):
+        """See `Disk`; within one folder. What is inside a folder must be synced before."""
+        is_known = source in self._names or source in self._directories
+        if not is_known or _parent(source) != _parent(target):
             raise StorageError(f"cannot rename {source} to {target}")
-        self._change_names({source: None, target: self._names[source]})
+        if source in self._directories:
+            self._rename_directory(source, target)
+        else:
+            self._change_names({source: None, target: self._names[source]})
 
     def remove(self, path: str) -> None:
         """See `Disk`."""
@@ -172,6 +177,15 @@ class SimDisk:
         """Raise `StorageError` for a handle of an earlier life."""
         if life != self.life:
             raise StorageError("the disk has crashed since this was opened")
+
+    def _rename_directory(self, source: str, target: str) -> None:
+        changes: _Names = {}
+        for name in [name for name in self._names if name.startswith(source + "/")]:
+            changes[name] = None
+            changes[target + name[len(source) :]] = self._names[name]
+        self._directories = (self._directories - {source}) | {target}
+        _rename(self._names, changes)
+        self._pending_names.append((_parent(source), changes))
 
     def _content(self, path: str) -> _Content:
         if path not in self._names:

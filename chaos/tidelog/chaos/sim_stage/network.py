@@ -6,6 +6,8 @@ into a message.
 
 from __future__ import annotations
 
+from asyncio import Handle
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -54,11 +56,15 @@ class SimNetwork:
         self._hosts[host.address] = host
 
     def crash(self, host: Host) -> None:
-        """Take a host down, before its loop is killed: its connections close."""
+        """Take a host down, before its loop is killed: its connections break.
+
+        Of what it said last on each of them, some is still in its own buffers and never arrives.
+        """
         if self._hosts.get(host.address) is host:
             del self._hosts[host.address]
         for connection in list(self._connections.values()):
             if host in connection.ends:
+                connection.lose_unsent(host, self._random)
                 connection.reset(host)
 
     def host_at(self, address: str) -> Host | None:
@@ -119,6 +125,7 @@ class Connection:
         self._on_broken = on_broken
         self._is_lossy = False
         self._free_at_s = [0.0, 0.0]
+        self._on_the_way: tuple[deque[Handle], deque[Handle]] = (deque(), deque())
 
     def send(self, sender: Host, label: str, content: bytes, deliver: Callable[[], None]) -> None:
         """Run `deliver` on the other end's loop after a while, in order; or lose it in silence."""
@@ -133,13 +140,23 @@ class Connection:
             scheduler.trace.record(scheduler.now_s, "lost", route)
             return
 
+        on_the_way = self._on_the_way[index]
+
         def arrive() -> None:
+            on_the_way.popleft()
             scheduler.trace.record_message(scheduler.now_s, route, content)
             deliver()
 
         at_s = max(self._free_at_s[index], scheduler.now_s + self._network.latency_s())
         self._free_at_s[index] = at_s
-        scheduler.deliver(target.loop, arrive, delay_s=at_s - scheduler.now_s)
+        handle = scheduler.deliver(target.loop, arrive, delay_s=at_s - scheduler.now_s)
+        on_the_way.append(handle)
+
+    def lose_unsent(self, sender: Host, random: SimRandom) -> None:
+        """Drop the tail, of a random length, of what is on the way from `sender`."""
+        on_the_way = self._on_the_way[self.ends.index(sender)]
+        for _ in range(random.randrange(0, len(on_the_way) + 1)):
+            on_the_way.pop().cancel()
 
     def reset(self, sender: Host) -> None:
         """Tell the other end that the connection is broken, after all that was sent before."""

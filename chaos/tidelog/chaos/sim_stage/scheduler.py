@@ -124,10 +124,13 @@ class Scheduler:
         """Make `handle` ready at `virtual_s`; equal times keep the order of the calls."""
         self._push(virtual_s, loop, handle)
 
-    def deliver(self, loop: NodeLoop, callback: Callable[[], None], *, delay_s: float) -> None:
+    def deliver(
+        self, loop: NodeLoop, callback: Callable[[], None], *, delay_s: float
+    ) -> asyncio.Handle:
         """Run `callback` on another node's loop after `delay_s` virtual seconds."""
         handle = asyncio.Handle(callback, (), loop, Context())
         self._push(self.now_s + delay_s, loop, handle)
+        return handle
 
     def change_rate(self, loop: NodeLoop, rate: float) -> None:
         """Let the node's clock drift: its pending timers fire when its own clock says so."""
