@@ -54,7 +54,7 @@ class Consumer:
         request_timeout_ms: int = 10_000,
         api_timeout_ms: int = 60_000,
         retry_backoff_ms: int = 50,
-        retry_backoff_max_ms: int = 500,
+        retry_backoff_max_ms: int = 200,
         transport: Transport | None = None,
         clock: Clock | None = None,
         random: Random | None = None,

@@ -74,7 +74,7 @@ class Producer:
         request_timeout_ms: int = 10_000,
         delivery_timeout_ms: int = 120_000,
         retry_backoff_ms: int = 50,
-        retry_backoff_max_ms: int = 500,
+        retry_backoff_max_ms: int = 200,
         transport: Transport | None = None,
         clock: Clock | None = None,
         random: Random | None = None,

@@ -1,0 +1,236 @@
+"""The commands that talk to a cluster, against one in a dictionary: output, errors, exit codes."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from fake_cluster import BOOTSTRAP, FakeCluster, Mishap, encoded
+
+from tidelog.cli.main import main
+from tidelog.client import ports
+from tidelog.log.records import Record, encode_batch
+from tidelog.v1 import common_pb2
+
+
+class Done(NamedTuple):
+    code: int
+    stdout: bytes
+    stderr: str
+
+
+Run = Callable[..., Done]
+
+
+class Closable(FakeCluster):
+    """Each command makes a transport and closes it."""
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+
+@pytest.fixture
+def cluster() -> Closable:
+    return Closable()
+
+
+@pytest.fixture
+def run(
+    cluster: Closable, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> Run:
+    """Runs `tidelog` in this process, its transport being the cluster."""
+    monkeypatch.setattr(ports, "_grpc_transport", lambda: cluster)
+    monkeypatch.setenv("TIDELOG_BOOTSTRAP", BOOTSTRAP)
+
+    def run_command(*arguments: str, stdin: bytes = b"") -> Done:
+        read_end, write_end = os.pipe()
+
+        def feed() -> None:
+            # A command that gives up reads no further.
+            with contextlib.suppress(BrokenPipeError), os.fdopen(write_end, "wb") as pipe:
+                pipe.write(stdin)
+
+        feeder = threading.Thread(target=feed)
+        feeder.start()
+        monkeypatch.setattr(sys, "argv", ["tidelog", *arguments])
+        with os.fdopen(read_end) as pipe:
+            monkeypatch.setattr(sys, "stdin", pipe)
+            with pytest.raises(SystemExit) as ended:
+                main()
+        feeder.join()
+        sys.stdout.flush()
+        captured = capfdbinary.readouterr()
+        assert isinstance(ended.value.code, int)
+        return Done(ended.value.code, captured.out, captured.err.decode())
+
+    return run_command
+
+
+def test_every_line_is_a_record_split_at_newlines_only(cluster: Closable, run: Run) -> None:
+    cluster.create("t")
+    done = run("produce", "t", stdin=b"a\n\nb\r\x0b\x85c\nlast")
+    assert done == Done(0, b"", "4 records acknowledged\n")
+    assert cluster.values("t") == [[b"a", b"", b"b\r\x0b\x85c", b"last"]]
+
+
+def test_many_lines_from_a_file_arrive_in_order(
+    cluster: Closable, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.create("t")
+    lines = [b"line %d" % n for n in range(50_000)]
+    (tmp_path / "lines").write_bytes(b"\n".join(lines) + b"\n")
+    with (tmp_path / "lines").open() as file:
+        monkeypatch.setattr("tidelog.cli.produce.sys.stdin", file)
+        monkeypatch.setattr(sys, "argv", ["tidelog", "produce", "t"])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    assert ended.value.code == 0
+    assert cluster.values("t") == [lines]
+
+
+def test_key_is_what_stands_before_the_separator(cluster: Closable, run: Run) -> None:
+    cluster.create("t")
+    assert run("produce", "t", "--key-separator", ":", stdin=b"k:v:w\nplain\n:x\n").code == 0
+    pairs = [(r.key, r.value) for r in cluster.topics["t"].partitions[0].records()]
+    assert pairs == [(b"k", b"v:w"), (None, b"plain"), (b"", b"x")]
+
+
+def test_partition_and_acks_and_compression_are_passed_on(cluster: Closable, run: Run) -> None:
+    cluster.create("t", partitions=3)
+    arguments = ("--partition", "2", "--acks", "1", "--compression", "lz4")
+    assert run("produce", "t", *arguments, stdin=b"x\n" * 1000).code == 0
+    assert [len(values) for values in cluster.values("t")] == [0, 0, 1000]
+    assert {request.acks for request in cluster.requests("Produce")} == {1}
+
+
+def test_records_that_were_refused_make_the_exit_code_1(cluster: Closable, run: Run) -> None:
+    cluster.create("t")
+    cluster.mishaps.append(Mishap("Produce", code=common_pb2.INVALID_TIMESTAMP))
+    done = run("produce", "t", stdin=b"a\nb\n")
+    assert done.code == 1
+    error, last = done.stderr.splitlines()
+    assert error.startswith("tidelog: 2 records were not")
+    assert last == "0 records acknowledged"
+
+
+def test_line_without_end_is_refused(cluster: Closable, run: Run) -> None:
+    cluster.create("t")
+    done = run("produce", "t", stdin=b"good\n" + b"x" * 3_000_000)
+    assert done.code == 1
+    assert "longer than 1048576 bytes" in done.stderr
+    assert done.stderr.endswith("1 records acknowledged\n")
+
+
+def test_consume_writes_value_bytes_and_newlines_only(cluster: Closable, run: Run) -> None:
+    cluster.create("t").partitions[0].append(encoded([b"a", b"", b"\xff\x00"]))
+    done = run("consume", "t", "--from-beginning", "--timeout", "0.05")
+    assert done == Done(0, b"a\n\n\xff\x00\n", "")
+
+
+def test_consume_stops_after_the_records_asked_for(cluster: Closable, run: Run) -> None:
+    cluster.create("t").partitions[0].append(encoded([b"%d" % n for n in range(10)]))
+    assert run("consume", "t", "--from-beginning", "--max-records", "3").stdout == b"0\n1\n2\n"
+    assert run("consume", "t", "--max-records", "0").stdout == b""
+
+
+def test_consume_starts_at_the_end_unless_told(cluster: Closable, run: Run) -> None:
+    cluster.create("t").partitions[0].append(encoded([b"old"]))
+    assert run("consume", "t", "--timeout", "0.05") == Done(0, b"", "")
+
+
+def test_json_tells_text_from_bytes(cluster: Closable, run: Run) -> None:
+    state = cluster.create("t", partitions=2).partitions[1]
+    state.append(encode_batch([Record(0, 1234, "ä".encode(), b"\xff", (("h", b"x"),))]))
+    state.append(encode_batch([Record(0, 1234, None, None, (("h", None),))]))
+    arguments = ("--from-beginning", "--partition", "1", "--json", "--timeout", "0.05")
+    first, second = map(json.loads, run("consume", "t", *arguments).stdout.splitlines())
+    assert first == {
+        "partition": 1,
+        "offset": 0,
+        "timestamp": 1234,
+        "key": "ä",
+        "value": base64.b64encode(b"\xff").decode(),
+        "value_encoding": "base64",
+        "headers": [{"key": "h", "value": "x"}],
+    }
+    assert (second["key"], second["value"]) == (None, None)
+    assert second["headers"] == [{"key": "h", "value": None}]
+
+
+def test_topics_are_created_listed_described_and_deleted(cluster: Closable, run: Run) -> None:
+    created = run("topics", "create", "t", "--partitions", "2", "--replication-factor", "1")
+    assert (created.code, created.stderr) == (0, "")
+    assert run("topics", "list").stdout == b"t\n"
+    cluster.move("t", 1, leader_id=None)
+    described = json.loads(run("topics", "describe", "t", "--json").stdout)
+    assert list(described) == ["name", "topic_id", "configs", "partitions"]
+    assert described["partitions"][1]["leader"] is None
+    assert described["partitions"][1]["high_watermark"] is None
+    assert list(described["partitions"][0]) == [
+        *("partition", "leader", "leader_epoch", "replicas", "isr"),
+        *("high_watermark", "log_start_offset", "log_end_offset"),
+    ]
+    assert b"none" in run("topics", "describe", "t").stdout
+    assert run("topics", "delete", "t").code == 0
+    assert run("topics", "list").stdout == b""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("topics", "create", "old"), "topic 'old' already exists"),
+        (("topics", "describe", "no"), "topic 'no' does not exist"),
+        (("topics", "create", "t", "--bootstrap", "nonsense"), "'nonsense' is not host:port"),
+        (("consume", "no"), "topic 'no' does not exist"),
+        (("consume", "old", "--partition", "4"), "partitions 0 to 0, not 4"),
+    ],
+)
+def test_error_is_one_line_and_exit_code_1(
+    cluster: Closable, run: Run, arguments: tuple[str, ...], message: str
+) -> None:
+    cluster.create("old")
+    done = run(*arguments)
+    assert (done.code, done.stdout) == (1, b"")
+    assert done.stderr.count("\n") == 1
+    assert message in done.stderr
+    assert done.stderr.startswith("tidelog: ")
+
+
+def test_unreachable_cluster_is_said(cluster: Closable, run: Run) -> None:
+    cluster.alive = dict.fromkeys(cluster.alive, False)
+    done = run("topics", "list")
+    assert done.code == 1
+    assert "no broker answers at node1:9192" in done.stderr
+
+
+def test_wrong_usage_has_exit_code_2(run: Run) -> None:
+    assert run("topics", "create").code == 2
+    assert run("nonsense").code == 2
+
+
+def test_help_lists_every_command(run: Run) -> None:
+    done = run("--help")
+    assert done.code == 0
+    for name in (b"cluster", b"topics", b"produce", b"consume"):
+        assert name in done.stdout
+
+
+def test_a_reader_that_left_is_no_error(
+    cluster: Closable, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.create("t").partitions[0].append(encoded([b"x"]))
+
+    def leave(*_: object, **__: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("tidelog.cli.consume._write", leave)
+    monkeypatch.setattr("tidelog.cli.consume.os.dup2", lambda *_: None)
+    assert run("consume", "t", "--from-beginning", "--timeout", "1") == Done(0, b"", "")
