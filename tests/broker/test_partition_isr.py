@@ -10,10 +10,10 @@ from tidelog.broker.partition.events import Ticked
 from tidelog.v1 import common_pb2
 
 
-def two_in_sync(**image: int) -> Core:
+def two_in_sync() -> Core:
     """1 leads, 2 is in sync, 3 is not; ten records, all committed."""
     core = Core()
-    core.image(isr=(1, 2), **image)
+    core.image(isr=(1, 2))
     core.append(10)
     core.follower_fetch(2, 10)
     assert core.high_watermark == 10
@@ -138,7 +138,7 @@ def test_an_answer_to_an_earlier_proposal_is_ignored() -> None:
     core.image(isr=(1, 2), partition_epoch=11, log_end_offset=10)
     core.follower_fetch(3, 10)
     core.isr_answer(isr=(1, 2, 3), partition_epoch=12, asked_partition_epoch=10)
-    assert core.leader.isr.committed == (1, 2)
+    assert core.proposed() == [1, 2, 3]
     core.isr_answer(isr=(1, 2, 3), partition_epoch=12, asked_partition_epoch=11)
     assert core.leader.isr.committed == (1, 2, 3)
 

@@ -84,7 +84,7 @@ def test_a_fetch_of_another_epoch_is_refused_and_acknowledges_nothing(
 def test_a_replica_that_names_no_epoch_is_refused(core: Core) -> None:
     effects = core.follower_fetch(2, 0)
     assert found(effects, ServeRecords)
-    event_without_epoch = core.follower_fetch(2, 0, epoch=None)  # type: ignore[arg-type]
+    event_without_epoch = core.follower_fetch(2, 0, epoch=None)
     assert refusal(event_without_epoch) == common_pb2.INVALID_REQUEST
 
 

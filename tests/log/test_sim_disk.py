@@ -113,6 +113,32 @@ async def test_a_missing_file_or_folder_is_an_error_and_a_missing_removal_is_not
     assert disk.list("/elsewhere") == []
 
 
+async def test_a_renamed_folder_is_after_a_crash_where_it_was_or_where_it_went() -> None:
+    found = set()
+    for seed in range(20):
+        disk = new_disk(seed)
+        await stored(disk, b"kept")
+        disk.rename("/d", "/e")
+        assert disk.list("/") == ["e"]
+        assert disk.list("/e") == ["f"]
+        disk.crash()
+        kept = [path for path in ("/d/f", "/e/f") if disk.exists(path)]
+        assert len(kept) == 1
+        assert disk.open(kept[0]).read_at(0, 9) == b"kept"
+        found.add(kept[0])
+    assert found == {"/d/f", "/e/f"}
+
+
+async def test_a_renamed_folder_stays_where_it_went_once_its_parent_is_synced() -> None:
+    for seed in range(20):
+        disk = new_disk(seed)
+        await stored(disk, b"kept")
+        disk.rename("/d", "/e")
+        await disk.sync_directory("/")
+        disk.crash()
+        assert (disk.exists("/d/f"), disk.exists("/e/f")) == (False, True)
+
+
 async def test_the_same_seed_crashes_the_same_way() -> None:
     async def run() -> list[tuple[str, bytes]]:
         disk = new_disk(5)

@@ -357,6 +357,8 @@ class HostedPartition:
                 latest_epoch=self.log.latest_epoch,
             )
         )
+        if self.replica.leader is not None and self.log.is_flush_due:
+            self._flush_soon()
 
     def _counted_offset(self) -> int:
         return self.log.recovery_point if self.log.is_flush_due else self.log.log_end_offset

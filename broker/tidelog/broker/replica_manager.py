@@ -276,6 +276,9 @@ class ReplicaManager:
             partition_log = await self._folders.open_log(
                 hosted.topic, hosted.partition, topic_id=hosted.topic_id, config=config
             )
+            if partition_log.is_flush_due:
+                # What a killed process left may not be acknowledged, by fetching from its end.
+                await partition_log.flush()
         except StorageError as error:
             hosted.fail(error)
         else:

@@ -87,7 +87,7 @@ class Core:
         broker_id: int,
         fetch_offset: int,
         *,
-        epoch: int = 5,
+        epoch: int | None = 5,
         broker_epoch: int | None = None,
         is_eligible: bool = True,
         last_fetched_epoch: int | None = None,

@@ -1,0 +1,76 @@
+"""Requests that wait: each is answered exactly once, by an event or by its deadline."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tidelog.broker.errors import error_message
+from tidelog.broker.purgatory import DelayedFetch, DelayedProduce, FetchWaiters, OffsetWaiters
+from tidelog.v1 import common_pb2
+
+FAILURE = error_message(common_pb2.REQUEST_TIMED_OUT, "leadership ended")
+
+
+async def test_a_produce_is_answered_when_its_last_partition_is() -> None:
+    produce, first, second = DelayedProduce(), OffsetWaiters(), OffsetWaiters()
+    first.add(5, produce, 0)
+    second.add(8, produce, 1)
+    first.complete_up_to(4)
+    second.complete_up_to(8)
+    assert not produce.is_over
+    first.complete_up_to(5)
+    assert await produce.wait(1000) == {}
+
+
+async def test_a_produce_that_waits_for_nothing_is_answered_at_once() -> None:
+    assert await DelayedProduce().wait(1000) == {}
+
+
+async def test_one_failed_partition_does_not_answer_for_the_others() -> None:
+    produce, first, second = DelayedProduce(), OffsetWaiters(), OffsetWaiters()
+    first.add(5, produce, 0)
+    second.add(8, produce, 1)
+    first.fail_all(FAILURE)
+    assert not produce.is_over
+    second.complete_up_to(100)
+    assert await produce.wait(1000) == {0: FAILURE}
+
+
+async def test_at_the_deadline_only_what_is_open_has_an_unknown_outcome() -> None:
+    produce, waiters = DelayedProduce(), OffsetWaiters()
+    waiters.add(5, produce, 0)
+    waiters.add(8, produce, 1)
+    waiters.complete_up_to(5)
+    failures = await produce.wait(1)
+    assert {index: error.code for index, error in failures.items()} == {
+        1: common_pb2.REQUEST_TIMED_OUT
+    }
+    waiters.complete_up_to(8)
+    waiters.fail_all(FAILURE)
+
+
+async def test_answered_requests_do_not_pile_up_on_a_stuck_partition() -> None:
+    waiters = OffsetWaiters()
+    for offset in range(100):
+        produce = DelayedProduce()
+        waiters.add(offset + 1, produce, 0)
+        await produce.wait(0)
+    assert len(waiters._queue) == 1
+
+
+async def test_a_fetch_hears_of_every_partition_once() -> None:
+    fetch, waiters = DelayedFetch(), FetchWaiters()
+    for index in (3, 1):
+        waiters.add(fetch, index)
+    waiters.wake()
+    waiters.wake()
+    assert await fetch.wait(1000) == [3, 1]
+    waiters.discard(fetch, 3)
+    waiting = asyncio.create_task(fetch.wait(1000))
+    await asyncio.sleep(0)
+    waiters.wake()
+    assert await waiting == [1]
+
+
+async def test_a_fetch_without_news_ends_at_its_deadline() -> None:
+    assert await DelayedFetch().wait(1) == []

@@ -1,0 +1,372 @@
+"""Replica managers on virtual time, under a controller that is one object: no quorum, no lifecycle.
+
+What the controller decides commits at once, by the metadata package's own handlers and replay;
+`blind` brokers do not hear of it. Clients call over the simulated network.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from partition_logs import batch, contents
+
+from tidelog.broker.hosted_partition import HostedPartition
+from tidelog.broker.replica_config import ReplicaConfig
+from tidelog.broker.replica_manager import ReplicaManager
+from tidelog.chaos.sim_stage.clock import SimClock, SimRandom
+from tidelog.chaos.sim_stage.disk import SimDisk
+from tidelog.chaos.sim_stage.network import Host, SimNetwork
+from tidelog.chaos.sim_stage.peers import SimPeers
+from tidelog.chaos.sim_stage.scheduler import Scheduler
+from tidelog.chaos.sim_stage.trace import Trace
+from tidelog.log.batch import iter_batches
+from tidelog.log.errors import CallFailedError
+from tidelog.log.records import iter_records
+from tidelog.metadata.delta import replay
+from tidelog.metadata.election import changes_with, changes_without
+from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, PartitionImage
+from tidelog.metadata.records import partition_change
+from tidelog.metadata.replication import alter_partition
+from tidelog.v1 import common_pb2
+from tidelog.v1.controller_pb2 import AlterPartitionRequest, AlterPartitionResponse
+from tidelog.v1.data_pb2 import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    PartitionFetchResult,
+    PartitionProduceData,
+    PartitionProduceResult,
+    ProduceRequest,
+    ProduceResponse,
+)
+from tidelog.v1.metadata_records_pb2 import (
+    BrokerFencingRecord,
+    ConfigRecord,
+    MetadataBatch,
+    MetadataRecord,
+    PartitionRecord,
+    RegisterBrokerRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+from tidelog.v1.methods import FETCH, LIST_OFFSETS, PRODUCE
+
+T = TypeVar("T")
+
+TOPIC = "flights"
+LAG_S = 1.0
+CONFIG = ReplicaConfig(replica_lag_time_max_ms=1000, replica_fetch_timeout_ms=1000)
+
+
+@dataclass(slots=True)
+class Machine:
+    """What outlives a broker's crash, and its present process."""
+
+    broker_id: int
+    disk: SimDisk
+    clock: SimClock
+    host: Host | None = None
+    manager: ReplicaManager | None = None
+
+
+class ReplicaStage:
+    """Three brokers without topics; a test's story runs beside them as a client."""
+
+    def __init__(self, config: ReplicaConfig = CONFIG) -> None:
+        self.config = config
+        self.image: MetadataImage = EMPTY_IMAGE
+        self.blind: list[int] = []
+        """Brokers that hear nothing from the controller."""
+        self.alter_partition_errors: list[Exception] = []
+        """The next answers are lost in this way, though the requests are carried out."""
+        self.fatal: list[BaseException] = []
+        self.scheduler = Scheduler(trace=Trace())
+        self.network = SimNetwork(scheduler=self.scheduler, random=SimRandom(1))
+        self._client = self._attach("client")
+        self._peers = SimPeers(network=self.network, host=self._client)
+        self._machines = {broker_id: self._machine(broker_id) for broker_id in (1, 2, 3)}
+
+    def run(self, story: Callable[[ReplicaStage], Coroutine[Any, Any, T]]) -> T:
+        try:
+            return self.scheduler.run(self._client.loop, self._tell(story))
+        finally:
+            self.scheduler.close()
+
+    async def _tell(self, story: Callable[[ReplicaStage], Coroutine[Any, Any, T]]) -> T:
+        for broker_id in self._machines:
+            self.start(broker_id)
+        result = await story(self)
+        assert self.fatal == []
+        return result
+
+    # Machines
+
+    def start(self, broker_id: int) -> None:
+        """A new incarnation on what the disk holds; registered, unfenced."""
+        machine = self._machines[broker_id]
+        host = machine.host = self._attach(f"broker-{broker_id}", machine.clock)
+        manager = machine.manager = self._manager(machine, host)
+        register = RegisterBrokerRecord(
+            broker_id=broker_id, incarnation_id=bytes(16), address=host.address
+        )
+        leaving = changes_without(self.image, [broker_id])
+        self.commit(MetadataRecord(register_broker=register), *leaving)
+        broker_epoch = self.image.offset
+        fencing = BrokerFencingRecord(broker_id=broker_id, broker_epoch=broker_epoch)
+        host.services = {"tidelog.v1.Broker": manager}
+        host.loop.create_task(manager.start(broker_epoch))
+        returning = changes_with(self.image, broker_id)
+        self.commit(MetadataRecord(broker_fencing=fencing), *returning)
+
+    def crash(self, broker_id: int) -> None:
+        """Kill a broker; what its disk had not synced is lost or torn."""
+        machine = self._machines[broker_id]
+        assert machine.host is not None
+        self.network.crash(machine.host)
+        machine.host.loop.kill()
+        machine.disk.crash()
+        machine.host = machine.manager = None
+
+    def cut(self, *broker_ids: int) -> None:
+        """Cut these brokers off the others, not off the clients and not off the controller."""
+        for one in broker_ids:
+            for other in self._machines:
+                if other not in broker_ids:
+                    self.network.cut(f"broker-{one}", f"broker-{other}")
+                    self.network.cut(f"broker-{other}", f"broker-{one}")
+
+    def heal(self) -> None:
+        for one in self._machines:
+            for other in self._machines:
+                if one != other:
+                    self.network.heal(f"broker-{one}", f"broker-{other}")
+
+    async def on(self, broker_id: int, work: Callable[[ReplicaManager], Awaitable[T]]) -> T:
+        """Run `work` with a broker's manager on that broker's loop."""
+        host = self._machines[broker_id].host
+        assert host is not None
+        done: list[T] = []
+
+        async def run() -> None:
+            done.append(await work(self.manager(broker_id)))
+
+        host.loop.create_task(run())
+        await self.until(lambda: bool(done))
+        return done[0]
+
+    def manager(self, broker_id: int) -> ReplicaManager:
+        manager = self._machines[broker_id].manager
+        assert manager is not None
+        return manager
+
+    def disk(self, broker_id: int) -> SimDisk:
+        return self._machines[broker_id].disk
+
+    def hosted(self, broker_id: int, partition: int = 0) -> HostedPartition:
+        return self.manager(broker_id)._partitions.held[TOPIC, partition]
+
+    # The controller
+
+    def create(
+        self,
+        *,
+        partitions: int = 1,
+        replicas: tuple[int, ...] = (1, 2, 3),
+        topic_id: bytes = bytes(16),
+        **configs: int,
+    ) -> None:
+        """Make the topic; the first replica leads, `min_insync_replicas=2` sets a config."""
+        records = [MetadataRecord(topic=TopicRecord(name=TOPIC, topic_id=topic_id))]
+        for name, value in configs.items():
+            config = ConfigRecord(resource_name=TOPIC, key=name.replace("_", "."), value=str(value))
+            records.append(MetadataRecord(config=config))
+        for partition in range(partitions):
+            record = PartitionRecord(
+                topic_id=topic_id,
+                partition=partition,
+                replicas=replicas,
+                isr=replicas,
+                leader_id=replicas[0],
+                leader_epoch=0,
+            )
+            records.append(MetadataRecord(partition=record))
+        self.commit(*records)
+
+    def delete(self) -> None:
+        topic_id = self.image.topics[TOPIC].topic_id
+        self.commit(MetadataRecord(remove_topic=RemoveTopicRecord(topic_id=topic_id)))
+
+    def elect(self, leader_id: int | None, isr: tuple[int, ...]) -> None:
+        """Give partition 0 this leader and ISR."""
+        topic = self.image.topics[TOPIC]
+        self.commit(
+            partition_change(topic.topic_id, topic.partitions[0], isr=isr, leader_id=leader_id)
+        )
+
+    def state(self, partition: int = 0) -> PartitionImage:
+        return self.image.topics[TOPIC].partitions[partition]
+
+    def commit(self, *records: MetadataRecord) -> None:
+        batch = MetadataBatch(
+            controller_epoch=1, base_offset=self.image.offset, records=list(records)
+        )
+        before, self.image = self.image, replay(self.image, batch, offset=self.image.offset + 1)
+        assert self.image is not before
+        for broker_id in self._machines:
+            self.publish(broker_id)
+
+    def publish(self, broker_id: int) -> None:
+        """Let a broker that is up, and not blind, have the present image."""
+        machine, image = self._machines[broker_id], self.image
+        if machine.host is not None and machine.manager and broker_id not in self.blind:
+            on_image = machine.manager.on_image
+            self.scheduler.deliver(machine.host.loop, lambda: on_image(image), delay_s=0.001)
+
+    async def _alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
+        await asyncio.sleep(0.002)
+        if request.broker_id in self.blind:
+            raise CallFailedError("no controller answers")
+        decision = alter_partition(request, self.image)
+        if decision.records:
+            self.commit(*decision.records)
+        if self.alter_partition_errors:
+            raise self.alter_partition_errors.pop(0)
+        return decision.reply
+
+    # Clients
+
+    async def produce(
+        self,
+        broker_id: int,
+        *values: bytes,
+        acks: int = -1,
+        timeout_ms: int = 5000,
+        partition: int = 0,
+    ) -> PartitionProduceResult:
+        """One batch with a record a value."""
+        (result,) = (
+            await self.produce_raw(
+                broker_id,
+                PartitionProduceData(topic=TOPIC, partition=partition, records=batch(*values)),
+                acks=acks,
+                timeout_ms=timeout_ms,
+            )
+        ).partitions
+        return result
+
+    async def produce_raw(
+        self,
+        broker_id: int,
+        *partitions: PartitionProduceData,
+        acks: int = -1,
+        timeout_ms: int = 5000,
+    ) -> ProduceResponse:
+        request = ProduceRequest(acks=acks, timeout_ms=timeout_ms, partitions=partitions)
+        return await self._peers.call(_address(broker_id), PRODUCE, request, timeout_ms=60_000)
+
+    async def must_produce(self, broker_id: int, *values: bytes, acks: int = -1) -> int:
+        """The base offset; anything but success fails the test."""
+        result = await self.produce(broker_id, *values, acks=acks)
+        assert result.error.code == common_pb2.NONE, result.error
+        return result.base_offset
+
+    async def fetch(
+        self, broker_id: int, *partitions: FetchPartition, **fields: Any
+    ) -> FetchResponse:
+        """A consumer's fetch; `fields` are FetchRequest's."""
+        request = FetchRequest(partitions=partitions, **fields)
+        return await self._peers.call(_address(broker_id), FETCH, request, timeout_ms=60_000)
+
+    async def fetch_one(self, broker_id: int, offset: int, **fields: Any) -> PartitionFetchResult:
+        asked = FetchPartition(topic=TOPIC, partition=0, fetch_offset=offset)
+        (result,) = (await self.fetch(broker_id, asked, **fields)).partitions
+        return result
+
+    async def consume(self, broker_id: int, offset: int = 0) -> list[bytes | None]:
+        """The values a consumer gets from `offset` on, without waiting."""
+        return values_in(await self.fetch_one(broker_id, offset))
+
+    async def offsets(self, broker_id: int) -> ListOffsetsResponse.Partition:
+        request = ListOffsetsRequest(
+            partitions=[ListOffsetsRequest.Partition(topic=TOPIC, partition=0)]
+        )
+        response = await self._peers.call(
+            _address(broker_id), LIST_OFFSETS, request, timeout_ms=60_000
+        )
+        return response.partitions[0]
+
+    async def until(self, condition: Callable[[], bool], *, within_s: float = 10.0) -> None:
+        """Wait for something that must become true."""
+        async with asyncio.timeout(within_s):
+            while not condition():  # noqa: ASYNC110  # looks into brokers on other loops
+                await asyncio.sleep(0.001)
+
+    async def until_opened(self, *broker_ids: int) -> None:
+        def are_open() -> bool:
+            held = [self.manager(one)._partitions.held.get((TOPIC, 0)) for one in broker_ids]
+            topic_id = self.image.topics[TOPIC].topic_id
+            return all(
+                hosted is not None and hosted.is_open and hosted.topic_id == topic_id
+                for hosted in held
+            )
+
+        await self.until(are_open)
+
+    async def until_equal(self, *broker_ids: int) -> None:
+        """Wait until these brokers' logs of partition 0 hold the same records, all committed."""
+
+        def are_equal() -> bool:
+            logs = [self.hosted(one).log for one in broker_ids]
+            return all(
+                log.high_watermark == log.log_end_offset
+                and log.log_end_offset == logs[0].log_end_offset
+                for log in logs
+            )
+
+        await self.until(are_equal)
+        first, *others = [contents(self.hosted(one).log) for one in broker_ids]
+        for other in others:
+            assert other == first
+
+    # Building
+
+    def _attach(self, name: str, clock: SimClock | None = None) -> Host:
+        host = Host(name=name, loop=self.scheduler.new_loop(name, clock), address=f"{name}:1")
+        self.network.attach(host)
+        return host
+
+    def _machine(self, broker_id: int) -> Machine:
+        return Machine(
+            broker_id=broker_id,
+            disk=SimDisk(SimRandom(broker_id), sync_latency_s=0.001),
+            clock=SimClock(lambda: self.scheduler.now_s, offset_s=1000.0 * broker_id),
+        )
+
+    def _manager(self, machine: Machine, host: Host) -> ReplicaManager:
+        return ReplicaManager(
+            broker_id=machine.broker_id,
+            log_dir="/data",
+            disk=machine.disk,
+            clock=machine.clock,
+            random=SimRandom(machine.broker_id),
+            config=self.config,
+            peers=SimPeers(network=self.network, host=host),
+            alter_partition=self._alter_partition,
+            on_fatal=self.fatal.append,
+        )
+
+
+def values_in(result: PartitionFetchResult) -> list[bytes | None]:
+    """The values of all records of a fetch's result."""
+    return [
+        record.value for _, data in iter_batches(result.records) for record in iter_records(data)
+    ]
+
+
+def _address(broker_id: int) -> str:
+    return f"broker-{broker_id}:1"
