@@ -32,8 +32,10 @@ class Crash(NamedTuple):
 
 
 async def start() -> None:
-    """Start the nodes that do not run; the command says what it does on stderr."""
-    process = await asyncio.create_subprocess_exec(TIDELOG, "cluster", "start", stdout=sys.stderr)
+    """Start the nodes that do not run."""
+    process = await asyncio.create_subprocess_exec(
+        TIDELOG, "cluster", "start", stdout=asyncio.subprocess.DEVNULL
+    )
     if await process.wait():
         raise click.ClickException("the cluster did not start, see above")
 

@@ -22,6 +22,8 @@ from tidelog.client.records import RecordMetadata
 PARTITIONS, REPLICATION_FACTOR = 6, 3
 CONFIGS = {"min.insync.replicas": "2"}
 LINGER_MS = 5
+BUFFER_MEMORY = 8 << 20
+"""Little, so that what waits when the leader dies is not what the time to the next write shows."""
 PROGRESS_ROWS = 1000
 FAILOVER_TIMEOUT_S = 60
 
@@ -69,7 +71,7 @@ async def load(
     count = len(records.values)
     bar = progress.add_task("sending", total=count)
     recovery: list[asyncio.Task[None]] = []
-    async with Producer(bootstrap, linger_ms=LINGER_MS) as producer:
+    async with Producer(bootstrap, linger_ms=LINGER_MS, buffer_memory=BUFFER_MEMORY) as producer:
         for row, (key, value) in enumerate(zip(records.keys, records.values, strict=True)):
             if row == count // 2:
                 crash = await demo_cluster.crash_busiest_leader(bootstrap, topic)

@@ -63,6 +63,7 @@ async def _load(topic: str, records: FlightRecords, console: Console) -> _Loaded
     await demo_cluster.start()
     bootstrap = await demo_cluster.bootstrap()
     await demo_load.create_topic(bootstrap, topic)
+    console.print(f"sending {len(records.values):,} flights to {topic} at {bootstrap}")
     with Progress(console=console, disable=not console.is_terminal) as progress:
         return _Loaded(
             bootstrap, await demo_load.load(bootstrap, topic, records, progress=progress)
