@@ -98,7 +98,7 @@ class GrpcServer:
             (False, True): (grpc.unary_stream_rpc_method_handler, self._streaming(serve)),
             (True, False): (grpc.stream_unary_rpc_method_handler, self._unary(serve)),
         }[streams]
-        return make(  # type: ignore[no-any-return]
+        return make(
             behaviour,
             request_deserializer=request_type.FromString,
             response_serializer=response_type.SerializeToString,
