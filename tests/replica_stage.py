@@ -124,12 +124,16 @@ class ReplicaStage:
         self.commit(MetadataRecord(broker_fencing=fencing), *returning)
 
     def crash(self, broker_id: int) -> None:
-        """Kill a broker; what its disk had not synced is lost or torn."""
+        """Cut a broker's power; what its disk had not synced is lost or torn."""
+        self.kill(broker_id)
+        self._machines[broker_id].disk.crash()
+
+    def kill(self, broker_id: int) -> None:
+        """Kill a broker's process; its disk forgets nothing."""
         machine = self._machines[broker_id]
         assert machine.host is not None
         self.network.crash(machine.host)
         machine.host.loop.kill()
-        machine.disk.crash()
         machine.host = machine.manager = None
 
     def cut(self, *broker_ids: int) -> None:

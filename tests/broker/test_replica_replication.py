@@ -304,3 +304,46 @@ def test_flush_messages_1_with_acks_1_survives_the_only_replicas_crash() -> None
         assert len(contents(stage.hosted(1).log)) == 10
 
     ReplicaStage().run(story)
+
+
+def test_what_a_killed_follower_left_unflushed_is_flushed_before_it_counts() -> None:
+    async def story(stage: ReplicaStage) -> None:
+        stage.create(flush_messages=1)
+        await stage.until_opened(1, 2, 3)
+        await stage.must_produce(1, b"a")
+        stage.disk(3)._sync_latency_s = 1000.0
+        waiting = asyncio.create_task(stage.produce(1, b"b", timeout_ms=100))
+        await stage.until(lambda: stage.hosted(3).log.log_end_offset == 2)
+        assert (await waiting).error.code == common_pb2.REQUEST_TIMED_OUT
+        stage.kill(3)
+        stage.disk(3)._sync_latency_s = 0.001
+        stage.start(3)
+        await stage.until_opened(3)
+        log = stage.hosted(3).log
+        assert (log.log_end_offset, log.recovery_point) == (2, 2)
+
+    ReplicaStage().run(story)
+
+
+def test_a_role_waits_until_the_truncation_that_runs_has_ended() -> None:
+    async def story(stage: ReplicaStage) -> None:
+        stage.create()
+        await stage.until_opened(1, 2, 3)
+        await stage.must_produce(1, b"a")
+        stage.cut(1)
+        await stage.must_produce(1, b"tail", acks=1)
+        stage.elect(2, isr=(2, 3))
+        await asyncio.sleep(0.05)
+        stage.disk(1)._sync_latency_s = 0.3
+        stage.heal()
+        await stage.until(lambda: stage.hosted(1).log.log_end_offset == 1)
+        stage.elect(1, isr=(1, 2, 3))
+        await asyncio.sleep(0.05)
+        refused = await stage.produce(1, b"b")
+        assert refused.error.code == common_pb2.NOT_LEADER_OR_FOLLOWER
+        assert not refused.HasField("current_leader")
+        await stage.until(lambda: stage.hosted(1).replica.leader is not None, within_s=1.0)
+        assert await stage.must_produce(1, b"b") == 1
+        await stage.until_equal(1, 2, 3)
+
+    ReplicaStage().run(story)

@@ -267,9 +267,9 @@ class HostedPartition:
     # The follower's side
 
     def next_fetch(self, *, max_bytes: int) -> FetchPartition | None:
-        """Where to fetch from; None while there is nothing to fetch or the log is not at rest."""
+        """Where to fetch from; None when this replica follows nobody."""
         follower = self.replica.follower
-        if follower is None or not self._idle.is_set():
+        if follower is None:
             return None
         asked = FetchPartition(
             topic=self.topic,
