@@ -38,7 +38,7 @@ class RangeReaderConfig:
     fetch_max_bytes: int = 4 << 20
     fetch_max_wait_ms: int = 500
     request_timeout_ms: int = 10_000
-    topic_timeout_ms: int = 10_000
+    topic_timeout_ms: int = 5_000
     """How long a topic's description may take before a read is given up."""
     progress_timeout_ms: int = 30_000
     """How long a partition may give nothing, for want of a leader or of records."""
