@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
@@ -259,6 +260,35 @@ def test_a_stream_that_lost_a_message_breaks_when_the_link_heals(stage: Stage) -
     stage.run(main())
     assert seen == [0, 1]
     assert stage.scheduler.now_s == pytest.approx(5.0, abs=0.1)
+
+
+def test_the_crash_of_a_cut_off_server_is_noticed_when_the_link_heals(stage: Stage) -> None:
+    stage.handler.think_s = 100
+    stage.later(1.0, lambda: stage.network.cut("server", "client"))
+    stage.later(2.0, lambda: stage.crash(stage.server))
+    stage.later(5.0, lambda: stage.network.heal("server", "client"))
+
+    async def main() -> None:
+        with pytest.raises(CallFailedError, match="broke"):
+            await stage.ask(timeout_ms=50_000)
+
+    stage.run(main())
+    assert stage.scheduler.now_s == pytest.approx(5.0, abs=0.1)
+
+
+def test_some_of_what_a_crashed_host_said_last_never_arrives(stage: Stage) -> None:
+    heard: list[int] = []
+    for _ in range(20):
+        server = stage.add("server")
+        connection = stage.network.connect((server, stage.client), lambda _: None)
+        for number in range(5):
+            connection.send(server, "word", b"", partial(heard.append, number))
+        stage.crash(server)
+
+    stage.run(asyncio.sleep(1))
+
+    assert 20 * 5 / 4 < len(heard) < 20 * 5 * 3 / 4
+    assert heard.count(0) > heard.count(4)
 
 
 @dataclass

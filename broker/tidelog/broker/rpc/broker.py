@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from tidelog.broker.errors import error_message
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.broker.topics import TopicCreator
-from tidelog.metadata.image import MetadataImage, TopicImage
+from tidelog.log.errors import KafkaError
+from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, TopicImage
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Endpoint
 from tidelog.v1.data_pb2 import (
@@ -68,7 +69,16 @@ class BrokerHandler:
         return await self._replica_manager.offset_for_leader_epoch(request)
 
     async def metadata(self, request: MetadataRequest) -> MetadataResponse:
-        """See `Broker.Metadata`."""
+        """See `Broker.Metadata`.
+
+        Errors: `KafkaError` before this broker has heard of any metadata: it does not know what
+        exists, and a client must not take its silence for an answer.
+        """
+        if self._image() is EMPTY_IMAGE:
+            raise KafkaError(
+                common_pb2.BROKER_NOT_AVAILABLE,
+                "this broker has reached no controller yet: ask another, or try again",
+            )
         failed: dict[str, common_pb2.Error] = {}
         if request.allow_auto_topic_creation:
             failed = await self._topic_creator.create_missing(dict.fromkeys(request.topics))

@@ -10,6 +10,7 @@ from asyncio import Handle
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.loop import NodeLoop
@@ -161,17 +162,19 @@ class Connection:
     def reset(self, sender: Host) -> None:
         """Tell the other end that the connection is broken, after all that was sent before."""
         target = self.ends[1 - self.ends.index(sender)]
-        self.send(sender, "reset", b"", lambda: self._broken(target))
+        self.send(sender, "reset", b"", partial(self._broken, target))
 
     def break_if_lossy(self) -> None:
-        """Tell both ends if messages were lost and the links carry again."""
+        """Let each end find out that messages were lost, if they were and the links carry again."""
         first, second = self.ends
         if not self._is_lossy or self._network.is_cut(first, second):
             return
         if not self._network.is_cut(second, first):
-            self._is_lossy = False
-            self.reset(first)
-            self.reset(second)
+            self._network.forget(self)
+            for end in self.ends:
+                self._network.scheduler.deliver(
+                    end.loop, partial(self._broken, end), delay_s=self._network.latency_s()
+                )
 
     def _broken(self, end: Host) -> None:
         self._network.forget(self)
