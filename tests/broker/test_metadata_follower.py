@@ -65,7 +65,11 @@ def follow(
     peers: StreamingPeers, addresses: list[str], clock: ManualClock
 ) -> tuple[MetadataFollower, list[MetadataImage]]:
     images: list[MetadataImage] = []
-    source = ControllerChannel(peers=peers, addresses=addresses, clock=clock)  # type: ignore[arg-type]
+    source = ControllerChannel(
+        peers=peers,  # type: ignore[arg-type]
+        addresses=addresses,
+        clock=clock,
+    )
     follower = MetadataFollower(
         broker_id=1,
         peers=peers,  # type: ignore[arg-type]

@@ -55,7 +55,21 @@ def test_counts_left_out_are_the_clusters_defaults(started: World) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", ".", "..", "a/b", "../a", "a b", "a\0", "a\n", "é", "t" * 250, "a:b"]
+    "name",
+    [
+        "",
+        ".",
+        "..",
+        "a/b",
+        "../a",
+        "a b",
+        "a\0",
+        "a\n",
+        "é",
+        "t" * 250,
+        "a:b",
+        "__cluster_metadata",
+    ],
 )
 def test_a_name_that_could_not_be_a_folder_is_refused(started: World, name: str) -> None:
     assert started.create(name).error.code == common_pb2.INVALID_TOPIC

@@ -82,6 +82,7 @@ class _FetchLoop:
         self._followed: dict[tuple[str, int], HostedPartition] = {}
         self._call: asyncio.Task[FetchResponse] | None = None
         self._news = asyncio.Event()
+        self._is_failing = False
         self._is_stopped = False
         self._ended = asyncio.Event()
 
@@ -119,11 +120,18 @@ class _FetchLoop:
         try:
             response = await self._ask(asked, retry_at_ms)
         except TidelogError as error:
-            log.info("fetch failed", leader=self._leader_id, error=str(error))
+            self._say_once(error)
             await self._pause(self._backed_off())
             return
+        self._is_failing = False
         if response is not None:
             await self._apply(asked, response)
+
+    def _say_once(self, error: TidelogError) -> None:
+        """A leader that is gone is asked many times a second; one line an outage is enough."""
+        if not self._is_failing:
+            log.info("fetch failed", leader=self._leader_id, error=str(error))
+        self._is_failing = True
 
     def _next(self) -> tuple[Asked, int | None]:
         """What to ask for now, and when a partition left out because of an error is due again."""

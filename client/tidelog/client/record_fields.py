@@ -20,12 +20,13 @@ from tidelog.log.batch import (
     CONTROL_FLAG,
     HEADER_BYTES,
     LOG_APPEND_TIME_FLAG,
+    MIN_RECORD_BYTES,
     BatchHeader,
     iter_batches,
 )
 from tidelog.log.compression import Codec, decompress
 from tidelog.log.errors import CorruptMessageError
-from tidelog.log.records import MAX_DECOMPRESSED_BYTES, MIN_RECORD_BYTES
+from tidelog.log.records import MAX_DECOMPRESSED_BYTES
 
 Int64s = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]

@@ -31,6 +31,8 @@ from tidelog.v1.metadata_records_pb2 import (
 )
 
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+# The controllers' own log lies beside the partitions under this name, as Kafka's does.
+_RESERVED = frozenset({"__cluster_metadata"})
 TOPIC_ID_BYTES = 16
 
 
@@ -41,6 +43,10 @@ def validate_topic_name(name: str) -> None:
             common_pb2.INVALID_TOPIC,
             f"topic name {name[:260]!r} is not allowed: use 1 to 249 of the characters a-z, A-Z, "
             "0-9, '.', '_' and '-', and not '.' or '..' alone",
+        )
+    if name in _RESERVED:
+        raise KafkaError(
+            common_pb2.INVALID_TOPIC, f"{name!r} is the controllers' own log: choose another name"
         )
 
 

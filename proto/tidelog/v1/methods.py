@@ -1,7 +1,7 @@
-"""Every RPC as a typed value, so that callers and servers share one list and need no generated stubs.
+"""Every RPC as a typed value: callers and servers share one list and need no generated stubs.
 
-A `Method` names the path on the wire and its message types; `tests/test_protocol.py` holds the list against the
-service descriptors. Which methods stream is part of the value.
+A `Method` names the path on the wire and its message types; `tests/test_protocol.py` holds the
+list against the service descriptors. Which methods stream is part of the value.
 """
 
 from __future__ import annotations

@@ -88,10 +88,9 @@ class ControllerHandler:
     ) -> Response:
         if self._quorum.is_active:
             return await local(request)
-        answer: type[Any] = method.response_type  # every Controller answer has .error
         leader_id = self._quorum.leader_id
         if _is_forwarded(request) or leader_id is None or leader_id == self._node_id:
-            return answer(error=_not_controller(self._node_id, leader_id))  # type: ignore[no-any-return]
+            return _answer(method, _not_controller(self._node_id, leader_id))
         try:
             return await self._peers.call(
                 self._voters[leader_id],
@@ -100,9 +99,15 @@ class ControllerHandler:
                 timeout_ms=FORWARD_TIMEOUT_MS,
             )
         except UnreachableError:
-            return answer(error=_not_controller(self._node_id, leader_id))  # type: ignore[no-any-return]
+            return _answer(method, _not_controller(self._node_id, leader_id))
         except CallFailedError as error:
-            return answer(error=to_wire(error))  # type: ignore[no-any-return]
+            return _answer(method, to_wire(error))
+
+
+def _answer(method: Method[Request, Response], error: common_pb2.Error) -> Response:
+    answer: Any = method.response_type  # every Controller answer has .error
+    response: Response = answer(error=error)
+    return response
 
 
 def _is_forwarded(request: Any) -> bool:  # every forwardable request has .forwarded

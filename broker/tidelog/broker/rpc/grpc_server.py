@@ -134,10 +134,7 @@ class GrpcServer:
     ) -> None:
         if isinstance(error, InvariantError):
             self._on_fatal(error)
-        status = grpc.StatusCode.INVALID_ARGUMENT
-        if isinstance(error, (InvariantError, StorageError)):
-            status = grpc.StatusCode.INTERNAL
-        await context.abort(status, error.message)
+        await context.abort(_status(error), error.message)
 
     async def _abort_unexpected(
         self, context: grpc.aio.ServicerContext[Any, Any], error: Exception
@@ -148,6 +145,12 @@ class GrpcServer:
         await context.abort(
             grpc.StatusCode.INTERNAL, f"outcome unknown, the server's log says more: {error!r}"
         )
+
+
+def _status(error: TidelogError) -> grpc.StatusCode:
+    if isinstance(error, (InvariantError, StorageError)):
+        return grpc.StatusCode.INTERNAL
+    return grpc.StatusCode.UNAVAILABLE if error.is_retriable else grpc.StatusCode.INVALID_ARGUMENT
 
 
 class PortTakenError(TidelogError):
