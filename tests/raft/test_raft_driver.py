@@ -163,12 +163,14 @@ def test_a_restarted_log_hands_out_again_what_was_committed(
     run(main())
 
 
-def test_a_sole_voter_leads_and_commits(node: Node, run: Run) -> None:
+def test_a_sole_voter_commits_as_soon_as_its_own_copy_is_synced(node: Node, run: Run) -> None:
     async def main() -> None:
         node.followers.peer_ids = []
         node.log = node._build(voters=1, config=RaftConfig())
         await node.lead()
+        proposed_s = node.loop.time()
         await node.log.propose(b"a", timeout_ms=1000)
+        assert SYNC_S <= node.loop.time() - proposed_s < SYNC_S + 0.01
         assert [entry.command for entry in node.handed_out] == [b"a"]
 
     run(main())

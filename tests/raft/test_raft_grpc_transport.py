@@ -1,0 +1,179 @@
+"""The peers' streams: the newest alone counts, strangers are refused, lost ones come back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import grpc
+import pytest
+
+from tidelog.log.errors import KafkaError
+from tidelog.raft.config import RaftConfig
+from tidelog.raft.grpc_transport import GrpcRaftTransport, RaftPeerHandler
+from tidelog.v1.methods import RAFT_EXCHANGE
+from tidelog.v1.raft_pb2 import RaftExchangeEnd, RaftMessage
+
+
+class Receiver:
+    """Implements `RaftReceiver`; waits for what happened."""
+
+    def __init__(self) -> None:
+        self.messages: asyncio.Queue[tuple[int, RaftMessage]] = asyncio.Queue()
+        self.connections: asyncio.Queue[tuple[int, bool]] = asyncio.Queue()
+
+    def on_message(self, peer_id: int, message: RaftMessage) -> None:
+        self.messages.put_nowait((peer_id, message))
+
+    def on_connected(self, peer_id: int) -> None:
+        self.connections.put_nowait((peer_id, True))
+
+    def on_disconnected(self, peer_id: int) -> None:
+        self.connections.put_nowait((peer_id, False))
+
+
+class Stream:
+    """One peer's stream into a handler, fed by hand; None ends it."""
+
+    def __init__(self, handler: RaftPeerHandler) -> None:
+        self._queue: asyncio.Queue[RaftMessage | None] = asyncio.Queue()
+        self.task = asyncio.create_task(handler.exchange(self._requests()))
+
+    def feed(self, message: RaftMessage | None) -> None:
+        self._queue.put_nowait(message)
+
+    async def _requests(self) -> AsyncIterator[RaftMessage]:
+        while (message := await self._queue.get()) is not None:
+            yield message
+
+
+def message(sender_id: int, receiver_id: int, *, term: int = 1) -> RaftMessage:
+    return RaftMessage(sender_id=sender_id, receiver_id=receiver_id, term=term)
+
+
+async def serve(transport: GrpcRaftTransport, *, port: int = 0) -> tuple[grpc.aio.Server, int]:
+    handler = RaftPeerHandler(transport)
+
+    async def exchange(requests: AsyncIterator[RaftMessage], _: object) -> RaftExchangeEnd:
+        return await handler.exchange(requests)
+
+    server = grpc.aio.server()
+    method = grpc.stream_unary_rpc_method_handler(
+        exchange,
+        request_deserializer=RaftMessage.FromString,
+        response_serializer=RaftExchangeEnd.SerializeToString,
+    )
+    server.add_generic_rpc_handlers(
+        (grpc.method_handlers_generic_handler(RAFT_EXCHANGE.service, {"Exchange": method}),)
+    )
+    port = server.add_insecure_port(f"127.0.0.1:{port}")
+    await server.start()
+    return server, port
+
+
+@pytest.fixture
+async def receiver() -> Receiver:
+    return Receiver()
+
+
+@pytest.fixture
+async def handler(receiver: Receiver) -> AsyncIterator[RaftPeerHandler]:
+    transport = GrpcRaftTransport(node_id=1, voters={1: "", 2: "127.0.0.1:1"})
+    await transport.start(receiver)
+    yield RaftPeerHandler(transport)
+    await transport.stop()
+
+
+async def test_a_newer_stream_of_a_peer_closes_the_older(
+    handler: RaftPeerHandler, receiver: Receiver
+) -> None:
+    older, newer = Stream(handler), Stream(handler)
+    older.feed(message(2, 1, term=1))
+    await receiver.messages.get()
+
+    newer.feed(message(2, 1, term=2))
+    await receiver.messages.get()
+    older.feed(message(2, 1, term=1))
+    newer.feed(message(2, 1, term=3))
+
+    with pytest.raises(asyncio.CancelledError):
+        await older.task
+    assert (await receiver.messages.get())[1].term == 3
+    newer.feed(None)
+    assert await newer.task == RaftExchangeEnd()
+    assert receiver.messages.empty()
+
+
+@pytest.mark.parametrize(("sender_id", "receiver_id"), [(2, 3), (3, 1)])
+async def test_a_message_for_another_node_or_of_another_peer_ends_the_stream(
+    handler: RaftPeerHandler, receiver: Receiver, sender_id: int, receiver_id: int
+) -> None:
+    stream = Stream(handler)
+    stream.feed(message(2, 1))
+    stream.feed(message(sender_id, receiver_id))
+
+    with pytest.raises(KafkaError, match="check controller voters"):
+        await stream.task
+    assert receiver.messages.qsize() == 1
+
+
+async def test_a_message_of_a_stranger_is_dropped(
+    handler: RaftPeerHandler, receiver: Receiver
+) -> None:
+    stream = Stream(handler)
+    stream.feed(message(9, 1))
+    stream.feed(None)
+    await stream.task
+
+    assert receiver.messages.empty()
+
+
+async def test_messages_cross_and_a_restarted_peer_is_reached_again() -> None:
+    there, here = Receiver(), Receiver()
+    target = GrpcRaftTransport(node_id=2, voters={1: "127.0.0.1:1", 2: ""})
+    await target.start(there)
+    server, port = await serve(target)
+    config = RaftConfig(reconnect_interval_ms=100)
+    transport = GrpcRaftTransport(node_id=1, voters={1: "", 2: f"127.0.0.1:{port}"}, config=config)
+    assert not transport.send(2, message(1, 2))
+    await transport.start(here)
+
+    assert await here.connections.get() == (2, True)
+    assert transport.is_connected(2)
+    assert transport.send(2, message(1, 2, term=7))
+    assert await there.messages.get() == (1, message(1, 2, term=7))
+
+    await server.stop(None)
+    assert await here.connections.get() == (2, False)
+    server, _ = await serve(target, port=port)
+    assert await here.connections.get() == (2, True)
+    assert transport.send(2, message(1, 2, term=8))
+    assert await there.messages.get() == (1, message(1, 2, term=8))
+
+    await transport.stop()
+    await target.stop()
+    await server.stop(None)
+
+
+async def test_a_peer_that_takes_nothing_gets_a_bounded_queue_and_a_new_stream() -> None:
+    here = Receiver()
+    target = GrpcRaftTransport(node_id=2, voters={1: "127.0.0.1:1", 2: ""})
+    await target.start(Receiver())
+    server, port = await serve(target)
+    config = RaftConfig(max_peer_queue_bytes=100, stall_timeout_ms=50, reconnect_interval_ms=100)
+    transport = GrpcRaftTransport(node_id=1, voters={1: "", 2: f"127.0.0.1:{port}"}, config=config)
+    await transport.start(here)
+    await here.connections.get()
+
+    accepted = [transport.send(2, message(1, 2)) for _ in range(100)]
+    assert accepted[0]
+    assert not accepted[-1]
+    while here.connections.empty():  # nobody ever answers
+        transport.send(2, message(1, 2))
+        await asyncio.sleep(0.005)
+    assert await here.connections.get() == (2, False)
+    assert await here.connections.get() == (2, True)
+
+    await transport.stop()
+    await target.stop()
+    await server.stop(None)
