@@ -20,6 +20,8 @@ from tidelog.v1.common_pb2 import Error, ErrorCode, LeaderHint
 from tidelog.v1.methods import Method, Request, Response
 
 ADDRESSES = {1: "node1:9192", 2: "node2:9192", 3: "node3:9192"}
+PRODUCE_TURNS = 10
+"""How many turns of the loop a Produce takes, so that others could overtake it."""
 BOOTSTRAP = ",".join(ADDRESSES.values())
 
 
@@ -162,7 +164,8 @@ class FakeCluster:
             key = address
             self.in_flight[key] = self.in_flight.get(key, 0) + 1
             self.most_in_flight = max(self.most_in_flight, self.in_flight[key])
-            await asyncio.sleep(0)
+            for _ in range(PRODUCE_TURNS):
+                await asyncio.sleep(0)
             self.in_flight[key] -= 1
         handlers: dict[str, Any] = {  # one handler a request type
             "Produce": self._produce,

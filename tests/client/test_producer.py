@@ -66,13 +66,24 @@ async def test_records_sent_together_share_requests_and_keep_their_order() -> No
     assert len(cluster.requests("Produce")) < 100
 
 
-async def test_one_request_in_flight_carries_all_partitions_of_a_broker() -> None:
+async def test_a_broker_gets_one_request_at_a_time() -> None:
+    cluster = FakeCluster()
+    cluster.create("t", partitions=6)
+    async with producer(cluster) as p:
+        for n in range(60):
+            await p.submit("t", value=b"v", partition=3 * (n % 2))
+            for _ in range(3):
+                await asyncio.sleep(0)
+    assert len(cluster.requests("Produce")) > 1
+    assert cluster.most_in_flight == 1
+
+
+async def test_one_request_carries_all_partitions_of_a_broker() -> None:
     cluster = FakeCluster()
     cluster.create("t", partitions=6)
     async with producer(cluster, linger_ms=1) as p:
         for n in range(600):
             await p.submit("t", value=b"v" * 50, partition=n % 6)
-    assert cluster.most_in_flight == 1
     assert max(len(r.partitions) for r in cluster.requests("Produce")) == 2
     assert [len(values) for values in cluster.values("t")] == [100] * 6
 

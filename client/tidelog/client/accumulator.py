@@ -204,7 +204,7 @@ class Accumulator(Generic[W]):
             batch = queue.batches[0]
             batch.seal()
             total += len(batch.data)
-            if taken and (total > max_bytes or batch.is_alone):
+            if taken and total > max_bytes:
                 break
             batch.is_in_flight = True
             taken.append(queue.batches.popleft())
