@@ -96,12 +96,29 @@ async def test_a_newer_stream_of_a_peer_closes_the_older(
     older.feed(message(2, 1, term=1))
     newer.feed(message(2, 1, term=3))
 
-    with pytest.raises(asyncio.CancelledError):
+    with pytest.raises(KafkaError, match="a newer stream of node 2"):
         await older.task
     assert (await receiver.messages.get())[1].term == 3
     newer.feed(None)
     assert await newer.task == RaftExchangeEnd()
     assert receiver.messages.empty()
+
+
+async def test_a_misdirected_stream_closes_no_other(
+    handler: RaftPeerHandler, receiver: Receiver
+) -> None:
+    stream, misdirected = Stream(handler), Stream(handler)
+    stream.feed(message(2, 1, term=1))
+    await receiver.messages.get()
+
+    misdirected.feed(message(2, 3))
+    with pytest.raises(KafkaError, match="check controller voters"):
+        await misdirected.task
+
+    stream.feed(message(2, 1, term=2))
+    assert (await receiver.messages.get())[1].term == 2
+    stream.feed(None)
+    await stream.task
 
 
 @pytest.mark.parametrize(("sender_id", "receiver_id"), [(2, 3), (3, 1)])

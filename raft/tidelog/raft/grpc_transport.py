@@ -82,17 +82,22 @@ class RaftPeerHandler:
         """Take one peer's messages until either side ends it or a newer stream supersedes it.
 
         Errors: `KafkaError` INVALID_REQUEST for a message that is not for this node or not of the
-        peer that opened the stream.
+        peer that opened the stream, and when superseded.
         """
         task = asyncio.current_task()
         peer_id: int | None = None
         try:
             async for message in requests:
+                self._check(peer_id, message)
                 if peer_id is None and task is not None:
                     peer_id = message.sender_id
                     self._supersede(peer_id, task)
-                self._check(peer_id, message)
                 self._transport.on_message(message)
+        except asyncio.CancelledError:
+            if peer_id is None or self._streams.get(peer_id) is task:
+                raise
+            what = f"a newer stream of node {peer_id} to this node replaced this one"
+            raise KafkaError(common_pb2.INVALID_REQUEST, what) from None
         finally:
             if peer_id is not None and self._streams.get(peer_id) is task:
                 del self._streams[peer_id]
@@ -107,7 +112,7 @@ class RaftPeerHandler:
 
     def _check(self, peer_id: int | None, message: raft_pb2.RaftMessage) -> None:
         node_id = self._transport.node_id
-        if message.receiver_id != node_id or message.sender_id != peer_id:
+        if message.receiver_id != node_id or peer_id not in (None, message.sender_id):
             raise KafkaError(
                 common_pb2.INVALID_REQUEST,
                 f"a raft message from node {message.sender_id} to node {message.receiver_id} on "
