@@ -191,6 +191,15 @@ async def test_passing_failures_are_retried(mishap: Mishap) -> None:
         assert await read(c, 20) == list(range(20))
 
 
+async def test_pause_that_ends_while_nobody_looks_is_not_slept_through() -> None:
+    cluster = FakeCluster()
+    filled(cluster)
+    cluster.mishaps.append(Mishap("Fetch", code=common_pb2.UNKNOWN_LEADER_EPOCH, times=5))
+    async with consumer(cluster, clock=HastyClock(step_ms=1), retry_backoff_ms=2) as c:
+        c.assign([("t", 0)])
+        assert await read(c, 20) == list(range(20))
+
+
 async def test_corrupt_batch_is_named_and_can_be_passed_by_a_seek() -> None:
     cluster = FakeCluster()
     state = filled(cluster).partitions[0]

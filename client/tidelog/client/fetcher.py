@@ -146,12 +146,15 @@ class Fetcher:
     async def _run(self) -> None:
         while True:
             self._wake.clear()
-            self._dispatch(self._clock.monotonic_ms())
-            await self._sleep()
+            now_ms = self._clock.monotonic_ms()
+            self._dispatch(now_ms)
+            await self._sleep(now_ms)
 
-    async def _sleep(self) -> None:
-        """Until woken, or until the first paused partition may be tried again."""
-        now_ms = self._clock.monotonic_ms()
+    async def _sleep(self, now_ms: int) -> None:
+        """Until woken, or until the first partition that was pausing at `now_ms` is due.
+
+        A clock read anew could be past a pause that the dispatch still respected: nobody would wake.
+        """
         times = [p.retry_at_ms for p in self._assignment.all() if p.retry_at_ms > now_ms]
         if not times:
             await self._wake.wait()
