@@ -63,7 +63,6 @@ class Batch(Generic[W]):
     size_bytes: int = HEADER_BYTES
     """Encoded, before compression: what the batch takes of the buffer."""
     runs: list[Run[W]] = field(default_factory=list)
-    attempts: int = 0
     last_error: Exception | None = None
     is_outcome_unknown: bool = False
     """An attempt may have been appended: a later refusal proves nothing."""
@@ -226,7 +225,6 @@ class Accumulator(Generic[W]):
         queue = self._queues[tp]
         for batch in reversed(batches):
             batch.is_in_flight = False
-            batch.attempts += 1
             queue.batches.appendleft(batch)
         queue.is_pausing = True
         heapq.heappush(self._pauses, (at_ms, batches[0].sequence, tp))

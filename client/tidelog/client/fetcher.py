@@ -153,7 +153,7 @@ class Fetcher:
     async def _sleep(self, now_ms: int) -> None:
         """Until woken, or until the first partition that was pausing at `now_ms` is due.
 
-        A clock read anew could be past a pause that the dispatch still respected: nobody would wake.
+        A clock read anew could be past a pause that the dispatch respected: nobody would wake.
         """
         times = [p.retry_at_ms for p in self._assignment.all() if p.retry_at_ms > now_ms]
         if not times:
