@@ -10,7 +10,7 @@ from tidelog.client.arrow import SCHEMA, decode_batches
 from tidelog.log.batch import CONTROL_FLAG, HEADER_BYTES, LOG_APPEND_TIME_FLAG, parse_header, seal
 from tidelog.log.compression import Codec
 from tidelog.log.errors import CorruptMessageError, TidelogError
-from tidelog.log.records import Record, encode_batch, iter_records
+from tidelog.log.records import Record, encode_batch, encode_varint, iter_records
 
 ALL = 2**63 - 1
 
@@ -156,7 +156,66 @@ def test_a_batch_cut_short_is_refused() -> None:
         rows(batch[:-1])
 
 
-def test_a_length_beyond_64_bits_is_refused() -> None:
-    batch = encode_batch([Record(0, 5, None, bytes(30))])
+def record(*fields: int | bytes) -> bytes:
+    """One record of these fields after its attributes; numbers become varints."""
+    parts = (encode_varint(one) if isinstance(one, int) else one for one in fields)
+    body = b"\0" + b"".join(parts)
+    return encode_varint(len(body)) + body
+
+
+def signed(*parts: bytes, count: int = 1) -> bytes:
+    """A batch with a right CRC that claims to hold `count` records in these bytes."""
+    header = parse_header(encode_batch([Record(0, 5, None, None)]))
+    claimed = header._replace(records_count=count, last_offset_delta=count - 1)
+    return seal(claimed, b"".join(parts))
+
+
+ENDLESS = b"\xff" * 12
+FOLLOWING = encode_batch([Record(0, 5, None, bytes(40))], base_offset=1)
+DAMAGED = {
+    "nothing": signed(record(0, 0, -1, -1, 0)),
+    "key length below null": signed(record(0, 0, -2, -1, 0)),
+    "value length below null": signed(record(0, 0, -1, -2, 0)),
+    "key length that overflows": signed(record(0, 0, 2**63 - 1, -1, 0)),
+    "key that ends in the next record": signed(
+        record(0, 0, 9, b"k", -1, 0), record(0, 1, -1, -1, 0), count=2
+    ),
+    "value that ends in the next batch": signed(record(0, 0, -1, 30, b"v", 0)) + FOLLOWING,
+    "record that ends in the next batch": signed(encode_varint(60), record(0, 0, -1, -1, 0)[1:])
+    + FOLLOWING,
+    "record of no bytes": signed(encode_varint(0), bytes(20)),
+    "negative record length": signed(encode_varint(-9), bytes(20)),
+    "bytes after the last record": signed(record(0, 0, -1, -1, 0), bytes(7)),
+    "number of more than 64 bits": signed(record(b"\x80" * 10 + b"\0", 0, -1, -1, 0)),
+    "number that never ends": signed(record(0, 0, -1, -1, ENDLESS)),
+    "negative header count": signed(record(0, 0, -1, -1, -1)),
+    "header count beyond the record": signed(record(0, 0, -1, -1, 2**40)),
+    "header without a name": signed(record(0, 0, -1, -1, 1, -1, -1)),
+    "header name that is not text": signed(record(0, 0, -1, -1, 1, 1, b"\xff", -1)),
+    "header that ends beyond the record": signed(record(0, 0, -1, -1, 1, 1, b"n", 9, b"v")),
+    "bytes after the headers": signed(record(0, 0, -1, -1, 1, 1, b"n", -1, b"more")),
+    "offset beyond the batch's last": signed(record(0, 1, -1, -1, 0)),
+    "offset twice": signed(record(0, 0, -1, -1, 0) * 2, count=2),
+}
+
+
+@pytest.mark.parametrize("what", DAMAGED)
+def test_damage_behind_a_right_crc_is_named(what: str) -> None:
+    if what == "nothing":
+        assert rows(DAMAGED[what]) == expected(DAMAGED[what])
+        return
     with pytest.raises(CorruptMessageError):
-        rows(seal(parse_header(batch), b"\xff" * 10 + b"\x01" + bytes(26)))
+        rows(DAMAGED[what])
+
+
+@pytest.mark.parametrize("what", [name for name in DAMAGED if "key" in name])
+def test_damage_is_found_when_headers_are_not_asked_for(what: str) -> None:
+    with pytest.raises(CorruptMessageError):
+        decode_batches(
+            DAMAGED[what], topic="t", partition=0, start_offset=0, end_offset=9, columns=["key"]
+        )
+
+
+def test_a_count_the_bytes_cannot_hold_is_refused_before_anything_is_made_for_it() -> None:
+    with pytest.raises(CorruptMessageError, match="2147483647 records do not fit 9 bytes"):
+        rows(signed(bytes(9), count=2**31 - 1))

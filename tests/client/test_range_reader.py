@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
 from typing import cast
@@ -153,10 +154,8 @@ async def test_asks_for_the_next_answer_before_it_yields_one() -> None:
     broker = OneBroker()
     async with reader(broker) as ranges, aclosing(ranges.chunks(WHOLE)) as chunks:
         await anext(chunks)
-        await anext(chunks)
-        assert 20 not in broker.fetched
-        await anext(chunks)
-    assert broker.fetched == [0, 10, 20]
+        await asyncio.sleep(0)
+        assert broker.fetched == [0, 10]
 
 
 async def test_a_leader_that_is_none_any_more_is_asked_again_after_a_refresh() -> None:

@@ -142,8 +142,6 @@ def _find(body: bytes, sections: list[_Section]) -> RecordFields:
     except IndexError:
         raise CorruptMessageError(_PAST_END) from None
     lengths, position = read_varints(data, np.concatenate([np.empty(0, np.int64), *walks]))
-    if (lengths < MIN_RECORD_BYTES - 1).any():
-        raise CorruptMessageError(f"a record is shorter than {MIN_RECORD_BYTES} bytes")
     ends = position + lengths
     timestamp_deltas, position = read_varints(data, position + 1)
     offset_deltas, position = read_varints(data, position)
