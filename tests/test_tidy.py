@@ -47,6 +47,7 @@ CORES = (
     "raft/tidelog/raft/replicated_log.py",
     "raft/tidelog/raft/transport.py",
     "metadata/tidelog/metadata/brokers.py",
+    "log/tidelog/log/transport.py",
     "metadata/tidelog/metadata/config.py",
     "metadata/tidelog/metadata/controller.py",
     "metadata/tidelog/metadata/decision.py",
@@ -71,7 +72,6 @@ CORES = (
     "client/tidelog/client/partitioners.py",
     "client/tidelog/client/record_fields.py",
     "client/tidelog/client/records.py",
-    "client/tidelog/client/transport.py",
     "spark/tidelog/spark/planner.py",
 )
 # Cores the architecture names; they count as soon as they exist.

@@ -18,10 +18,10 @@ from tidelog.broker.config import NodeConfig, parse_config
 from tidelog.broker.data_directory import format_or_check
 from tidelog.broker.http import HttpServer
 from tidelog.broker.metrics import registry_for
-from tidelog.broker.rpc.grpc_peers import GrpcPeers
 from tidelog.broker.rpc.grpc_server import GrpcServer
 from tidelog.broker.server import Node, Ports, build_node
 from tidelog.log.errors import TidelogError
+from tidelog.log.grpc_transport import GrpcTransport
 from tidelog.log.system import (
     SystemClock,
     SystemDisk,
@@ -61,7 +61,7 @@ async def _serve(config: NodeConfig) -> None:
 
 
 async def _run_node(config: NodeConfig, disk: SystemDisk) -> None:
-    peers = GrpcPeers()
+    peers = GrpcTransport()
     transport = _raft_transport(config)
     node = build_node(
         config,
@@ -97,7 +97,9 @@ async def _run_node(config: NodeConfig, disk: SystemDisk) -> None:
 def _raft_transport(config: NodeConfig) -> GrpcRaftTransport | None:
     if not config.is_controller:
         return None
-    return GrpcRaftTransport(node_id=config.node_id, voters=config.controller_voters)
+    return GrpcRaftTransport(
+        node_id=config.node_id, voters=config.controller_voters, config=config.raft
+    )
 
 
 def _http_server(config: NodeConfig, node: Node) -> HttpServer | None:

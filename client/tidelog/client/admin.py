@@ -32,8 +32,8 @@ from tidelog.client.offsets import EARLIEST, LATEST, OffsetLookup
 from tidelog.client.ports import ClientPorts
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing, RoutingConfig
-from tidelog.client.transport import Transport
 from tidelog.log.env import Clock, Random
+from tidelog.log.transport import Transport
 from tidelog.v1 import admin_pb2, common_pb2
 from tidelog.v1.common_pb2 import Error, ErrorCode
 from tidelog.v1.data_pb2 import MetadataRequest, MetadataResponse

@@ -19,10 +19,10 @@ from tidelog.client.offsets import EARLIEST, LATEST, OffsetLookup, Spec
 from tidelog.client.ports import ClientPorts
 from tidelog.client.records import Record, TopicPartition
 from tidelog.client.routing import Routing, RoutingConfig
-from tidelog.client.transport import Transport
 from tidelog.log.batch import CONTROL_FLAG, check_crc, parse_header
 from tidelog.log.env import Clock, Random
 from tidelog.log.records import iter_records
+from tidelog.log.transport import Transport
 
 _RESETS: dict[str, Spec | None] = {"earliest": EARLIEST, "latest": LATEST, "none": None}
 DEFAULT_MAX_RECORDS = 5_000

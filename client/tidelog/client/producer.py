@@ -34,10 +34,10 @@ from tidelog.client.ports import ClientPorts
 from tidelog.client.records import BulkMetadata, Headers, RecordMetadata, TopicPartition
 from tidelog.client.routing import Routing, RoutingConfig
 from tidelog.client.sender import Sender, SenderConfig
-from tidelog.client.transport import Transport
 from tidelog.log.batch import HEADER_BYTES
 from tidelog.log.compression import codec_named
 from tidelog.log.env import Clock, Random
+from tidelog.log.transport import Transport
 from tidelog.v1 import common_pb2
 
 _BYTES_OR_NONE = frozenset({bytes, type(None)})

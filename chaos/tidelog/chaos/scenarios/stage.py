@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from tidelog.client.transport import Transport
 from tidelog.log.env import Clock, Random
+from tidelog.log.transport import Transport
 
 
 class ClientPorts(Protocol):

@@ -1,4 +1,4 @@
-"""Port: one typed call to a broker by address; over gRPC or a simulated network."""
+"""Port: typed calls to a node by address; over gRPC or a simulated network."""
 
 from __future__ import annotations
 

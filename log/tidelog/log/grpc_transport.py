@@ -1,4 +1,4 @@
-"""The transport over gRPC: one channel per address, connected before anything is written to it.
+"""Calls over gRPC: one channel per address, connected before anything is written to it.
 
 Connecting first is what tells "never delivered" from "outcome unknown": while a channel is not
 READY nothing has been sent (UnreachableError). Once it was READY, every failure of the call,
@@ -9,12 +9,13 @@ request had been written when the connection broke. Never retries.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import cast
 
 import grpc
 import grpc.aio
 
-from tidelog.client.errors import CallFailedError, UnreachableError
+from tidelog.log.errors import CallFailedError, UnreachableError
 from tidelog.v1.methods import Method, Request, Response
 
 MAX_RECEIVE_BYTES = 64 << 20
@@ -24,7 +25,11 @@ _OPTIONS = (
     ("grpc.max_receive_message_length", MAX_RECEIVE_BYTES),
     ("grpc.initial_reconnect_backoff_ms", 50),
     ("grpc.min_reconnect_backoff_ms", CONNECT_TIMEOUT_MS),
-    ("grpc.max_reconnect_backoff_ms", 1_000),
+    # A node that comes back is found at once; the default back-off grows to two minutes.
+    ("grpc.max_reconnect_backoff_ms", 500),
+    # A peer that vanished without closing its connection is noticed after these two.
+    ("grpc.keepalive_time_ms", 10_000),
+    ("grpc.keepalive_timeout_ms", 5_000),
     ("grpc.enable_http_proxy", 0),
     ("grpc.use_local_subchannel_pool", 1),
 )
@@ -48,17 +53,33 @@ class GrpcTransport:
         timeout_ms: int,
     ) -> Response:
         """See `Transport.call`."""
-        channel = self._channels.get(address)
-        if channel is None:
-            channel = grpc.aio.insecure_channel(address, options=_OPTIONS)
-            self._channels[address] = channel
+        channel = self._channel(address)
         await self._connect(channel, address, timeout_ms=timeout_ms)
         call = self._callable(channel, address, method)
         try:
             return await call(request, timeout=timeout_ms / 1000)
         except grpc.aio.AioRpcError as error:
-            reason = error.details() or error.code().name
-            raise CallFailedError(f"{method.name} at {address} failed: {reason}") from None
+            raise _failed(error, address, method.name) from None
+
+    async def stream(
+        self, address: str, method: Method[Request, Response], request: Request
+    ) -> AsyncIterator[Response]:
+        """One request, many responses; closing the iterator cancels the call. Errors as `call`."""
+        channel = self._channel(address)
+        await self._connect(channel, address, timeout_ms=self._connect_timeout_ms)
+        rpc = channel.unary_stream(
+            method.path,
+            request_serializer=method.request_type.SerializeToString,
+            response_deserializer=method.response_type.FromString,
+        )
+        call = rpc(request)
+        try:
+            async for response in call:
+                yield response
+        except grpc.aio.AioRpcError as error:
+            raise _failed(error, address, method.name) from None
+        finally:
+            call.cancel()
 
     async def close(self) -> None:
         """Close every channel; calls under way fail."""
@@ -67,6 +88,13 @@ class GrpcTransport:
         self._calls.clear()
         for channel in channels:
             await channel.close()
+
+    def _channel(self, address: str) -> grpc.aio.Channel:
+        channel = self._channels.get(address)
+        if channel is None:
+            channel = grpc.aio.insecure_channel(address, options=_OPTIONS)
+            self._channels[address] = channel
+        return channel
 
     def _callable(
         self, channel: grpc.aio.Channel, address: str, method: Method[Request, Response]
@@ -96,3 +124,8 @@ class GrpcTransport:
                     state = channel.get_state(try_to_connect=True)
         except TimeoutError:
             raise UnreachableError(f"no broker answers at {address} within {limit_ms} ms") from None
+
+
+def _failed(error: grpc.aio.AioRpcError, address: str, method_name: str) -> CallFailedError:
+    reason = error.details() or error.code().name
+    return CallFailedError(f"{method_name} at {address} failed: {reason}")
