@@ -21,6 +21,7 @@ from pathlib import Path
 import click
 
 from tidelog.cli.cluster_plan import NodePlan
+from tidelog.log.system import MALLOC_MMAP_THRESHOLD_BYTES, MALLOC_TRIM_THRESHOLD_BYTES
 
 LOG_BYTES_MAX = 8 << 20
 LOG_TAIL_BYTES = 8 << 10
@@ -28,8 +29,8 @@ POLL_S = 0.05
 # A node handles messages of a megabyte all the time. By default glibc maps and unmaps each of them,
 # which costs more than copying it; two arenas are enough for one busy thread.
 ALLOCATOR = {
-    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
-    "MALLOC_TRIM_THRESHOLD_": str(64 << 20),
+    "MALLOC_MMAP_THRESHOLD_": str(MALLOC_MMAP_THRESHOLD_BYTES),
+    "MALLOC_TRIM_THRESHOLD_": str(MALLOC_TRIM_THRESHOLD_BYTES),
     "MALLOC_ARENA_MAX": "2",
 }
 

@@ -7,6 +7,7 @@ that a slow device delays whoever waits for it and nobody else.
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import fcntl
 import mmap
 import os
@@ -21,6 +22,10 @@ from typing import NoReturn
 from tidelog.log.errors import StorageError
 
 SYNC_THREADS = 4
+# From these sizes on freed memory goes back to the system; glibc takes no higher first one.
+MALLOC_MMAP_THRESHOLD_BYTES = 32 << 20
+MALLOC_TRIM_THRESHOLD_BYTES = 512 << 20
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 _FILE_MODE = 0o600
 _DIRECTORY_MODE = 0o700
 
@@ -227,6 +232,18 @@ async def _off_loop(pool: ThreadPoolExecutor, path: str, sync: Callable[[], None
         await asyncio.get_running_loop().run_in_executor(pool, sync)
     except OSError as error:
         raise _storage_error("sync", path, error) from error
+
+
+def keep_freed_memory() -> None:
+    """Have this process reuse large freed blocks instead of mapping and unmapping each.
+
+    For programs that handle messages of a megabyte all the time: with glibc it saves up to half of
+    their CPU. Does nothing with another C library.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(_M_MMAP_THRESHOLD, MALLOC_MMAP_THRESHOLD_BYTES)
+        mallopt(_M_TRIM_THRESHOLD, MALLOC_TRIM_THRESHOLD_BYTES)
 
 
 def process_id() -> int:

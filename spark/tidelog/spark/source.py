@@ -27,6 +27,7 @@ from tidelog.client.arrow import decode_batches
 from tidelog.client.errors import OffsetOutOfRangeError
 from tidelog.client.range_reader import OffsetRange, RangeReader
 from tidelog.client.sync import LoopThread
+from tidelog.log.system import keep_freed_memory
 from tidelog.spark.planner import (
     PlanError,
     ReadOptions,
@@ -100,6 +101,7 @@ class BatchReader(DataSourceReader):
         if not isinstance(partition, RangePartition):
             return  # Spark reads once without a partition when there is none
         wanted = partition.wanted
+        keep_freed_memory()
         with LoopThread() as loop:
             for data in loop.iterate(self._chunks(wanted)):
                 yield decode_batches(
