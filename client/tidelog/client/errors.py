@@ -1,8 +1,9 @@
 """The errors a user of the client meets: those of `tidelog.log.errors` and three more.
 
-TidelogError ├── DeliveryTimeoutError     not acknowledged in time; `is_outcome_unknown` says
-whether it may be in the log ├── BufferExhaustedError     the producer's buffer stayed full for
-max_block_ms └── ClientClosedError        used after close()
+TidelogError
+├── DeliveryTimeoutError     not acknowledged in time; `is_outcome_unknown`: may be in the log
+├── BufferExhaustedError     the producer's buffer stayed full for max_block_ms
+└── ClientClosedError        used after close()
 """
 
 from __future__ import annotations
