@@ -212,6 +212,14 @@ class ReplicaStage:
             partition_change(topic.topic_id, topic.partitions[0], isr=isr, leader_id=leader_id)
         )
 
+    def fence(self, broker_id: int) -> None:
+        fencing = BrokerFencingRecord(
+            broker_id=broker_id,
+            broker_epoch=self.image.brokers[broker_id].broker_epoch,
+            fenced=True,
+        )
+        self.commit(MetadataRecord(broker_fencing=fencing))
+
     def state(self, partition: int = 0) -> PartitionImage:
         return self.image.topics[TOPIC].partitions[partition]
 

@@ -6,7 +6,7 @@ import pytest
 from partition_cores import BROKER_EPOCHS, LAG_MS_MAX, Core, found
 
 from tidelog.broker.partition.effects import NoteIsrChange, ProposeIsr
-from tidelog.broker.partition.events import Ticked
+from tidelog.broker.partition.events import FollowersFenced, Ticked
 from tidelog.v1 import common_pb2
 
 
@@ -202,6 +202,24 @@ def test_who_vanishes_before_joining_holds_the_high_watermark_no_longer_than_the
     core.follower_fetch(2, 11)
     core.tell(Ticked())
     assert core.high_watermark == 11
+
+
+def test_who_is_fenced_before_joining_holds_nothing_back_at_once() -> None:
+    core = two_in_sync()
+    core.follower_fetch(3, 10)
+    core.isr_answer(common_pb2.INELIGIBLE_REPLICA)
+    core.append(11)
+    core.follower_fetch(2, 11)
+    assert core.high_watermark == 10
+    core.tell(FollowersFenced(frozenset({3})))
+    assert core.high_watermark == 11
+
+
+def test_who_is_fenced_counts_while_it_is_in_the_isr() -> None:
+    core = two_in_sync()
+    core.append(11)
+    core.tell(FollowersFenced(frozenset({2})))
+    assert core.high_watermark == 10
 
 
 def test_who_was_put_out_holds_nothing_back_until_it_fetches_again() -> None:

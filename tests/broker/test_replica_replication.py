@@ -6,10 +6,11 @@ import asyncio
 
 import pytest
 from partition_logs import contents
-from replica_stage import CONFIG, LAG_S, ReplicaStage
+from replica_stage import CONFIG, LAG_S, TOPIC, ReplicaStage
 
 from tidelog.log.errors import CallFailedError
 from tidelog.v1 import common_pb2
+from tidelog.v1.data_pb2 import FetchPartition
 
 pytestmark = pytest.mark.sim
 
@@ -95,6 +96,32 @@ def test_a_follower_rejoins_while_writes_go_on() -> None:
             if len(stage.state().isr) == 3:
                 return
         pytest.fail("broker 3 did not come back into the ISR under load")
+
+    ReplicaStage().run(story)
+
+
+def test_who_dies_between_its_fetch_and_the_isr_is_not_waited_for_once_it_is_fenced() -> None:
+    async def story(stage: ReplicaStage) -> None:
+        stage.create(min_insync_replicas=2)
+        await stage.until_opened(1, 2, 3)
+        await stage.must_produce(1, b"a", b"b")
+        broker_epoch = stage.image.brokers[3].broker_epoch
+        stage.kill(3)
+        stage.elect(1, isr=(1, 2))
+        await stage.must_produce(1, b"c")
+        asked = FetchPartition(
+            topic=TOPIC,
+            fetch_offset=2,
+            current_leader_epoch=stage.state().leader_epoch,
+            last_fetched_epoch=0,
+        )
+        await stage.fetch(1, asked, replica_id=3, replica_epoch=broker_epoch)  # its last word
+        waiting = asyncio.create_task(stage.must_produce(1, b"d"))
+        await asyncio.sleep(LAG_S / 4)
+        assert not waiting.done()
+        stage.fence(3)
+        async with asyncio.timeout(LAG_S / 4):
+            assert await waiting == 3
 
     ReplicaStage().run(story)
 

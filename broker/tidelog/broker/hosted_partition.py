@@ -41,6 +41,7 @@ from tidelog.broker.partition.events import (
     FetchRequested,
     Flushed,
     FollowerIdentity,
+    FollowersFenced,
     IsrAnswered,
     LogClosed,
     PartitionChanged,
@@ -260,9 +261,9 @@ class HostedPartition:
         """The controller's word on a proposal."""
         self._tell(event)
 
-    def tick(self) -> None:
-        """Time passed."""
-        self._tell(Ticked())
+    def note(self, event: FollowersFenced | Ticked) -> None:
+        """What happened to the whole broker."""
+        self._tell(event)
 
     # The follower's side
 

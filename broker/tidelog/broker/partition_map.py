@@ -76,10 +76,7 @@ class PartitionMap:
 
     def follower(self, broker_id: int, broker_epoch: int) -> FollowerIdentity:
         """Who fetches as a replica, and whether the image would have it in an ISR."""
-        broker = self.image.brokers.get(broker_id)
-        is_eligible = (
-            broker is not None and not broker.is_fenced and broker.broker_epoch == broker_epoch
-        )
+        is_eligible = self.image.has_live(broker_id, broker_epoch)
         return FollowerIdentity(broker_id, broker_epoch, is_eligible)
 
     def address_of(self, broker_id: int) -> str | None:

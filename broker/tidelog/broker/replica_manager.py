@@ -20,6 +20,7 @@ from tidelog.broker.background import Background
 from tidelog.broker.fetcher import Fetchers
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.isr_proposals import AlterPartition, IsrProposals
+from tidelog.broker.partition.events import FollowersFenced, Ticked
 from tidelog.broker.partition.leader import Leader
 from tidelog.broker.partition.replica import Replica
 from tidelog.broker.partition_folders import PartitionFolders
@@ -134,6 +135,8 @@ class ReplicaManager:
             known = before.topics.get(topic.name)
             if known is not topic:
                 self._change(topic, known)
+        if image.brokers is not before.brokers:
+            self._note_fenced(before, image)
 
     async def produce(self, request: ProduceRequest) -> ProduceResponse:
         """See `Broker.Produce`."""
@@ -213,6 +216,16 @@ class ReplicaManager:
         return self._background.spawn(name, work)
 
     # Lives
+
+    def _note_fenced(self, before: MetadataImage, now: MetadataImage) -> None:
+        fenced = frozenset(
+            broker_id
+            for broker_id, broker in before.brokers.items()
+            if not broker.is_fenced and not now.has_live(broker_id, broker.broker_epoch)
+        )
+        if fenced:
+            for hosted in self.led_partitions():
+                hosted.note(FollowersFenced(fenced))
 
     def _change(self, topic: TopicImage, known: TopicImage | None) -> None:
         config = log_config(topic.configs)
@@ -308,7 +321,7 @@ class ReplicaManager:
         while True:
             await asyncio.sleep(self._config.replica_lag_time_max_ms / 2000)
             for hosted in self.led_partitions():
-                hosted.tick()
+                hosted.note(Ticked())
 
     async def _checkpoint_forever(self) -> None:
         while True:

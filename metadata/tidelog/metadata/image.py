@@ -78,6 +78,10 @@ class MetadataImage:
         broker = self.brokers.get(broker_id)
         return broker is not None and not broker.is_fenced
 
+    def has_live(self, broker_id: int, broker_epoch: int) -> bool:
+        """Whether this very incarnation of the broker is alive (KIP-903)."""
+        return self.is_alive(broker_id) and self.brokers[broker_id].broker_epoch == broker_epoch
+
     def live_brokers(self) -> list[int]:
         """Ids of the brokers that are alive, sorted."""
         return sorted(broker_id for broker_id in self.brokers if self.is_alive(broker_id))

@@ -128,14 +128,10 @@ def _new_isr(
             f"{leader_id} and no broker but the replicas {list(partition.replicas)}, each once",
         )
     for broker_id in sorted(members):
-        if not _is_eligible(image, broker_id, members[broker_id]):
+        if not image.has_live(broker_id, members[broker_id]):
             raise KafkaError(
                 common_pb2.INELIGIBLE_REPLICA,
                 f"broker {broker_id} in epoch {members[broker_id]} cannot be in the ISR: it is "
                 f"fenced or restarted",
             )
     return tuple(replica for replica in partition.replicas if replica in members)
-
-
-def _is_eligible(image: MetadataImage, broker_id: int, broker_epoch: int) -> bool:
-    return image.is_alive(broker_id) and image.brokers[broker_id].broker_epoch == broker_epoch

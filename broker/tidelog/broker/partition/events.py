@@ -95,6 +95,13 @@ class IsrAnswered:
 
 
 @dataclass(slots=True)
+class FollowersFenced:
+    """The image would not have these brokers, in the incarnation known so far, in any ISR."""
+
+    broker_ids: frozenset[int]
+
+
+@dataclass(slots=True)
 class Ticked:
     """Time passed; `now_ms` says how much."""
 
@@ -129,6 +136,8 @@ class FetchedAppended:
     """The leader's, as the same answer gave it."""
 
 
-LeaderEvent = ProduceRequested | Appended | Flushed | FetchRequested | IsrAnswered | Ticked
+LeaderEvent = (
+    ProduceRequested | Appended | Flushed | FetchRequested | IsrAnswered | FollowersFenced | Ticked
+)
 FollowerEvent = FetchAnswered | FetchedAppended
 Event = PartitionChanged | LogClosed | LeaderEvent | FollowerEvent

@@ -32,6 +32,7 @@ from tidelog.broker.partition.events import (
     FetchRequested,
     Flushed,
     FollowerIdentity,
+    FollowersFenced,
     IsrAnswered,
     LeaderEvent,
     PartitionChanged,
@@ -90,6 +91,8 @@ class Leader:
                 return self._fetch_requested(event, now_ms)
             case IsrAnswered():
                 return self._isr_answered(event, now_ms)
+            case FollowersFenced():
+                return self._followers_fenced(event, now_ms)
             case Ticked():
                 return self._propose_shrink(now_ms) + self._raise_high_watermark(now_ms)
 
@@ -228,6 +231,12 @@ class Leader:
             self.isr = self.isr.without_proposal()
             return self._raise_high_watermark(now_ms)
         return [ProposeIsr()]
+
+    def _followers_fenced(self, event: FollowersFenced, now_ms: int) -> list[Effect]:
+        """They will not join: nobody waits for them, unless they are in the ISR already."""
+        for broker_id in event.broker_ids & self._followers.keys():
+            self._followers[broker_id].is_eligible = False
+        return self._raise_high_watermark(now_ms)
 
     def _commit_isr(self, isr: tuple[int, ...], partition_epoch: int, now_ms: int) -> list[Effect]:
         before = self.isr.committed
