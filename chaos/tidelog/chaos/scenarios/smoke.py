@@ -2,7 +2,7 @@
 
     python -m tidelog.chaos.scenarios.smoke --seeds 0:50 [--trace] [--events]
 
-runs it on the simulation stage: a line for each seed that fails, exit 1 if any did.
+runs it on the simulation stage: a line for each seed that fails, one of sums, exit 1 if any did.
 """
 
 from __future__ import annotations

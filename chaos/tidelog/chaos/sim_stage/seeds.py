@@ -78,19 +78,22 @@ def silence_nodes() -> None:
 
 
 def main(scenario: Scenario) -> int:
-    """The command line of a scenario; 1 when a seed failed."""
+    """The command line of a scenario; ends with a line of sums; 1 when a seed failed."""
     parser = argparse.ArgumentParser(description="Run a scenario on virtual time.")
     parser.add_argument("--seeds", default="0:50", help="FIRST:END, or one seed")
     parser.add_argument("--trace", action="store_true", help="a line for every seed, with its hash")
     parser.add_argument("--events", action="store_true", help="every event of the trace")
     arguments = parser.parse_args()
     silence_nodes()
-    failed = 0
-    for seed in _seeds(arguments.seeds):
+    seeds = _seeds(arguments.seeds)
+    failed = acknowledged = 0
+    for seed in seeds:
         result = run_seed(seed, scenario, trace_sink=_print if arguments.events else None)
         failed += bool(result.complaints)
+        acknowledged += result.acknowledged
         if result.complaints or arguments.trace:
             _print(str(result))
+    _print(f"{len(seeds)} seeds, {failed} failed, {acknowledged} records acknowledged")
     return min(failed, 1)
 
 
