@@ -48,7 +48,7 @@ demo: setup ## Load the flights, kill a leader half-way, read all back with Spar
 	@$(BIN)/tidelog demo
 
 bench: setup ## Measure, with a running cluster: the figures of the README
-	@$(BIN)/python tests/benchmarks/run.py
+	@$(BIN)/python tests/benchmarks/run.py $(NAMES)
 
 lock: dev ## Resolve requirements/*.txt anew from pyproject.toml
 	@$(BIN)/python -m pip --quiet install --require-hashes -r requirements/lock.txt

@@ -53,7 +53,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("names", nargs="*", choices=[[], *figures], metavar="NAME")
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--peer", help="a command that measures another system")
     options = parser.parse_args()
     for name in options.names or figures:
