@@ -115,6 +115,11 @@ def test_stop_of_the_cluster_keeps_every_isr_and_every_record(cluster: LocalClus
     before = describe(cluster, "calm")["partitions"]
     stopped = cluster.stop()
     assert stopped.returncode == 0, stopped.stderr
+    for node in (1, 2, 3):
+        said = (cluster.folder / f"node-{node}.log").read_text().partition("about to stop")[2]
+        assert "event=stopped" in said
+        assert "isr changed" not in said
+        assert "event=leading" not in said
     logs = {
         number: {
             (cluster.folder / f"node-{node}" / f"calm-{number}" / f"{0:020d}.log").read_bytes()
