@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 
 import structlog
 
@@ -22,7 +23,7 @@ from tidelog.broker.rpc.controller import ControllerHandler
 from tidelog.broker.rpc.node import NodeHandler
 from tidelog.broker.topics import TopicCreator
 from tidelog.log.env import Clock, Disk, Random
-from tidelog.metadata.image import MetadataImage
+from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.quorum import Quorum
 from tidelog.raft.pysyncobj_engine import build_replicated_log
 from tidelog.raft.transport import RaftTransport
@@ -30,7 +31,6 @@ from tidelog.v1.admin_pb2 import NodeStatusResponse
 from tidelog.v1.controller_pb2 import AlterPartitionRequest, AlterPartitionResponse
 from tidelog.v1.methods import ALTER_PARTITION
 
-VERSION = "0.1.0"
 METADATA_DIRECTORY = "__cluster_metadata-0"
 ALTER_PARTITION_TIMEOUT_MS = 5000
 # How long a held node waits for its followers before it says it may stop.
@@ -118,7 +118,7 @@ class Node:
             ready=self.is_ready(),
             controller_id=self._controller_id(),
             metadata_offset=image.offset,
-            version=VERSION,
+            version=version("tidelog"),
         )
 
     async def _prepare_stop(self, hold_ms: int) -> None:
@@ -133,8 +133,7 @@ class Node:
     def _image(self) -> MetadataImage:
         if self._broker is not None:
             return self._broker.follower.image
-        assert self._quorum is not None  # a node has at least one role
-        return self._quorum.image
+        return EMPTY_IMAGE if self._quorum is None else self._quorum.image
 
     def _controller_id(self) -> int | None:
         if self._quorum is not None:
