@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from tidelog.broker.controller_channel import ControllerChannel
 from tidelog.broker.metadata_follower import SOURCE_LAG_MS_MAX, MetadataFollower
-from tidelog.log.errors import UnreachableError
+from tidelog.log.errors import InvariantError, UnreachableError
 from tidelog.metadata.image import MetadataImage
 from tidelog.v1.controller_pb2 import FollowMetadataRequest, FollowMetadataResponse
 from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord, RegisterBrokerRecord
@@ -62,7 +62,11 @@ class StreamingPeers:
 
 
 def follow(
-    peers: StreamingPeers, addresses: list[str], clock: ManualClock
+    peers: StreamingPeers,
+    addresses: list[str],
+    clock: ManualClock,
+    *,
+    on_fatal: Callable[[BaseException], None] = lambda _: None,
 ) -> tuple[MetadataFollower, list[MetadataImage]]:
     images: list[MetadataImage] = []
     source = ControllerChannel(
@@ -76,6 +80,7 @@ def follow(
         source=source,
         clock=clock,
         listener=images.append,
+        on_fatal=on_fatal,
     )
     return follower, images
 
@@ -91,6 +96,30 @@ async def test_each_batch_makes_an_image_and_void_batches_make_none() -> None:
     assert await follower.wait_until(lambda image: image.offset >= 6, timeout_ms=5000)
     assert [image.offset for image in images] == [3, 6]
     assert sorted(follower.image.brokers) == [1, 3]
+    await follower.stop()
+
+
+async def test_a_batch_that_no_controller_may_decide_ends_the_node() -> None:
+    """Asking another source would only hide that this broker's metadata cannot be trusted."""
+    queue: asyncio.Queue[FollowMetadataResponse] = asyncio.Queue()
+    fatal: list[BaseException] = []
+    ended = asyncio.Event()
+
+    def on_fatal(error: BaseException) -> None:
+        fatal.append(error)
+        ended.set()
+
+    peers = StreamingPeers({"a:1": queue})
+    follower, images = follow(peers, ["a:1"], ManualClock(), on_fatal=on_fatal)
+    await follower.start()
+    impossible = entry(3, base=0, broker_id=1)
+    impossible.batch.records.add().broker_fencing.broker_id = 9
+    queue.put_nowait(FollowMetadataResponse(entries=[impossible]))
+    async with asyncio.timeout(5):
+        await ended.wait()
+    assert isinstance(fatal[0], InvariantError)
+    assert images == []
+    assert len(peers.asked) == 1
     await follower.stop()
 
 

@@ -23,6 +23,8 @@ class Background:
         task = asyncio.create_task(self._guard(name, work), name=name)
         self._tasks[task] = None
         task.add_done_callback(self._forget)
+        # One that is cancelled before its first step never came to its work.
+        task.add_done_callback(lambda _: work.close())
         return task
 
     async def stop(self) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
+from tidelog.broker.background import Background
 from tidelog.broker.config import NodeConfig
 from tidelog.broker.controller_channel import ControllerChannel
 from tidelog.broker.errors import raise_for
@@ -56,21 +57,22 @@ class Lifecycle:
         self._follower = follower
         self._incarnation_id = random.randbytes(16)
         self._on_registered = on_registered
-        self._on_fatal = on_fatal
-        self._task: asyncio.Task[None] | None = None
+        self._background = Background(on_fatal)
 
     async def start(self) -> None:
         """Begin to register; returns at once."""
-        self._task = asyncio.create_task(self._run(), name="lifecycle")
+        self._background.spawn("lifecycle", self._run())
 
     async def stop(self) -> None:
         """End the session without a word: the controllers notice by its expiry."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await self._background.stop()
 
     async def controlled_shutdown(self) -> bool:
-        """Ask the controllers to move leadership away first; False when they did not in time."""
+        """Ask the controllers to move leadership away first; False when they did not in time.
+
+        No other heartbeat is sent from now on: it would have this broker unfenced again.
+        """
+        await self.stop()
         if self.broker_epoch < 0:
             return True
         try:
@@ -85,12 +87,9 @@ class Lifecycle:
             return False
 
     async def _run(self) -> None:
-        try:
-            while True:
-                await self._register()
-                await self._keep_session()
-        except TidelogError as error:
-            self._on_fatal(error)
+        while True:
+            await self._register()
+            await self._keep_session()
 
     async def _register(self) -> None:
         request = RegisterBrokerRequest(

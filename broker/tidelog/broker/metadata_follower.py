@@ -11,10 +11,11 @@ from contextlib import aclosing
 
 import structlog
 
+from tidelog.broker.background import Background
 from tidelog.broker.controller_channel import ControllerChannel
 from tidelog.broker.peers import Peers
 from tidelog.log.env import Clock
-from tidelog.log.errors import TidelogError
+from tidelog.log.errors import CallFailedError, KafkaError, UnreachableError
 from tidelog.metadata.delta import replay
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.v1.controller_pb2 import FollowMetadataRequest, FollowMetadataResponse
@@ -30,7 +31,10 @@ log = structlog.get_logger(__name__)
 
 
 class MetadataFollower:
-    """The broker's copy of the metadata; `listener` is called with each new image, on the loop."""
+    """The broker's copy of the metadata; `listener` is called with each new image, on the loop.
+
+    Losing a source is nothing; what `replay` or the listener raises goes to `on_fatal`.
+    """
 
     def __init__(
         self,
@@ -40,6 +44,7 @@ class MetadataFollower:
         source: ControllerChannel,
         clock: Clock,
         listener: Callable[[MetadataImage], None],
+        on_fatal: Callable[[BaseException], None],
     ) -> None:
         self.image = EMPTY_IMAGE
         self.leader_id: int | None = None
@@ -48,19 +53,18 @@ class MetadataFollower:
         self._source = source
         self._clock = clock
         self._listener = listener
+        self._background = Background(on_fatal)
         self._task: asyncio.Task[None] | None = None
         self._behind_since_ms: int | None = None
         self._changed = asyncio.Event()
 
     async def start(self) -> None:
         """Begin to follow; returns at once."""
-        self._task = asyncio.create_task(self._run(), name="metadata-follower")
+        self._task = self._background.spawn("metadata-follower", self._run())
 
     async def stop(self) -> None:
         """Stop following; the last image stays."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await self._background.stop()
 
     def note_committed_offset(self, offset: int) -> None:
         """What the active controller says is committed: a source behind it for too long is left."""
@@ -91,13 +95,13 @@ class MetadataFollower:
         if self._task is not None:
             self._task.cancel()
         self._source.rotate()
-        self._task = asyncio.create_task(self._run(), name="metadata-follower")
+        self._task = self._background.spawn("metadata-follower", self._run())
 
     async def _run(self) -> None:
         while True:
             try:
                 await self._follow_one_source()
-            except (TidelogError, TimeoutError) as error:
+            except (UnreachableError, CallFailedError, KafkaError, TimeoutError) as error:
                 log.info("metadata source lost", source=self._source.address, error=str(error))
             self._source.rotate()
             await asyncio.sleep(RETRY_BACKOFF_MS / 1000)

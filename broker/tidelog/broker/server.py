@@ -242,6 +242,7 @@ def _build_broker(config: NodeConfig, ports: Ports) -> BrokerParts:
         source=channel(),
         clock=ports.clock,
         listener=publisher.on_image,
+        on_fatal=ports.on_fatal,
     )
     lifecycle = Lifecycle(
         config=config,
