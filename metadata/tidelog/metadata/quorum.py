@@ -257,8 +257,11 @@ class Quorum:
                 reply = await self._submit(ExpireSessions(), SessionsExpired)
             except Exception:  # noqa: BLE001  # the task's top: sessions go on
                 _log.exception("silent brokers were not fenced")
+                continue
+            if reply.error.code:
+                _log.warning("silent brokers not fenced yet", error=reply.error.message)
             else:
-                _log.info("silent brokers fenced", error=reply.error.message or None)
+                _log.info("silent brokers fenced")
 
     def _on_leadership(self) -> None:
         """Start anew whenever this node becomes active: it heard no heartbeats while it was not."""
