@@ -6,6 +6,7 @@ ones, the simulation stage holds its own. This module decides nothing and touche
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 
@@ -52,6 +53,11 @@ class File(Protocol):
 
     def write_at(self, offset: int, data: bytes | bytearray | memoryview) -> None:
         """Write all of `data` at `offset`; a gap before it reads as zeros."""
+
+    def write_pieces_at(
+        self, offset: int, pieces: Sequence[bytes | bytearray | memoryview]
+    ) -> None:
+        """Write all `pieces`, one after the other, at `offset`, without joining them first."""
 
     def truncate(self, size: int) -> None:
         """Cut (or extend with zeros) to `size` bytes."""

@@ -3,9 +3,14 @@
 TidelogError                     code, message, is_retriable, is_outcome_unknown
 ├── InvariantError               a bug: the node stops
 ├── StorageError                 disk full, EIO, unreadable file: fatal for that log
+│   └── DamagedLogError          stored bytes are not what was written: from an offset on
 ├── CorruptMessageError          a batch that is not what it says it is
 ├── MessageTooLargeError
 ├── UnsupportedCompressionTypeError
+├── InvalidRecordError           records this topic does not take
+├── InvalidTimestampError
+├── OutOfOrderSequenceError      an idempotent producer skipped something
+├── InvalidProducerEpochError    an idempotent producer was replaced by a newer one
 ├── OffsetOutOfRangeError
 ├── UnreachableError             a call that never reached its server
 ├── CallFailedError              a call that broke or timed out on its way: outcome unknown
@@ -66,6 +71,17 @@ class StorageError(TidelogError):
     code = common_pb2.KAFKA_STORAGE_ERROR
 
 
+class DamagedLogError(StorageError):
+    """Stored, synced bytes are not what was written: from `first_bad_offset` on they are lost here.
+
+    Nothing of the log is served until it was cut to there; other replicas hold the records.
+    """
+
+    def __init__(self, message: str, *, first_bad_offset: int) -> None:
+        super().__init__(message)
+        self.first_bad_offset = first_bad_offset
+
+
 class CorruptMessageError(TidelogError):
     """A record batch whose CRC, length or structure is wrong. Nothing of it was used."""
 
@@ -82,6 +98,30 @@ class UnsupportedCompressionTypeError(TidelogError):
     """A codec this side does not have."""
 
     code = common_pb2.UNSUPPORTED_COMPRESSION_TYPE
+
+
+class InvalidRecordError(TidelogError):
+    """Records that this topic does not take. Nothing was appended."""
+
+    code = common_pb2.INVALID_RECORD
+
+
+class InvalidTimestampError(TidelogError):
+    """A timestamp farther from now than the topic allows. Nothing was appended."""
+
+    code = common_pb2.INVALID_TIMESTAMP
+
+
+class OutOfOrderSequenceError(TidelogError):
+    """A batch that neither repeats one of the producer's last ones nor continues them (KIP-98)."""
+
+    code = common_pb2.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+class InvalidProducerEpochError(TidelogError):
+    """A newer epoch of the producer id has written: this producer is fenced for good."""
+
+    code = common_pb2.INVALID_PRODUCER_EPOCH
 
 
 class OffsetOutOfRangeError(TidelogError):
@@ -125,6 +165,10 @@ _CLASSES: tuple[type[TidelogError], ...] = (
     CorruptMessageError,
     MessageTooLargeError,
     UnsupportedCompressionTypeError,
+    InvalidRecordError,
+    InvalidTimestampError,
+    OutOfOrderSequenceError,
+    InvalidProducerEpochError,
 )
 _BY_CODE: dict[int, type[TidelogError]] = {cls.code: cls for cls in _CLASSES}
 

@@ -14,7 +14,7 @@ import os
 import random
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import NoReturn
@@ -28,6 +28,7 @@ MALLOC_TRIM_THRESHOLD_BYTES = 512 << 20
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 _FILE_MODE = 0o600
 _DIRECTORY_MODE = 0o700
+_IOV_MAX = 1024  # limits.h
 
 
 class SystemClock:
@@ -106,6 +107,19 @@ class SystemFile:
                 written += os.pwrite(self._fd, rest, offset + written)
         except OSError as error:
             raise _storage_error("write", self.path, error) from error
+
+    def write_pieces_at(
+        self, offset: int, pieces: Sequence[bytes | bytearray | memoryview]
+    ) -> None:
+        """See `File`."""
+        expected = sum(map(len, pieces))
+        try:
+            written = os.pwritev(self._fd, pieces, offset) if len(pieces) <= _IOV_MAX else 0
+        except OSError as error:
+            raise _storage_error("write", self.path, error) from error
+        if written < expected:
+            # Cut short, by a full disk most often: what is left says why.
+            self.write_at(offset + written, memoryview(b"".join(pieces))[written:])
 
     def truncate(self, size: int) -> None:
         """See `File`."""

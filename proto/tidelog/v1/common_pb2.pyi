@@ -41,6 +41,10 @@ class ErrorCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     BROKER_NOT_AVAILABLE: _ClassVar[ErrorCode]
     THROTTLING_QUOTA_EXCEEDED: _ClassVar[ErrorCode]
     INVALID_TIMESTAMP: _ClassVar[ErrorCode]
+    OUT_OF_ORDER_SEQUENCE_NUMBER: _ClassVar[ErrorCode]
+    INVALID_PRODUCER_EPOCH: _ClassVar[ErrorCode]
+    INVALID_RECORD: _ClassVar[ErrorCode]
+    POLICY_VIOLATION: _ClassVar[ErrorCode]
 NONE: ErrorCode
 UNKNOWN_SERVER_ERROR: ErrorCode
 OFFSET_OUT_OF_RANGE: ErrorCode
@@ -75,6 +79,10 @@ UNSUPPORTED_COMPRESSION_TYPE: ErrorCode
 BROKER_NOT_AVAILABLE: ErrorCode
 THROTTLING_QUOTA_EXCEEDED: ErrorCode
 INVALID_TIMESTAMP: ErrorCode
+OUT_OF_ORDER_SEQUENCE_NUMBER: ErrorCode
+INVALID_PRODUCER_EPOCH: ErrorCode
+INVALID_RECORD: ErrorCode
+POLICY_VIOLATION: ErrorCode
 
 class Error(_message.Message):
     __slots__ = ("code", "message")

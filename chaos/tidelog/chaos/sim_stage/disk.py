@@ -9,6 +9,7 @@ system without barriers. Folders themselves are stored at once. Nothing here wai
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tidelog.log.env import Random
@@ -222,6 +223,12 @@ class SimFile:
         """See `File`."""
         self._disk.require(self._life)
         self._content.change(offset, bytes(data))
+
+    def write_pieces_at(
+        self, offset: int, pieces: Sequence[bytes | bytearray | memoryview]
+    ) -> None:
+        """See `File`."""
+        self.write_at(offset, b"".join(pieces))
 
     def truncate(self, size: int) -> None:
         """See `File`."""
