@@ -38,6 +38,7 @@ CORES = (
     "log/tidelog/log/batch.py",
     "log/tidelog/log/compression.py",
     "log/tidelog/log/config.py",
+    "log/tidelog/log/config_types.py",
     "log/tidelog/log/epochs.py",
     "log/tidelog/log/errors.py",
     "log/tidelog/log/records.py",

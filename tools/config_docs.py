@@ -35,9 +35,9 @@ def text() -> str:
     """The whole page."""
     nodes = [("key", "default", "meaning")]
     nodes += [(f"`{key.name}`", _shown(key.default), key.doc) for key in KEYS]
-    topics = [("key", "default", "range", "meaning")]
+    topics = [("key", "type", "default", "must be", "meaning")]
     topics += [
-        (f"`{key.name}`", _shown(key.default), f"{key.minimum} to {key.maximum}", key.doc)
+        (f"`{key.name}`", key.type.name, f"`{key.default_text}`", key.type.rule, key.doc)
         for key in TOPIC_CONFIGS.values()
     ]
     return INTRODUCTION + _table(nodes) + TOPICS + _table(topics)

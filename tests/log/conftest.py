@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 from partition_logs import DIRECTORY, TOPIC_ID, OpenLog
@@ -26,7 +27,7 @@ def open_log(disk: SimDisk) -> OpenLog:
         on: Disk = disk,
         directory: str = DIRECTORY,
         topic_id: bytes = TOPIC_ID,
-        **config: int,
+        **config: Any,  # fields of LogConfig
     ) -> PartitionLog:
         return await PartitionLog.open(
             directory=directory,
