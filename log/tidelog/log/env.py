@@ -95,6 +95,9 @@ class Disk(Protocol):
     def exists(self, path: str) -> bool:
         """Whether a file or folder of this name exists."""
 
+    def size(self, path: str) -> int:
+        """Length of a file in bytes; 0 when it does not exist."""
+
     def list(self, path: str) -> list[str]:
         """Sorted names (not paths) in a folder; empty when the folder does not exist."""
 

@@ -195,6 +195,15 @@ class SystemDisk:
         """See `Disk`."""
         return os.path.exists(path)
 
+    def size(self, path: str) -> int:
+        """See `Disk`."""
+        try:
+            return os.stat(path).st_size
+        except FileNotFoundError:
+            return 0
+        except OSError as error:
+            raise _storage_error("look at", path, error) from error
+
     def list(self, path: str) -> list[str]:
         """See `Disk`."""
         try:

@@ -122,6 +122,11 @@ class SimDisk:
         """See `Disk`."""
         return path in self._names or path in self._directories
 
+    def size(self, path: str) -> int:
+        """See `Disk`."""
+        content = self._names.get(path)
+        return 0 if content is None else len(content.written)
+
     def list(self, path: str) -> list[str]:
         """See `Disk`."""
         return sorted(
