@@ -131,8 +131,9 @@ class ReplicaManager:
             now = image.topics.get(topic.name)
             if now is None or now.topic_id != topic.topic_id:
                 self._drop(topic)
+        are_defaults_kept = image.cluster_configs == before.cluster_configs
         for topic in image.topics.values():
-            known = before.topics.get(topic.name)
+            known = before.topics.get(topic.name) if are_defaults_kept else None
             if known is not topic:
                 self._change(topic, known)
         if image.brokers is not before.brokers:
@@ -228,7 +229,7 @@ class ReplicaManager:
                 hosted.note(FollowersFenced(fenced))
 
     def _change(self, topic: TopicImage, known: TopicImage | None) -> None:
-        config = log_config(topic.configs)
+        config = log_config(topic.configs, self._partitions.image.cluster_configs)
         for state in topic.partitions:
             if known is None or not _is_unchanged(state, topic, known):
                 self._change_partition(topic, state, config)
