@@ -18,6 +18,7 @@ from tidelog.v1.admin_pb2 import (
     DeleteTopicsResponse,
     NewTopic,
 )
+from tidelog.v1.metadata_records_pb2 import ConfigRecord, MetadataRecord
 
 if TYPE_CHECKING:
     from metadata.conftest import World
@@ -130,6 +131,18 @@ def test_a_bad_config_names_key_and_value(started: World) -> None:
     assert "min.insync.replicas" in refused.error.message
     assert "none" in refused.error.message
     assert not started.image.topics
+
+
+def test_configs_that_do_not_go_with_the_clusters_defaults_are_refused(started: World) -> None:
+    default = ConfigRecord(
+        resource_type=ConfigRecord.CLUSTER, key="max.compaction.lag.ms", value="9"
+    )
+    started.commit([MetadataRecord(config=default)])
+    refused = started.create("t", configs={"min.compaction.lag.ms": "10"})
+    assert refused.error.code == common_pb2.INVALID_CONFIG
+    assert not started.image.topics
+    both = {"min.compaction.lag.ms": "10", "max.compaction.lag.ms": "11"}
+    assert not started.create("t", configs=both).error.code
 
 
 def test_each_topic_of_a_request_has_its_own_result_in_order(started: World) -> None:

@@ -109,6 +109,7 @@ class _Creation:
         self._config = config
         self._random = random
         self._brokers = image.live_brokers()
+        self._default_configs = image.cluster_configs
         self._names = {_collision_key(name): name for name in image.topics}
         self._partitions_left = config.partitions_max - sum(1 for _ in image.partitions())
 
@@ -117,7 +118,7 @@ class _Creation:
         self._check_name(topic.name)
         partitions = self._partition_count(topic)
         replication_factor = self._replication_factor(topic)
-        log_config(topic.configs)
+        log_config(topic.configs, self._default_configs)
         topic_id = self._random.randbytes(TOPIC_ID_BYTES)
         self._names[_collision_key(topic.name)] = topic.name
         self._partitions_left -= partitions
