@@ -126,7 +126,9 @@ class LogConfig:
         "How batches lie on the disk; producer: as they were sent.",
     )
     min_insync_replicas: int = _key(
-        1, whole_number(1, MAX_I32), "Smallest ISR that takes a write with acks=all."
+        1,
+        whole_number(1, MAX_I32),
+        "Smallest ISR that takes a write with acks=all; a topic with fewer replicas needs all.",
     )
     unclean_leader_election_enable: bool = _key(
         default=False,
