@@ -36,8 +36,6 @@ from tidelog.broker.partition.events import (
     Appended,
     EpochEnd,
     Event,
-    FetchAnswered,
-    FetchedAppended,
     FetchRequested,
     Flushed,
     FollowerIdentity,
@@ -54,7 +52,7 @@ from tidelog.broker.purgatory import DelayedProduce, FetchWaiters, OffsetWaiters
 from tidelog.broker.replica_stats import ReplicaStats
 from tidelog.log.config import LogConfig
 from tidelog.log.env import Clock
-from tidelog.log.errors import CorruptMessageError, KafkaError, StorageError
+from tidelog.log.errors import KafkaError, StorageError
 from tidelog.log.partition_log import PartitionLog
 from tidelog.metadata.image import PartitionImage
 from tidelog.v1 import common_pb2
@@ -107,6 +105,7 @@ class HostedPartition:
         self.topic_id = topic_id
         self.partition = partition
         self.replica = replica
+        self.stats = stats
         self.is_failed = False
         """Its disk refused; it serves nothing until the broker starts anew."""
         self.retry_fetch_at_ms = 0
@@ -117,7 +116,6 @@ class HostedPartition:
         """Woken when the log grows or the role changes."""
         self._host = host
         self._clock = clock
-        self._stats = stats
         self._log: PartitionLog | None = None
         self._newest: tuple[PartitionImage, LogConfig] | None = None
         self._idle = asyncio.Event()
@@ -160,7 +158,7 @@ class HostedPartition:
         if not self.replica.is_closed:
             log.error("partition offline", partition=self.name, error=str(error))
             self.is_failed = True
-            self._tell(LogClosed())
+            self.tell(LogClosed())
 
     async def checkpoint(self) -> None:
         """Save the high watermark and what else bounds the next recovery."""
@@ -173,7 +171,7 @@ class HostedPartition:
     async def close(self) -> None:
         """Let go of every role, wait for what the log is doing, close it."""
         if not self.replica.is_closed:
-            self._tell(LogClosed())
+            self.tell(LogClosed())
         await self._idle.wait()
         if self._flush_task is not None:
             await self._flush_task
@@ -189,7 +187,7 @@ class HostedPartition:
         what `PartitionLog.append_as_leader` raises, with nothing appended, and UNKNOWN_SERVER_ERROR
         when the disk failed: then nobody knows.
         """
-        answer = self._tell(ProduceRequested(acks))
+        answer = self.tell(ProduceRequested(acks))
         if isinstance(answer, Refuse):
             raise KafkaError(answer.code, answer.message)
         assert isinstance(answer, AppendToLog)  # the core's two answers to this event
@@ -201,9 +199,9 @@ class HostedPartition:
             raise KafkaError(
                 common_pb2.UNKNOWN_SERVER_ERROR, f"the disk failed: {error}; outcome unknown"
             ) from error
-        self._stats.bytes_in += len(records)
+        self.stats.bytes_in += len(records)
         counted = self._counted_offset()
-        self._tell(Appended(done.log_end_offset, counted))
+        self.tell(Appended(done.log_end_offset, counted))
         self.followers.wake()
         if partition_log.is_flush_due:
             self._flush_soon()
@@ -228,7 +226,7 @@ class HostedPartition:
         there may be an error or a diverging epoch. Raises what the log raises.
         """
         partition_log = self.log
-        answer = self._tell(self._fetch_requested(asked, follower))
+        answer = self.tell(self._fetch_requested(asked, follower))
         result.high_watermark = partition_log.high_watermark
         result.log_start_offset = partition_log.log_start_offset
         match answer:
@@ -259,54 +257,15 @@ class HostedPartition:
 
     def answer_isr(self, event: IsrAnswered) -> None:
         """The controller's word on a proposal."""
-        self._tell(event)
+        self.tell(event)
 
     def note(self, event: FollowersFenced | Ticked) -> None:
         """What happened to the whole broker."""
-        self._tell(event)
+        self.tell(event)
 
-    # The follower's side
+    # For those who act for it
 
-    def next_fetch(self, *, max_bytes: int) -> FetchPartition | None:
-        """Where to fetch from; None when this replica follows nobody."""
-        follower = self.replica.follower
-        if follower is None:
-            return None
-        asked = FetchPartition(
-            topic=self.topic,
-            topic_id=self.topic_id,
-            partition=self.partition,
-            fetch_offset=self.log.log_end_offset,
-            current_leader_epoch=follower.leader_epoch,
-            log_start_offset=self.log.log_start_offset,
-            partition_max_bytes=max_bytes,
-        )
-        if self.log.latest_epoch >= 0:
-            asked.last_fetched_epoch = self.log.latest_epoch
-        return asked
-
-    def apply_fetched(
-        self, asked: FetchPartition, result: PartitionFetchResult, *, retry_at_ms: int
-    ) -> Coroutine[Any, Any, None] | None:
-        """Do what the leader's answer to `asked` orders.
-
-        Returns what is left to be awaited before the next fetch, if anything. After an error the
-        partition is not fetched before `retry_at_ms`.
-        """
-        records = result.records
-        match self._tell(self._fetch_answered(asked, result, has_records=bool(records))):
-            case BackOff():
-                self.retry_fetch_at_ms = retry_at_ms
-                log.info("fetch refused", partition=self.name, error=result.error.message)
-            case TruncateTo(offset):
-                return self._at_rest_after(self._truncate(offset))
-            case AppendFetched():
-                return self._append_fetched(records, asked, result, retry_at_ms=retry_at_ms)
-        return None
-
-    # Inside
-
-    def _tell(self, event: Event) -> Answer | None:
+    def tell(self, event: Event) -> Answer | None:
         """Let the core handle `event`, carry out its orders, return the one for the caller."""
         answer: Answer | None = None
         for effect in self.replica.handle(event, self._clock.monotonic_ms()):
@@ -315,6 +274,38 @@ class HostedPartition:
             else:
                 self._carry_out(effect)
         return answer
+
+    async def truncate_to(self, offset: int) -> None:
+        """Cut the log; raises `StorageError`. To be run by `at_rest_after`."""
+        before, high_watermark = self.log.log_end_offset, self.log.high_watermark
+        await self.log.truncate_to(offset)
+        after = self.log.log_end_offset
+        self.stats.truncated_records += before - after
+        report = log.error if after < high_watermark else log.info
+        report(
+            "truncated",
+            partition=self.name,
+            log_end_offset=after,
+            before=before,
+            high_watermark=high_watermark,
+        )
+
+    def at_rest_after(self, work: Coroutine[Any, Any, None]) -> Coroutine[Any, Any, None]:
+        """Work on the log that no change of role may interrupt: it counts from this call on."""
+        self._idle.clear()
+
+        async def run() -> None:
+            try:
+                await work
+            except StorageError as error:
+                self.fail(error)
+            finally:
+                self._idle.set()
+                self._apply_newest()
+
+        return run()
+
+    # Inside
 
     def _carry_out(self, effect: Effect) -> None:
         match effect:
@@ -334,8 +325,8 @@ class HostedPartition:
             case ProposeIsr():
                 self._host.propose_isr(self)
             case NoteIsrChange(before, after):
-                self._stats.isr_shrinks += len(after) < len(before)
-                self._stats.isr_expands += len(after) > len(before)
+                self.stats.isr_shrinks += len(after) < len(before)
+                self.stats.isr_expands += len(after) > len(before)
                 log.info("isr changed", partition=self.name, before=before, after=after)
             case StartFetching(leader_id):
                 self.retry_fetch_at_ms = 0
@@ -348,7 +339,7 @@ class HostedPartition:
             return
         state, config = self._newest
         self.log.config = config
-        self._tell(
+        self.tell(
             PartitionChanged(
                 state=state,
                 min_insync_replicas=config.min_insync_replicas,
@@ -377,7 +368,7 @@ class HostedPartition:
                 self.fail(error)
                 return
             counted = self._counted_offset()
-            self._tell(Flushed(counted))
+            self.tell(Flushed(counted))
             self._acks_leader.complete_up_to(counted)
 
     def _fetch_requested(
@@ -406,89 +397,3 @@ class HostedPartition:
             self.fail(error)
             raise
         return b"" if has_read and len(read.records) > max_bytes else read.records
-
-    def _fetch_answered(
-        self, asked: FetchPartition, result: PartitionFetchResult, *, has_records: bool
-    ) -> FetchAnswered:
-        diverging = None
-        if result.HasField("diverging_epoch"):
-            end = result.diverging_epoch
-            diverging = EpochEnd(end.leader_epoch, end.end_offset)
-        return FetchAnswered(
-            leader_epoch=asked.current_leader_epoch,
-            fetch_offset=asked.fetch_offset,
-            log_end_offset=self.log.log_end_offset,
-            own_high_watermark=self.log.high_watermark,
-            error=result.error.code,
-            has_records=has_records,
-            high_watermark=result.high_watermark,
-            log_start_offset=result.log_start_offset,
-            diverging_epoch=diverging,
-            own_epoch_end=None if diverging is None else self.epoch_end(diverging.leader_epoch),
-        )
-
-    def _append_fetched(
-        self,
-        records: bytes,
-        asked: FetchPartition,
-        result: PartitionFetchResult,
-        *,
-        retry_at_ms: int,
-    ) -> Coroutine[Any, Any, None] | None:
-        try:
-            self.log.append_as_follower(records)
-        except StorageError as error:
-            self.fail(error)
-            return None
-        except CorruptMessageError as error:
-            self.retry_fetch_at_ms = retry_at_ms
-            log.warning("fetched records are damaged", partition=self.name, error=str(error))
-            return None
-        self._stats.bytes_replicated_in += len(records)
-        if self.log.is_flush_due:
-            return self._at_rest_after(self._flush_fetched(asked, result))
-        self._fetched_appended(asked, result)
-        return None
-
-    def _fetched_appended(self, asked: FetchPartition, result: PartitionFetchResult) -> None:
-        self._tell(
-            FetchedAppended(
-                leader_epoch=asked.current_leader_epoch,
-                log_end_offset=self.log.log_end_offset,
-                own_high_watermark=self.log.high_watermark,
-                high_watermark=result.high_watermark,
-            )
-        )
-
-    async def _flush_fetched(self, asked: FetchPartition, result: PartitionFetchResult) -> None:
-        await self.log.flush()
-        self._fetched_appended(asked, result)
-
-    async def _truncate(self, offset: int) -> None:
-        before, high_watermark = self.log.log_end_offset, self.log.high_watermark
-        await self.log.truncate_to(offset)
-        after = self.log.log_end_offset
-        self._stats.truncated_records += before - after
-        report = log.error if after < high_watermark else log.info
-        report(
-            "truncated",
-            partition=self.name,
-            log_end_offset=after,
-            before=before,
-            high_watermark=high_watermark,
-        )
-
-    def _at_rest_after(self, work: Coroutine[Any, Any, None]) -> Coroutine[Any, Any, None]:
-        """Work on the log that no change of role may interrupt: it counts from this call on."""
-        self._idle.clear()
-
-        async def run() -> None:
-            try:
-                await work
-            except StorageError as error:
-                self.fail(error)
-            finally:
-                self._idle.set()
-                self._apply_newest()
-
-        return run()

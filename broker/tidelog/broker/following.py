@@ -1,0 +1,130 @@
+"""A hosted partition that follows: what it asks its leader for, and what it does with the answers.
+
+Turns answers into the core's events and carries out what the core orders of the log. Owns nothing:
+roles, log and the rule that both rest in turn are the partition's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any
+
+import structlog
+
+from tidelog.broker.hosted_partition import HostedPartition
+from tidelog.broker.partition.effects import AppendFetched, BackOff, TruncateTo
+from tidelog.broker.partition.events import EpochEnd, FetchAnswered, FetchedAppended
+from tidelog.log.errors import CorruptMessageError, StorageError
+from tidelog.v1.data_pb2 import FetchPartition, PartitionFetchResult
+
+log = structlog.get_logger(__name__)
+
+
+def next_fetch(hosted: HostedPartition, *, max_bytes: int) -> FetchPartition | None:
+    """Where to fetch from; None when this replica follows nobody."""
+    follower = hosted.replica.follower
+    if follower is None:
+        return None
+    asked = FetchPartition(
+        topic=hosted.topic,
+        topic_id=hosted.topic_id,
+        partition=hosted.partition,
+        fetch_offset=hosted.log.log_end_offset,
+        current_leader_epoch=follower.leader_epoch,
+        log_start_offset=hosted.log.log_start_offset,
+        partition_max_bytes=max_bytes,
+    )
+    if hosted.log.latest_epoch >= 0:
+        asked.last_fetched_epoch = hosted.log.latest_epoch
+    return asked
+
+
+def apply_fetched(
+    hosted: HostedPartition,
+    asked: FetchPartition,
+    result: PartitionFetchResult,
+    *,
+    retry_at_ms: int,
+) -> Coroutine[Any, Any, None] | None:
+    """Do what the leader's answer to `asked` orders.
+
+    Returns what is left to be awaited before the next fetch, if anything. After an error the
+    partition is not fetched before `retry_at_ms`.
+    """
+    records = result.records
+    match hosted.tell(_fetch_answered(hosted, asked, result, has_records=bool(records))):
+        case BackOff():
+            hosted.retry_fetch_at_ms = retry_at_ms
+            log.info("fetch refused", partition=hosted.name, error=result.error.message)
+        case TruncateTo(offset):
+            return hosted.at_rest_after(hosted.truncate_to(offset))
+        case AppendFetched():
+            return _append(hosted, records, asked, result, retry_at_ms=retry_at_ms)
+    return None
+
+
+def _fetch_answered(
+    hosted: HostedPartition,
+    asked: FetchPartition,
+    result: PartitionFetchResult,
+    *,
+    has_records: bool,
+) -> FetchAnswered:
+    diverging = None
+    if result.HasField("diverging_epoch"):
+        end = result.diverging_epoch
+        diverging = EpochEnd(end.leader_epoch, end.end_offset)
+    return FetchAnswered(
+        leader_epoch=asked.current_leader_epoch,
+        fetch_offset=asked.fetch_offset,
+        log_end_offset=hosted.log.log_end_offset,
+        own_high_watermark=hosted.log.high_watermark,
+        error=result.error.code,
+        has_records=has_records,
+        high_watermark=result.high_watermark,
+        log_start_offset=result.log_start_offset,
+        diverging_epoch=diverging,
+        own_epoch_end=None if diverging is None else hosted.epoch_end(diverging.leader_epoch),
+    )
+
+
+def _append(
+    hosted: HostedPartition,
+    records: bytes,
+    asked: FetchPartition,
+    result: PartitionFetchResult,
+    *,
+    retry_at_ms: int,
+) -> Coroutine[Any, Any, None] | None:
+    try:
+        hosted.log.append_as_follower(records)
+    except StorageError as error:
+        hosted.fail(error)
+        return None
+    except CorruptMessageError as error:
+        hosted.retry_fetch_at_ms = retry_at_ms
+        log.warning("fetched records are damaged", partition=hosted.name, error=str(error))
+        return None
+    hosted.stats.bytes_replicated_in += len(records)
+    if hosted.log.is_flush_due:
+        return hosted.at_rest_after(_flush(hosted, asked, result))
+    _appended(hosted, asked, result)
+    return None
+
+
+async def _flush(
+    hosted: HostedPartition, asked: FetchPartition, result: PartitionFetchResult
+) -> None:
+    await hosted.log.flush()
+    _appended(hosted, asked, result)
+
+
+def _appended(hosted: HostedPartition, asked: FetchPartition, result: PartitionFetchResult) -> None:
+    hosted.tell(
+        FetchedAppended(
+            leader_epoch=asked.current_leader_epoch,
+            log_end_offset=hosted.log.log_end_offset,
+            own_high_watermark=hosted.log.high_watermark,
+            high_watermark=result.high_watermark,
+        )
+    )
