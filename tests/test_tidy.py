@@ -41,6 +41,7 @@ CORES = (
     "log/tidelog/log/config_types.py",
     "log/tidelog/log/epochs.py",
     "log/tidelog/log/errors.py",
+    "log/tidelog/log/producers.py",
     "log/tidelog/log/records.py",
     "raft/tidelog/raft/codec.py",
     "raft/tidelog/raft/config.py",
@@ -77,7 +78,6 @@ CORES = (
 )
 # Cores the architecture names; they count as soon as they exist.
 CORES_TO_COME = (
-    "log/tidelog/log/producers.py",
     "metadata/tidelog/metadata/configs.py",
     "metadata/tidelog/metadata/producer_ids.py",
     "broker/tidelog/broker/coordinator/shard.py",

@@ -1,0 +1,278 @@
+"""What a log knows of idempotent and transactional producers. Pure (KIP-98, KIP-360).
+
+Owns the last five batches of each producer id in its newest epoch, and which transactions are open:
+
+    a batch of ...                       whose base sequence is ...       check says
+    an unknown producer id               any                              append
+    the known epoch                      the last one + 1                 append
+    the known epoch                      that of one of the last five,    duplicate: answer that one
+                                         and its last sequence too
+    the known epoch                      anything else                    OutOfOrderSequenceError
+    a newer epoch                        0                                append
+    a newer epoch                        anything else                    OutOfOrderSequenceError
+    an older epoch                       any                              InvalidProducerEpochError
+
+Sequences count records and wrap from 2**31 - 1 to 0. Markers have none; only their epoch counts.
+Decides and remembers, but never appends: `check` changes nothing, `update` takes what was appended.
+Facts: Kafka's ProducerStateManager, ProducerAppendInfo and ProducerStateEntry.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tidelog.log.batch import CONTROL_FLAG, BatchHeader
+from tidelog.log.errors import (
+    InvalidProducerEpochError,
+    InvalidRecordError,
+    KafkaError,
+    OutOfOrderSequenceError,
+)
+from tidelog.v1 import common_pb2
+
+NO_PRODUCER_ID = -1
+NO_COORDINATOR_EPOCH = -1
+BATCHES_PER_PRODUCER_MAX = 5
+"""How many requests a producer may have in flight, and so may send again."""
+PRODUCERS_MAX = 4096
+"""Producers without an open transaction that one log remembers, and open transactions it takes."""
+_SEQUENCE_MASK = 0x7FFF_FFFF
+_TRANSACTIONAL_FLAG = 0x10
+
+
+class ControlMarker(NamedTuple):
+    """The end of a transaction, as the one record of a control batch says it."""
+
+    is_commit: bool
+    coordinator_epoch: int
+
+
+class BatchMetadata(NamedTuple):
+    """An appended batch; offsets and sequences of its first and last record, both inclusive."""
+
+    base_sequence: int
+    last_sequence: int
+    base_offset: int
+    last_offset: int
+    timestamp_ms: int
+    """The batch's max timestamp."""
+
+
+class ProducerEntry(NamedTuple):
+    """A producer as its newest batch or marker left it."""
+
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+    timestamp_ms: int
+    """Max timestamp of the newest batch or marker."""
+    first_unstable_offset: int | None
+    """Where its open transaction begins."""
+    batches: tuple[BatchMetadata, ...]
+    """The last ones of this epoch, by age."""
+
+
+@dataclass(slots=True)
+class _Producer:
+    epoch: int
+    coordinator_epoch: int = NO_COORDINATOR_EPOCH
+    timestamp_ms: int = -1
+    first_unstable_offset: int | None = None
+    next_sequence: int = 0
+    appended_at_ms: int | None = None
+    """By our clock; None: not since the start."""
+    batches: list[BatchMetadata] = field(default_factory=list)
+
+    def begin_epoch(self, epoch: int) -> None:
+        self.epoch, self.next_sequence = epoch, 0
+        self.batches.clear()
+
+    def add(self, batch: BatchMetadata) -> None:
+        self.batches.append(batch)
+        if len(self.batches) > BATCHES_PER_PRODUCER_MAX:
+            del self.batches[0]
+        self.next_sequence = (batch.last_sequence + 1) & _SEQUENCE_MASK
+
+
+class ProducerStates:
+    """The producers of one log, the longest silent first."""
+
+    def __init__(self, *, producers_max: int = PRODUCERS_MAX) -> None:
+        self._producers: OrderedDict[int, _Producer] = OrderedDict()
+        self._open: dict[int, int] = {}
+        """First offset of each open transaction by producer id, ascending."""
+        self._producers_max = producers_max
+
+    @classmethod
+    def from_entries(cls, entries: Iterable[ProducerEntry]) -> ProducerStates:
+        """What `entries` tell, one of each producer id, the longest silent first."""
+        states = cls()
+        for entry in entries:
+            producer = _Producer(entry.producer_epoch, entry.coordinator_epoch, entry.timestamp_ms)
+            producer.first_unstable_offset = entry.first_unstable_offset
+            for batch in entry.batches:
+                producer.add(batch)
+            states._producers[entry.producer_id] = producer
+        states._open = states._open_transactions()
+        states._evict()
+        return states
+
+    def entries(self) -> tuple[ProducerEntry, ...]:
+        """Every producer as it is now."""
+        return tuple(
+            ProducerEntry(
+                producer_id,
+                producer.epoch,
+                producer.coordinator_epoch,
+                producer.timestamp_ms,
+                producer.first_unstable_offset,
+                tuple(producer.batches),
+            )
+            for producer_id, producer in self._producers.items()
+        )
+
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """The first offset of the oldest open transaction."""
+        return next(iter(self._open.values()), None)
+
+    def check(self, header: BatchHeader) -> BatchMetadata | None:
+        """None: append the batch, then call `update`. Else it is that appended batch once more.
+
+        Raises as the module's table says; `InvalidRecordError` for a batch with a producer id but
+        no epoch or sequence, or outside the producer's open transaction; `KafkaError` (retriable)
+        where too many transactions are open. A leader asks about one batch at a time.
+        """
+        if header.producer_id == NO_PRODUCER_ID:
+            return None
+        producer = self._producers.get(header.producer_id)
+        if producer is not None and header.producer_epoch < producer.epoch:
+            raise InvalidProducerEpochError(f"{_name(header)}: epoch {producer.epoch} replaced it")
+        if header.attributes & CONTROL_FLAG:
+            return None
+        if header.producer_epoch < 0 or header.base_sequence < 0:
+            raise InvalidRecordError(f"{_name(header)} lacks its epoch or its sequence")
+        if producer is not None:
+            duplicate = _check_sequence(producer, header)
+            if duplicate is not None:
+                return duplicate
+        self._check_transaction(header)
+        return None
+
+    def update(
+        self, header: BatchHeader, *, now_ms: int, marker: ControlMarker | None = None
+    ) -> None:
+        """The batch was appended: by a leader, a follower or recovery, none of which asks again.
+
+        `marker` is what a control batch says; one that lost its record to compaction says nothing.
+        """
+        producer_id, attributes = header.producer_id, header.attributes
+        if producer_id == NO_PRODUCER_ID or (attributes & CONTROL_FLAG and marker is None):
+            return
+        producer = self._producers.get(producer_id)
+        if producer is None:
+            producer = self._producers[producer_id] = _Producer(header.producer_epoch)
+        elif producer.epoch != header.producer_epoch:
+            producer.begin_epoch(header.producer_epoch)
+        producer.timestamp_ms, producer.appended_at_ms = header.max_timestamp, now_ms
+        if marker is not None:
+            producer.coordinator_epoch = marker.coordinator_epoch
+            producer.first_unstable_offset = None
+            self._open.pop(producer_id, None)
+        else:
+            producer.add(_metadata(header))
+            if attributes & _TRANSACTIONAL_FLAG and producer.first_unstable_offset is None:
+                producer.first_unstable_offset = self._open[producer_id] = header.base_offset
+        self._producers.move_to_end(producer_id)
+        self._evict()
+
+    def is_last_batch(self, header: BatchHeader) -> bool:
+        """Whether the log needs this batch to tell its producer's epoch and sequence.
+
+        Compaction keeps it, at least without records: the newest batch, or where the newest epoch
+        has none, its markers.
+        """
+        producer = self._producers.get(header.producer_id)
+        if producer is None:
+            return False
+        if producer.batches:
+            return producer.batches[-1].last_offset == header.last_offset
+        return bool(header.attributes & CONTROL_FLAG) and header.producer_epoch == producer.epoch
+
+    def expire(self, now_ms: int, *, expiration_ms: int) -> None:
+        """Forget producers silent for `expiration_ms`, but none with an open transaction.
+
+        For those a file told of silence begins now: their own timestamps may be of any age.
+        """
+        for producer_id, producer in tuple(self._producers.items()):
+            if producer.appended_at_ms is None:
+                producer.appended_at_ms = now_ms
+            is_silent = now_ms - producer.appended_at_ms >= expiration_ms
+            if is_silent and producer_id not in self._open:
+                del self._producers[producer_id]
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._producers.clear()
+        self._open.clear()
+
+    def _check_transaction(self, header: BatchHeader) -> None:
+        is_transactional = bool(header.attributes & _TRANSACTIONAL_FLAG)
+        is_open = header.producer_id in self._open
+        if is_open and not is_transactional:
+            raise InvalidRecordError(f"{_name(header)} is not part of its open transaction")
+        if is_transactional and not is_open and len(self._open) >= self._producers_max:
+            raise KafkaError(
+                common_pb2.THROTTLING_QUOTA_EXCEEDED,
+                f"{len(self._open)} transactions are open in this partition, no more may begin",
+            )
+
+    def _open_transactions(self) -> dict[int, int]:
+        offsets = (
+            (producer_id, producer.first_unstable_offset)
+            for producer_id, producer in self._producers.items()
+        )
+        found = [(offset, producer_id) for producer_id, offset in offsets if offset is not None]
+        return {producer_id: offset for offset, producer_id in sorted(found)}
+
+    def _evict(self) -> None:
+        """The longest silent, until few enough are left; who has an open transaction stays."""
+        while len(self._producers) - len(self._open) > self._producers_max:
+            producer_id = next(iter(self._producers))
+            if producer_id in self._open:
+                self._producers.move_to_end(producer_id)
+            else:
+                del self._producers[producer_id]
+
+
+def _check_sequence(producer: _Producer, header: BatchHeader) -> BatchMetadata | None:
+    is_same_epoch = header.producer_epoch == producer.epoch
+    expected = producer.next_sequence if is_same_epoch else 0
+    if header.base_sequence == expected:
+        return None
+    sequences = (header.base_sequence, _last_sequence(header))
+    for appended in producer.batches if is_same_epoch else ():
+        if appended[:2] == sequences:
+            return appended
+    raise OutOfOrderSequenceError(
+        f"{_name(header)} has sequences {sequences[0]} to {sequences[1]}, {expected} comes next"
+    )
+
+
+def _metadata(header: BatchHeader) -> BatchMetadata:
+    base_offset, _, _, _, _, _, last_delta, _, timestamp_ms, _, _, base_sequence, _ = header
+    last_sequence = (base_sequence + last_delta) & _SEQUENCE_MASK
+    return BatchMetadata(
+        base_sequence, last_sequence, base_offset, base_offset + last_delta, timestamp_ms
+    )
+
+
+def _last_sequence(header: BatchHeader) -> int:
+    return (header.base_sequence + header.last_offset_delta) & _SEQUENCE_MASK
+
+
+def _name(header: BatchHeader) -> str:
+    return f"a batch of producer {header.producer_id} in its epoch {header.producer_epoch}"
