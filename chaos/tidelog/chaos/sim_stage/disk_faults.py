@@ -1,0 +1,79 @@
+"""What goes wrong with a simulated disk: power cuts, errors of the device, no space left.
+
+Counts operations and decides when one fails; never touches what is stored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidelog.log.errors import StorageError
+
+
+class PowerCutError(BaseException):
+    """The power went. No `Exception`: nobody on the machine is left to catch it."""
+
+
+@dataclass(slots=True)
+class _Trouble:
+    """After `spared` more actions the next `count` fail, all if None."""
+
+    action: str
+    path: str
+    spared: int
+    count: int | None
+
+    def strikes(self) -> bool:
+        if self.spared:
+            self.spared -= 1
+            return False
+        if self.count is None:
+            return True
+        self.count -= 1
+        return self.count >= 0
+
+
+class DiskFaults:
+    """The faults of one disk; none at first."""
+
+    def __init__(self) -> None:
+        self.operations = 0
+        """Changes and syncs begun since the start."""
+        self._cut_at: int | None = None
+        self._is_cut = False
+        self._troubles: list[_Trouble] = []
+
+    def crash_at(self, number: int) -> None:
+        """Cut the power in the `number`-th operation from now, counted from 1.
+
+        It raises `PowerCutError`, as everything after it until `SimDisk.crash`. A sync does
+        nothing then, a change is one the crash may lose, keep or tear.
+        """
+        self._cut_at = self.operations + number
+
+    def fail(self, action: str, path: str, *, spared: int = 0, count: int | None = None) -> None:
+        """Answer `action` ("read", "write", "sync", …) on `path` with EIO until `heal`.
+
+        The first `spared` ones still work; only `count` ones fail if that is given.
+        """
+        self._troubles.append(_Trouble(action, path, spared, count))
+
+    def heal(self) -> None:
+        """Nothing goes wrong any more; the power is back."""
+        self._troubles = []
+        self._cut_at, self._is_cut = None, False
+
+    def check(self, action: str, path: str) -> None:
+        """Raise what this action ends with, unless it works."""
+        if self._is_cut:
+            raise PowerCutError
+        for trouble in self._troubles:
+            if (trouble.action, trouble.path) == (action, path) and trouble.strikes():
+                raise StorageError(f"cannot {action} {path}: Input/output error")
+
+    def count(self) -> None:
+        """An operation is under way; `PowerCutError` if it is the one the power goes in."""
+        self.operations += 1
+        if self.operations == self._cut_at:
+            self._is_cut = True
+            raise PowerCutError
