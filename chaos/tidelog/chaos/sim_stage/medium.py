@@ -190,7 +190,7 @@ def _store_in_part(stored: bytearray, changes: list[Change], random: Random, *, 
 def _between(random: Random, size: int, next_size: int) -> int:
     """One of the sizes a file had on its way from one to the other: sectors come one by one."""
     first_boundary = size - size % SECTOR_BYTES + SECTOR_BYTES
-    sizes = [size, *range(first_boundary, next_size, SECTOR_BYTES), next_size]
+    sizes: list[int] = [size, *range(first_boundary, next_size, SECTOR_BYTES), next_size]
     return sizes[random.randrange(0, len(sizes))]
 
 
