@@ -16,7 +16,7 @@ from tidelog.log.errors import (
     KafkaError,
     OutOfOrderSequenceError,
 )
-from tidelog.log.producers import BatchMetadata, ControlMarker, ProducerStates
+from tidelog.log.producers import PRODUCERS_MAX, BatchMetadata, ControlMarker, ProducerStates
 from tidelog.v1 import common_pb2
 
 TRANSACTIONAL = 0x10
@@ -183,14 +183,19 @@ def test_a_marker_of_a_newer_epoch_fences_the_old_one() -> None:
     assert states.check(batch(0, epoch=1)) is None
 
 
-def test_a_marker_of_an_older_epoch_is_fenced() -> None:
+def test_a_marker_needs_no_sequence_but_no_older_epoch() -> None:
+    states = states_after(batch(0, epoch=1))
+    assert states.check(marker(epoch=1)) is None
+    assert states.check(marker(epoch=2)) is None
     with pytest.raises(InvalidProducerEpochError):
-        states_after(batch(0, epoch=1)).check(marker(epoch=0))
+        states.check(marker(epoch=0))
 
 
 def test_a_marker_without_its_record_says_nothing() -> None:
     states = states_after(batch(0, offset=10, attributes=TRANSACTIONAL))
+    before = states.entries()
     states.update(marker(), now_ms=0)
+    assert states.entries() == before
     assert states.first_unstable_offset == 10
 
 
@@ -199,6 +204,18 @@ def test_records_outside_an_open_transaction_are_refused() -> None:
     with pytest.raises(InvalidRecordError):
         states.check(batch(1))
     assert states.check(batch(1, attributes=TRANSACTIONAL)) is None
+
+
+def test_open_transactions_outlive_a_reload_in_their_order() -> None:
+    states = states_after(
+        batch(0, offset=10, producer=1, attributes=TRANSACTIONAL),
+        batch(0, offset=20, producer=2, attributes=TRANSACTIONAL),
+        batch(1, offset=30, producer=1, attributes=TRANSACTIONAL),
+    )
+    states = ProducerStates.from_entries(states.entries())
+    assert states.first_unstable_offset == 10
+    states.update(marker(producer=1), now_ms=0, marker=COMMIT)
+    assert states.first_unstable_offset == 20
 
 
 # Bounds and expiry
@@ -216,6 +233,12 @@ def test_a_flood_of_producer_ids_evicts_no_open_transaction() -> None:
     states = states_after(*headers, producers_max=3)
     assert sorted(ids(states)) == [0, 47, 48, 49]
     assert states.first_unstable_offset == 0
+
+
+def test_no_more_producers_are_loaded_than_may_be_kept() -> None:
+    (entry,) = states_after(batch(0)).entries()
+    entries = [entry._replace(producer_id=n) for n in range(PRODUCERS_MAX + 1)]
+    assert ids(ProducerStates.from_entries(entries)) == list(range(1, PRODUCERS_MAX + 1))
 
 
 def test_no_transaction_begins_where_too_many_are_open() -> None:

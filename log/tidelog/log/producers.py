@@ -200,7 +200,7 @@ class ProducerStates:
             return False
         if producer.batches:
             return producer.batches[-1].last_offset == header.last_offset
-        return bool(header.attributes & CONTROL_FLAG) and header.producer_epoch == producer.epoch
+        return header.producer_epoch == producer.epoch
 
     def expire(self, now_ms: int, *, expiration_ms: int) -> None:
         """Forget producers silent for `expiration_ms`, but none with an open transaction.
