@@ -42,6 +42,7 @@ CORES = (
     "log/tidelog/log/epochs.py",
     "log/tidelog/log/errors.py",
     "log/tidelog/log/producers.py",
+    "log/tidelog/log/producer_snapshots.py",
     "log/tidelog/log/records.py",
     "raft/tidelog/raft/codec.py",
     "raft/tidelog/raft/config.py",
@@ -51,6 +52,7 @@ CORES = (
     "metadata/tidelog/metadata/brokers.py",
     "log/tidelog/log/transport.py",
     "metadata/tidelog/metadata/config.py",
+    "metadata/tidelog/metadata/configs.py",
     "metadata/tidelog/metadata/controller.py",
     "metadata/tidelog/metadata/decision.py",
     "metadata/tidelog/metadata/delta.py",
@@ -78,7 +80,6 @@ CORES = (
 )
 # Cores the architecture names; they count as soon as they exist.
 CORES_TO_COME = (
-    "metadata/tidelog/metadata/configs.py",
     "metadata/tidelog/metadata/producer_ids.py",
     "broker/tidelog/broker/coordinator/shard.py",
     "broker/tidelog/broker/coordinator/groups.py",

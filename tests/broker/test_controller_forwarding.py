@@ -33,7 +33,8 @@ class StubQuorum:
     async def register_broker(self, request: RegisterBrokerRequest) -> RegisterBrokerResponse:
         return RegisterBrokerResponse(broker_epoch=request.broker_id * 100)
 
-    broker_heartbeat = alter_partition = create_topics = delete_topics = register_broker
+    broker_heartbeat = alter_partition = register_broker
+    create_topics = delete_topics = alter_configs = register_broker
 
 
 class StubPeers:

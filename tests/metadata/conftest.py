@@ -7,6 +7,7 @@ from random import Random as PythonRandom
 
 import pytest
 
+from tidelog.log.config import log_config
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.controller import Command, Controller, ExpireSessions, Reply
 from tidelog.metadata.delta import replay
@@ -179,8 +180,10 @@ class World:
 
 
 def check_step(before: MetadataImage, after: MetadataImage) -> None:
-    """Invariants I14 and I15, written apart from the code that keeps them."""
+    """Invariants I14 and I15, written apart from the code that keeps them; and sound configs."""
     assert after.offset > before.offset
+    for topic in after.topics.values():
+        log_config(topic.configs, after.cluster_configs)
     for broker_id, broker in before.brokers.items():
         assert after.brokers[broker_id].broker_epoch >= broker.broker_epoch
     for topic, now in after.partitions():

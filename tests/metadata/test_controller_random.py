@@ -8,13 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidelog.metadata.controller import ExpireSessions
-from tidelog.v1.admin_pb2 import DeleteTopicsRequest
+from tidelog.v1.admin_pb2 import CLUSTER, TOPIC, AlterConfigsRequest, DeleteTopicsRequest
 
 if TYPE_CHECKING:
     from metadata.conftest import World
 
 _BROKERS = st.integers(1, 4)
 _TOPICS = st.sampled_from(["a", "b"])
+_LAGS = st.dictionaries(
+    st.sampled_from(["min.compaction.lag.ms", "max.compaction.lag.ms"]),
+    st.one_of(st.none(), st.sampled_from(["-1", "1", "5", "9"])),
+)
 _STEPS = st.one_of(
     st.tuples(st.just("register"), _BROKERS, st.integers(1, 3)),
     st.tuples(st.just("beat"), _BROKERS, st.booleans()),
@@ -23,6 +27,7 @@ _STEPS = st.one_of(
     st.tuples(st.just("create"), _TOPICS, st.integers(1, 3)),
     st.tuples(st.just("delete"), _TOPICS, st.none()),
     st.tuples(st.just("alter"), _TOPICS, st.lists(_BROKERS, max_size=3)),
+    st.tuples(st.just("configure"), st.one_of(st.just(""), _TOPICS), _LAGS),
     st.tuples(st.just("activate"), st.none(), st.none()),
     st.tuples(st.just("hold"), st.sampled_from([0, 2_000]), st.none()),
 )
@@ -43,6 +48,13 @@ def _take(world: World, step: tuple[str, object, object]) -> None:
             world.do(DeleteTopicsRequest(names=[name]))
         case ("alter", str(name), list(isr)) if name in world.image.topics:
             world.alter(name, isr)
+        case ("configure", str(name), dict(lags)):
+            resource = AlterConfigsRequest.Resource(
+                type=TOPIC if name else CLUSTER,
+                name=name,
+                changes=[AlterConfigsRequest.Change(key=key, value=lags[key]) for key in lags],
+            )
+            world.do(AlterConfigsRequest(resources=[resource]))
         case ("activate", _, _):
             world.controller.activate(world.now_ms)
         case ("hold", int(milliseconds), _):

@@ -16,7 +16,12 @@ from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.quorum import Quorum
 from tidelog.raft.replicated_log import CommittedEntry, NotLeaderError, ProposalUnknownError
 from tidelog.v1 import common_pb2
-from tidelog.v1.admin_pb2 import CreateTopicsRequest, DeleteTopicsRequest, NewTopic
+from tidelog.v1.admin_pb2 import (
+    AlterConfigsRequest,
+    CreateTopicsRequest,
+    DeleteTopicsRequest,
+    NewTopic,
+)
 from tidelog.v1.controller_pb2 import (
     AlterPartitionRequest,
     BrokerHeartbeatRequest,
@@ -213,6 +218,7 @@ async def test_a_node_that_is_not_active_names_the_one_that_is(nodes: Nodes) -> 
     for reply in (
         await deposed.create_topics(_creation("t")),
         await deposed.delete_topics(DeleteTopicsRequest()),
+        await deposed.alter_configs(AlterConfigsRequest()),
         await deposed.alter_partition(AlterPartitionRequest()),
         await deposed.broker_heartbeat(BrokerHeartbeatRequest()),
     ):
@@ -236,6 +242,22 @@ async def test_commands_that_wait_are_decided_in_order_and_committed_as_one_batc
     assert replies == [0, 0, 0, common_pb2.TOPIC_ALREADY_EXISTS]
     assert len(log.proposed) == 4
     assert list(active.image.topics) == ["a", "b", "c"]
+
+
+async def test_altered_configs_show_from_the_offset_that_the_reply_names(nodes: Nodes) -> None:
+    active = nodes.quorums[0]
+    await _start_broker(active, 1)
+    await active.create_topics(_creation("t"))
+    change = AlterConfigsRequest.Change(key="retention.ms", value="7")
+    request = AlterConfigsRequest(
+        resources=[AlterConfigsRequest.Resource(name="t", changes=[change])]
+    )
+    first = await active.alter_configs(request)
+    assert active.image.topics["t"].configs == {"retention.ms": "7"}
+    assert first.metadata_offset == active.image.offset
+    await active.create_topics(_creation("u"))
+    repeated = await active.alter_configs(request)
+    assert first.metadata_offset < repeated.metadata_offset == active.image.offset
 
 
 async def test_two_incarnations_in_one_batch_never_share_a_broker_epoch(nodes: Nodes) -> None:

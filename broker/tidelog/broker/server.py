@@ -12,6 +12,7 @@ from importlib.metadata import version
 import structlog
 
 from tidelog.broker.config import NodeConfig
+from tidelog.broker.config_changes import ConfigChanger
 from tidelog.broker.controller_channel import ControllerChannel
 from tidelog.broker.lifecycle import Lifecycle
 from tidelog.broker.metadata_follower import MetadataFollower
@@ -161,12 +162,13 @@ class Node:
                 topic_creator=self._broker.topic_creator,
             )
             self.services["tidelog.v1.Admin"] = AdminHandler(
-                cluster_id=config.cluster_id,
+                config=config.controller,
                 voters=config.controller_voters,
                 peers=peers,
                 image=self._image,
                 controller_id=self._controller_id,
                 topic_creator=self._broker.topic_creator,
+                config_changer=self._broker.config_changer,
             )
 
 
@@ -178,6 +180,7 @@ class BrokerParts:
     follower: MetadataFollower
     lifecycle: Lifecycle
     topic_creator: TopicCreator
+    config_changer: ConfigChanger
 
 
 def build_node(config: NodeConfig, ports: Ports) -> Node:
@@ -257,7 +260,8 @@ def _build_broker(config: NodeConfig, ports: Ports) -> BrokerParts:
         follower=follower,
         auto_create=config.auto_create_topics_enable,
     )
-    return BrokerParts(replica_manager, follower, lifecycle, topic_creator)
+    config_changer = ConfigChanger(controllers=controllers, follower=follower)
+    return BrokerParts(replica_manager, follower, lifecycle, topic_creator, config_changer)
 
 
 class _Publisher:

@@ -21,6 +21,9 @@ class ControllerConfig:
     partitions_max: int = 10_000
     """Partitions in the cluster; bounds the image and the size of one batch."""
     topics_per_request_max: int = 1_000
+    config_resources_per_request_max: int = 1_000
+    config_changes_per_resource_max: int = 100
+    config_value_characters_max: int = 1_000
 
     commands_queued_max: int = 1_000
     """Commands that wait for a decision; one more is refused with THROTTLING_QUOTA_EXCEEDED."""

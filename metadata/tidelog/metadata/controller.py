@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 
 from tidelog.log.env import Random
 from tidelog.log.errors import KafkaError, TidelogError
-from tidelog.metadata import brokers, replication, topics
+from tidelog.metadata import brokers, configs, replication, topics
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.decision import Decision, wire_error
 from tidelog.metadata.image import MetadataImage
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (
+    AlterConfigsRequest,
+    AlterConfigsResponse,
     CreateTopicsRequest,
     CreateTopicsResponse,
     DeleteTopicsRequest,
@@ -51,6 +53,7 @@ Command = (
     | AlterPartitionRequest
     | CreateTopicsRequest
     | DeleteTopicsRequest
+    | AlterConfigsRequest
     | ExpireSessions
 )
 Reply = (
@@ -59,6 +62,7 @@ Reply = (
     | AlterPartitionResponse
     | CreateTopicsResponse
     | DeleteTopicsResponse
+    | AlterConfigsResponse
     | SessionsExpired
 )
 
@@ -68,6 +72,7 @@ _REPLIES: Mapping[type[Command], type[Reply]] = {
     AlterPartitionRequest: AlterPartitionResponse,
     CreateTopicsRequest: CreateTopicsResponse,
     DeleteTopicsRequest: DeleteTopicsResponse,
+    AlterConfigsRequest: AlterConfigsResponse,
     ExpireSessions: SessionsExpired,
 }
 
@@ -135,6 +140,8 @@ class Controller:
                 )
             case DeleteTopicsRequest():
                 return topics.delete_topics(command, image, config=self._config)
+            case AlterConfigsRequest():
+                return configs.alter_configs(command, image, config=self._config)
             case ExpireSessions():
                 return self._expire_sessions(image, now_ms)
 

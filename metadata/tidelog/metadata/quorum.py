@@ -35,6 +35,8 @@ from tidelog.metadata.image import MetadataImage
 from tidelog.raft.replicated_log import ProposalUnknownError, ReplicatedLog
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (
+    AlterConfigsRequest,
+    AlterConfigsResponse,
     CreateTopicsRequest,
     CreateTopicsResponse,
     DeleteTopicsRequest,
@@ -154,6 +156,10 @@ class Quorum:
         """See `topics.delete_topics`."""
         return await self._submit(request, DeleteTopicsResponse)
 
+    async def alter_configs(self, request: AlterConfigsRequest) -> AlterConfigsResponse:
+        """See `configs.alter_configs`."""
+        return await self._submit(request, AlterConfigsResponse)
+
     def follow(self, from_offset: int) -> AsyncGenerator[list[tuple[int, MetadataBatch]], None]:
         """See `CommittedMetadata.follow`. Served by any controller."""
         return self._committed.follow(from_offset)
@@ -226,7 +232,7 @@ class Quorum:
             decided.append((one, decision.reply))
         offset = await self._commit(records, base_offset) if records else base_offset
         for one, reply in decided:
-            one.answer(_with_broker_epoch(reply, offset))
+            one.answer(_with_offset(reply, offset))
 
     async def _commit(self, records: list[MetadataRecord], base_offset: int) -> int:
         """Commit a batch and return its offset; it has applied then. Errors as `propose`."""
@@ -286,8 +292,10 @@ class Quorum:
         return reply
 
 
-def _with_broker_epoch(reply: Reply, offset: int) -> Reply:
-    """A new broker epoch is the offset its registration committed at, known only now."""
+def _with_offset(reply: Reply, offset: int) -> Reply:
+    """What only the commit tells: a new broker epoch, or from which offset on a change shows."""
     if isinstance(reply, RegisterBrokerResponse) and not reply.error.code:
         reply.broker_epoch = reply.broker_epoch or offset
+    if isinstance(reply, AlterConfigsResponse):
+        reply.metadata_offset = offset
     return reply

@@ -1,11 +1,19 @@
 from tidelog.v1 import common_pb2 as _common_pb2
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class ConfigResourceType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    TOPIC: _ClassVar[ConfigResourceType]
+    CLUSTER: _ClassVar[ConfigResourceType]
+TOPIC: ConfigResourceType
+CLUSTER: ConfigResourceType
 
 class NewTopic(_message.Message):
     __slots__ = ("name", "partitions", "replication_factor", "configs")
@@ -169,6 +177,110 @@ class DescribeClusterResponse(_message.Message):
     controllers: _containers.RepeatedCompositeFieldContainer[_common_pb2.Endpoint]
     metadata_offset: int
     def __init__(self, cluster_id: _Optional[str] = ..., controller_id: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., brokers: _Optional[_Iterable[_Union[DescribeClusterResponse.BrokerState, _Mapping]]] = ..., controllers: _Optional[_Iterable[_Union[_common_pb2.Endpoint, _Mapping]]] = ..., metadata_offset: _Optional[int] = ...) -> None: ...
+
+class DescribeConfigsRequest(_message.Message):
+    __slots__ = ("resources",)
+    class Resource(_message.Message):
+        __slots__ = ("type", "name")
+        TYPE_FIELD_NUMBER: _ClassVar[int]
+        NAME_FIELD_NUMBER: _ClassVar[int]
+        type: ConfigResourceType
+        name: str
+        def __init__(self, type: _Optional[_Union[ConfigResourceType, str]] = ..., name: _Optional[str] = ...) -> None: ...
+    RESOURCES_FIELD_NUMBER: _ClassVar[int]
+    resources: _containers.RepeatedCompositeFieldContainer[DescribeConfigsRequest.Resource]
+    def __init__(self, resources: _Optional[_Iterable[_Union[DescribeConfigsRequest.Resource, _Mapping]]] = ...) -> None: ...
+
+class DescribeConfigsResponse(_message.Message):
+    __slots__ = ("resources", "error")
+    class Source(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        UNKNOWN: _ClassVar[DescribeConfigsResponse.Source]
+        DYNAMIC_TOPIC_CONFIG: _ClassVar[DescribeConfigsResponse.Source]
+        DYNAMIC_DEFAULT_BROKER_CONFIG: _ClassVar[DescribeConfigsResponse.Source]
+        DEFAULT_CONFIG: _ClassVar[DescribeConfigsResponse.Source]
+    UNKNOWN: DescribeConfigsResponse.Source
+    DYNAMIC_TOPIC_CONFIG: DescribeConfigsResponse.Source
+    DYNAMIC_DEFAULT_BROKER_CONFIG: DescribeConfigsResponse.Source
+    DEFAULT_CONFIG: DescribeConfigsResponse.Source
+    class Config(_message.Message):
+        __slots__ = ("name", "value", "source", "default_value", "type", "doc")
+        NAME_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        SOURCE_FIELD_NUMBER: _ClassVar[int]
+        DEFAULT_VALUE_FIELD_NUMBER: _ClassVar[int]
+        TYPE_FIELD_NUMBER: _ClassVar[int]
+        DOC_FIELD_NUMBER: _ClassVar[int]
+        name: str
+        value: str
+        source: DescribeConfigsResponse.Source
+        default_value: str
+        type: str
+        doc: str
+        def __init__(self, name: _Optional[str] = ..., value: _Optional[str] = ..., source: _Optional[_Union[DescribeConfigsResponse.Source, str]] = ..., default_value: _Optional[str] = ..., type: _Optional[str] = ..., doc: _Optional[str] = ...) -> None: ...
+    class Resource(_message.Message):
+        __slots__ = ("type", "name", "error", "configs")
+        TYPE_FIELD_NUMBER: _ClassVar[int]
+        NAME_FIELD_NUMBER: _ClassVar[int]
+        ERROR_FIELD_NUMBER: _ClassVar[int]
+        CONFIGS_FIELD_NUMBER: _ClassVar[int]
+        type: ConfigResourceType
+        name: str
+        error: _common_pb2.Error
+        configs: _containers.RepeatedCompositeFieldContainer[DescribeConfigsResponse.Config]
+        def __init__(self, type: _Optional[_Union[ConfigResourceType, str]] = ..., name: _Optional[str] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., configs: _Optional[_Iterable[_Union[DescribeConfigsResponse.Config, _Mapping]]] = ...) -> None: ...
+    RESOURCES_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    resources: _containers.RepeatedCompositeFieldContainer[DescribeConfigsResponse.Resource]
+    error: _common_pb2.Error
+    def __init__(self, resources: _Optional[_Iterable[_Union[DescribeConfigsResponse.Resource, _Mapping]]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ...) -> None: ...
+
+class AlterConfigsRequest(_message.Message):
+    __slots__ = ("resources", "timeout_ms", "validate_only", "forwarded")
+    class Change(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    class Resource(_message.Message):
+        __slots__ = ("type", "name", "changes")
+        TYPE_FIELD_NUMBER: _ClassVar[int]
+        NAME_FIELD_NUMBER: _ClassVar[int]
+        CHANGES_FIELD_NUMBER: _ClassVar[int]
+        type: ConfigResourceType
+        name: str
+        changes: _containers.RepeatedCompositeFieldContainer[AlterConfigsRequest.Change]
+        def __init__(self, type: _Optional[_Union[ConfigResourceType, str]] = ..., name: _Optional[str] = ..., changes: _Optional[_Iterable[_Union[AlterConfigsRequest.Change, _Mapping]]] = ...) -> None: ...
+    RESOURCES_FIELD_NUMBER: _ClassVar[int]
+    TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
+    VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    FORWARDED_FIELD_NUMBER: _ClassVar[int]
+    resources: _containers.RepeatedCompositeFieldContainer[AlterConfigsRequest.Resource]
+    timeout_ms: int
+    validate_only: bool
+    forwarded: bool
+    def __init__(self, resources: _Optional[_Iterable[_Union[AlterConfigsRequest.Resource, _Mapping]]] = ..., timeout_ms: _Optional[int] = ..., validate_only: _Optional[bool] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+
+class AlterConfigsResponse(_message.Message):
+    __slots__ = ("resources", "error", "metadata_offset")
+    class Resource(_message.Message):
+        __slots__ = ("type", "name", "error")
+        TYPE_FIELD_NUMBER: _ClassVar[int]
+        NAME_FIELD_NUMBER: _ClassVar[int]
+        ERROR_FIELD_NUMBER: _ClassVar[int]
+        type: ConfigResourceType
+        name: str
+        error: _common_pb2.Error
+        def __init__(self, type: _Optional[_Union[ConfigResourceType, str]] = ..., name: _Optional[str] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ...) -> None: ...
+    RESOURCES_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    METADATA_OFFSET_FIELD_NUMBER: _ClassVar[int]
+    resources: _containers.RepeatedCompositeFieldContainer[AlterConfigsResponse.Resource]
+    error: _common_pb2.Error
+    metadata_offset: int
+    def __init__(self, resources: _Optional[_Iterable[_Union[AlterConfigsResponse.Resource, _Mapping]]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., metadata_offset: _Optional[int] = ...) -> None: ...
 
 class NodeStatusRequest(_message.Message):
     __slots__ = ()

@@ -61,6 +61,12 @@ DESCRIBE_TOPICS = Method(
 DESCRIBE_CLUSTER = Method(
     _ADMIN, "DescribeCluster", admin_pb2.DescribeClusterRequest, admin_pb2.DescribeClusterResponse
 )
+DESCRIBE_CONFIGS = Method(
+    _ADMIN, "DescribeConfigs", admin_pb2.DescribeConfigsRequest, admin_pb2.DescribeConfigsResponse
+)
+ALTER_CONFIGS = Method(
+    _ADMIN, "AlterConfigs", admin_pb2.AlterConfigsRequest, admin_pb2.AlterConfigsResponse
+)
 
 _NODE = "tidelog.v1.Node"
 NODE_STATUS = Method(_NODE, "Status", admin_pb2.NodeStatusRequest, admin_pb2.NodeStatusResponse)
@@ -92,6 +98,9 @@ CONTROLLER_CREATE_TOPICS = Method(
 )
 CONTROLLER_DELETE_TOPICS = Method(
     _CONTROLLER, "DeleteTopics", admin_pb2.DeleteTopicsRequest, admin_pb2.DeleteTopicsResponse
+)
+CONTROLLER_ALTER_CONFIGS = Method(
+    _CONTROLLER, "AlterConfigs", admin_pb2.AlterConfigsRequest, admin_pb2.AlterConfigsResponse
 )
 FOLLOW_METADATA = Method(
     _CONTROLLER,

@@ -1,23 +1,31 @@
-"""Handlers of `tidelog.v1.Admin`: topics and the cluster, for operators and their tools."""
+"""Handlers of `tidelog.v1.Admin`: topics, configs and the cluster, for operators and tools."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
 
+from tidelog.broker.config_changes import ConfigChanger
+from tidelog.broker.errors import to_wire
 from tidelog.broker.peers import Peers
 from tidelog.broker.rpc.broker import unknown_topic
 from tidelog.broker.topics import TopicCreator
-from tidelog.log.errors import TidelogError
+from tidelog.log.errors import KafkaError, TidelogError
+from tidelog.metadata import configs
+from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (
+    AlterConfigsRequest,
+    AlterConfigsResponse,
     CreateTopicsRequest,
     CreateTopicsResponse,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
     DescribeClusterRequest,
     DescribeClusterResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
     DescribeTopicsRequest,
     DescribeTopicsResponse,
 )
@@ -36,19 +44,21 @@ class AdminHandler:
     def __init__(
         self,
         *,
-        cluster_id: str,
+        config: ControllerConfig,
         voters: Mapping[int, str],
         peers: Peers,
         image: Callable[[], MetadataImage],
         controller_id: Callable[[], int | None],
         topic_creator: TopicCreator,
+        config_changer: ConfigChanger,
     ) -> None:
-        self._cluster_id = cluster_id
+        self._config = config
         self._voters = voters
         self._peers = peers
         self._image = image
         self._controller_id = controller_id
         self._topic_creator = topic_creator
+        self._config_changer = config_changer
 
     async def create_topics(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
         """See `Admin.CreateTopics`."""
@@ -63,7 +73,7 @@ class AdminHandler:
         del request
         image = self._image()
         return DescribeClusterResponse(
-            cluster_id=self._cluster_id,
+            cluster_id=self._config.cluster_id,
             controller_id=self._controller_id(),
             controller_epoch=image.controller_epoch,
             brokers=[
@@ -92,6 +102,17 @@ class AdminHandler:
         return DescribeTopicsResponse(
             topics=[_describe(image, name, offsets) for name in names],
         )
+
+    async def describe_configs(self, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+        """See `Admin.DescribeConfigs`."""
+        try:
+            return configs.describe_configs(request, self._image(), config=self._config)
+        except KafkaError as error:
+            return DescribeConfigsResponse(error=to_wire(error))
+
+    async def alter_configs(self, request: AlterConfigsRequest) -> AlterConfigsResponse:
+        """See `Admin.AlterConfigs`."""
+        return await self._config_changer.alter(request)
 
     async def _offsets(self, image: MetadataImage, topics: list[TopicImage]) -> Offsets:
         """Ask every leader once, all at the same time; leaders that do not answer are left out."""

@@ -11,6 +11,8 @@ from tidelog.log.errors import CallFailedError, UnreachableError
 from tidelog.metadata.quorum import Quorum
 from tidelog.v1 import common_pb2, methods
 from tidelog.v1.admin_pb2 import (
+    AlterConfigsRequest,
+    AlterConfigsResponse,
     CreateTopicsRequest,
     CreateTopicsResponse,
     DeleteTopicsRequest,
@@ -64,6 +66,12 @@ class ControllerHandler:
         """See `Controller.DeleteTopics`."""
         return await self._decide(
             methods.CONTROLLER_DELETE_TOPICS, self._quorum.delete_topics, request
+        )
+
+    async def alter_configs(self, request: AlterConfigsRequest) -> AlterConfigsResponse:
+        """See `Controller.AlterConfigs`."""
+        return await self._decide(
+            methods.CONTROLLER_ALTER_CONFIGS, self._quorum.alter_configs, request
         )
 
     async def follow_metadata(

@@ -1,0 +1,184 @@
+"""Configs of topics and of the cluster: what a change becomes, and where each value comes from.
+
+A topic's own value goes before the cluster's, and that before the built-in default. Checked is what
+would be in effect after the change, for every topic it touches: no image ever holds configs that a
+broker cannot work with. What the keys and their values can be is decided in `tidelog.log.config`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+from tidelog.log.config import TOPIC_CONFIGS, log_config, topic_config
+from tidelog.log.errors import KafkaError
+from tidelog.metadata.config import ControllerConfig
+from tidelog.metadata.decision import Decision, wire_error
+from tidelog.metadata.delta import speculate
+from tidelog.metadata.image import MetadataImage
+from tidelog.v1 import admin_pb2, common_pb2
+from tidelog.v1.admin_pb2 import (
+    AlterConfigsRequest,
+    AlterConfigsResponse,
+    ConfigResourceType,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+)
+from tidelog.v1.metadata_records_pb2 import ConfigRecord, MetadataRecord
+
+_RECORD_TYPES: Mapping[ConfigResourceType, ConfigRecord.ResourceType] = {
+    admin_pb2.TOPIC: ConfigRecord.TOPIC,
+    admin_pb2.CLUSTER: ConfigRecord.CLUSTER,
+}
+
+
+class _Resource(Protocol):
+    """What configs are set on, as every message names it."""
+
+    @property
+    def type(self) -> ConfigResourceType: ...
+    @property
+    def name(self) -> str: ...
+
+
+def alter_configs(
+    request: AlterConfigsRequest, image: MetadataImage, *, config: ControllerConfig
+) -> Decision[AlterConfigsResponse]:
+    """One result per resource, in the order asked, each decided on what those before it leave.
+
+    All changes of a resource happen or none. A change that changes nothing has no record, so that
+    a request may be sent again. With `validate_only` no records. Errors of the whole request:
+    `KafkaError` INVALID_REQUEST.
+    """
+    _check_resources(request.resources, config)
+    records: list[MetadataRecord] = []
+    response = AlterConfigsResponse()
+    for resource in request.resources:
+        result = response.resources.add(type=resource.type, name=resource.name)
+        try:
+            its_records = _altered(resource, image, config)
+        except KafkaError as error:
+            result.error.CopyFrom(wire_error(error))
+            continue
+        image = speculate(image, its_records)
+        records += its_records
+    return Decision([] if request.validate_only else records, response)
+
+
+def describe_configs(
+    request: DescribeConfigsRequest, image: MetadataImage, *, config: ControllerConfig
+) -> DescribeConfigsResponse:
+    """Every config of the resources asked for, in their order. Errors as of `alter_configs`."""
+    _check_resources(request.resources, config)
+    response = DescribeConfigsResponse()
+    for resource in request.resources:
+        result = response.resources.add(type=resource.type, name=resource.name)
+        try:
+            result.configs.extend(_described(resource, image))
+        except KafkaError as error:
+            result.error.CopyFrom(wire_error(error))
+    return response
+
+
+def _check_resources(resources: Sequence[_Resource], config: ControllerConfig) -> None:
+    limit = config.config_resources_per_request_max
+    if len(resources) > limit:
+        raise _invalid(f"{len(resources)} resources in one request: send at most {limit}")
+    if len({(resource.type, resource.name) for resource in resources}) < len(resources):
+        raise _invalid("a resource is named twice in one request: name it once")
+
+
+def _set_on(resource: _Resource, image: MetadataImage) -> Mapping[str, str]:
+    """What is set on the resource itself; raises the `KafkaError` that says it is none."""
+    if resource.type == admin_pb2.TOPIC:
+        topic = image.topics.get(resource.name)
+        if topic is None:
+            raise KafkaError(
+                common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
+                f"topic {resource.name[:260]!r} does not exist",
+            )
+        return topic.configs
+    if resource.type != admin_pb2.CLUSTER or resource.name:
+        raise _invalid("configs are set on a topic, or on the cluster, which has no name")
+    return image.cluster_configs
+
+
+def _altered(
+    resource: AlterConfigsRequest.Resource, image: MetadataImage, config: ControllerConfig
+) -> list[MetadataRecord]:
+    before = _set_on(resource, image)
+    _check_changes(resource.changes, config)
+    after = dict(before)
+    for change in resource.changes:
+        if change.HasField("value"):
+            after[change.key] = change.value
+        else:
+            after.pop(change.key, None)
+    if resource.type == admin_pb2.TOPIC:
+        log_config(after, image.cluster_configs)
+    else:
+        _check_defaults(after, image)
+    return [
+        MetadataRecord(
+            config=ConfigRecord(
+                resource_type=_RECORD_TYPES[resource.type],
+                resource_name=resource.name,
+                key=key,
+                value=after.get(key),
+            )
+        )
+        for key in sorted(change.key for change in resource.changes)
+        if after.get(key) != before.get(key)
+    ]
+
+
+def _check_changes(changes: Sequence[AlterConfigsRequest.Change], config: ControllerConfig) -> None:
+    limit = config.config_changes_per_resource_max
+    if len(changes) > limit:
+        raise _invalid(f"{len(changes)} changes of one resource: send at most {limit}")
+    if len({change.key for change in changes}) < len(changes):
+        raise _invalid("a key is changed twice in one request: change it once")
+    limit = config.config_value_characters_max
+    for change in changes:
+        topic_config(change.key)
+        if len(change.value) > limit:
+            raise KafkaError(
+                common_pb2.INVALID_CONFIG,
+                f"{change.key}: {len(change.value)} characters, the limit is {limit}",
+            )
+
+
+def _check_defaults(defaults: Mapping[str, str], image: MetadataImage) -> None:
+    """Raise INVALID_CONFIG unless `defaults` go together, and with what each topic sets itself."""
+    log_config(defaults)
+    for topic in image.topics.values():
+        try:
+            log_config(topic.configs, defaults)
+        except KafkaError as error:
+            message = f"topic {topic.name} would have {error.message}"
+            raise KafkaError(common_pb2.INVALID_CONFIG, message) from error
+
+
+def _described(
+    resource: _Resource, image: MetadataImage
+) -> Iterator[DescribeConfigsResponse.Config]:
+    own, defaults = _set_on(resource, image), image.cluster_configs
+    for name, key in TOPIC_CONFIGS.items():
+        if name in own and resource.type == admin_pb2.TOPIC:
+            value, source = own[name], DescribeConfigsResponse.DYNAMIC_TOPIC_CONFIG
+        elif name in defaults:
+            value, source = defaults[name], DescribeConfigsResponse.DYNAMIC_DEFAULT_BROKER_CONFIG
+        else:
+            value, source = key.default_text, DescribeConfigsResponse.DEFAULT_CONFIG
+        yield DescribeConfigsResponse.Config(
+            name=name,
+            value=value,
+            source=source,
+            default_value=key.default_text,
+            type=key.type.name,
+            doc=key.doc,
+        )
+
+
+def _invalid(message: str) -> KafkaError:
+    return KafkaError(common_pb2.INVALID_REQUEST, message)
