@@ -39,7 +39,7 @@ BATCHES_PER_PRODUCER_MAX = 5
 """How many requests a producer may have in flight, and so may send again."""
 PRODUCERS_MAX = 4096
 """Producers without an open transaction that one log remembers, and open transactions it takes."""
-_SEQUENCE_MASK = 0x7FFF_FFFF
+SEQUENCE_MASK = 0x7FFF_FFFF
 _TRANSACTIONAL_FLAG = 0x10
 
 
@@ -94,7 +94,7 @@ class _Producer:
         self.batches.append(batch)
         if len(self.batches) > BATCHES_PER_PRODUCER_MAX:
             del self.batches[0]
-        self.next_sequence = (batch.last_sequence + 1) & _SEQUENCE_MASK
+        self.next_sequence = (batch.last_sequence + 1) & SEQUENCE_MASK
 
 
 class ProducerStates:
@@ -264,14 +264,14 @@ def _check_sequence(producer: _Producer, header: BatchHeader) -> BatchMetadata |
 
 def _metadata(header: BatchHeader) -> BatchMetadata:
     base_offset, _, _, _, _, _, last_delta, _, timestamp_ms, _, _, base_sequence, _ = header
-    last_sequence = (base_sequence + last_delta) & _SEQUENCE_MASK
+    last_sequence = (base_sequence + last_delta) & SEQUENCE_MASK
     return BatchMetadata(
         base_sequence, last_sequence, base_offset, base_offset + last_delta, timestamp_ms
     )
 
 
 def _last_sequence(header: BatchHeader) -> int:
-    return (header.base_sequence + header.last_offset_delta) & _SEQUENCE_MASK
+    return (header.base_sequence + header.last_offset_delta) & SEQUENCE_MASK
 
 
 def _name(header: BatchHeader) -> str:
