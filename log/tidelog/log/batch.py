@@ -7,7 +7,8 @@ Owns the 61-byte header, Kafka's byte for byte, all big-endian:
     12  partitionLeaderEpoch i32   set by the leader
     16  magic i8 = 2
     17  crc u32                    CRC-32C of everything from byte 21 on
-    21  attributes i16             bits 0-2 codec, 3 log append time, 4 transactional, 5 control
+    21  attributes i16             bits 0-2 codec, 3 log append time, 4 transactional, 5 control,
+                                  6 the base timestamp is a delete horizon
     23  lastOffsetDelta i32
     27  baseTimestamp i64, 35 maxTimestamp i64
     43  producerId i64, 51 producerEpoch i16, 53 baseSequence i32
@@ -41,7 +42,10 @@ MIN_RECORD_BYTES = 7
 """A record of null key, null value and no header."""
 CODEC_MASK = 0x07
 LOG_APPEND_TIME_FLAG = 0x08
+TRANSACTIONAL_FLAG = 0x10
 CONTROL_FLAG = 0x20
+DELETE_HORIZON_FLAG = 0x40
+"""The base timestamp says from when on the batch's tombstones may go (KIP-534)."""
 
 _MAX_INFLATION = 1032
 """deflate's bound, above lz4's 255: what compressed records can at most become."""
