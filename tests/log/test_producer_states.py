@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tidelog.log.batch import CONTROL_FLAG, MAGIC, BatchHeader
+from tidelog.log.batch import CONTROL_FLAG, MAGIC, TRANSACTIONAL_FLAG, BatchHeader
 from tidelog.log.errors import (
     InvalidProducerEpochError,
     InvalidRecordError,
@@ -19,7 +19,6 @@ from tidelog.log.errors import (
 from tidelog.log.producers import PRODUCERS_MAX, BatchMetadata, ControlMarker, ProducerStates
 from tidelog.v1 import common_pb2
 
-TRANSACTIONAL = 0x10
 MAX_SEQUENCE = 2**31 - 1
 COMMIT = ControlMarker(is_commit=True, coordinator_epoch=3)
 
@@ -52,7 +51,7 @@ def batch(
 
 
 def marker(*, offset: int = 0, producer: int = 7, epoch: int = 0) -> BatchHeader:
-    attributes = TRANSACTIONAL | CONTROL_FLAG
+    attributes = TRANSACTIONAL_FLAG | CONTROL_FLAG
     return batch(-1, offset=offset, producer=producer, epoch=epoch, attributes=attributes)
 
 
@@ -159,9 +158,9 @@ def test_a_producer_id_needs_an_epoch_and_a_sequence(header: BatchHeader) -> Non
 
 def test_the_first_unstable_offset_is_that_of_the_oldest_open_transaction() -> None:
     states = states_after(
-        batch(0, offset=10, producer=1, attributes=TRANSACTIONAL),
-        batch(0, offset=20, producer=2, attributes=TRANSACTIONAL),
-        batch(1, offset=30, producer=1, attributes=TRANSACTIONAL),
+        batch(0, offset=10, producer=1, attributes=TRANSACTIONAL_FLAG),
+        batch(0, offset=20, producer=2, attributes=TRANSACTIONAL_FLAG),
+        batch(1, offset=30, producer=1, attributes=TRANSACTIONAL_FLAG),
     )
     assert states.first_unstable_offset == 10
     for producer, unstable in ((1, 20), (2, None)):
@@ -170,14 +169,14 @@ def test_the_first_unstable_offset_is_that_of_the_oldest_open_transaction() -> N
 
 
 def test_a_marker_leaves_the_sequences_as_they_are() -> None:
-    states = states_after(batch(0, attributes=TRANSACTIONAL), marker())
+    states = states_after(batch(0, attributes=TRANSACTIONAL_FLAG), marker())
     assert states.check(batch(1)) is None
     assert states.check(batch(0)) is not None
     assert states.entries()[0].coordinator_epoch == COMMIT.coordinator_epoch
 
 
 def test_a_marker_of_a_newer_epoch_fences_the_old_one() -> None:
-    states = states_after(batch(0, attributes=TRANSACTIONAL), marker(epoch=1))
+    states = states_after(batch(0, attributes=TRANSACTIONAL_FLAG), marker(epoch=1))
     with pytest.raises(InvalidProducerEpochError):
         states.check(batch(1))
     assert states.check(batch(0, epoch=1)) is None
@@ -192,7 +191,7 @@ def test_a_marker_needs_no_sequence_but_no_older_epoch() -> None:
 
 
 def test_a_marker_without_its_record_says_nothing() -> None:
-    states = states_after(batch(0, offset=10, attributes=TRANSACTIONAL))
+    states = states_after(batch(0, offset=10, attributes=TRANSACTIONAL_FLAG))
     before = states.entries()
     states.update(marker(), now_ms=0)
     assert states.entries() == before
@@ -200,17 +199,17 @@ def test_a_marker_without_its_record_says_nothing() -> None:
 
 
 def test_records_outside_an_open_transaction_are_refused() -> None:
-    states = states_after(batch(0, attributes=TRANSACTIONAL))
+    states = states_after(batch(0, attributes=TRANSACTIONAL_FLAG))
     with pytest.raises(InvalidRecordError):
         states.check(batch(1))
-    assert states.check(batch(1, attributes=TRANSACTIONAL)) is None
+    assert states.check(batch(1, attributes=TRANSACTIONAL_FLAG)) is None
 
 
 def test_open_transactions_outlive_a_reload_in_their_order() -> None:
     states = states_after(
-        batch(0, offset=10, producer=1, attributes=TRANSACTIONAL),
-        batch(0, offset=20, producer=2, attributes=TRANSACTIONAL),
-        batch(1, offset=30, producer=1, attributes=TRANSACTIONAL),
+        batch(0, offset=10, producer=1, attributes=TRANSACTIONAL_FLAG),
+        batch(0, offset=20, producer=2, attributes=TRANSACTIONAL_FLAG),
+        batch(1, offset=30, producer=1, attributes=TRANSACTIONAL_FLAG),
     )
     states = ProducerStates.from_entries(states.entries())
     assert states.first_unstable_offset == 10
@@ -228,7 +227,7 @@ def test_the_longest_silent_producers_make_way() -> None:
 
 
 def test_a_flood_of_producer_ids_evicts_no_open_transaction() -> None:
-    headers = [batch(0, producer=0, attributes=TRANSACTIONAL)]
+    headers = [batch(0, producer=0, attributes=TRANSACTIONAL_FLAG)]
     headers += [batch(0, offset=n, producer=n) for n in range(1, 50)]
     states = states_after(*headers, producers_max=3)
     assert sorted(ids(states)) == [0, 47, 48, 49]
@@ -243,14 +242,14 @@ def test_no_more_producers_are_loaded_than_may_be_kept() -> None:
 
 def test_no_transaction_begins_where_too_many_are_open() -> None:
     states = states_after(
-        *(batch(0, offset=n, producer=n, attributes=TRANSACTIONAL) for n in range(3)),
+        *(batch(0, offset=n, producer=n, attributes=TRANSACTIONAL_FLAG) for n in range(3)),
         producers_max=3,
     )
     with pytest.raises(KafkaError) as caught:
-        states.check(batch(0, producer=3, attributes=TRANSACTIONAL))
+        states.check(batch(0, producer=3, attributes=TRANSACTIONAL_FLAG))
     assert caught.value.code == common_pb2.THROTTLING_QUOTA_EXCEEDED
     assert caught.value.is_retriable
-    assert states.check(batch(1, producer=0, attributes=TRANSACTIONAL)) is None
+    assert states.check(batch(1, producer=0, attributes=TRANSACTIONAL_FLAG)) is None
     assert states.check(batch(0, producer=3)) is None
 
 
@@ -258,7 +257,7 @@ def test_silent_producers_expire_but_no_open_transaction() -> None:
     states = ProducerStates()
     states.update(batch(0, producer=1), now_ms=100)
     states.update(batch(0, producer=2), now_ms=101)
-    states.update(batch(0, producer=3, attributes=TRANSACTIONAL), now_ms=0)
+    states.update(batch(0, producer=3, attributes=TRANSACTIONAL_FLAG), now_ms=0)
     states.expire(1_100, expiration_ms=1_000)
     assert ids(states) == [2, 3]
 
@@ -272,7 +271,7 @@ def test_a_loaded_producer_is_silent_from_the_start_on_whatever_its_timestamps_s
 
 
 def test_clear_forgets_everything() -> None:
-    states = states_after(batch(0, attributes=TRANSACTIONAL))
+    states = states_after(batch(0, attributes=TRANSACTIONAL_FLAG))
     states.clear()
     assert states.entries() == ()
     assert states.first_unstable_offset is None

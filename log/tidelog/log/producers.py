@@ -24,7 +24,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tidelog.log.batch import CONTROL_FLAG, BatchHeader
+from tidelog.log.batch import CONTROL_FLAG, TRANSACTIONAL_FLAG, BatchHeader
 from tidelog.log.errors import (
     InvalidProducerEpochError,
     InvalidRecordError,
@@ -40,7 +40,6 @@ BATCHES_PER_PRODUCER_MAX = 5
 PRODUCERS_MAX = 4096
 """Producers without an open transaction that one log remembers, and open transactions it takes."""
 SEQUENCE_MASK = 0x7FFF_FFFF
-_TRANSACTIONAL_FLAG = 0x10
 
 
 class ControlMarker(NamedTuple):
@@ -184,7 +183,7 @@ class ProducerStates:
             self._open.pop(producer_id, None)
         else:
             producer.add(_metadata(header))
-            if attributes & _TRANSACTIONAL_FLAG and producer.first_unstable_offset is None:
+            if attributes & TRANSACTIONAL_FLAG and producer.first_unstable_offset is None:
                 producer.first_unstable_offset = self._open[producer_id] = header.base_offset
         self._producers.move_to_end(producer_id)
         self._evict()
@@ -220,7 +219,7 @@ class ProducerStates:
         self._open.clear()
 
     def _check_transaction(self, header: BatchHeader) -> None:
-        is_transactional = bool(header.attributes & _TRANSACTIONAL_FLAG)
+        is_transactional = bool(header.attributes & TRANSACTIONAL_FLAG)
         is_open = header.producer_id in self._open
         if is_open and not is_transactional:
             raise InvalidRecordError(f"{_name(header)} is not part of its open transaction")
