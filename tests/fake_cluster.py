@@ -15,11 +15,15 @@ from typing import Any
 from tidelog.client.errors import CallFailedError, TidelogError, UnreachableError
 from tidelog.log.batch import assign_position, iter_batches, parse_header, validate_batches
 from tidelog.log.records import Record, encode_batch, iter_records
+from tidelog.metadata.config import ControllerConfig
+from tidelog.metadata.configs import alter_configs, describe_configs
+from tidelog.metadata.image import MetadataImage, TopicImage
 from tidelog.v1 import admin_pb2, common_pb2, data_pb2
 from tidelog.v1.common_pb2 import Error, ErrorCode, LeaderHint
 from tidelog.v1.methods import Method, Request, Response
 
 ADDRESSES = {1: "node1:9192", 2: "node2:9192", 3: "node3:9192"}
+CONTROLLER = ControllerConfig(cluster_id="fake")
 PRODUCE_TURNS = 10
 """How many turns of the loop a Produce takes, so that others could overtake it."""
 BOOTSTRAP = ",".join(ADDRESSES.values())
@@ -109,6 +113,11 @@ class FakeCluster:
         self.calls: list[tuple[str, str, Any]] = []  # requests of every type
         self.mishaps: deque[Mishap] = deque()
         self.before_answer: Callable[[str], None] = lambda _: None
+        self.configs: dict[str, dict[str, str]] = {}
+        """What is set, by topic; the cluster's under the empty name."""
+        self.metadata_offset = 0
+        self.answers_behind: dict[int, int] = {}
+        """How many more DescribeCluster answers of a node do not know of the newest change."""
         self.in_flight: dict[str, int] = {}
         self.most_in_flight = 0
         self._appended = asyncio.Event()
@@ -176,6 +185,8 @@ class FakeCluster:
             "DeleteTopics": self._delete_topics,
             "DescribeTopics": self._describe_topics,
             "DescribeCluster": self._describe_cluster,
+            "DescribeConfigs": self._describe_configs,
+            "AlterConfigs": self._alter_configs,
         }
         response: Response = await handlers[method.name](node_id, request, code)
         self.before_answer(method.name)
@@ -370,12 +381,45 @@ class FakeCluster:
                     described.high_watermark = described.log_end_offset = state.end_offset
         return response
 
+    async def _describe_configs(
+        self, _node_id: int, request: admin_pb2.DescribeConfigsRequest, _code: ErrorCode
+    ) -> admin_pb2.DescribeConfigsResponse:
+        return describe_configs(request, self._image(), config=CONTROLLER)
+
+    async def _alter_configs(
+        self, _node_id: int, request: admin_pb2.AlterConfigsRequest, code: ErrorCode
+    ) -> admin_pb2.AlterConfigsResponse:
+        if code != common_pb2.NONE:
+            return admin_pb2.AlterConfigsResponse(error=Error(code=code))
+        decision = alter_configs(request, self._image(), config=CONTROLLER)
+        for record in decision.records:
+            configs = self.configs.setdefault(record.config.resource_name, {})
+            if record.config.HasField("value"):
+                configs[record.config.key] = record.config.value
+            else:
+                del configs[record.config.key]
+        self.metadata_offset += len(decision.records)
+        decision.reply.metadata_offset = self.metadata_offset
+        return decision.reply
+
+    def _image(self) -> MetadataImage:
+        topics = {
+            name: TopicImage(name, topic.topic_id, (), self.configs.get(name, {}))
+            for name, topic in self.topics.items()
+        }
+        return MetadataImage(topics=topics, cluster_configs=self.configs.get("", {}))
+
     async def _describe_cluster(
-        self, _node_id: int, _request: admin_pb2.DescribeClusterRequest, _code: ErrorCode
+        self, node_id: int, _request: admin_pb2.DescribeClusterRequest, _code: ErrorCode
     ) -> admin_pb2.DescribeClusterResponse:
         response = admin_pb2.DescribeClusterResponse(cluster_id="fake", controller_id=1)
-        for node_id, address in ADDRESSES.items():
-            response.brokers.add(broker_id=node_id, address=address, fenced=not self.alive[node_id])
+        response.metadata_offset = self.metadata_offset
+        if self.answers_behind.get(node_id, 0) > 0:
+            self.answers_behind[node_id] -= 1
+            response.metadata_offset -= 1
+        for broker_id, address in ADDRESSES.items():
+            is_fenced = not self.alive[broker_id]
+            response.brokers.add(broker_id=broker_id, address=address, fenced=is_fenced)
         return response
 
 

@@ -1,8 +1,8 @@
-"""The admin client: topics, the cluster, offsets.
+"""The admin client: topics, configs, the cluster, offsets.
 
 Any broker answers; changes reach the controller through it.
-Owns retries while no controller leads, and the wait until a new topic can be used. Never reads or
-writes records.
+Owns retries while no controller leads, and the wait until every broker knows of a change. Never
+reads or writes records.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from typing import Literal, Protocol, Self
 from tidelog.client.backoff import Backoff
 from tidelog.client.descriptions import (
     ClusterDescription,
+    ConfigDescription,
     CreatedTopic,
     NewTopic,
     TopicDescription,
     cluster_description,
+    config_description,
     topic_description,
 )
 from tidelog.client.errors import (
@@ -36,11 +38,13 @@ from tidelog.log.env import Clock, Random
 from tidelog.log.transport import Transport
 from tidelog.v1 import admin_pb2, common_pb2
 from tidelog.v1.common_pb2 import Error, ErrorCode
-from tidelog.v1.data_pb2 import MetadataRequest, MetadataResponse
+from tidelog.v1.data_pb2 import MetadataRequest
 from tidelog.v1.methods import (
+    ALTER_CONFIGS,
     CREATE_TOPICS,
     DELETE_TOPICS,
     DESCRIBE_CLUSTER,
+    DESCRIBE_CONFIGS,
     DESCRIBE_TOPICS,
     METADATA,
     Method,
@@ -60,7 +64,7 @@ _RETRIED_CODES = frozenset(
 
 
 class _Result(Protocol):
-    """What a change answers for one topic."""
+    """What a change answers for one topic, or for the cluster, which has no name."""
 
     name: str
     error: Error
@@ -186,6 +190,50 @@ class Admin:
         answer = await self._call(DESCRIBE_CLUSTER, admin_pb2.DescribeClusterRequest())
         return cluster_description(answer)
 
+    async def describe_configs(self, topic: str | None) -> dict[str, ConfigDescription]:
+        """Every config of a topic, or with None the cluster's defaults for topics, by name.
+
+        Raises KafkaError UNKNOWN_TOPIC_OR_PARTITION.
+        """
+        request = admin_pb2.DescribeConfigsRequest()
+        request.resources.add(type=_resource_type(topic), name=topic or "")
+        response = await self._call(DESCRIBE_CONFIGS, request)
+        raise_for(response.error)
+        (resource,) = response.resources
+        raise_for(resource.error)
+        return {config.name: config_description(config) for config in resource.configs}
+
+    async def alter_configs(
+        self,
+        topic: str | None,
+        changes: Mapping[str, str | None],
+        *,
+        validate_only: bool = False,
+    ) -> None:
+        """Set configs of a topic, or with None the cluster's defaults; None takes a value back.
+
+        All changes happen or none; returns when every live broker works with them. Raises
+        KafkaError UNKNOWN_TOPIC_OR_PARTITION, INVALID_CONFIG, INVALID_REQUEST. REQUEST_TIMED_OUT:
+        perhaps altered, not known to all in time.
+        """
+        request = admin_pb2.AlterConfigsRequest(
+            timeout_ms=self._request_timeout_ms, validate_only=validate_only
+        )
+        resource = request.resources.add(type=_resource_type(topic), name=topic or "")
+        for key, value in changes.items():
+            resource.changes.add(key=key, value=value)
+        altered_at = 0
+
+        async def attempt(_names: list[str]) -> tuple[Error, Sequence[_Result]]:
+            nonlocal altered_at
+            response = await self._call(ALTER_CONFIGS, request)
+            altered_at = response.metadata_offset
+            return response.error, response.resources
+
+        deadline_ms = self._deadline_ms()
+        await self._change([topic or ""], attempt, done=common_pb2.NONE, deadline_ms=deadline_ms)
+        await self._wait_until_known(altered_at, deadline_ms=deadline_ms)
+
     async def list_offsets(
         self, partitions: Iterable[tuple[str, int]], *, at: Literal["earliest", "latest"]
     ) -> dict[TopicPartition, int]:
@@ -257,7 +305,7 @@ class Admin:
         request = MetadataRequest(topics=names)
         answer = await self._call(METADATA, request)
         answers = await asyncio.gather(
-            *(self._ask_one(broker.address, request) for broker in answer.brokers)
+            *(self._ask_one(broker.address, METADATA, request) for broker in answer.brokers)
         )
         for response in (answer, *answers):
             if response is None:
@@ -270,10 +318,32 @@ class Admin:
                         return f"{topic.name}-{partition.partition}"
         return ""
 
-    async def _ask_one(self, address: str, request: MetadataRequest) -> MetadataResponse | None:
+    async def _wait_until_known(self, offset: int, *, deadline_ms: int) -> None:
+        """Return when every live broker's metadata is at this offset or beyond."""
+        failures = 0
+        while not await self._is_known(offset):
+            failures += 1
+            error = KafkaError(
+                common_pb2.REQUEST_TIMED_OUT,
+                f"altered, but after {self._api_timeout_ms} ms not every broker knows of it",
+            )
+            await self._back_off(failures, error, deadline_ms=deadline_ms)
+
+    async def _is_known(self, offset: int) -> bool:
+        request = admin_pb2.DescribeClusterRequest()
+        cluster = await self._call(DESCRIBE_CLUSTER, request)
+        live = [broker.address for broker in cluster.brokers if not broker.fenced]
+        answers = await asyncio.gather(
+            *(self._ask_one(address, DESCRIBE_CLUSTER, request) for address in live)
+        )
+        return all(answer is None or answer.metadata_offset >= offset for answer in answers)
+
+    async def _ask_one(
+        self, address: str, method: Method[Request, Response], request: Request
+    ) -> Response | None:
         try:
             return await self._routing.transport.call(
-                address, METADATA, request, timeout_ms=self._request_timeout_ms
+                address, method, request, timeout_ms=self._request_timeout_ms
             )
         except TidelogError:
             return None  # a broker that does not answer is not one a client will use
@@ -312,6 +382,10 @@ class _Changes:
         self.last_error = error
         if error.is_outcome_unknown:
             self._unknown.update(self.pending)
+
+
+def _resource_type(topic: str | None) -> admin_pb2.ConfigResourceType:
+    return admin_pb2.CLUSTER if topic is None else admin_pb2.TOPIC
 
 
 def _new_topic(topic: NewTopic) -> admin_pb2.NewTopic:

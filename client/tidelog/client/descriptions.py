@@ -1,4 +1,4 @@
-"""What the admin client is asked and answers: topics, partitions, brokers, the cluster."""
+"""What the admin client is asked and answers: topics, partitions, configs, brokers, the cluster."""
 
 from __future__ import annotations
 
@@ -54,6 +54,28 @@ class TopicDescription:
 
 
 @dataclass(frozen=True, slots=True)
+class ConfigDescription:
+    """One config, its value as text; `default` is what it is where none is set.
+
+    `source` says where the value is set, by Kafka's names: DYNAMIC_TOPIC_CONFIG (on the topic),
+    DYNAMIC_DEFAULT_BROKER_CONFIG (on the cluster), DEFAULT_CONFIG (nowhere). `type` is BOOLEAN,
+    STRING, INT, LONG, DOUBLE or LIST.
+    """
+
+    name: str
+    value: str
+    source: str
+    default: str
+    type: str
+    doc: str
+
+    @property
+    def is_default(self) -> bool:
+        """Whether it is set neither on the topic nor on the cluster."""
+        return self.source == "DEFAULT_CONFIG"
+
+
+@dataclass(frozen=True, slots=True)
 class BrokerDescription:
     """One registered broker."""
 
@@ -98,6 +120,18 @@ def _partition(p: admin_pb2.DescribeTopicsResponse.Partition) -> PartitionDescri
         high_watermark=p.high_watermark if p.HasField("high_watermark") else None,
         log_start_offset=p.log_start_offset if p.HasField("log_start_offset") else None,
         log_end_offset=p.log_end_offset if p.HasField("log_end_offset") else None,
+    )
+
+
+def config_description(config: admin_pb2.DescribeConfigsResponse.Config) -> ConfigDescription:
+    """From the wire."""
+    return ConfigDescription(
+        name=config.name,
+        value=config.value,
+        source=admin_pb2.DescribeConfigsResponse.Source.Name(config.source),
+        default=config.default_value,
+        type=config.type,
+        doc=config.doc,
     )
 
 

@@ -1,0 +1,109 @@
+"""Describing and altering configs with the admin client, against a fake cluster."""
+
+from __future__ import annotations
+
+import pytest
+from fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster, Mishap
+
+from tidelog.client import Admin, errors
+from tidelog.client.descriptions import ConfigDescription
+from tidelog.log.config import TOPIC_CONFIGS
+from tidelog.v1 import common_pb2
+
+
+def admin(cluster: FakeCluster, *, api_timeout_ms: int = 5_000) -> Admin:
+    return Admin(BOOTSTRAP, transport=cluster, api_timeout_ms=api_timeout_ms)
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    """It has a topic t."""
+    cluster = FakeCluster()
+    cluster.create("t")
+    return cluster
+
+
+async def test_a_config_is_described_with_value_source_default_type_and_meaning(
+    cluster: FakeCluster,
+) -> None:
+    cluster.configs = {"t": {"segment.bytes": "1000"}, "": {"flush.ms": "5"}}
+    async with admin(cluster) as a:
+        of_topic, of_cluster = await a.describe_configs("t"), await a.describe_configs(None)
+    assert list(of_topic) == list(of_cluster) == list(TOPIC_CONFIGS)
+    assert of_topic["segment.bytes"] == ConfigDescription(
+        name="segment.bytes",
+        value="1000",
+        source="DYNAMIC_TOPIC_CONFIG",
+        default="1073741824",
+        type="INT",
+        doc=TOPIC_CONFIGS["segment.bytes"].doc,
+    )
+    assert of_topic["flush.ms"] == of_cluster["flush.ms"]
+    assert of_cluster["flush.ms"].source == "DYNAMIC_DEFAULT_BROKER_CONFIG"
+    assert [name for name, one in of_topic.items() if not one.is_default] == [
+        "segment.bytes",
+        "flush.ms",
+    ]
+    assert of_cluster["segment.bytes"].is_default
+
+
+async def test_configs_are_set_and_taken_back(cluster: FakeCluster) -> None:
+    async with admin(cluster) as a:
+        await a.alter_configs("t", {"segment.bytes": "1000", "flush.ms": "5"})
+        await a.alter_configs("t", {"segment.bytes": None})
+        await a.alter_configs(None, {"retention.ms": "7"})
+    assert cluster.configs == {"t": {"flush.ms": "5"}, "": {"retention.ms": "7"}}
+
+
+async def test_validate_only_changes_nothing(cluster: FakeCluster) -> None:
+    async with admin(cluster) as a:
+        await a.alter_configs("t", {"segment.bytes": "1000"}, validate_only=True)
+        with pytest.raises(errors.KafkaError, match="must be a whole number"):
+            await a.alter_configs("t", {"segment.bytes": "1"}, validate_only=True)
+    assert cluster.configs == {}
+
+
+async def test_altering_returns_when_every_live_broker_knows_of_it(cluster: FakeCluster) -> None:
+    cluster.alive[2] = False
+    cluster.answers_behind = {1: 3, 2: 10**9, 3: 2}
+    async with admin(cluster) as a:
+        await a.alter_configs("t", {"segment.bytes": "1000"})
+    assert cluster.answers_behind == {1: 0, 2: 10**9, 3: 0}
+    asked = {address for address, method, _ in cluster.calls if method == "DescribeCluster"}
+    assert asked == {ADDRESSES[1], ADDRESSES[3]}
+
+
+async def test_a_broker_that_does_not_hear_of_it_in_time_is_said(cluster: FakeCluster) -> None:
+    cluster.answers_behind = {3: 10**9}
+    async with admin(cluster, api_timeout_ms=30) as a:
+        with pytest.raises(errors.KafkaError, match="not every broker knows") as caught:
+            await a.alter_configs("t", {"segment.bytes": "1000"})
+    assert caught.value.code == common_pb2.REQUEST_TIMED_OUT
+
+
+async def test_refusals_are_raised_with_their_code(cluster: FakeCluster) -> None:
+    async with admin(cluster) as a:
+        with pytest.raises(errors.KafkaError, match="did you mean") as caught:
+            await a.alter_configs("t", {"segmnt.bytes": "1"})
+        assert caught.value.code == common_pb2.INVALID_CONFIG
+        for work in (a.alter_configs("no", {"flush.ms": "1"}), a.describe_configs("no")):
+            with pytest.raises(errors.KafkaError, match="'no' does not exist") as caught:
+                await work
+            assert caught.value.code == common_pb2.UNKNOWN_TOPIC_OR_PARTITION
+    assert cluster.configs == {}
+
+
+@pytest.mark.parametrize(
+    "mishap",
+    [
+        Mishap("AlterConfigs", code=common_pb2.NOT_CONTROLLER, times=2),
+        Mishap("AlterConfigs", error=errors.CallFailedError("broke"), times=2),
+        Mishap("AlterConfigs", error=errors.CallFailedError("broke"), is_after_work=True),
+    ],
+    ids=["no controller leads", "no answer", "a lost answer"],
+)
+async def test_altering_is_tried_again(cluster: FakeCluster, mishap: Mishap) -> None:
+    cluster.mishaps.append(mishap)
+    async with admin(cluster) as a:
+        await a.alter_configs("t", {"flush.ms": "5"})
+    assert cluster.configs == {"t": {"flush.ms": "5"}}
