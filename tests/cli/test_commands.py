@@ -183,11 +183,80 @@ def test_topics_are_created_listed_described_and_deleted(cluster: Closable, run:
     assert run("topics", "list").stdout == b""
 
 
+def test_configs_are_set_described_and_deleted(cluster: Closable, run: Run) -> None:
+    cluster.create("t")
+    done = run("configs", "set", "t", "segment.bytes=1000", "retention.ms=-1")
+    assert done == Done(0, b"set segment.bytes=1000, retention.ms=-1 of t\n", "")
+    done = run("configs", "set", "--cluster", "flush.ms=5", "retention.ms=7")
+    assert done == Done(0, b"set flush.ms=5, retention.ms=7 of the cluster\n", "")
+    described = json.loads(run("configs", "describe", "t", "--json").stdout)
+    assert list(described) == ["topic", "configs"]
+    assert [list(one) for one in described["configs"]] == [
+        ["name", "value", "source", "default", "type", "doc"]
+    ] * 3
+    assert [(one["name"], one["value"], one["source"]) for one in described["configs"]] == [
+        ("segment.bytes", "1000", "DYNAMIC_TOPIC_CONFIG"),
+        ("retention.ms", "-1", "DYNAMIC_TOPIC_CONFIG"),
+        ("flush.ms", "5", "DYNAMIC_DEFAULT_BROKER_CONFIG"),
+    ]
+    done = run("configs", "delete", "t", "segment.bytes", "retention.ms")
+    assert done == Done(0, b"deleted segment.bytes, retention.ms of t\n", "")
+    assert run("configs", "delete", "--cluster", "flush.ms").code == 0
+    assert cluster.configs == {"t": {}, "": {"retention.ms": "7"}}
+
+
+def test_configs_are_shown_as_a_table_of_what_is_set_or_of_all(cluster: Closable, run: Run) -> None:
+    cluster.create("t")
+    nothing = run("configs", "describe", "t")
+    assert nothing == Done(0, b"nothing is set: 21 configs have their defaults, see --all\n", "")
+    cluster.configs = {"t": {"segment.bytes": "1000"}}
+    assert run("configs", "describe", "t").stdout.decode().splitlines() == [
+        "key            value  source                default",
+        "segment.bytes  1000   DYNAMIC_TOPIC_CONFIG  1073741824",
+    ]
+    rows = run("configs", "describe", "--cluster", "--all").stdout.decode().splitlines()
+    assert len(rows) == 22
+    assert rows[1].split() == ["segment.bytes", "1073741824", "DEFAULT_CONFIG", "1073741824"]
+    assert json.loads(run("configs", "describe", "--cluster", "--json").stdout) == {
+        "topic": None,
+        "configs": [],
+    }
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("set",),
+        ("set", "t"),
+        ("set", "t", "retention.ms"),
+        ("set", "t", "=5"),
+        ("set", "retention.ms=5", "flush.ms=5"),
+        ("set", "t", "flush.ms=5", "flush.ms=6"),
+        ("set", "--cluster", "t", "flush.ms=5"),
+        ("delete", "t"),
+        ("delete", "--cluster"),
+        ("describe",),
+        ("describe", "t", "--cluster"),
+    ],
+)
+def test_wrong_usage_of_configs_has_exit_code_2_and_asks_nobody(
+    cluster: Closable, run: Run, arguments: tuple[str, ...]
+) -> None:
+    done = run("configs", *arguments)
+    assert done.code == 2
+    assert "Usage: " in done.stderr
+    assert not cluster.calls
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("topics", "create", "old"), "topic 'old' already exists"),
         (("topics", "describe", "no"), "topic 'no' does not exist"),
+        (("configs", "describe", "no"), "topic 'no' does not exist"),
+        (("configs", "delete", "no", "flush.ms"), "topic 'no' does not exist"),
+        (("configs", "set", "old", "flush.ms=x"), "flush.ms='x': must be a whole number from 0"),
+        (("configs", "set", "--cluster", "flsh.ms=1"), "did you mean flush.ms?"),
         (("topics", "create", "t", "--bootstrap", "nonsense"), "'nonsense' is not host:port"),
         (("consume", "no"), "topic 'no' does not exist"),
         (("consume", "old", "--partition", "4"), "partitions 0 to 0, not 4"),
@@ -219,7 +288,7 @@ def test_wrong_usage_has_exit_code_2(run: Run) -> None:
 def test_help_lists_every_command(run: Run) -> None:
     done = run("--help")
     assert done.code == 0
-    for name in (b"cluster", b"topics", b"produce", b"consume"):
+    for name in (b"cluster", b"topics", b"configs", b"produce", b"consume"):
         assert name in done.stdout
 
 

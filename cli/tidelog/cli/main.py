@@ -14,6 +14,7 @@ import click
 COMMANDS = {
     "cluster": "tidelog.cli.cluster:cluster",
     "topics": "tidelog.cli.topics:topics",
+    "configs": "tidelog.cli.configs:configs",
     "produce": "tidelog.cli.produce:produce",
     "consume": "tidelog.cli.consume:consume",
     "demo": "tidelog.cli.demo:demo",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 
 import click
 
+from tidelog.cli.configs import parse_configs
 from tidelog.cli.connection import API_TIMEOUT_MS, bootstrap_option, run
 from tidelog.client.admin import Admin
 from tidelog.client.descriptions import PartitionDescription, TopicDescription
@@ -32,7 +32,7 @@ def create(
     bootstrap: str,
 ) -> None:
     """Create topic NAME; returns when every partition has a leader."""
-    parsed = _parse_configs(configs)
+    parsed = parse_configs(configs)
 
     async def work() -> None:
         async with Admin(bootstrap, api_timeout_ms=API_TIMEOUT_MS) as admin:
@@ -93,16 +93,6 @@ def delete(*, names: tuple[str, ...], bootstrap: str) -> None:
 
     run(work())
     click.echo(f"deleted {', '.join(names)}")
-
-
-def _parse_configs(configs: Iterable[str]) -> dict[str, str]:
-    parsed = {}
-    for config in configs:
-        key, separator, value = config.partition("=")
-        if not separator or not key:
-            raise click.UsageError(f"--config {config!r} is not KEY=VALUE")
-        parsed[key] = value
-    return parsed
 
 
 def _as_json(topic: TopicDescription) -> dict[str, object]:
