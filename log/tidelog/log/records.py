@@ -1,19 +1,27 @@
-"""Records inside a v2 batch: encoding and decoding. Pure. For clients; brokers never look inside.
+"""Records inside a v2 batch: encoding, decoding and what compaction makes of a batch. Pure.
+
+For clients and the cleaner; appending and reading never look inside, but for the one record of a
+control batch, which ends a transaction.
 
 One record: length varint, attributes i8, timestampDelta varlong, offsetDelta varint, keyLength
 varint, key, valueLength varint, value, headersCount varint, and per header keyLength varint, key,
 valueLength varint, value. Varints are zigzag, little end first; a length of -1 means null. Deltas
-are against the base fields of the batch header.
+are against the base fields of the batch header. A control record's key is version i16, type i16
+(0 abort, 1 commit), its value version i16, coordinatorEpoch i32 (KIP-98).
 
 The loops are flat on purpose: they run once per record.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from tidelog.log.batch import (
+    CODEC_MASK,
+    CONTROL_FLAG,
+    DELETE_HORIZON_FLAG,
     HEADER_BYTES,
     LOG_APPEND_TIME_FLAG,
     MAGIC,
@@ -25,12 +33,19 @@ from tidelog.log.batch import (
 )
 from tidelog.log.compression import Codec, compress, decompress
 from tidelog.log.errors import CorruptMessageError
+from tidelog.log.producers import ControlMarker
 
 Header = tuple[str, bytes | None]
 
 MAX_DECOMPRESSED_BYTES = 128 << 20
 """How far the records of one batch may inflate: beyond any honest producer's batch."""
 MAX_VARINT_BYTES = 10
+NO_TIMESTAMP = -1
+
+_TIMESTAMP_END = 2**63
+_MARKER_KEY = struct.Struct(">hh")
+_MARKER_VALUE = struct.Struct(">hi")
+_MARKER_COMMITS = {0: False, 1: True}
 
 
 class Record(NamedTuple):
@@ -90,22 +105,9 @@ class BatchBuilder:
             self._base_timestamp = self._max_timestamp = timestamp_ms
         elif timestamp_ms > self._max_timestamp:
             self._max_timestamp = timestamp_ms
-        delta = timestamp_ms - self._base_timestamp
-        key_length, key = (_NULL, b"") if key is None else (_varint(len(key)), key)
-        value_length, value = (_NULL, b"") if value is None else (_varint(len(value)), value)
-        body = b"".join(
-            (
-                b"\0",
-                _SMALL[delta] if 0 <= delta < _SMALL_END else encode_varint(delta),
-                _SMALL[count] if count < _SMALL_END else encode_varint(count),
-                key_length,
-                key,
-                value_length,
-                value,
-                _encode_headers(headers) if headers else _NO_HEADERS,
-            )
+        length, body = _encode_record(
+            timestamp_ms - self._base_timestamp, count, key, value, headers
         )
-        length = _varint(len(body))
         self._parts += (length, body)
         self.records_count = count + 1
         self.size_in_bytes += len(length) + len(body)
@@ -156,6 +158,82 @@ def encode_batch(
             headers=record.headers,
         )
     return builder.build(base_offset=base_offset, leader_epoch=leader_epoch)
+
+
+def rebuild_batch(
+    header: BatchHeader, records: Sequence[Record], *, delete_horizon_ms: int | None
+) -> bytes:
+    """The batch of `header` with only `records` of its own left, as Kafka's cleaner writes it.
+
+    Offsets, timestamps, codec, producer, epoch and the range of offsets stay. With records the max
+    timestamp becomes theirs, unless the leader's append time is that of all; without any, the batch
+    is empty and keeps its max timestamp. `delete_horizon_ms`: from when on its tombstones may go,
+    which takes the place of the base timestamp and the deltas with it (KIP-534; MemoryRecords).
+    """
+    if not records:
+        attributes = header.attributes & ~(CODEC_MASK | DELETE_HORIZON_FLAG)
+        kept = header._replace(attributes=attributes, base_timestamp=NO_TIMESTAMP, records_count=0)
+        return seal(kept, b"")
+    base_timestamp = records[0].timestamp if delete_horizon_ms is None else delete_horizon_ms
+    parts: list[bytes] = []
+    for offset, timestamp, key, value, headers in records:
+        parts += _encode_record(
+            timestamp - base_timestamp, offset - header.base_offset, key, value, headers
+        )
+    is_append_time = header.attributes & LOG_APPEND_TIME_FLAG
+    newest = header.max_timestamp if is_append_time else max(r.timestamp for r in records)
+    attributes = header.attributes & ~DELETE_HORIZON_FLAG
+    if delete_horizon_ms is not None:
+        attributes |= DELETE_HORIZON_FLAG
+    kept = header._replace(
+        attributes=attributes,
+        base_timestamp=base_timestamp,
+        max_timestamp=newest,
+        records_count=len(records),
+    )
+    return seal(kept, compress(Codec(header.codec_id), b"".join(parts)))
+
+
+def encode_filler(
+    *, base_offset: int, last_offset: int, leader_epoch: int, max_timestamp: int
+) -> bytes:
+    """An empty batch of no producer, in the place of batches of one epoch that were dropped."""
+    return seal(
+        BatchHeader(
+            base_offset=base_offset,
+            batch_length=0,
+            partition_leader_epoch=leader_epoch,
+            magic=MAGIC,
+            crc=0,
+            attributes=0,
+            last_offset_delta=last_offset - base_offset,
+            base_timestamp=NO_TIMESTAMP,
+            max_timestamp=max_timestamp,
+            producer_id=-1,
+            producer_epoch=-1,
+            base_sequence=-1,
+            records_count=0,
+        ),
+        b"",
+    )
+
+
+def read_marker(batch: Buffer) -> ControlMarker:
+    """What the one record of a control batch says; ask only where `records_count` is not 0.
+
+    Raises `CorruptMessageError` for anything but the end of a transaction. Newer versions only add
+    fields after these (Kafka: ControlRecordType, EndTransactionMarker).
+    """
+    records = list(iter_records(batch)) if parse_header(batch).attributes & CONTROL_FLAG else []
+    if len(records) != 1:
+        raise CorruptMessageError(f"a marker is one control record, not {len(records)}")
+    _, _, key, value, _ = records[0]
+    try:
+        _, kind = _MARKER_KEY.unpack_from(key or b"")
+        _, coordinator_epoch = _MARKER_VALUE.unpack_from(value or b"")
+        return ControlMarker(_MARKER_COMMITS[kind], coordinator_epoch)
+    except (struct.error, KeyError) as error:
+        raise CorruptMessageError(f"a control record {key!r}: {value!r} is no marker") from error
 
 
 def iter_records(
@@ -218,6 +296,8 @@ def _iter_decoded(header: BatchHeader, data: bytes) -> Iterator[Record]:
         if position != end:
             raise CorruptMessageError(f"a record ends {end - position} bytes off its length")
         timestamp = base_timestamp + timestamp_delta if append_time is None else append_time
+        if not -_TIMESTAMP_END <= timestamp < _TIMESTAMP_END:
+            raise CorruptMessageError(f"record timestamp {timestamp} is beyond 64 bits")
         # Past the named tuple's own __new__, which costs as much as all the rest of a record.
         yield new(Record, (base_offset + offset_delta, timestamp, key, value, headers))
     if position != len(data):
@@ -226,6 +306,33 @@ def _iter_decoded(header: BatchHeader, data: bytes) -> Iterator[Record]:
 
 def _varint(value: int) -> bytes:
     return _SMALL[value] if 0 <= value < _SMALL_END else encode_varint(value)
+
+
+def _encode_record(
+    timestamp_delta: int,
+    offset_delta: int,
+    key: bytes | None,
+    value: bytes | None,
+    headers: Sequence[Header],
+) -> tuple[bytes, bytes]:
+    """The record's length and what it counts, apart: they are joined once, with the batch's."""
+    key_length, key = (_NULL, b"") if key is None else (_varint(len(key)), key)
+    value_length, value = (_NULL, b"") if value is None else (_varint(len(value)), value)
+    body = b"".join(
+        (
+            b"\0",
+            _SMALL[timestamp_delta]
+            if 0 <= timestamp_delta < _SMALL_END
+            else encode_varint(timestamp_delta),
+            _SMALL[offset_delta] if offset_delta < _SMALL_END else encode_varint(offset_delta),
+            key_length,
+            key,
+            value_length,
+            value,
+            _encode_headers(headers) if headers else _NO_HEADERS,
+        )
+    )
+    return _varint(len(body)), body
 
 
 def _encode_headers(headers: Sequence[Header]) -> bytes:
