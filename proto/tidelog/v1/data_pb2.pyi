@@ -35,20 +35,22 @@ class ProduceResponse(_message.Message):
     def __init__(self, partitions: _Optional[_Iterable[_Union[PartitionProduceResult, _Mapping]]] = ...) -> None: ...
 
 class PartitionProduceResult(_message.Message):
-    __slots__ = ("topic", "partition", "error", "base_offset", "log_start_offset", "current_leader")
+    __slots__ = ("topic", "partition", "error", "base_offset", "log_start_offset", "current_leader", "log_append_time_ms")
     TOPIC_FIELD_NUMBER: _ClassVar[int]
     PARTITION_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
     BASE_OFFSET_FIELD_NUMBER: _ClassVar[int]
     LOG_START_OFFSET_FIELD_NUMBER: _ClassVar[int]
     CURRENT_LEADER_FIELD_NUMBER: _ClassVar[int]
+    LOG_APPEND_TIME_MS_FIELD_NUMBER: _ClassVar[int]
     topic: str
     partition: int
     error: _common_pb2.Error
     base_offset: int
     log_start_offset: int
     current_leader: _common_pb2.LeaderHint
-    def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., base_offset: _Optional[int] = ..., log_start_offset: _Optional[int] = ..., current_leader: _Optional[_Union[_common_pb2.LeaderHint, _Mapping]] = ...) -> None: ...
+    log_append_time_ms: int
+    def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., base_offset: _Optional[int] = ..., log_start_offset: _Optional[int] = ..., current_leader: _Optional[_Union[_common_pb2.LeaderHint, _Mapping]] = ..., log_append_time_ms: _Optional[int] = ...) -> None: ...
 
 class FetchRequest(_message.Message):
     __slots__ = ("replica_id", "replica_epoch", "max_wait_ms", "min_bytes", "max_bytes", "partitions")
@@ -128,19 +130,25 @@ class ListOffsetsRequest(_message.Message):
         __slots__ = ()
         LATEST: _ClassVar[ListOffsetsRequest.Spec]
         EARLIEST: _ClassVar[ListOffsetsRequest.Spec]
+        MAX_TIMESTAMP: _ClassVar[ListOffsetsRequest.Spec]
+        TIMESTAMP: _ClassVar[ListOffsetsRequest.Spec]
     LATEST: ListOffsetsRequest.Spec
     EARLIEST: ListOffsetsRequest.Spec
+    MAX_TIMESTAMP: ListOffsetsRequest.Spec
+    TIMESTAMP: ListOffsetsRequest.Spec
     class Partition(_message.Message):
-        __slots__ = ("topic", "partition", "spec", "current_leader_epoch")
+        __slots__ = ("topic", "partition", "spec", "current_leader_epoch", "timestamp_ms")
         TOPIC_FIELD_NUMBER: _ClassVar[int]
         PARTITION_FIELD_NUMBER: _ClassVar[int]
         SPEC_FIELD_NUMBER: _ClassVar[int]
         CURRENT_LEADER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+        TIMESTAMP_MS_FIELD_NUMBER: _ClassVar[int]
         topic: str
         partition: int
         spec: ListOffsetsRequest.Spec
         current_leader_epoch: int
-        def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., spec: _Optional[_Union[ListOffsetsRequest.Spec, str]] = ..., current_leader_epoch: _Optional[int] = ...) -> None: ...
+        timestamp_ms: int
+        def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., spec: _Optional[_Union[ListOffsetsRequest.Spec, str]] = ..., current_leader_epoch: _Optional[int] = ..., timestamp_ms: _Optional[int] = ...) -> None: ...
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
     partitions: _containers.RepeatedCompositeFieldContainer[ListOffsetsRequest.Partition]
     def __init__(self, partitions: _Optional[_Iterable[_Union[ListOffsetsRequest.Partition, _Mapping]]] = ...) -> None: ...
@@ -148,7 +156,7 @@ class ListOffsetsRequest(_message.Message):
 class ListOffsetsResponse(_message.Message):
     __slots__ = ("partitions",)
     class Partition(_message.Message):
-        __slots__ = ("topic", "partition", "error", "offset", "leader_epoch", "current_leader", "log_end_offset")
+        __slots__ = ("topic", "partition", "error", "offset", "leader_epoch", "current_leader", "log_end_offset", "timestamp_ms")
         TOPIC_FIELD_NUMBER: _ClassVar[int]
         PARTITION_FIELD_NUMBER: _ClassVar[int]
         ERROR_FIELD_NUMBER: _ClassVar[int]
@@ -156,6 +164,7 @@ class ListOffsetsResponse(_message.Message):
         LEADER_EPOCH_FIELD_NUMBER: _ClassVar[int]
         CURRENT_LEADER_FIELD_NUMBER: _ClassVar[int]
         LOG_END_OFFSET_FIELD_NUMBER: _ClassVar[int]
+        TIMESTAMP_MS_FIELD_NUMBER: _ClassVar[int]
         topic: str
         partition: int
         error: _common_pb2.Error
@@ -163,10 +172,47 @@ class ListOffsetsResponse(_message.Message):
         leader_epoch: int
         current_leader: _common_pb2.LeaderHint
         log_end_offset: int
-        def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., offset: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., current_leader: _Optional[_Union[_common_pb2.LeaderHint, _Mapping]] = ..., log_end_offset: _Optional[int] = ...) -> None: ...
+        timestamp_ms: int
+        def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., offset: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., current_leader: _Optional[_Union[_common_pb2.LeaderHint, _Mapping]] = ..., log_end_offset: _Optional[int] = ..., timestamp_ms: _Optional[int] = ...) -> None: ...
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
     partitions: _containers.RepeatedCompositeFieldContainer[ListOffsetsResponse.Partition]
     def __init__(self, partitions: _Optional[_Iterable[_Union[ListOffsetsResponse.Partition, _Mapping]]] = ...) -> None: ...
+
+class DeleteRecordsRequest(_message.Message):
+    __slots__ = ("partitions", "timeout_ms")
+    class Partition(_message.Message):
+        __slots__ = ("topic", "partition", "offset")
+        TOPIC_FIELD_NUMBER: _ClassVar[int]
+        PARTITION_FIELD_NUMBER: _ClassVar[int]
+        OFFSET_FIELD_NUMBER: _ClassVar[int]
+        topic: str
+        partition: int
+        offset: int
+        def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., offset: _Optional[int] = ...) -> None: ...
+    PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
+    partitions: _containers.RepeatedCompositeFieldContainer[DeleteRecordsRequest.Partition]
+    timeout_ms: int
+    def __init__(self, partitions: _Optional[_Iterable[_Union[DeleteRecordsRequest.Partition, _Mapping]]] = ..., timeout_ms: _Optional[int] = ...) -> None: ...
+
+class DeleteRecordsResponse(_message.Message):
+    __slots__ = ("partitions",)
+    class Partition(_message.Message):
+        __slots__ = ("topic", "partition", "error", "low_watermark", "current_leader")
+        TOPIC_FIELD_NUMBER: _ClassVar[int]
+        PARTITION_FIELD_NUMBER: _ClassVar[int]
+        ERROR_FIELD_NUMBER: _ClassVar[int]
+        LOW_WATERMARK_FIELD_NUMBER: _ClassVar[int]
+        CURRENT_LEADER_FIELD_NUMBER: _ClassVar[int]
+        topic: str
+        partition: int
+        error: _common_pb2.Error
+        low_watermark: int
+        current_leader: _common_pb2.LeaderHint
+        def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., low_watermark: _Optional[int] = ..., current_leader: _Optional[_Union[_common_pb2.LeaderHint, _Mapping]] = ...) -> None: ...
+    PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    partitions: _containers.RepeatedCompositeFieldContainer[DeleteRecordsResponse.Partition]
+    def __init__(self, partitions: _Optional[_Iterable[_Union[DeleteRecordsResponse.Partition, _Mapping]]] = ...) -> None: ...
 
 class OffsetForLeaderEpochRequest(_message.Message):
     __slots__ = ("replica_id", "partitions")

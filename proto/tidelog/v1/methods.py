@@ -40,6 +40,9 @@ FETCH = Method(_BROKER, "Fetch", data_pb2.FetchRequest, data_pb2.FetchResponse)
 LIST_OFFSETS = Method(
     _BROKER, "ListOffsets", data_pb2.ListOffsetsRequest, data_pb2.ListOffsetsResponse
 )
+DELETE_RECORDS = Method(
+    _BROKER, "DeleteRecords", data_pb2.DeleteRecordsRequest, data_pb2.DeleteRecordsResponse
+)
 OFFSET_FOR_LEADER_EPOCH = Method(
     _BROKER,
     "OffsetForLeaderEpoch",
