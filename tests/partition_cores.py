@@ -53,6 +53,8 @@ class Core:
         log_end_offset: int = 0,
         counted_offset: int | None = None,
         latest_epoch: int = -1,
+        log_start_offset: int = 0,
+        first_bad_offset: int | None = None,
     ) -> list[Effect]:
         return self.tell(
             PartitionChanged(
@@ -69,6 +71,8 @@ class Core:
                 counted_offset=log_end_offset if counted_offset is None else counted_offset,
                 high_watermark=self.high_watermark,
                 latest_epoch=latest_epoch,
+                log_start_offset=log_start_offset,
+                first_bad_offset=first_bad_offset,
             )
         )
 
@@ -92,11 +96,12 @@ class Core:
         is_eligible: bool = True,
         last_fetched_epoch: int | None = None,
         epoch_end: EpochEnd | None = None,
+        log_start_offset: int = 0,
     ) -> list[Effect]:
         return self.tell(
             FetchRequested(
                 fetch_offset=fetch_offset,
-                log_start_offset=0,
+                follower_log_start_offset=log_start_offset,
                 current_leader_epoch=epoch,
                 last_fetched_epoch=last_fetched_epoch,
                 epoch_end=epoch_end,
@@ -109,11 +114,7 @@ class Core:
         )
 
     def consumer_fetch(self, fetch_offset: int, *, epoch: int | None = None) -> list[Effect]:
-        return self.tell(
-            FetchRequested(
-                fetch_offset=fetch_offset, log_start_offset=0, current_leader_epoch=epoch
-            )
-        )
+        return self.tell(FetchRequested(fetch_offset=fetch_offset, current_leader_epoch=epoch))
 
     def isr_answer(
         self,

@@ -8,7 +8,9 @@ from partition_cores import Core
 from tidelog.broker.partition.effects import (
     AppendFetched,
     BackOff,
+    DeleteRecords,
     RaiseHighWatermark,
+    StartAnew,
     StartFetching,
     StopFetching,
     TruncateTo,
@@ -32,6 +34,8 @@ def answer(
     has_records: bool = False,
     high_watermark: int = 0,
     own_high_watermark: int = 0,
+    log_start_offset: int = 0,
+    own_log_start_offset: int = 0,
     diverging_epoch: EpochEnd | None = None,
     own_epoch_end: EpochEnd | None = None,
 ) -> FetchAnswered:
@@ -40,12 +44,29 @@ def answer(
         fetch_offset=fetch_offset,
         log_end_offset=10,
         own_high_watermark=own_high_watermark,
+        own_log_start_offset=own_log_start_offset,
         error=error,
         has_records=has_records,
         high_watermark=high_watermark,
-        log_start_offset=3,
+        log_start_offset=log_start_offset,
         diverging_epoch=diverging_epoch,
         own_epoch_end=own_epoch_end,
+    )
+
+
+def appended(
+    *,
+    high_watermark: int,
+    own_high_watermark: int = 0,
+    log_start_offset: int = 0,
+) -> FetchedAppended:
+    return FetchedAppended(
+        leader_epoch=5,
+        log_end_offset=12,
+        own_high_watermark=own_high_watermark,
+        own_log_start_offset=0,
+        high_watermark=high_watermark,
+        log_start_offset=log_start_offset,
     )
 
 
@@ -70,10 +91,8 @@ def test_an_answer_that_tells_to_truncate_raises_no_high_watermark(core: Core) -
 
 def test_the_high_watermark_stays_within_the_own_log(core: Core) -> None:
     assert core.tell(answer(high_watermark=50)) == [RaiseHighWatermark(10)]
-    appended = FetchedAppended(
-        leader_epoch=5, log_end_offset=12, own_high_watermark=10, high_watermark=50
-    )
-    assert core.tell(appended) == [RaiseHighWatermark(12)]
+    event = appended(own_high_watermark=10, high_watermark=50)
+    assert core.tell(event) == [RaiseHighWatermark(12)]
 
 
 def test_a_new_leaders_lower_high_watermark_takes_nothing_back(core: Core) -> None:
@@ -95,14 +114,48 @@ def test_an_answer_to_another_epoch_or_position_is_ignored(
 
 def test_records_appended_for_an_epoch_that_has_ended_raise_nothing(core: Core) -> None:
     core.image(leader_id=3, leader_epoch=6, partition_epoch=11, log_end_offset=12)
-    appended = FetchedAppended(
-        leader_epoch=5, log_end_offset=12, own_high_watermark=0, high_watermark=12
+    assert core.tell(appended(high_watermark=12, log_start_offset=12)) == []
+
+
+def test_a_log_that_ends_below_the_leaders_start_begins_anew_there(core: Core) -> None:
+    event = answer(error=common_pb2.OFFSET_OUT_OF_RANGE, log_start_offset=11)
+    assert core.tell(event) == [StartAnew(11)]
+
+
+def test_an_empty_log_out_of_range_begins_anew_at_the_leaders_start(core: Core) -> None:
+    event = answer(
+        error=common_pb2.OFFSET_OUT_OF_RANGE, log_start_offset=3, own_log_start_offset=10
     )
-    assert core.tell(appended) == []
+    assert core.tell(event) == [StartAnew(3)]
 
 
-def test_an_offset_out_of_range_truncates_to_the_leaders_log_start(core: Core) -> None:
-    assert core.tell(answer(error=common_pb2.OFFSET_OUT_OF_RANGE)) == [TruncateTo(3)]
+def test_records_that_the_leader_may_hold_too_are_never_dropped_by_an_offset_out_of_range(
+    core: Core,
+) -> None:
+    event = answer(error=common_pb2.OFFSET_OUT_OF_RANGE, log_start_offset=10)
+    assert core.tell(event) == [BackOff()]
+
+
+def test_the_leaders_log_start_is_taken_over_once_its_high_watermark_is(core: Core) -> None:
+    without_records = answer(high_watermark=9, log_start_offset=4)
+    assert core.tell(without_records) == [RaiseHighWatermark(9), DeleteRecords(4)]
+    with_records = appended(own_high_watermark=9, high_watermark=9, log_start_offset=4)
+    assert core.tell(with_records) == [DeleteRecords(4)]
+
+
+def test_a_leaders_lower_log_start_changes_nothing(core: Core) -> None:
+    event = answer(own_high_watermark=9, own_log_start_offset=5, log_start_offset=4)
+    assert core.tell(event) == []
+
+
+def test_nothing_above_the_high_watermark_is_deleted(core: Core) -> None:
+    event = answer(own_high_watermark=6, high_watermark=5, log_start_offset=8)
+    assert core.tell(event) == [DeleteRecords(6)]
+
+
+def test_records_of_an_answer_are_appended_before_others_are_deleted(core: Core) -> None:
+    event = answer(has_records=True, high_watermark=12, log_start_offset=4)
+    assert core.tell(event) == [AppendFetched()]
 
 
 @pytest.mark.parametrize(

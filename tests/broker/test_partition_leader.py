@@ -11,6 +11,7 @@ from tidelog.broker.partition.effects import (
     AssignEpoch,
     FailWaiters,
     RaiseHighWatermark,
+    RaiseLowWatermark,
     ServeRecords,
     StartFetching,
     StopFetching,
@@ -97,7 +98,7 @@ def test_a_diverging_follower_acknowledges_nothing_and_gets_no_records() -> None
     effects = core.follower_fetch(2, 8, last_fetched_epoch=4, epoch_end=EpochEnd(3, 8))
     assert effects == [AnswerDivergingEpoch(3, 8)]
     effects = core.follower_fetch(2, 8, last_fetched_epoch=4, epoch_end=EpochEnd(4, 8))
-    assert effects == [RaiseHighWatermark(8), ServeRecords(10)]
+    assert effects == [RaiseHighWatermark(8), RaiseLowWatermark(0), ServeRecords(10)]
 
 
 def test_a_delayed_fetch_of_a_followers_earlier_incarnation_acknowledges_nothing() -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 
 from tidelog.broker.errors import error_message
-from tidelog.broker.purgatory import DelayedFetch, DelayedProduce, FetchWaiters, OffsetWaiters
+from tidelog.broker.purgatory import DelayedAnswer, DelayedFetch, FetchWaiters, OffsetWaiters
 from tidelog.v1 import common_pb2
 
 FAILURE = error_message(common_pb2.REQUEST_TIMED_OUT, "leadership ended")
 
 
 async def test_a_produce_is_answered_when_its_last_partition_is() -> None:
-    produce, first, second = DelayedProduce(), OffsetWaiters(), OffsetWaiters()
+    produce, first, second = DelayedAnswer("appended"), OffsetWaiters(), OffsetWaiters()
     first.add(5, produce, 0)
     second.add(8, produce, 1)
     first.complete_up_to(4)
@@ -23,11 +23,11 @@ async def test_a_produce_is_answered_when_its_last_partition_is() -> None:
 
 
 async def test_a_produce_that_waits_for_nothing_is_answered_at_once() -> None:
-    assert await DelayedProduce().wait(1000) == {}
+    assert await DelayedAnswer("appended").wait(1000) == {}
 
 
 async def test_one_failed_partition_does_not_answer_for_the_others() -> None:
-    produce, first, second = DelayedProduce(), OffsetWaiters(), OffsetWaiters()
+    produce, first, second = DelayedAnswer("appended"), OffsetWaiters(), OffsetWaiters()
     first.add(5, produce, 0)
     second.add(8, produce, 1)
     first.fail_all(FAILURE)
@@ -37,7 +37,7 @@ async def test_one_failed_partition_does_not_answer_for_the_others() -> None:
 
 
 async def test_at_the_deadline_only_what_is_open_has_an_unknown_outcome() -> None:
-    produce, waiters = DelayedProduce(), OffsetWaiters()
+    produce, waiters = DelayedAnswer("appended"), OffsetWaiters()
     waiters.add(5, produce, 0)
     waiters.add(8, produce, 1)
     waiters.complete_up_to(5)
@@ -49,10 +49,20 @@ async def test_at_the_deadline_only_what_is_open_has_an_unknown_outcome() -> Non
     waiters.fail_all(FAILURE)
 
 
+async def test_who_comes_later_for_a_lower_offset_is_answered_first() -> None:
+    waiters = OffsetWaiters()
+    later, earlier = DelayedAnswer("deleted"), DelayedAnswer("deleted")
+    waiters.add(8, later, 0)
+    waiters.add(5, earlier, 0)
+    waiters.complete_up_to(5)
+    assert earlier.is_over
+    assert not later.is_over
+
+
 async def test_answered_requests_do_not_pile_up_on_a_stuck_partition() -> None:
     waiters = OffsetWaiters()
     for offset in range(100):
-        produce = DelayedProduce()
+        produce = DelayedAnswer("appended")
         waiters.add(offset + 1, produce, 0)
         await produce.wait(0)
     assert len(waiters._queue) == 1

@@ -301,7 +301,7 @@ def test_a_failing_disk_takes_one_partition_offline_and_no_more(
         await stage.must_produce(1, b"a")
         monkeypatch.setattr(SimFile, "write_at", failing)
         result = await stage.produce(1, b"b")
-        assert result.error.code == common_pb2.UNKNOWN_SERVER_ERROR
+        assert result.error.code == common_pb2.KAFKA_STORAGE_ERROR
         result = await stage.produce(1, b"c")
         assert result.error.code == common_pb2.KAFKA_STORAGE_ERROR
         fetched = await stage.fetch_one(1, 0)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tidelog.broker import leading
 from tidelog.broker.errors import error_message, to_wire
 from tidelog.broker.partition.leader import ACKS_ALL
 from tidelog.broker.partition_map import HINTED_CODES, PartitionMap
-from tidelog.broker.purgatory import DelayedProduce
+from tidelog.broker.purgatory import DelayedAnswer
 from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.log.errors import InvariantError, TidelogError
 from tidelog.v1 import common_pb2
@@ -71,7 +72,7 @@ class Appender:
 
     async def _append_all(self, request: ProduceRequest, acks: int) -> ProduceResponse:
         response = ProduceResponse()
-        delayed = DelayedProduce()
+        delayed = DelayedAnswer("appended")
         for index, data in enumerate(request.partitions):
             result = response.partitions.add(
                 topic=data.topic, partition=data.partition, base_offset=-1
@@ -82,7 +83,7 @@ class Appender:
                 raise
             except TidelogError as error:
                 self._fail(result, to_wire(error))
-        failures = await delayed.wait(self._timeout_ms(request))
+        failures = await delayed.wait(self._config.ack_timeout_ms(request.timeout_ms))
         for index, failure in failures.items():
             self._fail(response.partitions[index], failure)
         return response
@@ -93,14 +94,17 @@ class Appender:
         result: PartitionProduceResult,
         *,
         acks: int,
-        delayed: DelayedProduce,
+        delayed: DelayedAnswer,
         index: int,
     ) -> None:
         hosted = self._partitions.find(data.topic, data.partition)
-        base_offset = hosted.append(data.records, acks=acks, produce=delayed, index=index)
+        done = leading.append(hosted, data.records, acks=acks, answer=delayed, index=index)
         result.log_start_offset = hosted.log.log_start_offset
         if acks != 0:
-            result.base_offset = base_offset
+            result.base_offset = done.base_offset
+            log_append_time_ms = getattr(done, "log_append_time_ms", None)  # GUARD
+            if log_append_time_ms is not None:
+                result.log_append_time_ms = log_append_time_ms
 
     def _fail(self, result: PartitionProduceResult, error: Error) -> None:
         result.error.CopyFrom(error)
@@ -109,12 +113,6 @@ class Appender:
             hint = self._partitions.leader_hint(result.topic, result.partition)
             if hint is not None:
                 result.current_leader.CopyFrom(hint)
-
-    def _timeout_ms(self, request: ProduceRequest) -> int:
-        asked_ms = request.timeout_ms
-        if asked_ms <= 0:
-            return self._config.produce_timeout_default_ms
-        return min(asked_ms, self._config.produce_timeout_max_ms)
 
 
 def _refused(request: ProduceRequest, error: Error) -> ProduceResponse:

@@ -12,8 +12,8 @@ import asyncio
 
 import structlog
 
+from tidelog.broker import following
 from tidelog.broker.background import Background
-from tidelog.broker.following import apply_fetched, next_fetch
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.partition_map import PartitionMap
 from tidelog.broker.peers import Peers
@@ -144,7 +144,7 @@ class _FetchLoop:
             due_ms = partition.retry_fetch_at_ms
             if due_ms > now_ms:
                 retry_at_ms = due_ms if retry_at_ms is None else min(retry_at_ms, due_ms)
-            elif (fetch := next_fetch(partition, max_bytes=max_bytes)) is not None:
+            elif (fetch := following.next_fetch(partition, max_bytes=max_bytes)) is not None:
                 asked.append((partition, fetch))
         return asked, retry_at_ms
 
@@ -187,7 +187,7 @@ class _FetchLoop:
         unfinished = []
         for (partition, fetch), result in zip(asked, response.partitions, strict=True):
             if self._followed.get((partition.topic, partition.partition)) is partition:
-                work = apply_fetched(partition, fetch, result, retry_at_ms=retry_at_ms)
+                work = following.apply_fetched(partition, fetch, result, retry_at_ms=retry_at_ms)
                 if work is not None:
                     unfinished.append(work)
         if unfinished:

@@ -12,7 +12,7 @@ from typing import Any
 import structlog
 
 from tidelog.broker.hosted_partition import HostedPartition
-from tidelog.broker.partition.effects import AppendFetched, BackOff, TruncateTo
+from tidelog.broker.partition.effects import AppendFetched, BackOff
 from tidelog.broker.partition.events import EpochEnd, FetchAnswered, FetchedAppended
 from tidelog.log.errors import CorruptMessageError, StorageError
 from tidelog.v1.data_pb2 import FetchPartition, PartitionFetchResult
@@ -52,15 +52,19 @@ def apply_fetched(
     partition is not fetched before `retry_at_ms`.
     """
     records = result.records
-    match hosted.tell(_fetch_answered(hosted, asked, result, has_records=bool(records))):
-        case BackOff():
-            hosted.retry_fetch_at_ms = retry_at_ms
-            log.info("fetch refused", partition=hosted.name, error=result.error.message)
-        case TruncateTo(offset):
-            return hosted.at_rest_after(hosted.truncate_to(offset))
-        case AppendFetched():
-            return _append(hosted, records, asked, result, retry_at_ms=retry_at_ms)
-    return None
+    order = hosted.tell(_fetch_answered(hosted, asked, result, has_records=bool(records)))
+    if isinstance(order, AppendFetched):
+        if not _append(hosted, records):
+            order = BackOff()
+        elif hosted.log.is_flush_due:
+            return hosted.at_rest_after(_flush(hosted, asked, result))
+        else:
+            order = hosted.tell(_fetched_appended(hosted, asked, result))
+    if isinstance(order, BackOff):
+        hosted.retry_fetch_at_ms = retry_at_ms
+        log.info("fetch backs off", partition=hosted.name, error=result.error.message)
+    work = hosted.ordered(order)
+    return None if work is None else hosted.at_rest_after(work)
 
 
 def _fetch_answered(
@@ -79,6 +83,7 @@ def _fetch_answered(
         fetch_offset=asked.fetch_offset,
         log_end_offset=hosted.log.log_end_offset,
         own_high_watermark=hosted.log.high_watermark,
+        own_log_start_offset=hosted.log.log_start_offset,
         error=result.error.code,
         has_records=has_records,
         high_watermark=result.high_watermark,
@@ -88,43 +93,35 @@ def _fetch_answered(
     )
 
 
-def _append(
-    hosted: HostedPartition,
-    records: bytes,
-    asked: FetchPartition,
-    result: PartitionFetchResult,
-    *,
-    retry_at_ms: int,
-) -> Coroutine[Any, Any, None] | None:
+def _append(hosted: HostedPartition, records: bytes) -> bool:
+    """Whether the leader's records could be appended."""
     try:
-        hosted.log.append_as_follower(records)
-    except StorageError as error:
-        hosted.fail(error)
-        return None
-    except CorruptMessageError as error:
-        hosted.retry_fetch_at_ms = retry_at_ms
-        log.warning("fetched records are damaged", partition=hosted.name, error=str(error))
-        return None
+        with hosted.at_work() as partition_log:
+            partition_log.append_as_follower(records)
+    except (CorruptMessageError, StorageError) as error:
+        log.warning("fetched records not appended", partition=hosted.name, error=str(error))
+        return False
     hosted.stats.bytes_replicated_in += len(records)
-    if hosted.log.is_flush_due:
-        return hosted.at_rest_after(_flush(hosted, asked, result))
-    _appended(hosted, asked, result)
-    return None
+    return True
 
 
 async def _flush(
     hosted: HostedPartition, asked: FetchPartition, result: PartitionFetchResult
 ) -> None:
     await hosted.log.flush()
-    _appended(hosted, asked, result)
+    work = hosted.ordered(hosted.tell(_fetched_appended(hosted, asked, result)))
+    if work is not None:
+        await work
 
 
-def _appended(hosted: HostedPartition, asked: FetchPartition, result: PartitionFetchResult) -> None:
-    hosted.tell(
-        FetchedAppended(
-            leader_epoch=asked.current_leader_epoch,
-            log_end_offset=hosted.log.log_end_offset,
-            own_high_watermark=hosted.log.high_watermark,
-            high_watermark=result.high_watermark,
-        )
+def _fetched_appended(
+    hosted: HostedPartition, asked: FetchPartition, result: PartitionFetchResult
+) -> FetchedAppended:
+    return FetchedAppended(
+        leader_epoch=asked.current_leader_epoch,
+        log_end_offset=hosted.log.log_end_offset,
+        own_high_watermark=hosted.log.high_watermark,
+        own_log_start_offset=hosted.log.log_start_offset,
+        high_watermark=result.high_watermark,
+        log_start_offset=result.log_start_offset,
     )

@@ -8,7 +8,8 @@ until they are done a newer state from the image waits, so that roles never chan
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import structlog
@@ -20,50 +21,52 @@ from tidelog.broker.partition.effects import (
     AppendToLog,
     AssignEpoch,
     BackOff,
+    DeleteRecords,
     Effect,
+    FailDeletions,
     FailWaiters,
     NoteIsrChange,
     ProposeIsr,
     RaiseHighWatermark,
+    RaiseLowWatermark,
     Refuse,
     ServeRecords,
+    StartAnew,
     StartFetching,
     StopFetching,
     TruncateTo,
     WakeFetches,
 )
 from tidelog.broker.partition.events import (
-    Appended,
     EpochEnd,
     Event,
-    FetchRequested,
     Flushed,
-    FollowerIdentity,
-    FollowersFenced,
-    IsrAnswered,
     LogClosed,
+    LogDamaged,
+    LogStartRaised,
     PartitionChanged,
-    ProduceRequested,
     Ticked,
 )
-from tidelog.broker.partition.leader import ACKS_ALL
 from tidelog.broker.partition.replica import Replica
-from tidelog.broker.purgatory import DelayedProduce, FetchWaiters, OffsetWaiters
+from tidelog.broker.purgatory import FetchWaiters, OffsetWaiters
 from tidelog.broker.replica_stats import ReplicaStats
 from tidelog.log.config import LogConfig
 from tidelog.log.env import Clock
-from tidelog.log.errors import KafkaError, StorageError
+from tidelog.log.errors import DamagedLogError, KafkaError, StorageError
 from tidelog.log.partition_log import PartitionLog
 from tidelog.metadata.image import PartitionImage
 from tidelog.v1 import common_pb2
-from tidelog.v1.data_pb2 import FetchPartition, PartitionFetchResult
+
+Damage = Any  # GUARD
 
 Answer = (
     Refuse
     | AppendToLog
     | ServeRecords
     | AnswerDivergingEpoch
+    | DeleteRecords
     | TruncateTo
+    | StartAnew
     | AppendFetched
     | BackOff
 )
@@ -82,6 +85,9 @@ class PartitionHost(Protocol):
 
     def propose_isr(self, partition: HostedPartition) -> None:
         """Send `replica.leader.proposal()` to the controller."""
+
+    def report_damage(self, partition: HostedPartition, damage: Damage) -> None:
+        """Its log is damaged: nothing of it is served."""
 
     def spawn(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run it beside everything else; what it raises ends the node."""
@@ -114,6 +120,12 @@ class HostedPartition:
         """Woken when the high watermark rises or the role changes."""
         self.followers = FetchWaiters()
         """Woken when the log grows or the role changes."""
+        self.acks_all = OffsetWaiters()
+        """Producers, until the high watermark has come to an offset."""
+        self.acks_leader = OffsetWaiters()
+        """Producers, until the own log is flushed up to an offset."""
+        self.deletions = OffsetWaiters()
+        """Those who had records deleted, until the low watermark has come to an offset."""
         self._host = host
         self._clock = clock
         self._log: PartitionLog | None = None
@@ -121,8 +133,7 @@ class HostedPartition:
         self._idle = asyncio.Event()
         self._idle.set()
         self._flush_task: asyncio.Task[None] | None = None
-        self._acks_all = OffsetWaiters()
-        self._acks_leader = OffsetWaiters()
+        self._known_damage: Damage | None = None
 
     @property
     def name(self) -> str:
@@ -141,6 +152,19 @@ class HostedPartition:
         """Whether its log is open and works."""
         return self._log is not None and not self.replica.is_closed
 
+    @property
+    def damage(self) -> Damage | None:
+        """Where the log is not what was written; None: nowhere, as far as anybody looked."""
+        return None if self._log is None else getattr(self._log, "damage", None)  # GUARD
+
+    @property
+    def outage(self) -> str | None:
+        """Why it serves nothing, for people; None when it is in order, or still being opened."""
+        if self.is_failed:
+            return "its disk failed"
+        damage = self.damage
+        return damage and f"its log is damaged from offset {damage.first_bad_offset} on"
+
     # The image's side
 
     def open_with(self, partition_log: PartitionLog) -> None:
@@ -154,19 +178,31 @@ class HostedPartition:
         self._apply_newest()
 
     def fail(self, error: StorageError) -> None:
-        """Take the partition offline."""
-        if not self.replica.is_closed:
+        """Take the partition offline: until its log is healed if that is damaged, else for good."""
+        if isinstance(error, DamagedLogError):
+            self._note_damage()
+        elif not self.replica.is_closed:
             log.error("partition offline", partition=self.name, error=str(error))
             self.is_failed = True
             self.tell(LogClosed())
 
-    async def checkpoint(self) -> None:
-        """Save the high watermark and what else bounds the next recovery."""
-        if self.is_open:
-            try:
-                await self.log.checkpoint()
-            except StorageError as error:
-                self.fail(error)
+    async def tend(self, work: Callable[[PartitionLog], Awaitable[object]]) -> None:
+        """Do upkeep on the log, unless it is out of use; never raises for what the disk does."""
+        if not self.is_open or self.damage is not None:
+            return
+        try:
+            await work(self.log)
+        except StorageError as error:
+            self.fail(error)
+        else:
+            self._note_damage()
+            self.tell(LogStartRaised(self.log.log_start_offset))
+
+    def tick(self) -> None:
+        """Time passed."""
+        self.tell(Ticked())
+        if self.damage is not None:
+            self._apply_newest()
 
     async def close(self) -> None:
         """Let go of every role, wait for what the log is doing, close it."""
@@ -178,72 +214,7 @@ class HostedPartition:
         if self._log is not None:
             await self._log.close()
 
-    # The leader's side
-
-    def append(self, records: bytes, *, acks: int, produce: DelayedProduce, index: int) -> int:
-        """Append a producer's batches and return their base offset.
-
-        Entry `index` of `produce` waits for what `acks` asks. Raises `KafkaError` when refused,
-        what `PartitionLog.append_as_leader` raises, with nothing appended, and UNKNOWN_SERVER_ERROR
-        when the disk failed: then nobody knows.
-        """
-        answer = self.tell(ProduceRequested(acks))
-        if isinstance(answer, Refuse):
-            raise KafkaError(answer.code, answer.message)
-        assert isinstance(answer, AppendToLog)  # the core's two answers to this event
-        partition_log = self.log
-        try:
-            done = partition_log.append_as_leader(records, leader_epoch=answer.leader_epoch)
-        except StorageError as error:
-            self.fail(error)
-            raise KafkaError(
-                common_pb2.UNKNOWN_SERVER_ERROR, f"the disk failed: {error}; outcome unknown"
-            ) from error
-        self.stats.bytes_in += len(records)
-        counted = self._counted_offset()
-        self.tell(Appended(done.log_end_offset, counted))
-        self.followers.wake()
-        if partition_log.is_flush_due:
-            self._flush_soon()
-        if acks == ACKS_ALL and partition_log.high_watermark < done.log_end_offset:
-            self._acks_all.add(done.log_end_offset, produce, index)
-        elif acks == 1 and counted < done.log_end_offset:
-            self._acks_leader.add(done.log_end_offset, produce, index)
-        return done.base_offset
-
-    def read(
-        self,
-        asked: FetchPartition,
-        result: PartitionFetchResult,
-        *,
-        follower: FollowerIdentity | None,
-        max_bytes: int,
-        has_read: bool,
-    ) -> int:
-        """Fill `result` and return how many bytes of records it holds.
-
-        At most `max_bytes`; unless `has_read`, a single larger batch passes. Instead of records
-        there may be an error or a diverging epoch. Raises what the log raises.
-        """
-        partition_log = self.log
-        answer = self.tell(self._fetch_requested(asked, follower))
-        result.high_watermark = partition_log.high_watermark
-        result.log_start_offset = partition_log.log_start_offset
-        match answer:
-            case Refuse():
-                result.error.CopyFrom(error_message(answer.code, answer.message))
-            case AnswerDivergingEpoch():
-                result.diverging_epoch.leader_epoch = answer.leader_epoch
-                result.diverging_epoch.end_offset = answer.end_offset
-            case ServeRecords():
-                if follower is not None:
-                    result.log_end_offset = partition_log.log_end_offset
-                records = self._records(
-                    asked, max_bytes=max_bytes, has_read=has_read, upper_bound=answer.upper_bound
-                )
-                result.records = records
-                return len(records)
-        return 0
+    # For those who act for it
 
     def epoch_end(self, epoch: int) -> EpochEnd:
         """What the log holds of `epoch` (KIP-279)."""
@@ -255,16 +226,6 @@ class HostedPartition:
         if refused is not None:
             raise KafkaError(refused.code, refused.message)
 
-    def answer_isr(self, event: IsrAnswered) -> None:
-        """The controller's word on a proposal."""
-        self.tell(event)
-
-    def note(self, event: FollowersFenced | Ticked) -> None:
-        """What happened to the whole broker."""
-        self.tell(event)
-
-    # For those who act for it
-
     def tell(self, event: Event) -> Answer | None:
         """Let the core handle `event`, carry out its orders, return the one for the caller."""
         answer: Answer | None = None
@@ -275,22 +236,36 @@ class HostedPartition:
                 self._carry_out(effect)
         return answer
 
-    async def truncate_to(self, offset: int) -> None:
-        """Cut the log; raises `StorageError`. To be run by `at_rest_after`."""
-        before, high_watermark = self.log.log_end_offset, self.log.high_watermark
-        await self.log.truncate_to(offset)
-        after = self.log.log_end_offset
-        self.stats.truncated_records += before - after
-        report = log.error if after < high_watermark else log.info
-        report(
-            "truncated",
-            partition=self.name,
-            log_end_offset=after,
-            before=before,
-            high_watermark=high_watermark,
-        )
+    def counted_offset(self) -> int:
+        """What of the log may be acknowledged: its end, unless a flush must come first."""
+        return self.log.recovery_point if self.log.is_flush_due else self.log.log_end_offset
 
-    def at_rest_after(self, work: Coroutine[Any, Any, None]) -> Coroutine[Any, Any, None]:
+    def flush_soon(self) -> None:
+        """Flush while flush.messages demands it; who waits for that is told."""
+        if self._flush_task is None or self._flush_task.done():
+            self._flush_task = self._host.spawn(f"flush-{self.name}", self._flush())
+
+    @contextmanager
+    def at_work(self) -> Iterator[PartitionLog]:
+        """The log; a `StorageError` takes the partition offline before it goes on to the caller."""
+        try:
+            yield self.log
+        except StorageError as error:
+            self.fail(error)
+            raise
+
+    def ordered(self, order: Answer | None) -> Coroutine[Any, Any, object] | None:
+        """The work on the log that the core orders, if it is any; to be run by `at_rest_after`."""
+        match order:
+            case TruncateTo(offset):
+                return self._truncate_to(offset)
+            case StartAnew(offset):
+                return self._start_anew(offset)
+            case DeleteRecords(offset):
+                return self.log.delete_records(offset)  # type: ignore[attr-defined, no-any-return]  # GUARD
+        return None
+
+    def at_rest_after(self, work: Coroutine[Any, Any, object]) -> Coroutine[Any, Any, None]:
         """Work on the log that no change of role may interrupt: it counts from this call on."""
         self._idle.clear()
 
@@ -311,14 +286,18 @@ class HostedPartition:
         match effect:
             case RaiseHighWatermark(offset):
                 self.log.set_high_watermark(offset)
-                self._acks_all.complete_up_to(offset)
+                self.acks_all.complete_up_to(offset)
                 self.consumers.wake()
+            case RaiseLowWatermark(offset):
+                self.deletions.complete_up_to(offset)
             case AssignEpoch(epoch, start_offset):
                 self.log.assign_epoch(epoch=epoch, start_offset=start_offset)
                 log.info("leading", partition=self.name, epoch=epoch, start_offset=start_offset)
             case FailWaiters(code, message):
-                self._acks_all.fail_all(error_message(code, message))
-                self._acks_leader.fail_all(error_message(code, message))
+                self.acks_all.fail_all(error_message(code, message))
+                self.acks_leader.fail_all(error_message(code, message))
+            case FailDeletions(code, message):
+                self.deletions.fail_all(error_message(code, message))
             case WakeFetches():
                 self.followers.wake()
                 self.consumers.wake()
@@ -335,29 +314,39 @@ class HostedPartition:
                 self._host.stop_fetching(self)
 
     def _apply_newest(self) -> None:
-        if self._newest is None or not self.is_open or not self._idle.is_set():
+        if not self.is_open or not self._idle.is_set():
+            return
+        self._note_damage()
+        if self._newest is None:
             return
         state, config = self._newest
         self.log.config = config
-        self.tell(
-            PartitionChanged(
-                state=state,
-                min_insync_replicas=config.min_insync_replicas,
-                log_end_offset=self.log.log_end_offset,
-                counted_offset=self._counted_offset(),
-                high_watermark=self.log.high_watermark,
-                latest_epoch=self.log.latest_epoch,
-            )
-        )
+        work = self.ordered(self.tell(self._partition_changed(state, config)))
+        if work is not None:
+            self._host.spawn(f"heal-{self.name}", self.at_rest_after(work))
         if self.replica.leader is not None and self.log.is_flush_due:
-            self._flush_soon()
+            self.flush_soon()
 
-    def _counted_offset(self) -> int:
-        return self.log.recovery_point if self.log.is_flush_due else self.log.log_end_offset
+    def _partition_changed(self, state: PartitionImage, config: LogConfig) -> PartitionChanged:
+        damage = self.damage
+        return PartitionChanged(
+            state=state,
+            min_insync_replicas=config.min_insync_replicas,
+            log_start_offset=self.log.log_start_offset,
+            log_end_offset=self.log.log_end_offset,
+            counted_offset=self.counted_offset(),
+            high_watermark=self.log.high_watermark,
+            latest_epoch=self.log.latest_epoch,
+            first_bad_offset=None if damage is None else damage.first_bad_offset,
+        )
 
-    def _flush_soon(self) -> None:
-        if self._flush_task is None or self._flush_task.done():
-            self._flush_task = self._host.spawn(f"flush-{self.name}", self._flush())
+    def _note_damage(self) -> None:
+        """A log that was found damaged is out of use, from now on until it was cut."""
+        damage = self.damage
+        if damage is not None and damage != self._known_damage:
+            self.tell(LogDamaged())
+            self._host.report_damage(self, damage)
+        self._known_damage = damage
 
     async def _flush(self) -> None:
         """One flush after the other while more is due: each covers all that came meanwhile."""
@@ -367,33 +356,25 @@ class HostedPartition:
             except StorageError as error:
                 self.fail(error)
                 return
-            counted = self._counted_offset()
+            counted = self.counted_offset()
             self.tell(Flushed(counted))
-            self._acks_leader.complete_up_to(counted)
+            self.acks_leader.complete_up_to(counted)
 
-    def _fetch_requested(
-        self, asked: FetchPartition, follower: FollowerIdentity | None
-    ) -> FetchRequested:
-        has_last = asked.HasField("last_fetched_epoch")
-        return FetchRequested(
-            fetch_offset=asked.fetch_offset,
-            log_start_offset=self.log.log_start_offset,
-            current_leader_epoch=(
-                asked.current_leader_epoch if asked.HasField("current_leader_epoch") else None
-            ),
-            last_fetched_epoch=asked.last_fetched_epoch if has_last else None,
-            epoch_end=self.epoch_end(asked.last_fetched_epoch) if has_last else None,
-            follower=follower,
+    async def _truncate_to(self, offset: int) -> None:
+        before, high_watermark = self.log.log_end_offset, self.log.high_watermark
+        await self.log.truncate_to(offset)
+        after = self.log.log_end_offset
+        self.stats.truncated_records += before - after
+        report = log.error if after < high_watermark else log.info
+        report(
+            "truncated",
+            partition=self.name,
+            log_end_offset=after,
+            before=before,
+            high_watermark=high_watermark,
         )
 
-    def _records(
-        self, asked: FetchPartition, *, max_bytes: int, has_read: bool, upper_bound: int
-    ) -> bytes:
-        if asked.fetch_offset >= upper_bound or (has_read and max_bytes <= 0):
-            return b""
-        try:
-            read = self.log.read(asked.fetch_offset, max_bytes=max_bytes, upper_bound=upper_bound)
-        except StorageError as error:
-            self.fail(error)
-            raise
-        return b"" if has_read and len(read.records) > max_bytes else read.records
+    async def _start_anew(self, offset: int) -> None:
+        before = self.log.log_end_offset
+        await self.log.start_anew(offset)  # type: ignore[attr-defined]  # GUARD
+        log.warning("log begun anew", partition=self.name, offset=offset, before=before)

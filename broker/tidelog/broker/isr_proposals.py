@@ -83,7 +83,7 @@ class IsrProposals:
         for partition, sent, result in zip(
             asked, request.partitions, response.partitions, strict=True
         ):
-            partition.answer_isr(_answered(sent, result))
+            partition.tell(_answered(sent, result))
 
     def _take(self) -> tuple[list[HostedPartition], AlterPartitionRequest]:
         """Everyone who has a proposal, in the order of the request that asks for it."""
@@ -120,7 +120,7 @@ def _answer_all(
     asked: Sequence[HostedPartition], request: AlterPartitionRequest, error: ErrorCode
 ) -> None:
     for partition, sent in zip(asked, request.partitions, strict=True):
-        partition.answer_isr(IsrAnswered(sent.leader_epoch, sent.partition_epoch, error))
+        partition.tell(IsrAnswered(sent.leader_epoch, sent.partition_epoch, error))
 
 
 def _answered(

@@ -44,10 +44,10 @@ class PartitionMap:
                 f"topic {topic!r} has id {self.image.topics[topic].topic_id.hex()}, "
                 f"not {topic_id.hex()}: it was created anew, refresh the metadata",
             )
-        if hosted is not None and hosted.is_failed:
+        if hosted is not None and hosted.outage is not None:
             raise KafkaError(
                 common_pb2.KAFKA_STORAGE_ERROR,
-                f"the disk of broker {self._broker_id} failed under {topic}-{partition}",
+                f"{topic}-{partition} is offline on broker {self._broker_id}: {hosted.outage}",
             )
         if hosted is not None and hosted.is_open:
             return hosted

@@ -1,4 +1,4 @@
-"""Requests that wait: produce requests for acknowledgement, fetches for records.
+"""Requests that wait: appends and deletions for the in-sync replicas, fetches for records.
 
 Owns who waits on which partition and until when; each request is answered exactly once, by the
 event it waits for or by its deadline. Decides nothing about what the answer is.
@@ -7,6 +7,7 @@ event it waits for or by its deadline. Decides nothing about what the answer is.
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_right
 from collections import deque
 
 from tidelog.broker.errors import error_message
@@ -14,10 +15,14 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
 
 
-class DelayedProduce:
-    """One produce request; its entries are numbered by the caller."""
+class DelayedAnswer:
+    """One request that has changed partitions; its entries are numbered by the caller.
 
-    def __init__(self) -> None:
+    `verb` says what became of the records, such as "appended".
+    """
+
+    def __init__(self, verb: str) -> None:
+        self._verb = verb
         self._waiting: dict[int, int] = {}
         self._failures: dict[int, Error] = {}
         self._resolved = asyncio.get_running_loop().create_future()
@@ -28,11 +33,11 @@ class DelayedProduce:
         return self._resolved.done()
 
     def expect(self, index: int, offset: int) -> None:
-        """Entry `index` waits until `offset` (exclusive) is acknowledged."""
+        """Entry `index` waits until every in-sync replica has come to `offset` (exclusive)."""
         self._waiting[index] = offset
 
     def resolve(self, index: int, failure: Error | None) -> None:
-        """Entry `index` is acknowledged, or failed."""
+        """Entry `index` is done, or failed."""
         if self.is_over:
             return
         del self._waiting[index]
@@ -48,35 +53,47 @@ class DelayedProduce:
                 async with asyncio.timeout(timeout_ms / 1000):
                     await self._resolved
             except TimeoutError:
-                late = {index: _timed_out(offset) for index, offset in self._waiting.items()}
+                late = {index: self._timed_out(offset) for index, offset in self._waiting.items()}
                 return self._failures | late
         return self._failures
 
+    def _timed_out(self, offset: int) -> Error:
+        return error_message(
+            common_pb2.REQUEST_TIMED_OUT,
+            f"{self._verb} up to offset {offset}, but not on every in-sync replica in time: "
+            "the outcome is unknown",
+        )
+
 
 class OffsetWaiters:
-    """Who waits on one partition until an offset is passed, in offset order."""
+    """Who waits on one partition until an offset is reached, in offset order."""
 
     def __init__(self) -> None:
-        self._queue: deque[tuple[int, DelayedProduce, int]] = deque()
+        self._queue: deque[tuple[int, DelayedAnswer, int]] = deque()
 
-    def add(self, offset: int, produce: DelayedProduce, index: int) -> None:
-        """Resolve entry `index` of `produce` once `offset` (exclusive) is reached."""
-        while self._queue and self._queue[0][1].is_over:
-            self._queue.popleft()
-        produce.expect(index, offset)
-        self._queue.append((offset, produce, index))
+    def add(self, offset: int, answer: DelayedAnswer, index: int) -> None:
+        """Resolve entry `index` of `answer` once `offset` (exclusive) is reached."""
+        queue = self._queue
+        while queue and queue[0][1].is_over:
+            queue.popleft()
+        answer.expect(index, offset)
+        if not queue or queue[-1][0] <= offset:
+            queue.append((offset, answer, index))
+        else:
+            place = bisect_right(queue, offset, key=lambda waiter: waiter[0])
+            queue.insert(place, (offset, answer, index))
 
     def complete_up_to(self, offset: int) -> None:
-        """Everything below `offset` is acknowledged."""
+        """Everything below `offset` is done."""
         while self._queue and self._queue[0][0] <= offset:
-            _, produce, index = self._queue.popleft()
-            produce.resolve(index, None)
+            _, answer, index = self._queue.popleft()
+            answer.resolve(index, None)
 
     def fail_all(self, error: Error) -> None:
-        """Nothing more is acknowledged here."""
+        """Nothing more comes to its end here."""
         while self._queue:
-            _, produce, index = self._queue.popleft()
-            produce.resolve(index, error)
+            _, answer, index = self._queue.popleft()
+            answer.resolve(index, error)
 
 
 class DelayedFetch:
@@ -124,11 +141,3 @@ class FetchWaiters:
         """There are news."""
         for fetch, index in self._waiting:
             fetch.wake(index)
-
-
-def _timed_out(offset: int) -> Error:
-    return error_message(
-        common_pb2.REQUEST_TIMED_OUT,
-        f"appended up to offset {offset}, but not acknowledged by the whole ISR in time: "
-        "the outcome is unknown",
-    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tidelog.broker import leading
 from tidelog.broker.errors import error_message, to_wire
 from tidelog.broker.partition.events import FollowerIdentity
 from tidelog.broker.partition_map import HINTED_CODES, PartitionMap
@@ -66,23 +67,17 @@ class Reader:
         return fetch.response
 
     def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
-        """Earliest: the log start offset. Latest: the high watermark."""
+        """What each partition's leader finds; see `leading.list_offset`."""
         response = ListOffsetsResponse()
         for asked in request.partitions:
             result = response.partitions.add(topic=asked.topic, partition=asked.partition)
             try:
                 hosted = self._partitions.find(asked.topic, asked.partition)
-                hosted.check_leadership(
-                    asked.current_leader_epoch if asked.HasField("current_leader_epoch") else None
-                )
-                is_latest = asked.spec == ListOffsetsRequest.LATEST
-                result.offset = (
-                    hosted.log.high_watermark if is_latest else hosted.log.log_start_offset
-                )
-                result.leader_epoch = hosted.replica.leader_epoch
-                result.log_end_offset = hosted.log.log_end_offset
-            except KafkaError as error:
-                result.offset = -1
+                leading.list_offset(hosted, asked, result)
+            except InvariantError:
+                raise
+            except TidelogError as error:
+                result.offset = result.leader_epoch = -1
                 self._fail(result, to_wire(error))
         return response
 
@@ -123,7 +118,8 @@ class Reader:
             asked, result = fetch.begin(index)
             try:
                 hosted = self._partitions.find(asked.topic, asked.partition, asked.topic_id)
-                size_bytes = hosted.read(
+                size_bytes = leading.read(
+                    hosted,
                     asked,
                     result,
                     follower=fetch.follower,
@@ -230,8 +226,9 @@ class _Fetch:
 
     def finish(self, index: int, size_bytes: int) -> None:
         """The result is filled, with so many bytes of records."""
-        result = self._results[index]
+        asked, result = self._asked[index], self._results[index]
         self._sizes[index] = size_bytes
         self.size_bytes += size_bytes
-        if result.error.code != common_pb2.NONE or result.HasField("diverging_epoch"):
+        is_news = self.follower is not None and result.log_start_offset > asked.log_start_offset
+        if is_news or result.error.code != common_pb2.NONE or result.HasField("diverging_epoch"):
             self._must_leave = True

@@ -38,9 +38,16 @@ class ReplicaConfig:
     """Longest wait of a consumer's fetch, whatever it asks for."""
     waiting_fetches_max: int = 10_000
     """Consumers' fetches that may wait at one time; more are refused."""
-    produce_timeout_default_ms: int = 30_000
-    produce_timeout_max_ms: int = 120_000
+    ack_timeout_default_ms: int = 30_000
+    ack_timeout_max_ms: int = 120_000
+    """Longest wait of a change for the in-sync replicas, whatever its sender asks for."""
     produce_in_flight_bytes_max: int = 64 * MIB
     """Of produce requests not yet answered; more are refused before anything is appended."""
     log_tasks_max: int = 8
     """Logs that are opened, closed or removed at one time."""
+
+    def ack_timeout_ms(self, asked_ms: int) -> int:
+        """How long a change waits for the in-sync replicas."""
+        if asked_ms <= 0:
+            return self.ack_timeout_default_ms
+        return min(asked_ms, self.ack_timeout_max_ms)

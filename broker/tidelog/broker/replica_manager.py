@@ -20,20 +20,24 @@ from tidelog.broker.background import Background
 from tidelog.broker.fetcher import Fetchers
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.isr_proposals import AlterPartition, IsrProposals
-from tidelog.broker.partition.events import FollowersFenced, Ticked
+from tidelog.broker.partition.events import FollowersFenced
 from tidelog.broker.partition.leader import Leader
 from tidelog.broker.partition.replica import Replica
 from tidelog.broker.partition_folders import PartitionFolders
 from tidelog.broker.partition_map import PartitionMap
 from tidelog.broker.peers import Peers
 from tidelog.broker.reader import Reader
+from tidelog.broker.record_deleter import RecordDeleter
 from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.broker.replica_stats import ReplicaStats
 from tidelog.log.config import LogConfig, log_config
 from tidelog.log.env import Clock, Disk, Random
 from tidelog.log.errors import StorageError
+from tidelog.log.partition_log import PartitionLog
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
 from tidelog.v1.data_pb2 import (
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
     FetchRequest,
     FetchResponse,
     ListOffsetsRequest,
@@ -45,6 +49,7 @@ from tidelog.v1.data_pb2 import (
 )
 
 SETTLE_POLL_MS = 10
+Damage = Any  # GUARD
 
 log = structlog.get_logger(__name__)
 
@@ -81,6 +86,7 @@ class ReplicaManager:
         self._reader = Reader(
             partitions=self._partitions, config=config, clock=clock, stats=self._stats
         )
+        self._deleter = RecordDeleter(partitions=self._partitions, config=config, clock=clock)
         self._fetchers = Fetchers(
             broker_id=broker_id,
             partitions=self._partitions,
@@ -151,6 +157,10 @@ class ReplicaManager:
         """See `Broker.ListOffsets`."""
         return self._reader.list_offsets(request)
 
+    async def delete_records(self, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+        """See `Broker.DeleteRecords`."""
+        return await self._deleter.delete_records(request)
+
     async def offset_for_leader_epoch(
         self, request: OffsetForLeaderEpochRequest
     ) -> OffsetForLeaderEpochResponse:
@@ -193,6 +203,7 @@ class ReplicaManager:
             "under_replicated_partitions": sum(one.is_under_replicated() for one in leaders),
             "under_min_isr_partitions": sum(not one.has_min_insync() for one in leaders),
             "offline_partitions": sum(hosted.is_failed for hosted in held.values()),
+            "damaged_partitions": sum(hosted.damage is not None for hosted in held.values()),
             "produce_in_flight_bytes": self._appender.in_flight_bytes,
             "waiting_fetches": self._reader.waiting_consumers,
             **asdict(self._stats),
@@ -212,6 +223,15 @@ class ReplicaManager:
         """See `PartitionHost`."""
         self._proposals.submit(partition)
 
+    def report_damage(self, partition: HostedPartition, damage: Damage) -> None:
+        """See `PartitionHost`."""
+        log.error(
+            "log damaged",
+            partition=partition.name,
+            first_bad_offset=damage.first_bad_offset,
+            reason=damage.reason,
+        )
+
     def spawn(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """See `PartitionHost`."""
         return self._background.spawn(name, work)
@@ -226,7 +246,7 @@ class ReplicaManager:
         )
         if fenced:
             for hosted in self.led_partitions():
-                hosted.note(FollowersFenced(fenced))
+                hosted.tell(FollowersFenced(fenced))
 
     def _change(self, topic: TopicImage, known: TopicImage | None) -> None:
         config = log_config(topic.configs, self._partitions.image.cluster_configs)
@@ -321,14 +341,14 @@ class ReplicaManager:
     async def _tick_forever(self) -> None:
         while True:
             await asyncio.sleep(self._config.replica_lag_time_max_ms / 2000)
-            for hosted in self.led_partitions():
-                hosted.note(Ticked())
+            for hosted in list(self._partitions.held.values()):
+                hosted.tick()
 
     async def _checkpoint_forever(self) -> None:
         while True:
             await asyncio.sleep(self._config.high_watermark_checkpoint_interval_ms / 1000)
             for hosted in list(self._partitions.held.values()):
-                await hosted.checkpoint()
+                await hosted.tend(PartitionLog.checkpoint)
 
 
 def _is_unchanged(state: PartitionImage, topic: TopicImage, known: TopicImage) -> bool:

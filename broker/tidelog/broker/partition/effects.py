@@ -45,6 +45,20 @@ class RaiseHighWatermark:
 
 
 @dataclass(slots=True)
+class DeleteRecords:
+    """Move the log start up to `offset`, durably; a leader's shell then tells `LogStartRaised`."""
+
+    offset: int
+
+
+@dataclass(slots=True)
+class RaiseLowWatermark:
+    """Records below are deleted on every in-sync replica: answer those who wait for it."""
+
+    low_watermark: int
+
+
+@dataclass(slots=True)
 class AssignEpoch:
     """A new leader's epoch begins here; note it in the log before anything is appended."""
 
@@ -55,6 +69,14 @@ class AssignEpoch:
 @dataclass(slots=True)
 class FailWaiters:
     """Producers that wait for acknowledgement get this error, whose outcome is unknown."""
+
+    code: ErrorCode
+    message: str
+
+
+@dataclass(slots=True)
+class FailDeletions:
+    """Those who wait for deletions get this error: some replicas may have carried them out."""
 
     code: ErrorCode
     message: str
@@ -98,6 +120,13 @@ class TruncateTo:
 
 
 @dataclass(slots=True)
+class StartAnew:
+    """Drop the whole log and its epochs and begin, empty, at `offset`; then fetch from there."""
+
+    offset: int
+
+
+@dataclass(slots=True)
 class AppendFetched:
     """Append the records of the answer, then tell `FetchedAppended`."""
 
@@ -113,14 +142,18 @@ Effect = (
     | ServeRecords
     | AnswerDivergingEpoch
     | RaiseHighWatermark
+    | DeleteRecords
+    | RaiseLowWatermark
     | AssignEpoch
     | FailWaiters
+    | FailDeletions
     | WakeFetches
     | ProposeIsr
     | NoteIsrChange
     | StartFetching
     | StopFetching
     | TruncateTo
+    | StartAnew
     | AppendFetched
     | BackOff
 )

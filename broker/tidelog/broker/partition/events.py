@@ -40,11 +40,19 @@ class PartitionChanged:
     """What of the own log may be acknowledged: its end, unless a demanded flush is running."""
     high_watermark: int
     latest_epoch: int
+    log_start_offset: int = 0
+    first_bad_offset: int | None = None
+    """Where the own log is damaged; None: nowhere known."""
 
 
 @dataclass(slots=True)
 class LogClosed:
     """The log is out of use for good: the disk failed, or the replica is put away."""
+
+
+@dataclass(slots=True)
+class LogDamaged:
+    """Stored bytes are not what was written: the log is out of use until it is cut."""
 
 
 @dataclass(slots=True)
@@ -74,12 +82,29 @@ class FetchRequested:
     """A consumer or, with `follower`, a replica wants records from `fetch_offset` on."""
 
     fetch_offset: int
-    log_start_offset: int
     current_leader_epoch: int | None = None
     last_fetched_epoch: int | None = None
     epoch_end: EpochEnd | None = None
     """The leader's log on `last_fetched_epoch`; None exactly when that is None."""
     follower: FollowerIdentity | None = None
+    follower_log_start_offset: int = 0
+    """Of the follower's own log."""
+
+
+@dataclass(slots=True)
+class DeleteRecordsRequested:
+    """Somebody wants all records below `offset` deleted; -1: all that are committed."""
+
+    offset: int
+    is_allowed: bool
+    """Whether the topic's cleanup.policy holds delete."""
+
+
+@dataclass(slots=True)
+class LogStartRaised:
+    """Durably: by an order to delete records, or by retention."""
+
+    log_start_offset: int
 
 
 @dataclass(slots=True)
@@ -115,6 +140,7 @@ class FetchAnswered:
     log_end_offset: int
     """Of the own log, now."""
     own_high_watermark: int
+    own_log_start_offset: int
     error: ErrorCode = common_pb2.NONE
     has_records: bool = False
     high_watermark: int = 0
@@ -132,12 +158,23 @@ class FetchedAppended:
     leader_epoch: int
     log_end_offset: int
     own_high_watermark: int
+    own_log_start_offset: int
     high_watermark: int
     """The leader's, as the same answer gave it."""
+    log_start_offset: int
+    """The leader's, likewise."""
 
 
 LeaderEvent = (
-    ProduceRequested | Appended | Flushed | FetchRequested | IsrAnswered | FollowersFenced | Ticked
+    ProduceRequested
+    | Appended
+    | Flushed
+    | FetchRequested
+    | DeleteRecordsRequested
+    | LogStartRaised
+    | IsrAnswered
+    | FollowersFenced
+    | Ticked
 )
 FollowerEvent = FetchAnswered | FetchedAppended
-Event = PartitionChanged | LogClosed | LeaderEvent | FollowerEvent
+Event = PartitionChanged | LogClosed | LogDamaged | LeaderEvent | FollowerEvent

@@ -1,9 +1,9 @@
 """A replica that follows: what to do with its leader's answers.
 
-Decides truncation and the follower's high watermark; never appends by itself and never trusts an
-answer to another epoch or position than its present one. Truncation is by leader epoch alone,
-never by high watermark (KIP-101, KIP-279), and an answer that tells to truncate tells nothing else
-(KAFKA-14704).
+Decides truncation, the follower's high watermark and its log start; never appends by itself and
+never trusts an answer to another epoch or position than its present one. Truncation is by leader
+epoch alone, never by high watermark (KIP-101, KIP-279), and an answer that tells to truncate tells
+nothing else (KAFKA-14704).
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from __future__ import annotations
 from tidelog.broker.partition.effects import (
     AppendFetched,
     BackOff,
+    DeleteRecords,
     Effect,
     RaiseHighWatermark,
+    StartAnew,
     TruncateTo,
 )
 from tidelog.broker.partition.events import (
@@ -39,11 +41,7 @@ class Follower:
             case FetchAnswered():
                 return _fetch_answered(event)
             case FetchedAppended():
-                return _raise_high_watermark(
-                    leaders=event.high_watermark,
-                    log_end_offset=event.log_end_offset,
-                    own=event.own_high_watermark,
-                )
+                return _take_over(event)
 
 
 def truncation_offset(*, leader: EpochEnd, own: EpochEnd) -> int:
@@ -56,26 +54,42 @@ def followed_high_watermark(*, leaders: int, log_end_offset: int) -> int:
     return min(leaders, log_end_offset)
 
 
+def is_out_of_reach(event: FetchAnswered) -> bool:
+    """Whether the own log holds nothing that the leader's does, after an offset out of range.
+
+    It ends below the leader's log start: all it holds is deleted there. Or it is empty: nothing
+    tells where it parts from the leader's.
+    """
+    is_empty = event.log_end_offset == event.own_log_start_offset
+    return is_empty or event.log_end_offset < event.log_start_offset
+
+
 def _fetch_answered(event: FetchAnswered) -> list[Effect]:
     if event.fetch_offset != event.log_end_offset:
         return []
-    if event.error == common_pb2.OFFSET_OUT_OF_RANGE and event.log_end_offset > 0:
-        return [TruncateTo(event.log_start_offset)]
+    if event.error == common_pb2.OFFSET_OUT_OF_RANGE and is_out_of_reach(event):
+        return [StartAnew(event.log_start_offset)]
     if event.error != common_pb2.NONE:
         return [BackOff()]
     if event.diverging_epoch is not None and event.own_epoch_end is not None:
         offset = truncation_offset(leader=event.diverging_epoch, own=event.own_epoch_end)
         return [TruncateTo(offset)]
-    if event.has_records:
-        return [AppendFetched()]
-    return _raise_high_watermark(
-        leaders=event.high_watermark,
-        log_end_offset=event.log_end_offset,
-        own=event.own_high_watermark,
+    return [AppendFetched()] if event.has_records else _take_over(event)
+
+
+def _take_over(event: FetchAnswered | FetchedAppended) -> list[Effect]:
+    """The leader's high watermark and log start, as far as they go beyond the own.
+
+    A lower high watermark changes nothing: what is known committed stays so (I11). Only what is
+    committed is deleted.
+    """
+    high_watermark = followed_high_watermark(
+        leaders=event.high_watermark, log_end_offset=event.log_end_offset
     )
-
-
-def _raise_high_watermark(*, leaders: int, log_end_offset: int, own: int) -> list[Effect]:
-    """A leader's lower one changes nothing: what is known committed stays so (I11)."""
-    offset = followed_high_watermark(leaders=leaders, log_end_offset=log_end_offset)
-    return [RaiseHighWatermark(offset)] if offset > own else []
+    effects: list[Effect] = []
+    if high_watermark > event.own_high_watermark:
+        effects.append(RaiseHighWatermark(high_watermark))
+    log_start_offset = min(event.log_start_offset, max(high_watermark, event.own_high_watermark))
+    if log_start_offset > event.own_log_start_offset:
+        effects.append(DeleteRecords(log_start_offset))
+    return effects

@@ -51,6 +51,8 @@ class FollowerState:
     is_eligible: bool = False
     log_end_offset: int | None = None
     """None until it fetched in this leader epoch: what it held before may be gone."""
+    log_start_offset: int = -1
+    """-1 as long."""
     caught_up_ms: int | None = None
     """When it last held all that the leader held; None: not in this leader epoch."""
     last_fetch_ms: int = 0

@@ -6,6 +6,7 @@ each a small function below:
     epoch_refusal             leader epochs are compared before anything else
     has_min_insync            acks=all is refused, and nothing is committed, below the min ISR
     committed_offset          the high watermark is the least end of everyone who may be in the ISR
+    deleted_offset            the low watermark is the least start of everyone who may be in the ISR
     is_stale_incarnation      a restarted follower's earlier self is not listened to
     may_join_isr (isr.py)     who joins holds all that is committed and the start of the epoch
 
@@ -19,22 +20,26 @@ from collections.abc import Iterable
 from tidelog.broker.partition.effects import (
     AnswerDivergingEpoch,
     AppendToLog,
+    DeleteRecords,
     Effect,
     FailWaiters,
     NoteIsrChange,
     ProposeIsr,
     RaiseHighWatermark,
+    RaiseLowWatermark,
     Refuse,
     ServeRecords,
 )
 from tidelog.broker.partition.events import (
     Appended,
+    DeleteRecordsRequested,
     FetchRequested,
     Flushed,
     FollowerIdentity,
     FollowersFenced,
     IsrAnswered,
     LeaderEvent,
+    LogStartRaised,
     PartitionChanged,
     ProduceRequested,
     Ticked,
@@ -44,6 +49,8 @@ from tidelog.log.errors import invariant
 from tidelog.v1 import common_pb2
 
 ACKS_ALL = -1
+TO_HIGH_WATERMARK = -1
+"""Asked as the offset to delete to."""
 # After these the controller certainly did not, and will not, commit the proposal.
 _CERTAINLY_REFUSED = frozenset({common_pb2.INELIGIBLE_REPLICA, common_pb2.INVALID_REQUEST})
 
@@ -57,8 +64,11 @@ class Leader:
         state = event.state
         self.leader_epoch = state.leader_epoch
         self.epoch_start_offset = event.log_end_offset
+        self.log_start_offset = event.log_start_offset
         self.log_end_offset = event.log_end_offset
         self.high_watermark = event.high_watermark
+        self.low_watermark = -1
+        """-1 until every member of the ISR has fetched in this epoch."""
         self.isr = IsrState(state.isr, state.partition_epoch)
         self._broker_id = broker_id
         self._lag_ms_max = lag_ms_max
@@ -89,6 +99,11 @@ class Leader:
                 return self._count(event.counted_offset, now_ms)
             case FetchRequested():
                 return self._fetch_requested(event, now_ms)
+            case DeleteRecordsRequested():
+                return self._delete_records_requested(event)
+            case LogStartRaised():
+                self.log_start_offset = event.log_start_offset
+                return self._raise_low_watermark()
             case IsrAnswered():
                 return self._isr_answered(event, now_ms)
             case FollowersFenced():
@@ -160,11 +175,11 @@ class Leader:
             end.leader_epoch != event.last_fetched_epoch or end.end_offset < event.fetch_offset
         ):
             return [AnswerDivergingEpoch(end.leader_epoch, end.end_offset)]
-        if not event.log_start_offset <= event.fetch_offset <= self.log_end_offset:
-            return [_out_of_range(event, self.log_end_offset)]
+        if not self.log_start_offset <= event.fetch_offset <= self.log_end_offset:
+            return [_out_of_range(event.fetch_offset, self.log_start_offset, self.log_end_offset)]
         if event.follower is None:
             return [ServeRecords(self.high_watermark)]
-        effects = self._follower_fetched(event.follower, event.fetch_offset, now_ms)
+        effects = self._follower_fetched(event, event.follower, now_ms)
         return [*effects, ServeRecords(self.log_end_offset)]
 
     def _follower_refusal(self, event: FetchRequested, follower: FollowerIdentity) -> Refuse | None:
@@ -185,13 +200,33 @@ class Leader:
         return None
 
     def _follower_fetched(
-        self, identity: FollowerIdentity, offset: int, now_ms: int
+        self, event: FetchRequested, identity: FollowerIdentity, now_ms: int
     ) -> list[Effect]:
         follower = self._followers[identity.broker_id]
         follower.broker_epoch = identity.broker_epoch
         follower.is_eligible = identity.is_eligible
-        follower.fetched(offset=offset, leader_end_offset=self.log_end_offset, now_ms=now_ms)
-        return self._propose_expansion(follower) + self._raise_high_watermark(now_ms)
+        follower.fetched(
+            offset=event.fetch_offset, leader_end_offset=self.log_end_offset, now_ms=now_ms
+        )
+        effects = self._propose_expansion(follower) + self._raise_high_watermark(now_ms)
+        if follower.log_start_offset != event.follower_log_start_offset:
+            follower.log_start_offset = event.follower_log_start_offset
+            effects += self._raise_low_watermark()
+        return effects
+
+    def _delete_records_requested(self, event: DeleteRecordsRequested) -> list[Effect]:
+        if not event.is_allowed:
+            return [
+                Refuse(
+                    common_pb2.POLICY_VIOLATION,
+                    "the topic's cleanup.policy does not hold delete: its records stay until newer "
+                    "ones replace them",
+                )
+            ]
+        offset = self.high_watermark if event.offset == TO_HIGH_WATERMARK else event.offset
+        if not 0 <= offset <= self.high_watermark:
+            return [_out_of_range(event.offset, self.log_start_offset, self.high_watermark)]
+        return [DeleteRecords(offset)]
 
     def _propose_expansion(self, follower: FollowerState) -> list[Effect]:
         is_pending = self.isr.proposed is not None
@@ -229,7 +264,7 @@ class Leader:
             return self._commit_isr(event.isr, event.partition_epoch, now_ms)
         if event.error in _CERTAINLY_REFUSED:
             self.isr = self.isr.without_proposal()
-            return self._raise_high_watermark(now_ms)
+            return self._raise_high_watermark(now_ms) + self._raise_low_watermark()
         return [ProposeIsr()]
 
     def _followers_fenced(self, event: FollowersFenced, now_ms: int) -> list[Effect]:
@@ -246,7 +281,7 @@ class Leader:
                 # Put out, dead perhaps: nobody waits for it as one about to join until it fetches.
                 follower.is_eligible = False
         effects: list[Effect] = [NoteIsrChange(before, isr)] if before != isr else []
-        effects += self._raise_high_watermark(now_ms)
+        effects += self._raise_high_watermark(now_ms) + self._raise_low_watermark()
         if not self.has_min_insync():
             message = self._too_few("what was appended may be lost or may stay")
             effects.append(FailWaiters(common_pb2.NOT_ENOUGH_REPLICAS_AFTER_APPEND, message))
@@ -261,6 +296,16 @@ class Leader:
         invariant(offset <= self.log_end_offset, offset, self.log_end_offset)
         self.high_watermark = offset
         return [RaiseHighWatermark(offset)]
+
+    def _raise_low_watermark(self) -> list[Effect]:
+        """It falls, without a word, when a replica joins that still holds what others deleted."""
+        maximal = self.isr.maximal
+        members = (one for one in self._followers.values() if one.broker_id in maximal)
+        before, self.low_watermark = (
+            self.low_watermark,
+            deleted_offset(self.log_start_offset, members),
+        )
+        return [RaiseLowWatermark(self.low_watermark)] if self.low_watermark > before else []
 
     def _awaited(self, now_ms: int) -> Iterable[FollowerState]:
         """The maximal ISR, and those about to join it: under load they never would otherwise."""
@@ -314,14 +359,19 @@ def committed_offset(own: int, followers: Iterable[FollowerState]) -> int | None
     return least
 
 
+def deleted_offset(own: int, followers: Iterable[FollowerState]) -> int:
+    """Below it none of them holds a record; -1 while one of them is unknown."""
+    return min([own, *(follower.log_start_offset for follower in followers)])
+
+
 def is_stale_incarnation(follower: FollowerState, broker_epoch: int) -> bool:
     """A delayed fetch of an earlier incarnation tells of a log that may be gone (KIP-903)."""
     return broker_epoch < follower.broker_epoch
 
 
-def _out_of_range(event: FetchRequested, log_end_offset: int) -> Refuse:
+def _out_of_range(offset: int, start_offset: int, end_offset: int) -> Refuse:
     return Refuse(
         common_pb2.OFFSET_OUT_OF_RANGE,
-        f"offset {event.fetch_offset} is outside the log, which holds offsets from "
-        f"{event.log_start_offset} up to {log_end_offset}",
+        f"offset {offset} is outside the log, which holds offsets from {start_offset} up to "
+        f"{end_offset}",
     )

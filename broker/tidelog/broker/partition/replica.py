@@ -1,13 +1,13 @@
 """One partition replica on this broker: which role it has, in which epochs.
 
 Decides roles from the image's states and hands every other event to the role. Never goes back to
-an older leader epoch or partition epoch.
+an older leader epoch or partition epoch. Without a sound log there is no role.
 
     role        leaves it by
     none        a state that names this broker as leader, or any other state
     follower    a newer leader epoch
     leader      a newer leader epoch
-    any         LogClosed: none, for good
+    any         LogDamaged: none, until the log is sound; LogClosed: none, for good
 """
 
 from __future__ import annotations
@@ -15,19 +15,24 @@ from __future__ import annotations
 from tidelog.broker.partition.effects import (
     AssignEpoch,
     Effect,
+    FailDeletions,
     FailWaiters,
     Refuse,
+    StartAnew,
     StartFetching,
     StopFetching,
+    TruncateTo,
     WakeFetches,
 )
 from tidelog.broker.partition.events import (
+    DeleteRecordsRequested,
     Event,
     FetchAnswered,
     FetchedAppended,
     FetchRequested,
     LeaderEvent,
     LogClosed,
+    LogDamaged,
     PartitionChanged,
     ProduceRequested,
 )
@@ -44,6 +49,7 @@ class Replica:
         self.is_closed = False
         self._broker_id = broker_id
         self._lag_ms_max = lag_ms_max
+        self._heal_at_ms = 0
 
     @property
     def leader(self) -> Leader | None:
@@ -74,7 +80,12 @@ class Replica:
             case PartitionChanged():
                 return self._partition_changed(event, now_ms)
             case LogClosed():
-                return self._close()
+                self.is_closed = True
+                return self._end_role("its log was closed")
+            case LogDamaged():
+                # Until then the leader may still count a replica that it saw fetch into the ISR.
+                self._heal_at_ms = now_ms + self._lag_ms_max if self.role is not None else now_ms
+                return self._end_role("its log is damaged")
             case FetchAnswered() | FetchedAppended():
                 return [] if self.follower is None else self.follower.handle(event)
             case _:
@@ -87,6 +98,8 @@ class Replica:
         state = event.state
         if self.is_closed or state.leader_epoch < self.leader_epoch:
             return []
+        if event.first_bad_offset is not None:
+            return self._heal(event, event.first_bad_offset, now_ms)
         if state.leader_epoch == self.leader_epoch:
             return [] if self.leader is None else self.leader.change(event, now_ms)
         if state.leader_id != self._broker_id:
@@ -115,10 +128,15 @@ class Replica:
             return [*effects, StopFetching()]
         return [*effects, StartFetching(state.leader_id)]
 
-    def _close(self) -> list[Effect]:
-        effects = self._end_leadership("its log was closed")
+    def _heal(self, event: PartitionChanged, offset: int, now_ms: int) -> list[Effect]:
+        """Cut what is damaged, and all after it: the leader has it."""
+        if now_ms < self._heal_at_ms or not may_cut(event, self._broker_id):
+            return []
+        return [TruncateTo(offset) if offset >= event.log_start_offset else StartAnew(offset)]
+
+    def _end_role(self, reason: str) -> list[Effect]:
+        effects = self._end_leadership(reason)
         self.role = None
-        self.is_closed = True
         return [*effects, StopFetching()]
 
     def _end_leadership(self, reason: str) -> list[Effect]:
@@ -126,11 +144,15 @@ class Replica:
         if self.leader is None:
             return []
         message = f"this broker leads the partition no more, {reason}: the outcome is unknown"
-        return [FailWaiters(common_pb2.REQUEST_TIMED_OUT, message), WakeFetches()]
+        return [
+            FailWaiters(common_pb2.REQUEST_TIMED_OUT, message),
+            FailDeletions(common_pb2.NOT_LEADER_OR_FOLLOWER, message),
+            WakeFetches(),
+        ]
 
     def _refuse(self, event: LeaderEvent) -> list[Effect]:
         match event:
-            case ProduceRequested():
+            case ProduceRequested() | DeleteRecordsRequested():
                 return [_not_leader()]
             case FetchRequested():
                 return [self.leader_refusal(event.current_leader_epoch) or _not_leader()]
@@ -141,6 +163,12 @@ class Replica:
 def may_lead(event: PartitionChanged) -> bool:
     """Epochs never decrease along a log: an image older than the log's records gives no right."""
     return event.state.leader_epoch > event.latest_epoch
+
+
+def may_cut(event: PartitionChanged, broker_id: int) -> bool:
+    """Nobody counts on what a replica outside the ISR holds, as long as another one leads."""
+    state = event.state
+    return state.leader_id not in (None, broker_id) and broker_id not in state.isr
 
 
 def _not_leader() -> Refuse:

@@ -12,6 +12,8 @@ from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, TopicImage
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Endpoint
 from tidelog.v1.data_pb2 import (
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
     FetchRequest,
     FetchResponse,
     ListOffsetsRequest,
@@ -61,6 +63,10 @@ class BrokerHandler:
     async def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
         """See `Broker.ListOffsets`."""
         return await self._replica_manager.list_offsets(request)
+
+    async def delete_records(self, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+        """See `Broker.DeleteRecords`."""
+        return await self._replica_manager.delete_records(request)
 
     async def offset_for_leader_epoch(
         self, request: OffsetForLeaderEpochRequest

@@ -1,0 +1,75 @@
+"""A replica with a damaged log: out of use, and healed only where nobody counts on it."""
+
+from __future__ import annotations
+
+import pytest
+from partition_cores import LAG_MS_MAX, Core, found, refusal
+
+from tidelog.broker.partition.effects import (
+    FailDeletions,
+    FailWaiters,
+    StartAnew,
+    StartFetching,
+    StopFetching,
+    TruncateTo,
+    WakeFetches,
+)
+from tidelog.broker.partition.events import LogDamaged, ProduceRequested
+from tidelog.v1 import common_pb2
+
+
+def test_a_damaged_leader_tells_who_waits_and_serves_nothing() -> None:
+    core = Core()
+    core.image(log_end_offset=10)
+    effects = core.tell(LogDamaged())
+    assert found(effects, FailWaiters)[0].code == common_pb2.REQUEST_TIMED_OUT
+    assert found(effects, FailDeletions)
+    assert found(effects, WakeFetches)
+    assert core.replica.role is None
+    assert refusal(core.consumer_fetch(0)) == common_pb2.NOT_LEADER_OR_FOLLOWER
+    assert refusal(core.tell(ProduceRequested(1))) == common_pb2.NOT_LEADER_OR_FOLLOWER
+
+
+def test_a_damaged_follower_stops_fetching() -> None:
+    core = Core()
+    core.image(leader_id=2)
+    assert core.tell(LogDamaged()) == [StopFetching()]
+
+
+@pytest.mark.parametrize(
+    ("leader_id", "isr"), [(1, (1,)), (1, (2, 3)), (2, (1, 2)), (None, (2, 3))]
+)
+def test_a_damaged_replica_that_others_may_count_on_stays_as_it_is(
+    leader_id: int | None, isr: tuple[int, ...]
+) -> None:
+    core = Core()
+    assert core.image(leader_id=leader_id, isr=isr, first_bad_offset=4) == []
+    assert core.replica.role is None
+
+
+def test_a_damaged_replica_outside_the_isr_is_cut_where_the_damage_begins() -> None:
+    core = Core()
+    effects = core.image(leader_id=2, isr=(2, 3), log_start_offset=4, first_bad_offset=4)
+    assert effects == [TruncateTo(4)]
+
+
+def test_a_log_that_is_damaged_before_its_start_begins_anew() -> None:
+    core = Core()
+    effects = core.image(leader_id=2, isr=(2, 3), log_start_offset=5, first_bad_offset=4)
+    assert effects == [StartAnew(4)]
+
+
+def test_a_replica_that_was_fetching_heals_only_after_the_leader_must_have_noticed() -> None:
+    core = Core()
+    core.image(leader_id=2, isr=(2, 3))
+    core.tell(LogDamaged())
+    core.now_ms += LAG_MS_MAX - 1
+    assert core.image(leader_id=2, isr=(2, 3), first_bad_offset=4) == []
+    core.now_ms += 1
+    assert core.image(leader_id=2, isr=(2, 3), first_bad_offset=4) == [TruncateTo(4)]
+
+
+def test_a_healed_replica_follows_again() -> None:
+    core = Core()
+    core.image(leader_id=2, isr=(2, 3), first_bad_offset=4)
+    assert core.image(leader_id=2, isr=(2, 3), log_end_offset=4) == [StartFetching(2)]
