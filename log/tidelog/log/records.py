@@ -258,7 +258,7 @@ def iter_records(
 def _iter_decoded(header: BatchHeader, data: bytes) -> Iterator[Record]:
     base_offset, base_timestamp = header.base_offset, header.base_timestamp
     append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME_FLAG else None
-    new, decode, empty = tuple.__new__, _decode_varint, ()
+    new, decode, empty = tuple.__new__, decode_varint, ()
     position, next_delta = 0, 0
     for _ in range(header.records_count):
         length, position = decode(data, position)
@@ -344,7 +344,7 @@ def _encode_headers(headers: Sequence[Header]) -> bytes:
     return b"".join(parts)
 
 
-def _decode_varint(data: bytes, position: int) -> tuple[int, int]:
+def decode_varint(data: bytes, position: int) -> tuple[int, int]:
     """The value and the position after it; `IndexError` at the end of `data`."""
     byte = data[position]
     if byte < 0x80:
@@ -365,7 +365,7 @@ def _decode_varint(data: bytes, position: int) -> tuple[int, int]:
 
 def _decode_bytes(data: bytes, position: int, end: int) -> tuple[bytes, int]:
     """A field that is not null; it must lie before `end`."""
-    length, position = _decode_varint(data, position)
+    length, position = decode_varint(data, position)
     after = position + length
     if length < 0 or after > end:
         raise CorruptMessageError(f"a field claims {length} bytes, {end - position} are left")
@@ -373,7 +373,7 @@ def _decode_bytes(data: bytes, position: int, end: int) -> tuple[bytes, int]:
 
 
 def _decode_headers(data: bytes, position: int, end: int) -> tuple[tuple[Header, ...], int]:
-    count, position = _decode_varint(data, position)
+    count, position = decode_varint(data, position)
     if not 0 <= count <= (end - position) // 2:
         raise CorruptMessageError(f"a record claims {count} headers")
     headers: list[Header] = []
