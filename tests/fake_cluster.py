@@ -75,6 +75,19 @@ class FakePartition:
     def values(self) -> list[bytes | None]:
         return [record.value for record in self.records()]
 
+    def offset_of(self, asked: data_pb2.ListOffsetsRequest.Partition) -> int:
+        """What ListOffsets answers."""
+        match asked.spec:
+            case data_pb2.ListOffsetsRequest.LATEST:
+                return self.end_offset
+            case data_pb2.ListOffsetsRequest.EARLIEST:
+                return self.start_offset
+            case data_pb2.ListOffsetsRequest.MAX_TIMESTAMP:
+                newest = max(self.records(), key=lambda record: record.timestamp, default=None)
+                return -1 if newest is None else newest.offset
+        later = (r.offset for r in self.records() if r.timestamp >= asked.timestamp_ms)
+        return next(later, -1)
+
     def read(self, offset: int, max_bytes: int) -> bytes:
         """Whole batches from the one that holds `offset`; at least one."""
         out = b""
@@ -180,6 +193,7 @@ class FakeCluster:
             "Produce": self._produce,
             "Fetch": self._fetch,
             "ListOffsets": self._list_offsets,
+            "DeleteRecords": self._delete_records,
             "Metadata": self._metadata,
             "CreateTopics": self._create_topics,
             "DeleteTopics": self._delete_topics,
@@ -307,8 +321,26 @@ class FakeCluster:
                 if refusal[1] is not None:
                     result.current_leader.CopyFrom(refusal[1])
             elif state is not None:
-                is_latest = item.spec == data_pb2.ListOffsetsRequest.LATEST
-                result.offset = state.end_offset if is_latest else state.start_offset
+                result.offset, result.leader_epoch = state.offset_of(item), state.epoch
+        return response
+
+    async def _delete_records(
+        self, node_id: int, request: data_pb2.DeleteRecordsRequest, code: ErrorCode
+    ) -> data_pb2.DeleteRecordsResponse:
+        response = data_pb2.DeleteRecordsResponse()
+        for item in request.partitions:
+            result = response.partitions.add(topic=item.topic, partition=item.partition)
+            state = self._find(item.topic, item.partition)
+            refusal = self._refusal(node_id, state, None)
+            if code != common_pb2.NONE:
+                result.error.code = code
+            elif refusal is not None:
+                result.error.CopyFrom(refusal[0])
+                if refusal[1] is not None:
+                    result.current_leader.CopyFrom(refusal[1])
+            elif state is not None:
+                state.start_offset = state.end_offset if item.offset < 0 else item.offset
+                result.low_watermark = state.start_offset
         return response
 
     async def _metadata(

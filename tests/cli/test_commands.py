@@ -146,6 +146,18 @@ def test_consume_starts_at_the_end_unless_told(cluster: Closable, run: Run) -> N
     assert run("consume", "t", "--timeout", "0.05") == Done(0, b"", "")
 
 
+def test_consume_starts_at_a_time(cluster: Closable, run: Run) -> None:
+    state = cluster.create("t", partitions=2).partitions[1]
+    for hour in range(3):
+        record = Record(0, hour * 3_600_000, None, b"hour %d" % hour)
+        state.append(encode_batch([record]))
+    arguments = ("consume", "t", "--timeout", "0.05", "--from-time")
+    assert run(*arguments, "1970-01-01T01:00Z") == Done(0, b"hour 1\nhour 2\n", "")
+    assert run(*arguments, "1970-01-01T02:00:00.001+00:00").stdout == b""
+    assert "is not a time" in run(*arguments, "noon").stderr
+    assert run(*arguments, "1970-01-01T00:00Z", "--from-beginning").code == 2
+
+
 def test_json_tells_text_from_bytes(cluster: Closable, run: Run) -> None:
     state = cluster.create("t", partitions=2).partitions[1]
     state.append(encode_batch([Record(0, 1234, "ä".encode(), b"\xff", (("h", b"x"),))]))
@@ -181,6 +193,16 @@ def test_topics_are_created_listed_described_and_deleted(cluster: Closable, run:
     assert b"none" in run("topics", "describe", "t").stdout
     assert run("topics", "delete", "t").code == 0
     assert run("topics", "list").stdout == b""
+
+
+def test_records_are_deleted_below_an_offset(cluster: Closable, run: Run) -> None:
+    for state in cluster.create("t", partitions=3).partitions:
+        state.append(encoded([b"a", b"b", b"c"]))
+    done = run("topics", "delete-records", "t", "--before", "2", "--partition", "1")
+    assert done == Done(0, b"t-1 begins at offset 2\n", "")
+    assert [state.start_offset for state in cluster.topics["t"].partitions] == [0, 2, 0]
+    assert run("topics", "delete-records", "t", "--before", "-1").code == 0
+    assert [state.start_offset for state in cluster.topics["t"].partitions] == [3, 3, 3]
 
 
 def test_configs_are_set_described_and_deleted(cluster: Closable, run: Run) -> None:

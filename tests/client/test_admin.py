@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-from fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster, Mishap
+from datetime import UTC, datetime, timedelta, timezone
 
-from tidelog.client import Admin, NewTopic, errors
+import pytest
+from fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster, Mishap, encoded
+
+from tidelog.client import Admin, NewTopic, TopicPartition, errors
+from tidelog.client.offsets import At
+from tidelog.log.records import Record, encode_batch
 from tidelog.v1 import common_pb2
 
 
@@ -95,9 +99,62 @@ async def test_offsets_of_partitions_are_asked_of_their_leaders() -> None:
     cluster.create("t", partitions=3)
     async with admin(cluster) as a:
         offsets = await a.list_offsets([("t", p) for p in range(3)], at="latest")
-    assert list(offsets.values()) == [0, 0, 0]
+    assert [listed.offset for listed in offsets.values()] == [0, 0, 0]
     asked = {address for address, method, _ in cluster.calls if method == "ListOffsets"}
     assert asked == set(ADDRESSES.values())
+
+
+@pytest.mark.parametrize(
+    ("at", "expected"),
+    [
+        ("earliest", 0),
+        ("latest", 3),
+        ("max_timestamp", 1),
+        (2_000, 1),
+        (1_001, 1),
+        (3_001, -1),
+        (datetime.fromtimestamp(1, UTC), 0),
+        (datetime.fromtimestamp(1, UTC) + timedelta(microseconds=1), 1),
+        (datetime.fromtimestamp(2, timezone(timedelta(hours=5))), 1),
+    ],
+)
+async def test_offsets_are_found_by_time(at: At, expected: int) -> None:
+    cluster = FakeCluster()
+    state = cluster.create("t").partitions[0]
+    for timestamp_ms in (1_000, 3_000, 2_000):
+        state.append(encode_batch([Record(0, timestamp_ms, None, b"v")]))
+    async with admin(cluster) as a:
+        offsets = await a.list_offsets([("t", 0)], at=at)
+    assert offsets[TopicPartition("t", 0)].offset == expected
+
+
+@pytest.mark.parametrize("at", [datetime(2026, 11, 21), "newest"])  # noqa: DTZ001  # the case
+async def test_a_time_without_a_zone_and_an_unknown_word_are_refused(at: At) -> None:
+    async with admin(FakeCluster()) as a:
+        with pytest.raises(ValueError, match=r"time zone|max_timestamp"):
+            await a.list_offsets([("t", 0)], at=at)
+
+
+async def test_records_are_deleted_at_the_leaders_even_when_these_change() -> None:
+    cluster = FakeCluster()
+    for state in cluster.create("t", partitions=2).partitions:
+        state.append(encoded([b"a", b"b", b"c"]))
+    async with admin(cluster) as a:
+        await a.list_offsets([("t", 0)], at="latest")
+        cluster.move("t", 0, leader_id=3)
+        cluster.mishaps.append(Mishap("DeleteRecords", code=common_pb2.REQUEST_TIMED_OUT))
+        low_watermarks = await a.delete_records({("t", 0): 2, ("t", 1): -1})
+    assert low_watermarks == {("t", 0): 2, ("t", 1): 3}
+
+
+async def test_a_deletion_that_is_refused_says_so_at_once() -> None:
+    cluster = FakeCluster()
+    cluster.create("t", partitions=2)
+    cluster.mishaps.append(Mishap("DeleteRecords", code=common_pb2.POLICY_VIOLATION))
+    async with admin(cluster) as a:
+        with pytest.raises(errors.KafkaError) as caught:
+            await a.delete_records({("t", 0): 2, ("t", 1): -1})
+    assert caught.value.code == common_pb2.POLICY_VIOLATION
 
 
 async def test_unreachable_cluster_is_said_at_once() -> None:

@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import sys
+from datetime import datetime
 
 import click
 
@@ -19,6 +20,11 @@ POLL_MS = 60_000
 @click.command()
 @click.argument("topic")
 @click.option("--from-beginning", is_flag=True, help="Default: only records that come from now on.")
+@click.option(
+    "--from-time",
+    metavar="TIME",
+    help="Only records from then on: ISO 8601 such as 2026-11-21T07:00, local unless it says so.",
+)
 @click.option("--partition", type=click.IntRange(min=0), help="Default: all.")
 @click.option("--max-records", type=click.IntRange(min=0), help="Stop after so many.")
 @click.option("--timeout", type=float, help="Stop after so many seconds without a record.")
@@ -28,6 +34,7 @@ def consume(
     *,
     topic: str,
     from_beginning: bool,
+    from_time: str | None,
     partition: int | None,
     max_records: int | None,
     timeout: float | None,
@@ -40,6 +47,9 @@ def consume(
     value). Keys and values are text; one that is not UTF-8 is base64, and "key_encoding" or
     "value_encoding" beside it then says "base64". What is null is null.
     """
+    if from_beginning and from_time is not None:
+        raise click.UsageError("--from-beginning or --from-time, not both")
+    start = None if from_time is None else _parse_time(from_time)
 
     async def work() -> None:
         async with Consumer(
@@ -50,7 +60,10 @@ def consume(
             partitions = await consumer.partitions_for(topic)
             if partition is not None:
                 partitions = [partition]
-            consumer.assign((topic, number) for number in partitions)
+            assigned = [(topic, number) for number in partitions]
+            consumer.assign(assigned)
+            if start is not None:
+                await _seek_to_time(consumer, assigned, start)
             await _copy(consumer, max_records=max_records, timeout_s=timeout, as_json=as_json)
 
     try:
@@ -58,6 +71,23 @@ def consume(
     except BrokenPipeError:
         # Whoever read has seen enough. Python would complain when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _parse_time(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except ValueError as error:
+        raise click.UsageError(f"--from-time {text!r} is not a time: {error}") from error
+
+
+async def _seek_to_time(
+    consumer: Consumer, partitions: list[tuple[str, int]], start: datetime
+) -> None:
+    """Where no record is of that time or later, to the end: asked first, so that none is missed."""
+    ends = await consumer.end_offsets(partitions)
+    found = await consumer.offsets_for_times(dict.fromkeys(partitions, start))
+    for partition, listed in found.items():
+        consumer.seek(partition, listed.offset if listed.offset >= 0 else ends[partition])
 
 
 async def _copy(

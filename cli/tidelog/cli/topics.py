@@ -1,4 +1,4 @@
-"""`tidelog topics create | list | describe | delete`."""
+"""`tidelog topics create | list | describe | delete | delete-records`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tidelog.cli.configs import parse_configs
 from tidelog.cli.connection import API_TIMEOUT_MS, bootstrap_option, run
 from tidelog.client.admin import Admin
 from tidelog.client.descriptions import PartitionDescription, TopicDescription
+from tidelog.client.records import TopicPartition
 
 
 @click.group()
@@ -93,6 +94,35 @@ def delete(*, names: tuple[str, ...], bootstrap: str) -> None:
 
     run(work())
     click.echo(f"deleted {', '.join(names)}")
+
+
+@topics.command()
+@click.argument("name")
+@click.option(
+    "--partition", "partitions", type=click.IntRange(min=0), multiple=True, help="Default: all."
+)
+@click.option(
+    "--before",
+    "offset",
+    type=click.IntRange(min=-1),
+    required=True,
+    metavar="OFFSET",
+    help="Delete what is below; -1: all that is committed.",
+)
+@bootstrap_option
+def delete_records(*, name: str, partitions: tuple[int, ...], offset: int, bootstrap: str) -> None:
+    """Delete the oldest records of topic NAME; prints where each partition begins now."""
+
+    async def work() -> dict[TopicPartition, int]:
+        async with Admin(bootstrap, api_timeout_ms=API_TIMEOUT_MS) as admin:
+            numbers = partitions
+            if not numbers:
+                (topic,) = await admin.describe_topics([name])
+                numbers = tuple(p.partition for p in topic.partitions)
+            return await admin.delete_records({(name, number): offset for number in numbers})
+
+    for (_, partition), low_watermark in run(work()).items():
+        click.echo(f"{name}-{partition} begins at offset {low_watermark}")
 
 
 def _as_json(topic: TopicDescription) -> dict[str, object]:

@@ -4,6 +4,7 @@ from tidelog.client import errors
 from tidelog.client.admin import Admin
 from tidelog.client.consumer import Consumer
 from tidelog.client.descriptions import NewTopic
+from tidelog.client.offsets import ListedOffset
 from tidelog.client.producer import Producer
 from tidelog.client.records import BulkMetadata, Record, RecordMetadata, TopicPartition
 
@@ -11,6 +12,7 @@ __all__ = [
     "Admin",
     "BulkMetadata",
     "Consumer",
+    "ListedOffset",
     "NewTopic",
     "Producer",
     "Record",

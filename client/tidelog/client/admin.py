@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Literal, Protocol, Self
+from typing import Protocol, Self
 
 from tidelog.client.backoff import Backoff
 from tidelog.client.descriptions import (
@@ -30,7 +30,7 @@ from tidelog.client.errors import (
     error_from_wire,
     raise_for,
 )
-from tidelog.client.offsets import EARLIEST, LATEST, OffsetLookup
+from tidelog.client.offsets import At, ListedOffset, OffsetLookup, OffsetQuery
 from tidelog.client.ports import ClientPorts
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing, RoutingConfig
@@ -38,10 +38,11 @@ from tidelog.log.env import Clock, Random
 from tidelog.log.transport import Transport
 from tidelog.v1 import admin_pb2, common_pb2
 from tidelog.v1.common_pb2 import Error, ErrorCode
-from tidelog.v1.data_pb2 import MetadataRequest
+from tidelog.v1.data_pb2 import DeleteRecordsRequest, DeleteRecordsResponse, MetadataRequest
 from tidelog.v1.methods import (
     ALTER_CONFIGS,
     CREATE_TOPICS,
+    DELETE_RECORDS,
     DELETE_TOPICS,
     DESCRIBE_CLUSTER,
     DESCRIBE_CONFIGS,
@@ -52,6 +53,8 @@ from tidelog.v1.methods import (
     Response,
 )
 
+_ANSWER_MARGIN_MS = 4_000
+"""How much longer than what a leader may wait for its followers a call lasts."""
 _RETRIED_CODES = frozenset(
     {
         common_pb2.NOT_CONTROLLER,
@@ -235,12 +238,44 @@ class Admin:
         await self._wait_until_known(altered_at, deadline_ms=deadline_ms)
 
     async def list_offsets(
-        self, partitions: Iterable[tuple[str, int]], *, at: Literal["earliest", "latest"]
+        self, partitions: Iterable[tuple[str, int]], *, at: At
+    ) -> dict[TopicPartition, ListedOffset]:
+        """An offset in each partition, of what is committed.
+
+        `at` "earliest" is the log start offset, "latest" the high watermark, "max_timestamp" the
+        record with the largest timestamp (KIP-734), a time the first record at or after it
+        (KIP-79). Offset -1: there is no such record.
+        """
+        query = OffsetQuery.of(at)
+        wanted = {TopicPartition(*tp): query for tp in partitions}
+        return await self._lookup.find(wanted, timeout_ms=self._api_timeout_ms)
+
+    async def delete_records(
+        self, before: Mapping[tuple[str, int], int]
     ) -> dict[TopicPartition, int]:
-        """The log start offset ("earliest") or the high watermark ("latest") of each partition."""
-        spec = EARLIEST if at == "earliest" else LATEST
-        wanted = {TopicPartition(*tp): spec for tp in partitions}
-        return await self._lookup.lookup(wanted, timeout_ms=self._api_timeout_ms)
+        """Delete the records below an offset of each partition; -1: all that are committed.
+
+        Returns when no in-sync replica holds them any more, with the low watermarks: the offsets
+        below which there is nothing. Raises KafkaError OFFSET_OUT_OF_RANGE above the high
+        watermark, POLICY_VIOLATION for a topic whose cleanup.policy does not hold delete,
+        REQUEST_TIMED_OUT when an in-sync replica did not follow: ask again.
+        """
+        wanted = {TopicPartition(*tp): offset for tp, offset in before.items()}
+
+        async def ask(
+            address: str, epochs: Mapping[TopicPartition, int]
+        ) -> Sequence[DeleteRecordsResponse.Partition]:
+            request = DeleteRecordsRequest(timeout_ms=self._request_timeout_ms)
+            for tp in epochs:
+                request.partitions.add(topic=tp.topic, partition=tp.partition, offset=wanted[tp])
+            timeout_ms = self._request_timeout_ms + _ANSWER_MARGIN_MS
+            response = await self._routing.transport.call(
+                address, DELETE_RECORDS, request, timeout_ms=timeout_ms
+            )
+            return response.partitions
+
+        found = await self._lookup.leaders.ask_all(wanted, ask, timeout_ms=self._api_timeout_ms)
+        return {tp: result.low_watermark for tp, result in found.items()}
 
     async def _call(
         self, method: Method[Request, Response], request: Request, *, is_idempotent: bool = True

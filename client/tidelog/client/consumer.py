@@ -8,14 +8,22 @@ application does.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Literal, Self
 
 from tidelog.client.assignment import Assignment, Position
 from tidelog.client.backoff import Backoff
 from tidelog.client.errors import ClientClosedError, CorruptMessageError
 from tidelog.client.fetcher import Chunk, Failure, Fetcher, FetcherConfig
-from tidelog.client.offsets import EARLIEST, LATEST, OffsetLookup, Spec
+from tidelog.client.offsets import (
+    EARLIEST,
+    LATEST,
+    ListedOffset,
+    OffsetLookup,
+    OffsetQuery,
+    Spec,
+)
 from tidelog.client.ports import ClientPorts
 from tidelog.client.records import Record, TopicPartition
 from tidelog.client.routing import Routing, RoutingConfig
@@ -155,6 +163,17 @@ class Consumer:
     async def end_offsets(self, partitions: Iterable[tuple[str, int]]) -> dict[TopicPartition, int]:
         """The high watermark of each partition: the offset its next readable record will have."""
         return await self._offsets(LATEST, partitions)
+
+    async def offsets_for_times(
+        self, times: Mapping[tuple[str, int], datetime | int]
+    ) -> dict[TopicPartition, ListedOffset]:
+        """The first record at or after a time in each partition; offset -1 where there is none.
+
+        Times are with a time zone, or in milliseconds since the Unix epoch.
+        """
+        self._check_open()
+        wanted = {TopicPartition(*tp): OffsetQuery.of(time) for tp, time in times.items()}
+        return await self._lookup.find(wanted, timeout_ms=self._api_timeout_ms)
 
     async def getmany(
         self, *, timeout_ms: int = 0, max_records: int = DEFAULT_MAX_RECORDS

@@ -332,7 +332,7 @@ class Fetcher:
 
     async def _discover(self, position: Position) -> None:
         try:
-            await self._lookup.check_exists(
+            await self._lookup.leaders.check_exists(
                 [position.tp], timeout_ms=self._config.lookup_timeout_ms
             )
         except TidelogError as error:
