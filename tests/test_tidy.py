@@ -36,6 +36,8 @@ ALLOWED_BELOW = {"chaos/tidelog/chaos/workloads/": _STORAGE | {"client"}}
 # R2: modules that decide. They hold no await and none of these libraries.
 CORES = (
     "log/tidelog/log/batch.py",
+    "log/tidelog/log/cleanable.py",
+    "log/tidelog/log/compaction.py",
     "log/tidelog/log/compression.py",
     "log/tidelog/log/config.py",
     "log/tidelog/log/config_types.py",

@@ -1,0 +1,310 @@
+"""What compaction keeps of a log: the newest record of each key (KIP-58, KIP-534). Pure.
+
+Decides which records stay and what takes the place of those that go. Never reads or writes a file:
+`cleaner` does. A cleaning hands every batch of the dirty range to `TransactionOutcomes`, then to
+`KeyMap`, and every batch from the log's beginning on to `Rewriter`:
+
+    a batch ...                                     becomes
+    at or above the end of the cleaning, or         the same bytes
+      a control batch
+    whose records all stay                          the same bytes
+    of which some records stay                      a batch of those
+    of which none stays, or of an aborted           an empty batch, if it is the last one of its
+      transaction, or empty                           producer; else part of a filler
+
+A filler is one empty batch for a run of such batches of one leader epoch: offsets never change, and
+each batch begins where the one before it ended. A record stays if it is the newest of its key. A
+tombstone goes all the same once the delete horizon of its batch has passed, which is set when the
+batch is first cleaned: what it hides is gone since then. Records without a key go, as in Kafka.
+
+Transaction markers stay for good. Facts: Kafka's Cleaner and MemoryRecords.filterTo.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import blake2b
+
+from tidelog.log.batch import (
+    CONTROL_FLAG,
+    DELETE_HORIZON_FLAG,
+    HEADER_BYTES,
+    LOG_APPEND_TIME_FLAG,
+    MIN_RECORD_BYTES,
+    TRANSACTIONAL_FLAG,
+    BatchHeader,
+    Buffer,
+    parse_header,
+    seal,
+)
+from tidelog.log.compression import Codec, compress, decompress
+from tidelog.log.errors import CorruptMessageError
+from tidelog.log.records import (
+    MAX_DECOMPRESSED_BYTES,
+    decode_varint,
+    encode_filler,
+    iter_records,
+    read_marker,
+    rebuild_batch,
+)
+
+MAX_PLAIN_KEY_BYTES = 16
+"""A longer key is known by its digest, which is one byte longer: the two kinds cannot meet."""
+BYTES_PER_KEY = 160
+"""What a key costs at most: 64 its bytes, 32 its offset, 64 its share of a table just grown."""
+_MAX_I64 = 2**63 - 1
+_NULL_LENGTH = 1
+"""The varint of -1."""
+
+Piece = tuple[BatchHeader, Buffer]
+"""A whole batch."""
+_Row = tuple[int, bytes | None, bool, int, int]
+"""Of a record: offset, key as the map knows it, whether it is a tombstone, its begin and end."""
+
+
+class TransactionOutcomes:
+    """How the transactions of a range ended; `observe` every batch of it, in order."""
+
+    def __init__(self) -> None:
+        self._open: dict[int, int] = {}
+        """First offset by producer id."""
+        self._aborted: dict[int, list[range]] = {}
+        """Offsets from the first batch to the marker by producer id, ascending."""
+
+    def observe(self, header: BatchHeader, batch: Buffer) -> None:
+        """Take note of a transactional batch or a marker. Raises `CorruptMessageError`."""
+        producer_id = header.producer_id
+        if not header.attributes & TRANSACTIONAL_FLAG:
+            return
+        if not header.attributes & CONTROL_FLAG:
+            self._open.setdefault(producer_id, header.base_offset)
+        elif header.records_count and producer_id in self._open:
+            transaction = range(self._open.pop(producer_id), header.base_offset)
+            if not read_marker(batch).is_commit:
+                self._aborted.setdefault(producer_id, []).append(transaction)
+
+    def decided_below(self, end_offset: int) -> int:
+        """Where the oldest transaction without a marker so far begins, at most `end_offset`."""
+        return min(self._open.values(), default=end_offset)
+
+    def is_aborted(self, header: BatchHeader) -> bool:
+        """Whether the batch belongs to a transaction that was aborted."""
+        transactions = self._aborted.get(header.producer_id)
+        if not transactions or not header.attributes & TRANSACTIONAL_FLAG:
+            return False
+        place = bisect_right(transactions, header.base_offset, key=lambda t: t.start) - 1
+        return place >= 0 and header.base_offset in transactions[place]
+
+
+class KeyMap:
+    """The newest offset of each key in the dirty range, in bounded memory.
+
+    It takes records until a new key finds no room; the cleaning ends there, be it within a batch,
+    and the next one goes on from there. One key always fits, so each cleaning gets somewhere.
+    """
+
+    def __init__(
+        self, *, max_bytes: int, transactions: TransactionOutcomes, first_dirty_offset: int
+    ) -> None:
+        self._capacity = max(max_bytes // BYTES_PER_KEY, 1)
+        self.transactions = transactions
+        self.first_dirty_offset = first_dirty_offset
+        self._offsets: dict[bytes, int] = {}
+
+    def take(self, header: BatchHeader, batch: Buffer) -> int:
+        """Enter the keys of the batch's dirty records; the first offset that was not taken.
+
+        What was aborted hides nothing. Raises `CorruptMessageError` and
+        `UnsupportedCompressionTypeError`.
+        """
+        if header.attributes & CONTROL_FLAG or self.transactions.is_aborted(header):
+            return header.next_offset
+        offsets, capacity, first_dirty = self._offsets, self._capacity, self.first_dirty_offset
+        for offset, key, _, _, _ in _iter_rows(header, _records_of(header, batch)):
+            if key is None or offset < first_dirty:
+                continue
+            if len(offsets) >= capacity and key not in offsets:
+                return offset
+            offsets[key] = offset
+        return header.next_offset
+
+    def newest_of(self, rows: Iterator[_Row], *, end_offset: int) -> list[_Row]:
+        """The rows with a key of which no newer record is known, and all from `end_offset` on."""
+        newest = self._offsets.get
+        return [
+            row
+            for row in rows
+            if (row[1] is not None and newest(row[1], -1) <= row[0]) or row[0] >= end_offset
+        ]
+
+
+class Rewriter:
+    """Turns the batches of a log, in order, into those that stay and fillers."""
+
+    def __init__(
+        self,
+        *,
+        keys: KeyMap,
+        end_offset: int,
+        is_last_batch: Callable[[BatchHeader], bool],
+        delete_retention_ms: int,
+        now_ms: int,
+    ) -> None:
+        """`keys` has taken everything from the first dirty offset up to `end_offset`."""
+        self.records_dropped = 0
+        self._keys = keys
+        self._is_last_batch = is_last_batch
+        self._end_offset = end_offset
+        self._new_horizon_ms = min(now_ms + delete_retention_ms, _MAX_I64)
+        self._now_ms = now_ms
+        self._run: BatchHeader | None = None
+        """The filler to come: the first of the dropped batches, grown over the others."""
+
+    def rewrite(self, header: BatchHeader, batch: Buffer) -> list[Piece]:
+        """What now belongs at the end of the new segment, in place of `batch` and those before it.
+
+        Raises `CorruptMessageError` and `UnsupportedCompressionTypeError`.
+        """
+        remains = self._remains(header, batch)
+        if remains is not None:
+            return [*self.flush(), remains]
+        run = self._run
+        if run is None or run.partition_leader_epoch != header.partition_leader_epoch:
+            pieces, self._run = self.flush(), header
+            return pieces
+        self._run = run._replace(
+            last_offset_delta=header.last_offset - run.base_offset,
+            max_timestamp=max(run.max_timestamp, header.max_timestamp),
+        )
+        return []
+
+    def flush(self) -> list[Piece]:
+        """The filler that is due at the end of a segment, if one is."""
+        run, self._run = self._run, None
+        if run is None:
+            return []
+        filler = encode_filler(
+            base_offset=run.base_offset,
+            last_offset=run.last_offset,
+            leader_epoch=run.partition_leader_epoch,
+            max_timestamp=run.max_timestamp,
+        )
+        return [_piece(filler)]
+
+    def _remains(self, header: BatchHeader, batch: Buffer) -> Piece | None:
+        if header.base_offset >= self._end_offset or header.attributes & CONTROL_FLAG:
+            return header, batch
+        if self._keys.transactions.is_aborted(header):
+            self.records_dropped += header.records_count
+            return self._header_alone(header, batch)
+        data = _records_of(header, batch)
+        rows = self._rows_that_stay(header, data)
+        self.records_dropped += header.records_count - len(rows)
+        if not rows:
+            return self._header_alone(header, batch)
+        if self._needs_horizon(header, rows):
+            offsets = {row[0] for row in rows}
+            records = [record for record in iter_records(batch) if record.offset in offsets]
+            return _piece(rebuild_batch(header, records, delete_horizon_ms=self._new_horizon_ms))
+        if len(rows) == header.records_count:
+            return header, batch
+        return _piece(_splice(header, data, rows))
+
+    def _rows_that_stay(self, header: BatchHeader, data: bytes) -> list[_Row]:
+        rows = self._keys.newest_of(_iter_rows(header, data), end_offset=self._end_offset)
+        has_horizon = header.attributes & DELETE_HORIZON_FLAG
+        # A follower has the horizon of its leader before it has dropped what the tombstones hide.
+        is_clean = header.next_offset <= self._keys.first_dirty_offset
+        if has_horizon and is_clean and header.base_timestamp <= self._now_ms:
+            return [row for row in rows if not row[2]]
+        return rows
+
+    def _needs_horizon(self, header: BatchHeader, rows: Sequence[_Row]) -> bool:
+        """Whether its tombstones' time begins: what they hide is gone with this cleaning."""
+        is_covered = header.next_offset <= self._end_offset
+        has_horizon = header.attributes & DELETE_HORIZON_FLAG
+        return is_covered and not has_horizon and any(row[2] for row in rows)
+
+    def _header_alone(self, header: BatchHeader, batch: Buffer) -> Piece | None:
+        if not self._is_last_batch(header):
+            return None
+        if not header.records_count:
+            return header, batch
+        return _piece(rebuild_batch(header, (), delete_horizon_ms=None))
+
+
+def _piece(batch: bytes) -> Piece:
+    return parse_header(batch), batch
+
+
+def _splice(header: BatchHeader, data: bytes, rows: Sequence[_Row]) -> bytes:
+    """The batch with these of its records, whose bytes stay as they are: so do all base fields."""
+    max_timestamp = header.max_timestamp
+    if not header.attributes & LOG_APPEND_TIME_FLAG:
+        deltas = (_timestamp_delta(data, begin) for _, _, _, begin, _ in rows)
+        max_timestamp = header.base_timestamp + max(deltas)
+    fields = header._replace(records_count=len(rows), max_timestamp=max_timestamp)
+    records = b"".join([data[begin:end] for _, _, _, begin, end in rows])
+    return seal(fields, compress(Codec(header.codec_id), records))
+
+
+def _timestamp_delta(data: bytes, begin: int) -> int:
+    _, after_length = decode_varint(data, begin)
+    return decode_varint(data, after_length + 1)[0]
+
+
+def _records_of(header: BatchHeader, batch: Buffer) -> bytes:
+    if not header.records_count:
+        return b""
+    packed = memoryview(batch)[HEADER_BYTES:]
+    data = decompress(header.codec_id, packed, max_bytes=MAX_DECOMPRESSED_BYTES)
+    if header.records_count * MIN_RECORD_BYTES > len(data):
+        raise CorruptMessageError(f"{header.records_count} records do not fit {len(data)} bytes")
+    return data
+
+
+def _iter_rows(header: BatchHeader, data: bytes) -> Iterator[_Row]:
+    """Each record's row. Flat: it runs twice per record, and looks at nothing behind the key."""
+    base_offset, decode, position, previous = header.base_offset, decode_varint, 0, -1
+    last = header.last_offset_delta
+    try:
+        for _ in range(header.records_count):
+            begin = position
+            byte, following = data[position], data[position + 1]
+            if byte > 0x7F and following < 0x80:  # two bytes, as most lengths are
+                length, position = (byte & 0x7F | following << 7) >> 1, position + 2
+            else:
+                length, position = decode(data, position)
+            end = position + length
+            position += 1  # attributes
+            while data[position] > 0x7F:  # timestamp delta
+                position += 1
+            position += 1
+            byte = data[position]
+            if byte < 0x80:
+                offset_delta, position = byte >> 1, position + 1
+            else:
+                offset_delta, position = decode(data, position)
+            byte = data[position]
+            if byte < 0x80:
+                length, position = (byte >> 1) ^ -(byte & 1), position + 1
+            else:
+                length, position = decode(data, position)
+            key = None
+            if length >= 0:
+                key = data[position : position + length]
+                if length > MAX_PLAIN_KEY_BYTES:
+                    key = blake2b(key, digest_size=MAX_PLAIN_KEY_BYTES + 1).digest()
+                position += length
+            elif length != -1:
+                raise CorruptMessageError(f"a key claims {length} bytes at byte {position}")
+            if not (position < end <= len(data) and previous < offset_delta <= last):
+                raise CorruptMessageError(f"a record at byte {begin} leaves its batch")
+            previous = offset_delta
+            yield base_offset + offset_delta, key, data[position] == _NULL_LENGTH, begin, end
+            position = end
+    except IndexError as error:
+        raise CorruptMessageError(f"a record ends before its key does: {error}") from error
+    if position != len(data):
+        raise CorruptMessageError(f"{len(data) - position} bytes follow the last record")

@@ -1,0 +1,145 @@
+"""Logs for tests of compaction, as lists of batches: what to put in, and a cleaning of it."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from tidelog.log.batch import (
+    CONTROL_FLAG,
+    HEADER_BYTES,
+    TRANSACTIONAL_FLAG,
+    BatchHeader,
+    iter_batches,
+    parse_header,
+    seal,
+)
+from tidelog.log.compaction import KeyMap, Rewriter, TransactionOutcomes
+from tidelog.log.compression import Codec
+from tidelog.log.records import Record, encode_batch, iter_records
+
+MIB = 1 << 20
+RETENTION_MS = 100
+Pair = tuple[bytes | None, bytes | None]
+
+
+def keyed(
+    *pairs: Pair, at: int = 0, epoch: int = 0, codec: Codec = Codec.NONE, time_ms: int = 1000
+) -> bytes:
+    """One batch of keys and values; timestamps count up from `time_ms`."""
+    records = [
+        Record(0, time_ms + i, key, value, (("h", b"x"),)) for i, (key, value) in enumerate(pairs)
+    ]
+    return encode_batch(records, compression=codec, base_offset=at, leader_epoch=epoch)
+
+
+def but(batch: bytes, **fields: int) -> bytes:
+    """The same batch with other header fields."""
+    return seal(parse_header(batch)._replace(**fields), batch[HEADER_BYTES:])
+
+
+def transactional(*pairs: Pair, at: int, producer_id: int = 7) -> bytes:
+    return but(
+        keyed(*pairs, at=at),
+        attributes=TRANSACTIONAL_FLAG,
+        producer_id=producer_id,
+        producer_epoch=0,
+        base_sequence=0,
+    )
+
+
+def marker(*, at: int, is_commit: bool, producer_id: int = 7) -> bytes:
+    """The end of a transaction."""
+    plain = keyed((struct.pack(">hh", 0, is_commit), struct.pack(">hi", 0, 0)), at=at)
+    flags = TRANSACTIONAL_FLAG | CONTROL_FLAG
+    return but(plain, attributes=flags, producer_id=producer_id, producer_epoch=0)
+
+
+def nobody(_: BatchHeader) -> bool:
+    """No producer needs this batch."""
+    return False
+
+
+@dataclass
+class Cleaned:
+    """A log as its batches, and what is clean of it."""
+
+    batches: list[bytes]
+    first_dirty_offset: int = 0
+    records_dropped: int = 0
+
+    @property
+    def headers(self) -> list[BatchHeader]:
+        return [parse_header(batch) for batch in self.batches]
+
+    @property
+    def end(self) -> int:
+        return self.headers[-1].next_offset if self.batches else 0
+
+    @property
+    def records(self) -> list[Record]:
+        return [record for batch in self.batches for record in iter_records(batch)]
+
+    @property
+    def offsets(self) -> list[int]:
+        return [record.offset for record in self.records]
+
+    def clean(
+        self,
+        *,
+        end: int | None = None,
+        max_bytes: int = MIB,
+        now_ms: int = 0,
+        is_last_batch: Callable[[BatchHeader], bool] = nobody,
+        flush_at: Iterable[int] = (),
+    ) -> Cleaned:
+        """As the cleaner does; a segment begins at each offset of `flush_at`."""
+        bound = self.end if end is None else end
+        transactions = TransactionOutcomes()
+        for header, batch in self._parsed():
+            if self.first_dirty_offset < header.next_offset <= bound:
+                transactions.observe(header, batch)
+        keys = KeyMap(
+            max_bytes=max_bytes,
+            transactions=transactions,
+            first_dirty_offset=self.first_dirty_offset,
+        )
+        bound = transactions.decided_below(bound)
+        if bound > self.first_dirty_offset:
+            bound = self._map(keys, bound)
+        rewriter = Rewriter(
+            keys=keys,
+            end_offset=bound,
+            is_last_batch=is_last_batch,
+            delete_retention_ms=RETENTION_MS,
+            now_ms=now_ms,
+        )
+        pieces = []
+        for header, batch in self._parsed():
+            if header.base_offset in flush_at:
+                pieces += rewriter.flush()
+            pieces += rewriter.rewrite(header, batch)
+        pieces += rewriter.flush()
+        assert all(header == parse_header(batch) for header, batch in pieces)
+        return Cleaned([bytes(batch) for _, batch in pieces], bound, rewriter.records_dropped)
+
+    def _map(self, keys: KeyMap, bound: int) -> int:
+        for header, batch in self._parsed():
+            if header.base_offset < bound and header.next_offset > self.first_dirty_offset:
+                taken = keys.take(header, batch)
+                if taken < header.next_offset:
+                    return taken
+        return bound
+
+    def _parsed(self) -> Iterable[tuple[BatchHeader, memoryview]]:
+        return iter_batches(b"".join(self.batches))
+
+
+def log_of(*batches: bytes) -> Cleaned:
+    """A log of these batches, one after the other, whatever their base offsets were."""
+    placed, offset = [], 0
+    for batch in batches:
+        placed.append(but(batch, base_offset=offset))
+        offset = parse_header(placed[-1]).next_offset
+    return Cleaned(placed)
