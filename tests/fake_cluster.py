@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidelog.client.errors import CallFailedError, TidelogError, UnreachableError
-from tidelog.log.batch import assign_position, iter_batches, parse_header, validate_batches
+from tidelog.log.batch import iter_batches, parse_header, placed, validate_batches
 from tidelog.log.records import Record, encode_batch, iter_records
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.configs import alter_configs, describe_configs
@@ -63,10 +63,9 @@ class FakePartition:
         """Append whole batches as a leader does; returns the first offset."""
         validate_batches(records, max_message_bytes=self.max_message_bytes)
         first = self.end_offset
-        for _, view in iter_batches(records):
-            batch = bytearray(view)
-            assign_position(batch, 0, base_offset=self.end_offset, leader_epoch=self.epoch)
-            self.batches.append(bytes(batch))
+        for header, batch in iter_batches(records):
+            _, pieces = placed(header, batch, base_offset=self.end_offset, leader_epoch=self.epoch)
+            self.batches.append(b"".join(pieces))
         return first
 
     def records(self) -> list[Record]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from tidelog.log.batch import iter_batches
+from tidelog.log.env import Disk
+from tidelog.log.file_names import LOG, file_name, offsets_in
 from tidelog.log.partition_log import PartitionLog
 from tidelog.log.records import Record, encode_batch, iter_records
 
@@ -44,3 +46,13 @@ def contents(log: PartitionLog) -> list[tuple[int, int, bytes | None]]:
 def values(log: PartitionLog) -> list[bytes | None]:
     """The values of all records."""
     return [value for _, _, value in contents(log)]
+
+
+def base_offsets(disk: Disk, directory: str) -> list[int]:
+    """Of the segments in a folder."""
+    return offsets_in(disk.list(directory), LOG)
+
+
+def segment_path(directory: str, base_offset: int, kind: str = LOG) -> str:
+    """A segment's file."""
+    return f"{directory}/{file_name(base_offset, kind)}"

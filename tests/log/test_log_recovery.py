@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from partition_logs import DIRECTORY, TOPIC_ID, OpenLog, append, batch, contents, values
+from partition_logs import (
+    DIRECTORY,
+    TOPIC_ID,
+    OpenLog,
+    append,
+    base_offsets,
+    batch,
+    contents,
+    segment_path,
+    values,
+)
 from structlog.testing import capture_logs
 
 from tidelog.chaos.sim_stage.disk import SimDisk
@@ -18,9 +28,9 @@ from tidelog.log.checkpoints import (
     encode_topic_id,
 )
 from tidelog.log.epochs import EpochEntry
-from tidelog.log.errors import StorageError
+from tidelog.log.errors import DamagedLogError, KafkaError
 from tidelog.log.partition_log import PartitionLog
-from tidelog.log.segment import base_offsets, segment_path
+from tidelog.v1 import common_pb2
 
 COUNT = 12
 LAST = [b"last", b"batch"]
@@ -122,18 +132,42 @@ async def test_a_hole_above_the_recovery_point_ends_the_log(
 
 
 @pytest.mark.parametrize("is_clean", [True, False])
-async def test_a_hole_or_damage_below_the_recovery_point_is_refused(
-    disk: SimDisk, open_log: OpenLog, is_clean: bool
+@pytest.mark.parametrize("lost", ["segment", "tail", "last segment", "first segment", "all"])
+async def test_what_is_missing_below_the_recovery_point_is_damage_from_there_on(
+    disk: SimDisk, open_log: OpenLog, is_clean: bool, lost: str
 ) -> None:
     log = await filled(open_log, segment_bytes=200)
+    before = contents(log)
+    await log.flush()
     await (log.close() if is_clean else log.checkpoint())
     bases = base_offsets(disk, DIRECTORY)
-    disk.remove(segment_path(DIRECTORY, bases[2]))
-    with pytest.raises(StorageError, match="missing between"):
-        await open_log(segment_bytes=200)
-    cut(disk, segment_path(DIRECTORY, bases[1]), 100)
-    with pytest.raises(StorageError, match=f"{bases[1]:020d}.*ends"):
-        await open_log(segment_bytes=200)
+    gone = {
+        "segment": bases[2:3],
+        "tail": [],
+        "last segment": bases[-1:],
+        "first segment": bases[:1],
+        "all": bases,
+    }[lost]
+    for base in gone:
+        disk.remove(segment_path(DIRECTORY, base))
+    if lost == "tail":
+        cut(disk, segment_path(DIRECTORY, bases[2]), 100)
+    again = await open_log(segment_bytes=200)
+    first_bad = {"segment": bases[2], "tail": bases[2] + 1, "last segment": bases[-1]}.get(lost, 0)
+    assert again.damage is not None
+    assert again.damage.first_bad_offset == first_bad
+    with pytest.raises(DamagedLogError) as caught:
+        again.read(0, max_bytes=1, upper_bound=1)
+    assert caught.value.first_bad_offset == first_bad
+    with pytest.raises(DamagedLogError):
+        append(again, b"x", epoch=9)
+    await again.truncate_to(first_bad)
+    assert contents(again) == before[:first_bad]
+    append(again, b"x", epoch=9)
+    await again.close()
+    healed = await open_log(segment_bytes=200)
+    assert (healed.damage, healed.was_clean) == (None, True)
+    assert contents(healed) == [*before[:first_bad], (first_bad, 9, b"x")]
 
 
 async def test_a_clean_start_scans_nothing_and_forgets_the_marker(
@@ -157,7 +191,7 @@ async def test_a_clean_start_scans_nothing_and_forgets_the_marker(
     assert logs[0]["scanned_bytes"] == log.size_in_bytes
 
 
-async def test_a_clean_marker_that_does_not_match_costs_a_scan(
+async def test_a_file_that_is_not_as_the_clean_marker_says_is_damage(
     disk: SimDisk, open_log: OpenLog
 ) -> None:
     log = await filled(open_log)
@@ -166,7 +200,10 @@ async def test_a_clean_marker_that_does_not_match_costs_a_scan(
     cut(disk, segment_path(DIRECTORY, 0), log.size_in_bytes - 1)
     with capture_logs() as logs:
         again = await open_log()
-    assert logs[0]["log_level"] == "warning"  # flushed data is gone
+    assert logs[0]["log_level"] == "error"  # flushed data is gone
+    assert again.damage is not None
+    assert again.damage.first_bad_offset == COUNT
+    await again.truncate_to(COUNT)
     assert contents(again) == before[:COUNT]
 
 
@@ -179,6 +216,8 @@ async def test_what_replaces_lost_records_does_not_pass_for_flushed(
     for base in base_offsets(disk, DIRECTORY)[1:]:
         disk.remove(segment_path(DIRECTORY, base))
     log = await open_log(segment_bytes=200)
+    assert log.damage is not None
+    await log.truncate_to(log.damage.first_bad_offset)
     kept = contents(log)
     for _ in range(COUNT):
         append(log, b"replacement", epoch=7)
@@ -236,23 +275,44 @@ async def test_missing_and_foreign_files_are_no_obstacle(disk: SimDisk, open_log
     assert contents(await open_log(segment_bytes=200)) == before
 
 
-async def test_a_log_without_an_owner_is_refused(disk: SimDisk, open_log: OpenLog) -> None:
-    await filled(open_log)
+@pytest.mark.parametrize("is_gone", [True, False])
+async def test_the_checkpoint_knows_the_owner_when_partition_metadata_does_not(
+    disk: SimDisk, open_log: OpenLog, is_gone: bool
+) -> None:
+    log = await filled(open_log)
+    before = contents(log)
+    await log.close()
     path = f"{DIRECTORY}/partition.metadata"
-    cut(disk, path, 10)
-    with pytest.raises(StorageError, match="unreadable"):
-        await open_log()
-    disk.remove(path)
-    with pytest.raises(StorageError, match=r"no partition\.metadata"):
-        await open_log()
+    disk.remove(path) if is_gone else cut(disk, path, 10)
+    with pytest.raises(KafkaError) as caught:
+        await open_log(topic_id=bytes(16))
+    assert caught.value.code == common_pb2.INCONSISTENT_TOPIC_ID
+    assert contents(await open_log()) == before
+    assert decode_topic_id(disk.open(path).read_at(0, 100)) == TOPIC_ID
+
+
+async def test_a_log_whose_owner_nobody_knows_is_not_served_until_it_begins_anew(
+    disk: SimDisk, open_log: OpenLog
+) -> None:
+    await filled(open_log)
+    disk.remove(f"{DIRECTORY}/partition.metadata")
+    log = await open_log()
+    assert log.damage is not None
+    assert (log.damage.first_bad_offset, log.log_start_offset) == (0, 0)
+    with pytest.raises(DamagedLogError, match="whose log"):
+        log.read(0, max_bytes=1, upper_bound=1)
+    await log.start_anew(7)
+    append(log, b"new")
+    await log.close()
+    assert contents(await open_log()) == [(7, 0, b"new")]
 
 
 def test_small_files_read_as_written_and_no_cut_one_reads_at_all() -> None:
-    checkpoint = Checkpoint(70, 65, (EpochEntry(0, 0), EpochEntry(3, 41)))
+    checkpoint = Checkpoint(TOPIC_ID, 70, 65, 7, 9, (EpochEntry(0, 0), EpochEntry(3, 41)))
     data = encode_checkpoint(checkpoint)
     assert decode_checkpoint(data) == checkpoint
     assert all(decode_checkpoint(data[:size]) is None for size in range(len(data)))
-    marker = CleanMarker(80, 12345)
+    marker = CleanMarker(80, {"a.log": 12345, "a.index": 0})
     data = encode_clean_marker(marker)
     assert decode_clean_marker(data) == marker
     assert all(decode_clean_marker(data[:size]) is None for size in range(len(data)))

@@ -6,7 +6,16 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from partition_logs import DIRECTORY, END, OpenLog, append, batch, contents, values
+from partition_logs import (
+    DIRECTORY,
+    END,
+    OpenLog,
+    append,
+    base_offsets,
+    batch,
+    contents,
+    values,
+)
 
 from tidelog.chaos.sim_stage.disk import SimDisk, SimFile
 from tidelog.log.batch import iter_batches
@@ -19,7 +28,6 @@ from tidelog.log.errors import (
     StorageError,
 )
 from tidelog.log.partition_log import AppendResult, PartitionLog, ReadResult, delete_log
-from tidelog.log.segment import base_offsets
 from tidelog.log.system import SystemDisk
 from tidelog.v1 import common_pb2
 
@@ -115,10 +123,10 @@ async def test_segments_roll_by_size_and_reads_cross_them(disk: SimDisk, log: Pa
 
 
 async def test_a_segment_rolls_when_its_index_is_full(disk: SimDisk, open_log: OpenLog) -> None:
-    log = await open_log(segment_index_bytes=16, index_interval_bytes=0)
+    log = await open_log(segment_index_bytes=24, index_interval_bytes=0)
     for place in range(10):
         append(log, b"%d" % place)
-    assert base_offsets(disk, DIRECTORY) == [0, 3, 6, 9]
+    assert base_offsets(disk, DIRECTORY) == [0, 4, 8]
     assert len(values(log)) == 10
 
 

@@ -11,9 +11,9 @@ from tidelog.log.batch import (
     CONTROL_FLAG,
     HEADER_BYTES,
     BatchHeader,
-    assign_position,
     iter_batches,
     parse_header,
+    placed,
     seal,
     validate_batches,
 )
@@ -48,9 +48,12 @@ def test_a_batch_is_kafkas_format_two_byte_for_byte() -> None:
 
 
 def test_a_leader_sets_offset_and_epoch_and_nothing_else() -> None:
-    before = bytearray(batch(b"a", b"b"))
-    after = bytearray(before)
-    assign_position(after, 0, base_offset=77, leader_epoch=9)
+    before = batch(b"a", b"b")
+    expected, pieces = placed(
+        parse_header(before), memoryview(before), base_offset=77, leader_epoch=9
+    )
+    after = b"".join(pieces)
+    assert parse_header(after) == expected
     changed = [at for at in range(len(before)) if before[at] != after[at]]
     assert set(changed) <= {*range(8), *range(12, 16)}
     [(header, _)] = iter_batches(after)

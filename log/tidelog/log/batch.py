@@ -22,7 +22,7 @@ here: see `records`.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from crc32c import crc32c
@@ -49,11 +49,10 @@ DELETE_HORIZON_FLAG = 0x40
 
 _MAX_INFLATION = 1032
 """deflate's bound, above lz4's 255: what compressed records can at most become."""
-_OFFSET = struct.Struct(">q")
-_EPOCH = struct.Struct(">i")
+_PLACE = struct.Struct(">qii")
+"""baseOffset, batchLength, partitionLeaderEpoch: the 16 bytes a leader writes anew."""
 _LENGTH = struct.Struct(">i")
 _LENGTH_AT = 8
-_EPOCH_AT = 12
 
 
 class BatchHeader(NamedTuple):
@@ -136,6 +135,56 @@ def iter_batches(buffer: Buffer) -> Iterator[tuple[BatchHeader, memoryview]]:
         position = end
 
 
+class Walk(NamedTuple):
+    """How far the batches of some bytes are good, and why the next one is not, if that is known."""
+
+    position: int
+    next_offset: int
+    fault: str | None
+    """None: the bytes end here, or within a batch, or the bound was reached."""
+
+
+_WALKED = struct.Struct(">qiibIhi")
+"""A header up to lastOffsetDelta: all that a walk looks at."""
+
+
+def walk(
+    data: Buffer, *, next_offset: int, upper_bound: int, run_at: Callable[[int], tuple[int, int]]
+) -> Walk:
+    """Go over the whole batches in `data`, from `next_offset` up to `upper_bound` (exclusive).
+
+    What a batch's CRC does not cover is checked against its neighbours: base offset and length must
+    continue the batch before, and the epoch must be the one that `run_at` gives for the offset,
+    with the offset where that epoch's run ends. This is the log's hot loop: once a batch served.
+    """
+    view = memoryview(data)
+    position, end_of_run, run_epoch, fault = 0, next_offset, -1, None
+    while position + HEADER_BYTES <= len(view):
+        base_offset, length, epoch, magic, crc, _, delta = _WALKED.unpack_from(view, position)
+        end = position + length + LENGTH_PREFIX_BYTES
+        if next_offset >= end_of_run:
+            run_epoch, end_of_run = run_at(next_offset)
+        if (
+            base_offset != next_offset
+            or magic != MAGIC
+            or epoch != run_epoch
+            or length < HEADER_BYTES - LENGTH_PREFIX_BYTES
+            or delta < 0
+        ):
+            fault = (
+                f"a batch at offset {next_offset} of epoch {run_epoch} is due, found are base "
+                f"offset {base_offset}, epoch {epoch}, length {length}, magic {magic}"
+            )
+            break
+        if base_offset + delta >= upper_bound or end > len(view):
+            break
+        if crc32c(view[position + CRC_START : end]) != crc:
+            fault = f"the batch at offset {next_offset} does not match its CRC"
+            break
+        position, next_offset = end, base_offset + delta + 1
+    return Walk(position, next_offset, fault)
+
+
 def check_crc(header: BatchHeader, batch: Buffer) -> None:
     """Raise `CorruptMessageError` unless the CRC of the whole `batch` is the one in its header."""
     computed = crc32c(memoryview(batch)[CRC_START:])
@@ -187,10 +236,24 @@ def _check_produced(header: BatchHeader) -> None:
         raise CorruptMessageError(f"record batch names codec {header.codec_id}, which is none")
 
 
-def assign_position(batch: bytearray, at: int, *, base_offset: int, leader_epoch: int) -> None:
-    """Write what a leader decides into the batch at `at`: the two fields outside the CRC."""
-    _OFFSET.pack_into(batch, at, base_offset)
-    _EPOCH.pack_into(batch, at + _EPOCH_AT, leader_epoch)
+def placed(
+    header: BatchHeader, batch: memoryview, *, base_offset: int, leader_epoch: int
+) -> tuple[BatchHeader, tuple[Buffer, ...]]:
+    """The batch with what a leader decides, the two fields outside the CRC: header and pieces."""
+    head = _PLACE.pack(base_offset, header.batch_length, leader_epoch)
+    after = tuple.__new__(BatchHeader, (base_offset, header[1], leader_epoch, *header[3:]))
+    return after, (head, batch[len(head) :])
+
+
+def stamped(
+    header: BatchHeader, batch: memoryview, append_time_ms: int
+) -> tuple[BatchHeader, memoryview]:
+    """The batch with its log append time, which holds for all its records (KIP-32)."""
+    fields = header._replace(
+        attributes=header.attributes | LOG_APPEND_TIME_FLAG, max_timestamp=append_time_ms
+    )
+    sealed = seal(fields, batch[HEADER_BYTES:])
+    return parse_header(sealed), memoryview(sealed)
 
 
 def seal(fields: BatchHeader, payload: Buffer) -> bytes:

@@ -1,14 +1,17 @@
 """The small text files beside the segments: their form. Pure.
 
-Owns `checkpoint` (recovery point, high watermark, leader epochs), `.clean` (a clean shutdown) and
-`partition.metadata` (whose log this is). Each but the last ends in a CRC of what precedes it: an
-empty, torn or foreign one reads as None and only costs a scan, it never stops a start.
+Owns `checkpoint` (what one start must know of the last), `.clean` (a clean shutdown, with the size
+of every file) and `partition.metadata` (whose log this is). The first two are lines of `key: value`
+and lists, and end in a CRC of what precedes it: an empty, torn or foreign one reads as None, which
+costs a scan and never stops a start. One sealed file a partition instead of Kafka's four for a data
+folder: see docs/decisions/0007.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from crc32c import crc32c
@@ -18,78 +21,148 @@ from tidelog.log.epochs import EpochEntry
 CHECKPOINT_FILE = "checkpoint"
 CLEAN_FILE = ".clean"
 METADATA_FILE = "partition.metadata"
-_VERSION = 0
+TOPIC_ID_BYTES = 16
+_VERSION = 1
+_METADATA_VERSION = 0
+_MAX_DIGITS = 19
+_SEAL_BYTES = len("crc32c: 00000000\n")
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What was known when it was written. Below `recovery_point` (exclusive) all is on disk."""
+    """What was known when it was written; offsets are exclusive ends but for the starts."""
 
+    topic_id: bytes
     recovery_point: int
+    """Everything below is on stable storage."""
     high_watermark: int
+    log_start_offset: int
+    first_dirty_offset: int
+    """Everything below has been compacted."""
     epochs: tuple[EpochEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CleanMarker:
-    """A log closed with this end, its last file this long: nothing needs a scan."""
+    """A log closed with this end and these files, by name and size: nothing needs a scan."""
 
     log_end_offset: int
-    last_file_bytes: int
+    file_bytes: Mapping[str, int]
 
 
 def encode_checkpoint(checkpoint: Checkpoint) -> bytes:
-    """Numbers, one pair of an epoch a line."""
-    head = (_VERSION, checkpoint.recovery_point, checkpoint.high_watermark, len(checkpoint.epochs))
-    return _sealed([*map(str, head), *(f"{entry[0]} {entry[1]}" for entry in checkpoint.epochs)])
+    """A line a value, then a line `epoch start_offset` an epoch."""
+    return _sealed(
+        [
+            f"topic_id: {_id_text(checkpoint.topic_id)}",
+            f"recovery_point: {checkpoint.recovery_point}",
+            f"high_watermark: {checkpoint.high_watermark}",
+            f"log_start_offset: {checkpoint.log_start_offset}",
+            f"first_dirty_offset: {checkpoint.first_dirty_offset}",
+            f"epochs: {len(checkpoint.epochs)}",
+            *(f"{entry.epoch} {entry.start_offset}" for entry in checkpoint.epochs),
+        ]
+    )
 
 
 def decode_checkpoint(data: bytes) -> Checkpoint | None:
     """The checkpoint, or None when `data` is not a whole one."""
     lines = _unsealed(data)
-    if lines is None or len(lines) < 4 or len(lines) != 4 + int(lines[3]):
+    names = (
+        *("topic_id", "recovery_point", "high_watermark", "log_start_offset"),
+        *("first_dirty_offset", "epochs"),
+    )
+    values = _values(lines[: len(names)], names)
+    if values is None:
         return None
-    pairs = (line.split(" ") for line in lines[4:])
-    epochs = tuple(EpochEntry(int(epoch), int(start)) for epoch, start in pairs)
-    return Checkpoint(int(lines[1]), int(lines[2]), epochs)
+    topic_id = _id_of(values[0])
+    numbers = [number for number in map(_number, values[1:]) if number is not None]
+    pairs = [pair for pair in map(_pair, lines[len(names) :]) if pair is not None]
+    is_whole = len(numbers) == len(names) - 1 and len(pairs) == len(lines) - len(names)
+    if topic_id is None or not is_whole or len(pairs) != numbers[-1]:
+        return None
+    epochs = tuple(EpochEntry(*pair) for pair in pairs)
+    return Checkpoint(topic_id, numbers[0], numbers[1], numbers[2], numbers[3], epochs)
 
 
 def encode_clean_marker(marker: CleanMarker) -> bytes:
-    """Version, log end offset and size of the last file, a line each."""
-    return _sealed([str(_VERSION), str(marker.log_end_offset), str(marker.last_file_bytes)])
+    """The log end offset, then a line `size name` a file."""
+    return _sealed(
+        [
+            f"log_end_offset: {marker.log_end_offset}",
+            f"files: {len(marker.file_bytes)}",
+            *(f"{size} {name}" for name, size in sorted(marker.file_bytes.items())),
+        ]
+    )
 
 
 def decode_clean_marker(data: bytes) -> CleanMarker | None:
     """The marker, or None when `data` is not a whole one."""
     lines = _unsealed(data)
-    return None if lines is None or len(lines) != 3 else CleanMarker(int(lines[1]), int(lines[2]))
+    values = _values(lines[:2], ("log_end_offset", "files"))
+    if values is None:
+        return None
+    end, count = map(_number, values)
+    files = {}
+    for line in lines[2:]:
+        size, _, name = line.partition(" ")
+        files[name] = _number(size)
+    if end is None or count != len(files) or None in files.values():
+        return None
+    return CleanMarker(end, {name: size or 0 for name, size in files.items()})
 
 
 def encode_topic_id(topic_id: bytes) -> bytes:
     """`partition.metadata` in Kafka's form: the id as URL-safe base64 without padding."""
-    text = base64.urlsafe_b64encode(topic_id).rstrip(b"=").decode()
-    return f"version: {_VERSION}\ntopic_id: {text}\n".encode()
+    return f"version: {_METADATA_VERSION}\ntopic_id: {_id_text(topic_id)}\n".encode()
 
 
 def decode_topic_id(data: bytes) -> bytes | None:
     """The topic id, or None when `data` is no such file."""
-    prefix = f"version: {_VERSION}\ntopic_id: ".encode()
+    prefix = f"version: {_METADATA_VERSION}\ntopic_id: ".encode()
     if not data.startswith(prefix) or not data.endswith(b"\n"):
         return None
+    return _id_of(data[len(prefix) : -1].decode(errors="replace"))
+
+
+def _id_text(topic_id: bytes) -> str:
+    return base64.urlsafe_b64encode(topic_id).rstrip(b"=").decode()
+
+
+def _id_of(text: str) -> bytes | None:
     try:
-        return base64.b64decode(data[len(prefix) : -1] + b"==", altchars=b"-_", validate=True)
-    except binascii.Error:
+        topic_id = base64.b64decode(text.encode("ascii") + b"==", altchars=b"-_", validate=True)
+    except (binascii.Error, UnicodeEncodeError):
         return None
+    return topic_id if len(topic_id) == TOPIC_ID_BYTES else None
 
 
-def _sealed(lines: list[str]) -> bytes:
-    body = "".join(f"{line}\n" for line in lines).encode()
-    return body + f"{crc32c(body):08x}\n".encode()
+def _sealed(lines: Sequence[str]) -> bytes:
+    body = "".join(f"{line}\n" for line in [f"version: {_VERSION}", *lines]).encode()
+    return body + f"crc32c: {crc32c(body):08x}\n".encode()
 
 
-def _unsealed(data: bytes) -> list[str] | None:
-    body, seal = data[:-9], data[-9:]
-    if seal != f"{crc32c(body):08x}\n".encode():
-        return None
-    lines = body.decode().splitlines()
-    return lines if lines and lines[0] == str(_VERSION) else None
+def _unsealed(data: bytes) -> list[str]:
+    """The lines between version and seal; none when either is not as it must be."""
+    body, seal = data[:-_SEAL_BYTES], data[-_SEAL_BYTES:]
+    if seal != f"crc32c: {crc32c(body):08x}\n".encode():
+        return []
+    version, *lines = body.decode(errors="replace").splitlines() or [""]
+    return lines if version == f"version: {_VERSION}" else []
+
+
+def _values(lines: Sequence[str], names: Sequence[str]) -> list[str] | None:
+    """The values of lines `name: value` that must have these names."""
+    pairs = [line.partition(": ") for line in lines]
+    return [value for _, _, value in pairs] if [name for name, _, _ in pairs] == [*names] else None
+
+
+def _number(text: str) -> int | None:
+    is_number = text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS
+    return int(text) if is_number else None
+
+
+def _pair(line: str) -> tuple[int, int] | None:
+    first, _, second = line.partition(" ")
+    pair = (_number(first), _number(second))
+    return None if pair[0] is None or pair[1] is None else (pair[0], pair[1])

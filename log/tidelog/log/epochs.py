@@ -13,6 +13,7 @@ from typing import NamedTuple
 from tidelog.log.errors import CorruptMessageError
 
 NO_EPOCH = -1
+NO_END = 2**63 - 1
 
 
 class EpochEntry(NamedTuple):
@@ -68,6 +69,22 @@ class EpochCache:
         found = self._entries[above - 1].epoch if above else NO_EPOCH
         newer = self._entries[above : above + 1]
         return found, newer[0].start_offset if newer else log_end_offset
+
+    def run_at(self, offset: int) -> tuple[int, int]:
+        """The epoch of the record at `offset`, and the offset where a newer one begins.
+
+        (-1, start of the oldest epoch) when all begin later.
+        """
+        above = bisect_right(self._entries, offset, key=lambda entry: entry.start_offset)
+        epoch = self._entries[above - 1].epoch if above else NO_EPOCH
+        return epoch, self._entries[above].start_offset if above < len(self._entries) else NO_END
+
+    def truncate_from_start(self, start_offset: int) -> None:
+        """Forget the epochs that end at or before `start_offset`: their records are gone."""
+        epoch, _ = self.run_at(start_offset)
+        newer = [entry for entry in self._entries if entry.start_offset > start_offset]
+        covering = [EpochEntry(epoch, start_offset)] if epoch != NO_EPOCH else []
+        self._entries = covering + newer
 
     def truncate_from_end(self, end_offset: int) -> None:
         """Forget what begins at or after `end_offset`."""

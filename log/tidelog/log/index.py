@@ -1,8 +1,10 @@
-"""The sparse offset index of one segment: 4-byte relative offset, 4-byte position, both growing.
+"""The two sparse indexes of a segment, in Kafka's files and form.
 
-An entry names the base offset of a batch and where that batch begins; the first batch has none. The
-index is a hint that is rebuilt from the log whenever it is missing: whoever uses an entry compares
-it with the batch it points at. Never looks into the log itself.
+    .index      relative offset u32, position u32     a batch by its last offset and where it begins
+    .timeindex  timestamp i64, relative offset u32    no record up to that offset is newer
+
+Both grow in every field. They are hints: whoever uses an entry compares it with the batch it points
+at, and has both made anew from the log when they differ. Never looks into the log itself.
 """
 
 from __future__ import annotations
@@ -11,99 +13,95 @@ import struct
 from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
+from tidelog.log.entry_file import EntryFile
 from tidelog.log.env import Disk
 
-_ENTRY = struct.Struct(">II")
-ENTRY_BYTES = _ENTRY.size
-_FIRST_CAPACITY_BYTES = 4096
+OFFSET_ENTRY = struct.Struct(">II")
+TIME_ENTRY = struct.Struct(">qI")
 
 
 class IndexEntry(NamedTuple):
-    """A batch by its base offset and its position in the segment file."""
+    """A batch by its last offset and its position in the segment file."""
 
     offset: int
     position: int
 
 
+class TimeEntry(NamedTuple):
+    """A timestamp, ms since the Unix epoch, and the last offset of the first batch that has it."""
+
+    timestamp: int
+    offset: int
+
+
 class OffsetIndex:
-    """Entries in a mapped file that doubles as it fills, up to `max_bytes`."""
+    """From offsets to positions; the first batch of a segment has no entry."""
 
     def __init__(self, disk: Disk, path: str, *, base_offset: int, max_bytes: int) -> None:
-        self.path = path
-        self._disk = disk
+        self.file = EntryFile(disk, path, layout=OFFSET_ENTRY, max_bytes=max_bytes)
         self._base_offset = base_offset
-        self._max_bytes = max_bytes
-        capacity = min(_FIRST_CAPACITY_BYTES, max_bytes)
-        self._buffer = disk.open_index(path, capacity_bytes=capacity)
-        # Positions grow and the rest is zeros, so the first zero position ends the entries.
-        slots = range(len(self._buffer.view) // ENTRY_BYTES)
-        self._count = bisect_left(slots, True, key=lambda slot: self._at(slot).position == 0)
-
-    @property
-    def count(self) -> int:
-        """How many entries there are."""
-        return self._count
-
-    @property
-    def is_full(self) -> bool:
-        """Whether `max_bytes` leaves no room for an entry."""
-        return (self._count + 1) * ENTRY_BYTES > self._max_bytes
 
     def append(self, entry: IndexEntry) -> None:
         """Add an entry above all others; a full index lets it go."""
-        if self.is_full:
-            return
-        if (self._count + 1) * ENTRY_BYTES > len(self._buffer.view):
-            self._grow()
-        relative = entry.offset - self._base_offset
-        _ENTRY.pack_into(self._buffer.view, self._count * ENTRY_BYTES, relative, entry.position)
-        self._count += 1
+        self.file.append(entry.offset - self._base_offset, entry.position)
 
-    def last(self) -> IndexEntry:
-        """The newest entry, or the segment's beginning."""
-        return self._entry(self._count)
+    def last(self) -> IndexEntry | None:
+        """The newest entry."""
+        return self._before(self.file.count)
 
-    def floor_offset(self, offset: int) -> IndexEntry:
-        """The last entry whose offset is ≤ `offset`, or the segment's beginning."""
-        return self._entry(
-            bisect_right(range(self._count), offset, key=lambda slot: self._at(slot).offset)
-        )
-
-    def floor_position(self, position: int) -> IndexEntry:
-        """The last entry whose position is ≤ `position`, or the segment's beginning."""
-        return self._entry(
-            bisect_right(range(self._count), position, key=lambda slot: self._at(slot).position)
+    def floor(self, offset: int) -> IndexEntry | None:
+        """The last entry whose offset is ≤ `offset`."""
+        relative = offset - self._base_offset
+        return self._before(
+            bisect_right(range(self.file.count), relative, key=lambda slot: self.file.at(slot)[0])
         )
 
     def truncate_to(self, offset: int) -> None:
         """Drop the entries at or above `offset`."""
-        kept = bisect_left(range(self._count), offset, key=lambda slot: self._at(slot).offset)
-        self._buffer.view[kept * ENTRY_BYTES : self._count * ENTRY_BYTES] = bytes(
-            (self._count - kept) * ENTRY_BYTES
+        relative = offset - self._base_offset
+        self.file.truncate(
+            bisect_left(range(self.file.count), relative, key=lambda slot: self.file.at(slot)[0])
         )
-        self._count = kept
 
-    def clear(self) -> None:
-        """Drop everything, damaged entries too."""
-        self._buffer.view[:] = bytes(len(self._buffer.view))
-        self._count = 0
-
-    async def sync(self) -> None:
-        """Bring the entries to stable storage."""
-        await self._buffer.sync()
-
-    def close(self) -> None:
-        """Cut the file to its entries and close it."""
-        self._buffer.close(trim_to=self._count * ENTRY_BYTES)
-
-    def _grow(self) -> None:
-        capacity = min(2 * len(self._buffer.view), self._max_bytes)
-        self._buffer.close()
-        self._buffer = self._disk.open_index(self.path, capacity_bytes=capacity)
-
-    def _entry(self, count: int) -> IndexEntry:
-        return self._at(count - 1) if count else IndexEntry(self._base_offset, 0)
-
-    def _at(self, slot: int) -> IndexEntry:
-        relative, position = _ENTRY.unpack_from(self._buffer.view, slot * ENTRY_BYTES)
+    def _before(self, slot: int) -> IndexEntry | None:
+        if not slot:
+            return None
+        relative, position = self.file.at(slot - 1)
         return IndexEntry(self._base_offset + relative, position)
+
+
+class TimeIndex:
+    """From timestamps to offsets (KIP-33)."""
+
+    def __init__(self, disk: Disk, path: str, *, base_offset: int, max_bytes: int) -> None:
+        self.file = EntryFile(disk, path, layout=TIME_ENTRY, max_bytes=max_bytes)
+        self._base_offset = base_offset
+
+    def append(self, entry: TimeEntry) -> None:
+        """Add an entry if it is newer than all others; a full index lets it go."""
+        last = self.last()
+        if entry.timestamp > (last.timestamp if last else 0):
+            self.file.append(entry.timestamp, entry.offset - self._base_offset)
+
+    def last(self) -> TimeEntry | None:
+        """The newest entry."""
+        return self._before(self.file.count)
+
+    def floor(self, timestamp: int) -> TimeEntry | None:
+        """The last entry that is no newer than `timestamp`."""
+        return self._before(
+            bisect_right(range(self.file.count), timestamp, key=lambda slot: self.file.at(slot)[0])
+        )
+
+    def truncate_to(self, offset: int) -> None:
+        """Drop the entries at or above `offset`."""
+        relative = offset - self._base_offset
+        self.file.truncate(
+            bisect_left(range(self.file.count), relative, key=lambda slot: self.file.at(slot)[1])
+        )
+
+    def _before(self, slot: int) -> TimeEntry | None:
+        if not slot:
+            return None
+        timestamp, relative = self.file.at(slot - 1)
+        return TimeEntry(timestamp, self._base_offset + relative)

@@ -1,43 +1,94 @@
-"""What a log makes of the files it finds.
+"""What a log makes of the files it finds when it is opened.
 
-Decides which segments can be taken as they are, walks the others from the recovery point on, cuts
-at the first batch that is not good and removes what lies behind it: the longest valid prefix stays.
-A hole or damage in a segment that lies wholly below the recovery point is an error, not a shorter
-log.
+Takes as they are the segments that a clean shutdown vouches for, looks at the ends of those below
+the recovery point, and walks the others: above the recovery point the longest valid prefix stays
+and the rest is cut; below it nothing may be missing, and what is makes the log damaged from there.
+Indexes and producer state are made anew where they do not fit. Never raises for what files hold.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import NamedTuple, TypeGuard
 
-from tidelog.log.batch import check_crc, parse_header
+import structlog
+
+from tidelog.log.batch import CONTROL_FLAG, BatchHeader, check_crc, parse_header
 from tidelog.log.checkpoints import Checkpoint, CleanMarker
 from tidelog.log.config import LogConfig
 from tidelog.log.env import Disk
-from tidelog.log.epochs import EpochCache
-from tidelog.log.errors import CorruptMessageError, StorageError
-from tidelog.log.segment import Segment, base_offsets
+from tidelog.log.epochs import NO_EPOCH, EpochCache
+from tidelog.log.errors import CorruptMessageError, DamagedLogError
+from tidelog.log.file_names import (
+    CLEANED,
+    DELETED,
+    INDEX,
+    LOG,
+    SEGMENT_KINDS,
+    SWAP,
+    TEMPORARY,
+    TIME_INDEX,
+    file_name,
+    offsets_in,
+)
+from tidelog.log.producers import ProducerStates
+from tidelog.log.records import read_marker
+from tidelog.log.segment import Segment
+from tidelog.log.snapshot_files import SnapshotFiles
 
 _CHUNK_BYTES = 1 << 20
+_log = structlog.get_logger(__name__)
+
+
+class Damage(NamedTuple):
+    """Stored and synced bytes are not there, or are not what was written."""
+
+    first_bad_offset: int
+    reason: str
 
 
 @dataclass(slots=True)
 class Recovered:
-    """Segments, at least one, ready for use; their epochs; and what it took."""
+    """Segments, at least one, up to the log's end or its damage; and what it took."""
 
     segments: list[Segment]
     epochs: EpochCache
-    is_clean: bool = True
+    producers: ProducerStates
+    snapshots: SnapshotFiles
+    log_start_offset: int
+    is_clean: bool
+    damage: Damage | None = None
     scanned_bytes: int = 0
     truncated_bytes: int = 0
     removed_segments: int = 0
 
     @property
     def log_end_offset(self) -> int:
-        """The offset after the last batch."""
+        """The offset after the last good batch."""
         return self.segments[-1].next_offset
+
+
+def report(found: Recovered, *, directory: str, recovery_point: int, took_ms: int) -> None:
+    """One line a start: an error with damage, at info level when it took more than usual."""
+    is_usual = not found.scanned_bytes and not found.truncated_bytes
+    say = _log.error if found.damage else _log.debug if is_usual else _log.info
+    say(
+        "log opened",
+        directory=directory,
+        log_start_offset=found.log_start_offset,
+        log_end_offset=found.log_end_offset,
+        recovery_point=recovery_point,
+        is_clean=found.is_clean,
+        segments=len(found.segments),
+        scanned_bytes=found.scanned_bytes,
+        truncated_bytes=found.truncated_bytes,
+        removed_segments=found.removed_segments,
+        first_bad_offset=found.damage.first_bad_offset if found.damage else None,
+        reason=found.damage.reason if found.damage else None,
+        took_ms=took_ms,
+    )
 
 
 async def recover(
@@ -47,100 +98,304 @@ async def recover(
     config: LogConfig,
     checkpoint: Checkpoint | None,
     clean_marker: CleanMarker | None,
+    now_ms: int,
 ) -> Recovered:
-    """Open every segment in `directory`, making the first one when there is none.
+    """Open the segments in `directory`, making the first one when there is none.
 
-    Without a `checkpoint` everything is walked. Raises `StorageError` as the module says.
+    Errors: `StorageError` when the disk refuses, and nothing else.
     """
-    segments = [
-        Segment(disk, directory, base_offset=base_offset, config=config)
-        for base_offset in base_offsets(disk, directory) or [0]
-    ]
-    known = checkpoint or Checkpoint(recovery_point=0, high_watermark=0, epochs=())
-    recovered = Recovered(segments, EpochCache(known.epochs))
-    if checkpoint and clean_marker and _is_as_left(segments, clean_marker):
-        return recovered
-    recovered.is_clean = False
-    await _scan_from(_first_unflushed(segments, known.recovery_point), recovered)
-    if recovered.removed_segments or recovered.truncated_bytes:
-        # A cut undone by a power loss would bring stale batches back behind newer ones.
-        await segments[-1].sync()
-        await disk.sync_directory(directory)
-    return recovered
+    recovery = _Recovery(disk, directory, config, checkpoint, clean_marker, now_ms)
+    recovery.finish_swaps()
+    await recovery.take_segments()
+    return await recovery.finish()
 
 
-def _is_as_left(segments: list[Segment], marker: CleanMarker) -> bool:
-    if segments[-1].file.size() != marker.last_file_bytes:
-        return False
-    try:
-        _load(segments)
-    except CorruptMessageError:
-        return False
-    return segments[-1].next_offset == marker.log_end_offset
+class _Recovery:
+    def __init__(
+        self,
+        disk: Disk,
+        directory: str,
+        config: LogConfig,
+        checkpoint: Checkpoint | None,
+        clean_marker: CleanMarker | None,
+        now_ms: int,
+    ) -> None:
+        self._disk = disk
+        self._directory = directory
+        self._config = config
+        self._marker = clean_marker if checkpoint else None
+        self._now_ms = now_ms
+        known = checkpoint or Checkpoint(b"", 0, 0, 0, 0, ())
+        marked_end = clean_marker.log_end_offset if clean_marker else 0
+        self._flushed = max(known.recovery_point, marked_end)
+        self._known_epochs = EpochCache(known.epochs)
+        self._has_checkpoint = checkpoint is not None
+        self._is_cut = False
+        self._replayed_to = 0
+        self._found = Recovered(
+            segments=[],
+            epochs=EpochCache(known.epochs),
+            producers=ProducerStates(),
+            snapshots=SnapshotFiles(disk, directory),
+            log_start_offset=known.log_start_offset,
+            is_clean=self._marker is not None,
+        )
 
+    # Leftovers
 
-def _first_unflushed(segments: list[Segment], recovery_point: int) -> int:
-    """The place of the segment the recovery point lies in, after taking those below as they are."""
-    below = sum(segment.base_offset <= recovery_point for segment in segments)
-    first = max(below - 1, 0)
-    try:
-        _load(segments[:first])
-    except CorruptMessageError as error:
-        raise StorageError(f"{error.message}: remove the folder to fetch it anew") from error
-    if first and segments[first - 1].next_offset != segments[first].base_offset:
-        raise _hole(segments[first - 1], segments[first])
-    return first
+    def finish_swaps(self) -> None:
+        """Complete the compactions that had been decided, forget all others."""
+        names = self._disk.list(self._directory)
+        for base_offset in offsets_in(names, LOG, SWAP):
+            self._finish_swap(base_offset, offsets_in(names, LOG))
+        for name in self._disk.list(self._directory):
+            if name.endswith((CLEANED, SWAP, DELETED, TEMPORARY)):
+                self._disk.remove(f"{self._directory}/{name}")
 
-
-def _load(segments: list[Segment]) -> None:
-    for segment in segments:
-        segment.load()
-    for segment, following in pairwise(segments):
-        if segment.next_offset != following.base_offset:
-            raise _hole(segment, following)
-
-
-def _hole(segment: Segment, following: Segment) -> StorageError:
-    return StorageError(
-        f"offsets {segment.next_offset} to {following.base_offset} are missing between "
-        f"{segment.file.path} and {following.file.path}: remove the folder to fetch it anew"
-    )
-
-
-async def _scan_from(first: int, recovered: Recovered) -> None:
-    segments = recovered.segments
-    recovered.epochs.truncate_from_end(segments[first].base_offset)
-    for place in range(first, len(segments)):
-        segment = segments[place]
-        if place > first and segment.base_offset != segments[place - 1].next_offset:
-            _drop_from(place, recovered)
+    def _finish_swap(self, base_offset: int, bases: list[int]) -> None:
+        swap = self._open(base_offset, suffix=SWAP)
+        try:
+            swap.load()
+        except DamagedLogError:
+            swap.close()
             return
-        await _scan(segment, recovered)
-        surplus = segment.file.size() - segment.size
-        if surplus:
-            recovered.truncated_bytes += surplus
-            segment.file.truncate(segment.size)
+        for replaced in bases:
+            if base_offset <= replaced < swap.next_offset:
+                self._remove_files(replaced)
+        swap.rename(suffix="")
+        swap.close()
+
+    # Segments
+
+    async def take_segments(self) -> None:
+        """Take all that is good; the first that is not ends the log or damages it."""
+        bases = self._bases()
+        self._load_producers(bases)
+        for place, base_offset in enumerate(bases):
+            following = bases[place + 1] if place + 1 < len(bases) else None
+            if self._has_gap_before(base_offset):
+                self._end_here("a segment is missing", bases[place:])
+                return
+            segment = self._open(base_offset)
+            self._found.segments.append(segment)
+            if not await self._take(segment, following):
+                self._end_here("its batches end or turn bad", bases[place + 1 :])
+                return
+
+    def _bases(self) -> list[int]:
+        """Of the segments that hold something not deleted."""
+        bases = offsets_in(self._disk.list(self._directory), LOG)
+        while len(bases) > 1 and bases[1] <= self._found.log_start_offset:
+            self._remove_files(bases.pop(0))
+        return bases
+
+    def _has_gap_before(self, base_offset: int) -> bool:
+        segments = self._found.segments
+        if segments:
+            return base_offset != segments[-1].next_offset
+        return self._has_checkpoint and base_offset > self._found.log_start_offset
+
+    async def _take(self, segment: Segment, following: int | None) -> bool:
+        """Find the end of a segment; whether it reaches `following`, or whatever end it may."""
+        if self._is_as_left(segment, following):
+            end = following if following is not None else self._flushed
+            segment.trust(next_offset=end)
+            if not self._has_index_sizes(segment):
+                segment.reindex()
+        elif not self._is_flushed(following) or not _loads(segment, following):
+            await self._scan(segment)
+            if segment.size < segment.file.size():
+                return False
+        self._replay(segment)
+        return following is None or segment.next_offset == following
+
+    def _is_flushed(self, following: int | None) -> TypeGuard[int]:
+        """Whether the segment before `following` is known to be whole, and its epochs too."""
+        return self._has_checkpoint and following is not None and following <= self._flushed
+
+    def _is_as_left(self, segment: Segment, following: int | None) -> bool:
+        """Whether the clean shutdown left this very file, and the same one behind it."""
+        if self._marker is None:
+            return False
+        left = offsets_in(self._marker.file_bytes, LOG)
+        expected = self._marker.file_bytes.get(file_name(segment.base_offset, LOG))
+        behind = next((base for base in left if base > segment.base_offset), None)
+        is_same = expected == segment.file.size() and following == behind
+        self._found.is_clean = self._found.is_clean and is_same
+        return is_same
+
+    def _has_index_sizes(self, segment: Segment) -> bool:
+        names = [file_name(segment.base_offset, kind) for kind in (INDEX, TIME_INDEX)]
+        return self._marker is not None and all(
+            self._disk.size(f"{self._directory}/{name}") == self._marker.file_bytes.get(name, 0)
+            for name in names
+        )
+
+    def _end_here(self, reason: str, following: list[int]) -> None:
+        """Above the recovery point the log is shorter now; below it, it is damaged."""
+        segments, found = self._found.segments, self._found
+        end = segments[-1].next_offset if segments else found.log_start_offset
+        found.is_clean = False
+        if end < self._flushed:
+            found.damage = Damage(end, reason)
+            return
+        self._is_cut = True
+        for base_offset in following:
+            size = self._disk.size(f"{self._directory}/{file_name(base_offset, LOG)}")
+            found.truncated_bytes += size
+            found.removed_segments += 1
+            self._remove_files(base_offset)
+        if segments:
+            surplus = segments[-1].file.size() - segments[-1].size
+            found.truncated_bytes += surplus
+            segments[-1].file.truncate(segments[-1].size)
+
+    async def finish(self) -> Recovered:
+        """Make sure of the ends, and that no power cut undoes what was cut off."""
+        found = self._found
+        start = found.log_start_offset
+        end = found.segments[-1].next_offset if found.segments else start
+        if found.damage is None and max(end, start) < self._flushed:
+            found.damage = Damage(max(end, start), "the last batches are missing")
+        if end < start or not found.segments:
+            self._begin_at_start()
+        found.log_start_offset = max(start, found.segments[0].base_offset)
+        if self._is_cut:
+            await found.segments[-1].sync()
+            await self._disk.sync_directory(self._directory)
+        if found.damage is None:
+            found.snapshots.drop_above(found.log_end_offset)
+        return found
+
+    def _begin_at_start(self) -> None:
+        """All there is lies before the log start: an interrupted `start_anew`, or a new log."""
+        found = self._found
+        for segment in found.segments:
+            segment.delete()
+        found.segments = [self._open(found.log_start_offset)]
+        found.epochs.truncate_from_end(found.log_start_offset)
+        found.producers.clear()
+
+    # Batches
+
+    async def _scan(self, segment: Segment) -> None:
+        """Take the good batches from the beginning; the loop gets its turn between chunks."""
+        self._found.epochs.truncate_from_end(segment.base_offset)
+        self._found.is_clean = False
+        segment.reset()
+        while chunk := _next_chunk(segment):
+            if not self._take_good(chunk, segment):
+                break
+            await asyncio.sleep(0)
+        self._found.scanned_bytes += segment.size
+
+    def _take_good(self, chunk: bytes, segment: Segment) -> bool:
+        """Extend the segment by the good batches at the start of `chunk`; whether there was one."""
+        view = memoryview(chunk)
+        position = 0
+        try:
+            while position < len(view):
+                header = parse_header(view, position)
+                batch = view[position : position + header.size_in_bytes]
+                if len(batch) < header.size_in_bytes or not self._continues(header, segment):
+                    break
+                check_crc(header, batch)
+                self._found.epochs.assign(header.partition_leader_epoch, header.base_offset)
+                segment.extend(header)
+                self._note_producer(header, batch)
+                position += len(batch)
+        except CorruptMessageError:
+            pass  # Where the good ones end is the answer.
+        return position > 0
+
+    def _continues(self, header: BatchHeader, segment: Segment) -> bool:
+        """What the CRC does not cover: the offset, and the epoch as far as it is known."""
+        known, _ = self._known_epochs.run_at(header.base_offset)
+        is_known = header.base_offset < self._flushed and known != NO_EPOCH
+        return header.base_offset == segment.next_offset and (
+            not is_known or header.partition_leader_epoch == known
+        )
+
+    # Producers
+
+    def _load_producers(self, bases: list[int]) -> None:
+        """From the newest snapshot that no scan will go beyond."""
+        scanned = [base for base in bases if base <= self._flushed]
+        at_most = self._flushed if self._marker else max(scanned, default=0)
+        newest = self._found.snapshots.newest(at_most=at_most)
+        if newest is not None:
+            self._replayed_to, self._found.producers = newest
+
+    def _replay(self, segment: Segment) -> None:
+        """Note the batches of a segment taken as it is that the snapshot does not know."""
+        if segment.next_offset > self._replayed_to:
+            replay_producers(segment, self._found.producers, self._replayed_to, self._now_ms)
+            self._replayed_to = segment.next_offset
+
+    def _note_producer(self, header: BatchHeader, batch: memoryview) -> None:
+        if header.base_offset >= self._replayed_to:
+            update_producers(self._found.producers, header, batch, self._now_ms)
+            self._replayed_to = header.next_offset
+
+    # Files
+
+    def _open(self, base_offset: int, *, suffix: str = "") -> Segment:
+        return Segment(
+            self._disk,
+            self._directory,
+            base_offset=base_offset,
+            config=self._config,
+            run_at=self._found.epochs.run_at,
+            suffix=suffix,
+        )
+
+    def _remove_files(self, base_offset: int) -> None:
+        for kind in SEGMENT_KINDS:
+            self._disk.remove(f"{self._directory}/{file_name(base_offset, kind)}")
 
 
-def _drop_from(place: int, recovered: Recovered) -> None:
-    for segment in recovered.segments[place:]:
-        recovered.truncated_bytes += segment.file.size()
-        recovered.removed_segments += 1
-        segment.delete()
-    del recovered.segments[place:]
+def update_producers(
+    producers: ProducerStates, header: BatchHeader, batch: memoryview, now_ms: int
+) -> None:
+    """Tell `producers` of an appended batch."""
+    if header.producer_id >= 0:
+        marker = read_marker(batch) if header.attributes & CONTROL_FLAG else None
+        producers.update(header, now_ms=now_ms, marker=marker)
 
 
-async def _scan(segment: Segment, recovered: Recovered) -> None:
-    """Take the good batches of a segment, from its beginning; the loop gets its turn between."""
-    segment.reset()
-    while chunk := _read_chunk(segment):
-        if not _take_good(chunk, segment, recovered.epochs):
-            break
-        await asyncio.sleep(0)
-    recovered.scanned_bytes += segment.size
+def replay_producers(
+    segment: Segment, producers: ProducerStates, from_offset: int, now_ms: int
+) -> None:
+    """Tell `producers` of the batches of `segment` from `from_offset` on."""
+    for position, header in segment.headers():
+        if header.base_offset >= from_offset and header.producer_id >= 0:
+            batch = segment.file.read_at(position, header.size_in_bytes)
+            update_producers(producers, header, memoryview(batch), now_ms)
 
 
-def _read_chunk(segment: Segment) -> bytes:
+async def rebuild_producers(
+    segments: Sequence[Segment], snapshots: SnapshotFiles, now_ms: int
+) -> ProducerStates:
+    """The producers as of the end of `segments`; the loop gets its turn between segments."""
+    known_to, producers = snapshots.newest(at_most=segments[-1].next_offset) or (0, None)
+    producers = producers or ProducerStates()
+    for segment in segments:
+        if segment.next_offset > known_to:
+            replay_producers(segment, producers, known_to, now_ms)
+            await asyncio.sleep(0)
+    return producers
+
+
+def _loads(segment: Segment, following: int) -> bool:
+    """Whether a segment known to be whole is so, by its indexes and its end."""
+    try:
+        segment.load()
+    except DamagedLogError:
+        return False
+    return segment.next_offset == following
+
+
+def _next_chunk(segment: Segment) -> bytes:
     """The next bytes, at least a whole batch where the file holds one."""
     chunk = segment.file.read_at(segment.size, _CHUNK_BYTES)
     try:
@@ -150,22 +405,3 @@ def _read_chunk(segment: Segment) -> bytes:
     if len(chunk) < needed <= segment.file.size() - segment.size:
         return segment.file.read_at(segment.size, needed)
     return chunk
-
-
-def _take_good(chunk: bytes, segment: Segment, epochs: EpochCache) -> bool:
-    """Extend the segment by the good batches at the start of `chunk`; whether there was one."""
-    view = memoryview(chunk)
-    position = 0
-    try:
-        while position < len(view):
-            header = parse_header(view, position)
-            batch = view[position : position + header.size_in_bytes]
-            if len(batch) < header.size_in_bytes or header.base_offset != segment.next_offset:
-                break
-            check_crc(header, batch)
-            epochs.assign(header.partition_leader_epoch, header.base_offset)
-            segment.extend(header)
-            position += len(batch)
-    except CorruptMessageError:
-        pass  # Where the good ones end is the answer.
-    return position > 0

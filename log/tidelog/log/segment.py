@@ -1,195 +1,429 @@
-"""One segment: a file of whole batches, named by its base offset, and its offset index.
+"""One segment: a file of whole batches, named by its base offset, and its two indexes.
 
-Owns where things are inside the file. Never checks what a producer sent and never decides what is
-valid after a crash: see `partition_log` and `recovery`.
+Owns where things are inside the file. Everything it gives out has been walked: base offsets without
+a gap, lengths, epochs and CRCs as they must be, else `DamagedLogError` with the first bad offset.
+Never checks what a producer sent and never decides what is valid after a crash: see `validation`
+and `recovery`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from tidelog.log.batch import HEADER_BYTES, BatchHeader, Buffer, parse_header
+from tidelog.log.batch import (
+    HEADER_BYTES,
+    BatchHeader,
+    Buffer,
+    parse_header,
+    walk,
+)
 from tidelog.log.config import LogConfig
 from tidelog.log.env import Disk
-from tidelog.log.errors import CorruptMessageError, StorageError, invariant
-from tidelog.log.index import IndexEntry, OffsetIndex
+from tidelog.log.errors import CorruptMessageError, DamagedLogError, StorageError, invariant
+from tidelog.log.file_names import DELETED, INDEX, LOG, SEGMENT_KINDS, TIME_INDEX, file_name
+from tidelog.log.index import IndexEntry, OffsetIndex, TimeEntry, TimeIndex
 
-LOG_SUFFIX = ".log"
-INDEX_SUFFIX = ".index"
 MAX_RELATIVE_OFFSET = 2**31 - 1
+NO_TIMESTAMP = -1
 _WINDOW_BYTES = 4096
 """How much is read at once when headers are walked."""
 
+RunAt = Callable[[int], tuple[int, int]]
+"""See `batch.walk`."""
 
-@dataclass(frozen=True, slots=True)
-class ReadResult:
+
+class ReadResult(NamedTuple):
     """Whole batches; `next_offset` follows the last of them and is the offset asked for if none."""
 
     records: bytes
     next_offset: int
 
 
+class Place(NamedTuple):
+    """Where a batch begins."""
+
+    position: int
+    base_offset: int
+
+
 class Segment:
     """`next_offset` is the offset after the last batch, `size` the bytes of all batches."""
 
-    def __init__(self, disk: Disk, directory: str, *, base_offset: int, config: LogConfig) -> None:
-        """Open or create; call `load` before anything else when the files may hold something."""
+    def __init__(
+        self,
+        disk: Disk,
+        directory: str,
+        *,
+        base_offset: int,
+        config: LogConfig,
+        run_at: RunAt,
+        suffix: str = "",
+    ) -> None:
+        """Open or create; `load`, `reset` or `trust` it first when the files may hold something.
+
+        `run_at` gives the epoch of an offset, see `batch.walk`.
+        """
         self.base_offset = base_offset
         self.next_offset = base_offset
         self.size = 0
+        self.has_unsynced_indexes = False
+        """Sealed, and its indexes are not yet on stable storage."""
         self._disk = disk
+        self._directory = directory
+        self._run_at = run_at
         self._index_interval_bytes = config.index_interval_bytes
-        path = segment_path(directory, base_offset)
-        self.file = disk.open(path, create=True)
-        self._index = OffsetIndex(
+        self._indexed_position = 0
+        self._newest: TimeEntry | None = None
+        self._first_timestamp: int | None = None
+        self.file = disk.open(self._path(LOG, suffix), create=True)
+        self._offsets = OffsetIndex(
             disk,
-            path.removesuffix(LOG_SUFFIX) + INDEX_SUFFIX,
+            self._path(INDEX, suffix),
+            base_offset=base_offset,
+            max_bytes=config.segment_index_bytes,
+        )
+        self._times = TimeIndex(
+            disk,
+            self._path(TIME_INDEX, suffix),
             base_offset=base_offset,
             max_bytes=config.segment_index_bytes,
         )
 
-    def has_room(self, *, last_offset: int, size_bytes: int, config: LogConfig) -> bool:
-        """Whether `size_bytes` more up to `last_offset` belong here; an empty segment takes all."""
+    @property
+    def newest(self) -> TimeEntry:
+        """The greatest timestamp, -1 when empty, and the last offset of the first batch with it."""
+        if self._newest is None:
+            self._newest = self._load_newest()
+        return self._newest
+
+    @property
+    def max_timestamp(self) -> int:
+        """Milliseconds since the Unix epoch; -1 when empty."""
+        return self.newest.timestamp
+
+    def has_room(self, *, header: BatchHeader, size_bytes: int, config: LogConfig) -> bool:
+        """Whether `size_bytes` more, ending with the batch of `header`, belong here.
+
+        An empty segment takes all. segment.ms is measured between timestamps, as in Kafka.
+        """
         return not self.size or (
             self.size + size_bytes <= config.segment_bytes
-            and last_offset - self.base_offset <= MAX_RELATIVE_OFFSET
-            and not self._index.is_full
+            and header.last_offset - self.base_offset <= MAX_RELATIVE_OFFSET
+            and header.max_timestamp - self._oldest_timestamp() <= roll_ms(config)
+            and not self._offsets.file.is_full
+            and not self._times.file.is_full
         )
 
-    def append(self, records: Buffer, headers: Sequence[BatchHeader]) -> None:
-        """Write the batches `headers` describe in one piece at the end."""
+    # Writing
+
+    def append(self, pieces: Sequence[Buffer], headers: Sequence[BatchHeader]) -> None:
+        """Write the batches `headers` describe, in `pieces`, at the end: all of them or none.
+
+        Raises `StorageError`; its outcome is unknown only if what was written could not be cut off.
+        """
         invariant(headers[0].base_offset == self.next_offset, headers[0], self.next_offset)
-        self.file.write_at(self.size, records)
+        self._offsets.file.reserve()
+        self._times.file.reserve()
+        try:
+            self.file.write_pieces_at(self.size, pieces)
+        except StorageError as error:
+            self._cut_off(error)
+            raise
         for header in headers:
             self.extend(header)
 
     def extend(self, header: BatchHeader) -> None:
         """Take note that the batch of `header` lies at the end of the file."""
-        self._index_batch(IndexEntry(header.base_offset, self.size))
+        if self._first_timestamp is None and not self.size:
+            self._first_timestamp = header.max_timestamp
+        if header.max_timestamp > self.newest.timestamp:
+            self._newest = TimeEntry(header.max_timestamp, header.last_offset)
+        if self.size - self._indexed_position > self._index_interval_bytes:
+            self._offsets.append(IndexEntry(header.last_offset, self.size))
+            self._times.append(self.newest)
+            self._indexed_position = self.size
         self.size += header.size_in_bytes
         self.next_offset = header.next_offset
 
-    def load(self) -> None:
-        """Find the end of a segment known to be whole; adds index entries that are missing.
+    def truncate_to(self, offset: int) -> None:
+        """Drop every batch that holds `offset` or a later one."""
+        place = self.place_of(offset)
+        self._offsets.truncate_to(place.base_offset)
+        self._times.truncate_to(place.base_offset)
+        self.next_offset, self.size = place.base_offset, place.position
+        self._newest = None
+        self._indexed_position = self._last_indexed_position()
+        self.file.truncate(self.size)
 
-        Raises `CorruptMessageError` when the file is not made of whole batches.
+    def seal(self) -> None:
+        """No batch will follow: complete the time index, cut both indexes to their entries."""
+        if self.size:
+            self._times.append(self.newest)
+        self._offsets.file.seal()
+        self._times.file.seal()
+        self.has_unsynced_indexes = True
+
+    async def sync(self) -> None:
+        """Bring all batches and, once sealed, the indexes to stable storage."""
+        await self.file.sync()
+        await self.sync_indexes()
+
+    async def sync_indexes(self) -> None:
+        """Bring the indexes of a sealed segment to stable storage, if they are not."""
+        if self.has_unsynced_indexes:
+            await self._offsets.file.sync()
+            await self._times.file.sync()
+            self.has_unsynced_indexes = False
+
+    # Finding out what is there
+
+    def trust(self, *, next_offset: int) -> None:
+        """Take the whole file as good up to `next_offset`: it was closed so."""
+        self.next_offset, self.size = next_offset, self.file.size()
+        self._indexed_position = self._last_indexed_position()
+
+    def load(self) -> None:
+        """Find the end of a segment known to be whole, from its last index entry on.
+
+        Adds index entries that are missing. Raises `DamagedLogError` when the file is not made of
+        whole batches.
         """
-        self._continue_from(self._checked(self._index.last))
         file_bytes = self.file.size()
-        for _, header in self._headers(self.size, file_bytes):
+        self.size = file_bytes
+        start = self._place(self._offsets.last)
+        self.size, self.next_offset = start
+        self._indexed_position, self._newest = start.position, None
+        for _, header in self._headers(start, file_bytes):
             self.extend(header)
         if self.size != file_bytes:
-            raise CorruptMessageError(f"{self.file.path} ends {self.size - file_bytes:+} bytes off")
+            raise self._damage(f"it ends {file_bytes - self.size} bytes into a batch")
 
     def reset(self) -> None:
-        """Forget all batches and the index, for whoever goes over the file with `extend`."""
-        self._index.clear()
-        self._continue_from(IndexEntry(self.base_offset, 0))
+        """Forget all batches and both indexes, for whoever goes over the file with `extend`."""
+        self._offsets.file.clear()
+        self._times.file.clear()
+        self.size, self.next_offset, self._indexed_position = 0, self.base_offset, 0
+        self._newest = TimeEntry(NO_TIMESTAMP, self.base_offset)
+        self._first_timestamp = None
+
+    # Reading
 
     def read(self, offset: int, *, max_bytes: int, upper_bound: int) -> ReadResult:
         """Whole batches from the one with `offset` on, as `PartitionLog.read`; needs `offset` here.
 
-        Headers are walked from the last index entry before each of both ends, no others.
+        At most `max_bytes`, but the first batch whatever its size.
         """
-        entry = self._checked(lambda: self._index.floor_offset(offset))
-        start, first = self._first_reaching(offset, entry.position)
-        if first.last_offset >= upper_bound:
+        start = self.place_of(offset)
+        data, end = self._good(start, max_bytes=max_bytes, upper_bound=upper_bound)
+        if end == start:
             return ReadResult(b"", offset)
-        limit = start + max(max_bytes, first.size_in_bytes)
-        end = self._cut(IndexEntry(first.base_offset, start), limit, upper_bound)
-        records = self.file.read_at(start, end.position - start)
-        if len(records) != end.position - start:
-            raise StorageError(f"{self.file.path} is shorter than what was written to it")
-        return ReadResult(records, end.offset)
+        length = end.position - start.position
+        return ReadResult(data if length == len(data) else data[:length], end.base_offset)
 
-    def truncate_to(self, offset: int) -> None:
-        """Drop every batch that holds `offset` or a later one."""
-        entry = self._checked(lambda: self._index.floor_offset(offset))
-        cut = self._cut(entry, self.size, offset)
-        self._index.truncate_to(cut.offset)
-        self.size, self.next_offset = cut.position, cut.offset
-        self.file.truncate(self.size)
+    def check(self, start: Place, *, max_bytes: int) -> Place:
+        """Where the good batches of the next `max_bytes`, at least one, end."""
+        return self._good(start, max_bytes=max_bytes, upper_bound=self.next_offset)[1]
 
-    async def sync(self) -> None:
-        """Bring all batches, and the index, to stable storage."""
-        await self.file.sync()
-        await self._index.sync()
+    def batches(self, position: int = 0, *, max_bytes: int) -> list[tuple[BatchHeader, memoryview]]:
+        """Good batches of the next `max_bytes`, at least one, from where a batch begins."""
+        header = self._header_at(position)
+        start = Place(position, header.base_offset if header and position else self.base_offset)
+        data, end = self._good(start, max_bytes=max_bytes, upper_bound=self.next_offset)
+        view, at, found = memoryview(data), 0, []
+        while at < end.position - position:
+            header = parse_header(view, at)
+            found.append((header, view[at : at + header.size_in_bytes]))
+            at += header.size_in_bytes
+        return found
+
+    def headers(self) -> Iterator[tuple[int, BatchHeader]]:
+        """Each batch by position and header; their CRCs are not looked at."""
+        return self._headers(Place(0, self.base_offset), self.size)
+
+    def reaching(self, timestamp: int) -> Iterator[Place]:
+        """The batches with a timestamp of at least `timestamp`, in order."""
+        if timestamp > self.max_timestamp:
+            return
+        start = self._time_place(lambda: self._times.floor(timestamp))
+        for position, header in self._headers(start, self.size):
+            if header.max_timestamp >= timestamp:
+                yield Place(position, header.base_offset)
+
+    def place_of(self, offset: int) -> Place:
+        """The batch that holds `offset`, or the end."""
+        start = self._place(lambda: self._offsets.floor(offset))
+        for position, header in self._headers(start, self.size):
+            if header.last_offset >= offset:
+                return Place(position, header.base_offset)
+        return Place(self.size, self.next_offset)
+
+    # Files
+
+    def rename(self, *, suffix: str) -> None:
+        """Give all files this suffix; the log comes last, so that it vouches for the others."""
+        for index, kind in ((self._times, TIME_INDEX), (self._offsets, INDEX)):
+            index.file.rename(self._path(kind, suffix))
+        path = self._path(LOG, suffix)
+        self._disk.rename(self.file.path, path)
+        self.file.path = path
+
+    def retire(self) -> list[str]:
+        """Close all files and rename them out of the log; returns their new paths."""
+        self.close()
+        paths = []
+        for kind in SEGMENT_KINDS:
+            path = self._path(kind)
+            if self._disk.exists(path):
+                self._disk.rename(path, path + DELETED)
+                paths.append(path + DELETED)
+        return paths
 
     def close(self) -> None:
-        """Close both files; nothing is synced."""
-        self._index.close()
+        """Close all files, indexes cut to their entries; nothing is synced."""
+        self._offsets.file.seal()
+        self._times.file.seal()
         self.file.close()
 
     def delete(self) -> None:
-        """Close and remove both files."""
-        self.close()
-        self._disk.remove(self._index.path)
+        """Close and remove all files."""
+        self._offsets.file.remove()
+        self._times.file.remove()
+        self.file.close()
         self._disk.remove(self.file.path)
 
-    def _first_reaching(self, offset: int, position: int) -> tuple[int, BatchHeader]:
-        for at, header in self._headers(position, self.size):
-            if header.last_offset >= offset:
-                return at, header
-        raise CorruptMessageError(f"{self.file.path} has lost the batch with offset {offset}")
+    # Inside
 
-    def _cut(self, start: IndexEntry, limit: int, upper_bound: int) -> IndexEntry:
-        """Where the first batch begins that ends beyond `limit` or reaches `upper_bound`."""
-        if limit >= self.size and upper_bound >= self.next_offset:
-            return IndexEntry(self.next_offset, self.size)
-        by_position = self._checked(lambda: self._index.floor_position(limit))
-        by_offset = self._checked(lambda: self._index.floor_offset(upper_bound))
-        nearest = max(start, min(by_position, by_offset))
-        for position, header in self._headers(nearest.position, self.size):
-            if position + header.size_in_bytes > limit or header.last_offset >= upper_bound:
-                return IndexEntry(header.base_offset, position)
-        return IndexEntry(self.next_offset, self.size)
+    def _path(self, kind: str, suffix: str = "") -> str:
+        return f"{self._directory}/{file_name(self.base_offset, kind, suffix)}"
 
-    def _checked(self, look_up: Callable[[], IndexEntry]) -> IndexEntry:
-        """What the index says, if the log says so too; else the index is made anew first."""
-        entry = look_up()
-        if not entry.position or self._is_batch(entry):
-            return entry
-        self._index.clear()
-        for position, header in self._headers(0, self.size or self.file.size()):
-            self._index_batch(IndexEntry(header.base_offset, position))
-        return look_up()
-
-    def _index_batch(self, entry: IndexEntry) -> None:
-        if entry.position - self._index.last().position > self._index_interval_bytes:
-            self._index.append(entry)
-
-    def _is_batch(self, entry: IndexEntry) -> bool:
+    def _cut_off(self, error: StorageError) -> None:
         try:
-            header = parse_header(self.file.read_at(entry.position, HEADER_BYTES))
+            self.file.truncate(self.size)
+        except StorageError:
+            error.is_outcome_unknown = True
+
+    def _oldest_timestamp(self) -> int:
+        """Of the first batch."""
+        if self._first_timestamp is None:
+            header = self._header_at(0)
+            self._first_timestamp = header.max_timestamp if header else NO_TIMESTAMP
+        return self._first_timestamp
+
+    def _load_newest(self) -> TimeEntry:
+        """What the time index says last, or a newer batch behind that."""
+        start, newest = Place(0, self.base_offset), TimeEntry(NO_TIMESTAMP, self.base_offset)
+        if self.size:
+            start = self._time_place(self._times.last)
+        for _, header in self._headers(start, self.size):
+            if header.max_timestamp > newest.timestamp:
+                newest = TimeEntry(header.max_timestamp, header.last_offset)
+        return newest
+
+    def _time_place(self, look_up: Callable[[], TimeEntry | None]) -> Place:
+        """As `_place`, with the time index: no batch before it is newer than the entry."""
+        entry = look_up()
+        if entry is None:
+            return Place(0, self.base_offset)
+        place = self.place_of(entry.offset)
+        header = self._header_at(place.position)
+        if header is not None and (header.max_timestamp, header.last_offset) == entry:
+            return place
+        self.reindex()
+        return self._time_place(look_up)
+
+    def _last_indexed_position(self) -> int:
+        last = self._offsets.last()
+        return last.position if last else 0
+
+    def _place(self, look_up: Callable[[], IndexEntry | None]) -> Place:
+        """The batch the index names, if the log says so too; else the index is made anew first."""
+        entry = look_up()
+        if entry is None:
+            return Place(0, self.base_offset)
+        header = self._header_at(entry.position)
+        if header is not None and header.last_offset == entry.offset:
+            return Place(entry.position, header.base_offset)
+        self.reindex()
+        return self._place(look_up)
+
+    def _header_at(self, position: int) -> BatchHeader | None:
+        """None when there can be none."""
+        try:
+            return parse_header(self.file.read_at(position, HEADER_BYTES))
         except CorruptMessageError:
-            return False
-        return header.base_offset == entry.offset
+            return None
 
-    def _continue_from(self, entry: IndexEntry) -> None:
-        self.next_offset, self.size = entry
+    def reindex(self) -> None:
+        """Make both indexes anew from the headers."""
+        size = self.size
+        self.reset()
+        for _, header in self._headers(Place(0, self.base_offset), size):
+            self.extend(header)
+        if self.size != size:
+            raise self._damage(f"it ends {size - self.size} bytes into a batch")
 
-    def _headers(self, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:
-        """Each batch that lies wholly between `position` and `end`, by position and header."""
+    def _headers(self, start: Place, end: int) -> Iterator[tuple[int, BatchHeader]]:
+        """Each batch that lies wholly between `start` and `end`, by position and header.
+
+        Raises `DamagedLogError` at the first that does not continue the one before it.
+        """
+        position, next_offset = start
         window, window_at = b"", position
         while position + HEADER_BYTES <= end:
             at = position - window_at
             if at + HEADER_BYTES > len(window):
                 window, window_at, at = self.file.read_at(position, _WINDOW_BYTES), position, 0
-            header = parse_header(window, at)
+            try:
+                header = parse_header(window, at)
+            except CorruptMessageError as error:
+                raise self._damage(error.message, next_offset) from error
+            if header.base_offset != next_offset:
+                raise self._damage(f"base offset {header.base_offset} is out of place", next_offset)
             if position + header.size_in_bytes > end:
                 return
             yield position, header
             position += header.size_in_bytes
+            next_offset = header.next_offset
+
+    def _good(self, start: Place, *, max_bytes: int, upper_bound: int) -> tuple[bytes, Place]:
+        """Bytes from `start` on and where the good batches among them end.
+
+        Raises `DamagedLogError` when a batch that should be there is not good.
+        """
+        data = self._chunk(start, max_bytes)
+        found = walk(
+            data, next_offset=start.base_offset, upper_bound=upper_bound, run_at=self._run_at
+        )
+        if found.fault is not None:
+            raise self._damage(found.fault, found.next_offset)
+        return data, Place(start.position + found.position, found.next_offset)
+
+    def _chunk(self, start: Place, max_bytes: int) -> bytes:
+        """At most `max_bytes` from a batch on, but all of that batch."""
+        left = self.size - start.position
+        if not left:
+            return b""
+        data = self.file.read_at(start.position, min(max(max_bytes, HEADER_BYTES), left))
+        try:
+            needed = parse_header(data).size_in_bytes
+        except CorruptMessageError as error:
+            raise self._damage(error.message, start.base_offset) from error
+        if len(data) < needed <= left:
+            data = self.file.read_at(start.position, needed)
+        if needed > len(data):
+            raise self._damage(f"a batch of {needed} bytes is not all there", start.base_offset)
+        return data
+
+    def _damage(self, reason: str, offset: int | None = None) -> DamagedLogError:
+        bad = self.next_offset if offset is None else offset
+        return DamagedLogError(
+            f"{self.file.path} is damaged from offset {bad} on: {reason}", first_bad_offset=bad
+        )
 
 
-def segment_path(directory: str, base_offset: int) -> str:
-    """The log file of a segment: its base offset in 20 digits."""
-    return f"{directory}/{base_offset:020d}{LOG_SUFFIX}"
-
-
-def base_offsets(disk: Disk, directory: str) -> list[int]:
-    """Of the segments in a folder, ascending; other files are not looked at."""
-    names = (name for name in disk.list(directory) if name.endswith(LOG_SUFFIX))
-    stems = (name.removesuffix(LOG_SUFFIX) for name in names)
-    return [int(stem) for stem in stems if len(stem) == 20 and stem.isdecimal()]
+def roll_ms(config: LogConfig) -> int:
+    """How old a segment may get: a record that must be compacted must leave the active one."""
+    if config.is_compacted:
+        return min(config.segment_ms, config.max_compaction_lag_ms)
+    return config.segment_ms

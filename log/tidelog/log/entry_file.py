@@ -1,0 +1,122 @@
+"""A mapped file of entries of one size: what both indexes of a segment are made of.
+
+While it is written to, the file doubles as it fills, its blocks allocated beforehand; `seal` cuts
+it to its entries and lets go of the mapping, which later look-ups take again. An entry of zeros
+ends the file. Never knows what the entries mean.
+"""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_left
+
+from tidelog.log.env import Disk, IndexBuffer
+
+_FIRST_CAPACITY_BYTES = 4096
+
+
+class EntryFile:
+    """Entries by slot, 0 up to `count`. Errors: `StorageError` where the disk refuses."""
+
+    def __init__(self, disk: Disk, path: str, *, layout: struct.Struct, max_bytes: int) -> None:
+        self.path = path
+        self._disk = disk
+        self._layout = layout
+        self._zero = bytes(layout.size)
+        self._max_bytes = max_bytes
+        self._buffer: IndexBuffer | None = None
+        self._count: int | None = None
+
+    @property
+    def count(self) -> int:
+        """How many entries there are."""
+        if self._count is None:
+            view = self._view()
+            size = self._layout.size
+            slots = range(len(view) // size)
+            self._count = bisect_left(
+                slots, True, key=lambda slot: view[slot * size : (slot + 1) * size] == self._zero
+            )
+        return self._count
+
+    @property
+    def is_full(self) -> bool:
+        """Whether `max_bytes` leaves no room for an entry."""
+        return (self.count + 1) * self._layout.size > self._max_bytes
+
+    def reserve(self) -> None:
+        """Have room for one more entry, unless full: the `append` after it cannot fail."""
+        needed = (self.count + 1) * self._layout.size
+        if needed <= self._max_bytes and needed > len(self._view()):
+            capacity = min(max(2 * needed, _FIRST_CAPACITY_BYTES), self._max_bytes)
+            self._unmap()
+            self._buffer = self._disk.open_index(self.path, capacity_bytes=capacity)
+
+    def append(self, *fields: int) -> None:
+        """Add an entry; a full file lets it go."""
+        if not self.is_full:
+            self.reserve()
+            self._layout.pack_into(self._view(), self.count * self._layout.size, *fields)
+            self._count = self.count + 1
+
+    def at(self, slot: int) -> tuple[int, ...]:
+        """The fields of an entry."""
+        return self._layout.unpack_from(self._view(), slot * self._layout.size)
+
+    def truncate(self, count: int) -> None:
+        """Keep the first `count` entries."""
+        size = self._layout.size
+        if count < self.count:
+            self._view()[count * size : self.count * size] = bytes((self.count - count) * size)
+            self._count = count
+
+    def clear(self) -> None:
+        """Drop everything, damaged entries too."""
+        view = self._view()
+        if view:
+            view[:] = bytes(len(view))
+        self._count = 0
+
+    def seal(self) -> None:
+        """Cut the file to its entries and unmap it."""
+        used_bytes = self.count * self._layout.size
+        if self._buffer is not None:
+            self._buffer.close(trim_to=used_bytes)
+            self._buffer = None
+
+    def rename(self, path: str) -> None:
+        """Give the file another name, if it exists; seals it."""
+        self.seal()
+        if self._disk.exists(self.path):
+            self._disk.rename(self.path, path)
+        self.path = path
+
+    async def sync(self) -> None:
+        """Bring the entries to stable storage."""
+        if self._buffer is not None:
+            await self._buffer.sync()
+        elif self._disk.exists(self.path):
+            file = self._disk.open(self.path)
+            try:
+                await file.sync()
+            finally:
+                file.close()
+
+    def remove(self) -> None:
+        """Unmap and remove the file."""
+        self._unmap()
+        self._disk.remove(self.path)
+
+    def _unmap(self) -> None:
+        if self._buffer is not None:
+            self._buffer.close()
+            self._buffer = None
+
+    def _view(self) -> memoryview:
+        """The mapping; of nothing while the file is empty or missing."""
+        if self._buffer is None:
+            size_bytes = self._disk.size(self.path) if self._disk.exists(self.path) else 0
+            if not size_bytes:
+                return memoryview(b"")
+            self._buffer = self._disk.open_index(self.path, capacity_bytes=size_bytes)
+        return self._buffer.view

@@ -1,0 +1,123 @@
+"""The folder of one log: whose it is, its small files, and its end.
+
+Owns `partition.metadata`, and the reading and writing of `checkpoint` and `.clean`. The topic id is
+in two files, so that either may be lost; without both nobody knows whose the records are, and the
+log is not served.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tidelog.log.checkpoints import (
+    CHECKPOINT_FILE,
+    CLEAN_FILE,
+    METADATA_FILE,
+    Checkpoint,
+    CleanMarker,
+    decode_checkpoint,
+    decode_clean_marker,
+    decode_topic_id,
+    encode_checkpoint,
+    encode_clean_marker,
+    encode_topic_id,
+)
+from tidelog.log.env import Disk, write_atomically
+from tidelog.log.errors import KafkaError
+from tidelog.log.file_names import LOG, SEGMENT_KINDS, SNAPSHOT, offsets_in
+from tidelog.v1 import common_pb2
+
+_MAX_SMALL_FILE_BYTES = 16 << 20
+
+
+class Left(NamedTuple):
+    """What the last life left; None where a file is missing or damaged."""
+
+    checkpoint: Checkpoint | None
+    clean_marker: CleanMarker | None
+    is_owner_known: bool
+    """False: there are records, and nothing says whose."""
+
+
+class LogFolder:
+    """Errors: `StorageError` where the disk refuses."""
+
+    def __init__(self, disk: Disk, directory: str, topic_id: bytes) -> None:
+        self._disk = disk
+        self._directory = directory
+        self.topic_id = topic_id
+
+    async def enter(self) -> Left:
+        """Make the folder, or see that it belongs to the topic; forget the clean shutdown.
+
+        Raises `KafkaError` INCONSISTENT_TOPIC_ID when it is another topic's.
+        """
+        checkpoint = decode_checkpoint(self._read(CHECKPOINT_FILE))
+        marker = decode_clean_marker(self._read(CLEAN_FILE))
+        owner = decode_topic_id(self._read(METADATA_FILE))
+        has_owner_file = owner is not None
+        if owner is None and checkpoint is not None:
+            owner = checkpoint.topic_id
+        if owner not in (None, self.topic_id):
+            raise KafkaError(
+                common_pb2.INCONSISTENT_TOPIC_ID,
+                f"{self._directory} belongs to topic id {owner.hex() if owner else None}, not "
+                f"{self.topic_id.hex()}",
+            )
+        if owner is None and offsets_in(self._disk.list(self._directory), LOG):
+            return Left(checkpoint, None, is_owner_known=False)
+        if not has_owner_file:
+            await self.claim()
+        if self._disk.exists(self._path(CLEAN_FILE)):
+            # Before the first write: a marker that outlives one would vouch for what it never saw.
+            self._disk.remove(self._path(CLEAN_FILE))
+            await self._disk.sync_directory(self._directory)
+        return Left(checkpoint, marker, is_owner_known=True)
+
+    async def claim(self) -> None:
+        """Write whose folder this is."""
+        self._disk.make_directory(self._directory)
+        await self._disk.sync_directory(self._directory.rsplit("/", 1)[0])
+        await write_atomically(
+            self._disk, self._path(METADATA_FILE), encode_topic_id(self.topic_id)
+        )
+
+    async def save(self, checkpoint: Checkpoint) -> None:
+        """Write the checkpoint; it is on stable storage then."""
+        await write_atomically(
+            self._disk, self._path(CHECKPOINT_FILE), encode_checkpoint(checkpoint)
+        )
+
+    async def mark_clean(self, log_end_offset: int) -> None:
+        """The log is closed, and everything in it on stable storage."""
+        names = self._disk.list(self._directory)
+        sizes = {
+            name: self._disk.size(self._path(name))
+            for name in names
+            if name.endswith((*SEGMENT_KINDS, SNAPSHOT))
+        }
+        marker = encode_clean_marker(CleanMarker(log_end_offset, sizes))
+        await write_atomically(self._disk, self._path(CLEAN_FILE), marker)
+
+    def _path(self, name: str) -> str:
+        return f"{self._directory}/{name}"
+
+    def _read(self, name: str) -> bytes:
+        """A small file; empty when it does not exist."""
+        if not self._disk.exists(self._path(name)):
+            return b""
+        file = self._disk.open(self._path(name))
+        try:
+            return file.read_at(0, _MAX_SMALL_FILE_BYTES)
+        finally:
+            file.close()
+
+
+async def delete_log(disk: Disk, directory: str) -> None:
+    """Remove a closed log. The file that says whose it is goes last: a crash leaves no orphan."""
+    for name in disk.list(directory):
+        if name != METADATA_FILE:
+            disk.remove(f"{directory}/{name}")
+    await disk.sync_directory(directory)
+    disk.remove_tree(directory)
+    await disk.sync_directory(directory.rsplit("/", 1)[0])

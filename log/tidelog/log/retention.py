@@ -1,0 +1,51 @@
+"""Which of a log's oldest segments have had their time. Pure: decides, deletes nothing.
+
+Kafka's rules (UnifiedLog.deleteOldSegments): oldest first and never past one that stays; nothing
+that is not committed; what lies below the log start offset whatever the policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tidelog.log.config import LogConfig
+
+_UNLIMITED = -1
+
+
+class SegmentFacts(NamedTuple):
+    """A segment as retention sees it; `max_timestamp` is -1 when it is empty."""
+
+    next_offset: int
+    size: int
+    max_timestamp: int
+
+
+def expired_segments(
+    segments: Sequence[SegmentFacts],
+    *,
+    config: LogConfig,
+    log_start_offset: int,
+    high_watermark: int,
+    now_ms: int,
+) -> int:
+    """How many segments, from the oldest on, are to go."""
+    surplus = sum(segment.size for segment in segments) - config.retention_bytes
+    has_size_limit = config.is_deleted and config.retention_bytes != _UNLIMITED
+    for count, segment in enumerate(segments):
+        is_too_much = has_size_limit and surplus >= segment.size
+        is_too_old = config.is_deleted and _is_too_old(segment, config, now_ms)
+        is_gone = segment.next_offset <= log_start_offset
+        if segment.next_offset > high_watermark or not (is_gone or is_too_old or is_too_much):
+            return count
+        if not segment.size:
+            return count
+        surplus -= segment.size
+    return len(segments)
+
+
+def _is_too_old(segment: SegmentFacts, config: LogConfig, now_ms: int) -> bool:
+    return (
+        config.retention_ms != _UNLIMITED and now_ms - segment.max_timestamp > config.retention_ms
+    )

@@ -1,0 +1,149 @@
+"""The segments of one log, oldest first, and what happens to them as files.
+
+Owns their order: one after the other without a gap, the last one active. A segment leaves the log
+by a rename to `.deleted`; its files are removed later. Decides nothing about what should go.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from tidelog.log.config import LogConfig
+from tidelog.log.env import Disk
+from tidelog.log.errors import invariant
+from tidelog.log.file_names import SEGMENT_KINDS, SWAP, file_name, offsets_in
+from tidelog.log.segment import RunAt, Segment
+
+
+class SegmentList:
+    """At least one segment. Errors: `StorageError` where the disk refuses."""
+
+    def __init__(
+        self, disk: Disk, directory: str, *, segments: Sequence[Segment], run_at: RunAt
+    ) -> None:
+        self.all = tuple(segments)
+        self.has_new_names = False
+        """A file was made or renamed since the folder was last synced."""
+        self._disk = disk
+        self._directory = directory
+        self._run_at = run_at
+        self._retired: list[tuple[int, str]] = []
+
+    @property
+    def active(self) -> Segment:
+        """The one that is appended to."""
+        return self.all[-1]
+
+    @property
+    def size_in_bytes(self) -> int:
+        """Of all logs, without indexes."""
+        return sum(segment.size for segment in self.all)
+
+    def holding(self, offset: int) -> Segment:
+        """The segment with `offset`; the first one when it lies before all."""
+        place = bisect_right(self.all, offset, key=lambda segment: segment.base_offset) - 1
+        return self.all[max(place, 0)]
+
+    def roll(self, config: LogConfig) -> None:
+        """Seal the active segment and begin a new one."""
+        self.active.seal()
+        self.all = (*self.all, self._new(self.active.next_offset, config))
+
+    def retire_first(self, count: int, *, now_ms: int) -> int:
+        """Take the oldest out of the log; returns their bytes."""
+        invariant(count < len(self.all), count, len(self.all))
+        gone, self.all = self.all[:count], self.all[count:]
+        self._retire(gone, now_ms)
+        return sum(segment.size for segment in gone)
+
+    def cut(self, end_offset: int) -> None:
+        """Drop every batch that holds `end_offset` or a later one, files nobody opened too."""
+        while len(self.all) > 1 and self.active.base_offset >= end_offset:
+            self.active.delete()
+            self.all = self.all[:-1]
+        self.active.truncate_to(end_offset)
+        self._remove_above(self.active.base_offset)
+
+    def begin_anew(self, base_offset: int, config: LogConfig) -> None:
+        """Drop everything and begin with an empty segment."""
+        for segment in self.all:
+            segment.delete()
+        self._remove_above(-1)
+        self.all = (self._new(base_offset, config),)
+
+    def new_segment(self, base_offset: int, config: LogConfig, *, suffix: str = "") -> Segment:
+        """An empty segment that is not in the log: one to come, or a compacted one."""
+        for kind in SEGMENT_KINDS:
+            self._disk.remove(f"{self._directory}/{file_name(base_offset, kind, suffix)}")
+        return Segment(
+            self._disk,
+            self._directory,
+            base_offset=base_offset,
+            config=config,
+            run_at=self._run_at,
+            suffix=suffix,
+        )
+
+    def is_replaceable(self, old: Sequence[Segment], cleaned: Segment) -> bool:
+        """Whether `old` lie sealed in the log and `cleaned` covers just what they do."""
+        if not old or old[0] not in self.all:
+            return False
+        place = self.all.index(old[0])
+        return (
+            self.all[place : place + len(old)] == tuple(old)
+            and old[-1] is not self.active
+            and cleaned.base_offset == old[0].base_offset
+            and cleaned.next_offset == old[-1].next_offset
+        )
+
+    async def replace(self, old: Sequence[Segment], cleaned: Segment, *, now_ms: int) -> None:
+        """Put a compacted segment in the place of `old`; a crash leaves either it or them.
+
+        The rename to `.swap` decides: from then on a start finishes what is missing.
+        """
+        cleaned.seal()
+        await cleaned.sync()
+        cleaned.rename(suffix=SWAP)
+        await self._disk.sync_directory(self._directory)
+        place = self.all.index(old[0])
+        self.all = (*self.all[:place], cleaned, *self.all[place + len(old) :])
+        self._retire(old, now_ms)
+        cleaned.rename(suffix="")
+        await self._disk.sync_directory(self._directory)
+
+    def remove_retired(self, *, before_ms: int) -> int:
+        """Remove the files of segments that left the log before that time; how many files."""
+        due = [path for since_ms, path in self._retired if since_ms < before_ms]
+        for path in due:
+            self._disk.remove(path)
+        self._retired = [entry for entry in self._retired if entry[0] >= before_ms]
+        return len(due)
+
+    async def sync_names(self) -> None:
+        """Have the files found after a power cut."""
+        if self.has_new_names:
+            self.has_new_names = False
+            await self._disk.sync_directory(self._directory)
+
+    def close(self) -> None:
+        """Close all files; nothing is synced."""
+        for segment in self.all:
+            segment.close()
+
+    def _new(self, base_offset: int, config: LogConfig) -> Segment:
+        self.has_new_names = True
+        return self.new_segment(base_offset, config)
+
+    def _retire(self, segments: Sequence[Segment], now_ms: int) -> None:
+        self.has_new_names = True
+        for segment in segments:
+            self._retired += [(now_ms, path) for path in segment.retire()]
+
+    def _remove_above(self, base_offset: int) -> None:
+        """Files of a damaged log that were not opened."""
+        names = self._disk.list(self._directory)
+        for kind in SEGMENT_KINDS:
+            for offset in offsets_in(names, kind):
+                if offset > base_offset:
+                    self._disk.remove(f"{self._directory}/{file_name(offset, kind)}")

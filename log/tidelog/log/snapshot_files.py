@@ -1,0 +1,81 @@
+"""The `.snapshot` files of one log: producer state as of the offset in their name.
+
+Owns which there are. Each can be made anew from an older one and the batches between, so a damaged
+one is as good as none; see `producer_snapshots` for their form.
+"""
+
+from __future__ import annotations
+
+from tidelog.log.env import Disk
+from tidelog.log.file_names import SNAPSHOT, file_name, offsets_in
+from tidelog.log.producer_snapshots import decode_snapshot, encode_snapshot
+from tidelog.log.producers import ProducerEntry, ProducerStates
+
+_MAX_BYTES = 64 << 20
+
+
+class SnapshotFiles:
+    """Errors: `StorageError` where the disk refuses."""
+
+    def __init__(self, disk: Disk, directory: str) -> None:
+        self._disk = disk
+        self._directory = directory
+        self._offsets = offsets_in(disk.list(directory), SNAPSHOT)
+        self._unsynced: list[str] = []
+
+    def write(self, offset: int, entries: tuple[ProducerEntry, ...]) -> None:
+        """The state after all records below `offset`; on stable storage only after `sync`."""
+        path = self._path(offset)
+        self._disk.remove(path)
+        file = self._disk.open(path, create=True)
+        try:
+            file.write_at(0, encode_snapshot(entries))
+        finally:
+            file.close()
+        if offset not in self._offsets:
+            self._offsets.append(offset)
+            self._offsets.sort()
+        self._unsynced.append(path)
+
+    def newest(self, *, at_most: int) -> tuple[int, ProducerStates] | None:
+        """The newest readable one at or below `at_most`."""
+        for offset in reversed(self._offsets):
+            entries = self._read(offset) if offset <= at_most else None
+            if entries is not None:
+                return offset, ProducerStates.from_entries(entries)
+        return None
+
+    def drop_above(self, offset: int) -> None:
+        """Forget the state after records that are gone."""
+        self._drop([one for one in self._offsets if one > offset])
+
+    def drop_below(self, offset: int) -> None:
+        """Keep the newest at or below `offset`, and those above."""
+        self._drop([one for one in self._offsets if one <= offset][:-1])
+
+    async def sync(self) -> None:
+        """Bring what was written to stable storage; the folder is the caller's to sync."""
+        while self._unsynced:
+            file = self._disk.open(self._unsynced[-1])
+            try:
+                await file.sync()
+            finally:
+                file.close()
+            self._unsynced.pop()
+
+    def _drop(self, offsets: list[int]) -> None:
+        for offset in offsets:
+            path = self._path(offset)
+            self._disk.remove(path)
+            self._offsets.remove(offset)
+            self._unsynced = [one for one in self._unsynced if one != path]
+
+    def _read(self, offset: int) -> tuple[ProducerEntry, ...] | None:
+        file = self._disk.open(self._path(offset))
+        try:
+            return decode_snapshot(file.read_at(0, _MAX_BYTES))
+        finally:
+            file.close()
+
+    def _path(self, offset: int) -> str:
+        return f"{self._directory}/{file_name(offset, SNAPSHOT)}"

@@ -1,0 +1,86 @@
+"""Offsets by time: the first record at or after a time, and the newest record (KIP-79, KIP-734).
+
+Looks into records, of one batch a look-up as a rule; brokers do so nowhere else but to compact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from tidelog.log.batch import BatchHeader
+from tidelog.log.records import Record, iter_records
+from tidelog.log.segment import Place, Segment
+
+
+class TimestampedOffset(NamedTuple):
+    """A record: where it is, its time in ms since the Unix epoch, the leader epoch it was of."""
+
+    offset: int
+    timestamp_ms: int
+    leader_epoch: int
+
+
+class Span(NamedTuple):
+    """The records a look-up may find: from `start` up to `end`, exclusive."""
+
+    start: int
+    end: int
+
+
+def offset_for_time(
+    segments: Iterable[Segment], timestamp_ms: int, *, span: Span
+) -> TimestampedOffset | None:
+    """The first record in `span` that is no older than `timestamp_ms`."""
+    for segment in segments:
+        for place in segment.reaching(timestamp_ms):
+            if place.base_offset >= span.end:
+                return None
+            for epoch, record in _records(segment, place, span=span):
+                if record.timestamp >= timestamp_ms:
+                    return TimestampedOffset(record.offset, record.timestamp, epoch)
+    return None
+
+
+def offset_of_max_timestamp(segments: Iterable[Segment], *, span: Span) -> TimestampedOffset | None:
+    """The first of the newest records in `span`."""
+    newest: TimestampedOffset | None = None
+    for segment in segments:
+        if newest is not None and segment.max_timestamp <= newest.timestamp_ms:
+            continue
+        for place in _places_of_newest(segment, span):
+            for epoch, record in _records(segment, place, span=span):
+                if newest is None or record.timestamp > newest.timestamp_ms:
+                    newest = TimestampedOffset(record.offset, record.timestamp, epoch)
+    return newest
+
+
+def _places_of_newest(segment: Segment, span: Span) -> list[Place]:
+    """Batches one of which holds the newest record of the segment's part of `span`."""
+    if not segment.size or segment.next_offset <= span.start or segment.base_offset >= span.end:
+        return []
+    if segment.base_offset >= span.start and segment.newest.offset < span.end:
+        return [segment.place_of(segment.newest.offset)]
+    cut, newest = [], None
+    for position, header in segment.headers():
+        if header.base_offset < span.start <= header.last_offset:
+            cut.append(Place(position, header.base_offset))
+        elif span.start <= header.base_offset and header.last_offset < span.end:
+            newest = _newer(newest, position, header)
+    return cut + ([newest[0]] if newest else [])
+
+
+def _newer(
+    known: tuple[Place, int] | None, position: int, header: BatchHeader
+) -> tuple[Place, int]:
+    if known is not None and known[1] >= header.max_timestamp:
+        return known
+    return Place(position, header.base_offset), header.max_timestamp
+
+
+def _records(segment: Segment, place: Place, *, span: Span) -> Iterator[tuple[int, Record]]:
+    """The records in `span` of the batch at `place`, with their epoch."""
+    for header, batch in segment.batches(place.position, max_bytes=1):
+        for record in iter_records(batch):
+            if span.start <= record.offset < span.end:
+                yield header.partition_leader_epoch, record

@@ -1,0 +1,108 @@
+"""What a leader checks of what a producer sent, before anything of it is appended. Pure.
+
+`batch.validate_batches` has looked at structure and CRC; here the topic's own rules follow. They
+need the header alone, but where a topic asks for something about every record: keys because it is
+compacted, or a bound on old timestamps.
+"""
+
+from __future__ import annotations
+
+from tidelog.log.batch import (
+    TRANSACTIONAL_FLAG,
+    BatchHeader,
+    validate_batches,
+)
+from tidelog.log.compression import Codec
+from tidelog.log.config import LogConfig
+from tidelog.log.errors import (
+    CorruptMessageError,
+    InvalidRecordError,
+    InvalidTimestampError,
+    UnsupportedCompressionTypeError,
+)
+from tidelog.log.producers import NO_PRODUCER_ID
+from tidelog.log.records import iter_records
+
+_ANY_AGE_MS = 2**63 - 1
+_PRODUCER_COMPRESSION = "producer"
+_CODECS = {"uncompressed": Codec.NONE, **{codec.name.lower(): codec for codec in Codec}}
+
+ProducedBatch = tuple[BatchHeader, memoryview]
+
+
+def validate_produced(records: bytes, *, config: LogConfig, now_ms: int) -> list[ProducedBatch]:
+    """Header and bytes of each batch of a produce request's records, at least one.
+
+    Raises `CorruptMessageError`, `MessageTooLargeError`, `InvalidRecordError`,
+    `InvalidTimestampError`, `UnsupportedCompressionTypeError`: then append nothing.
+    """
+    headers = validate_batches(records, max_message_bytes=config.max_message_bytes)
+    if not headers:
+        raise CorruptMessageError("no record batch to append")
+    view, position, batches = memoryview(records), 0, []
+    for header in headers:
+        end = position + header.size_in_bytes
+        batches.append((header, view[position:end]))
+        position = end
+    for header, batch in batches:
+        _check_producer(header, is_alone=len(batches) == 1)
+        _check_codec(header, config)
+        _check_timestamps(header, config, now_ms)
+        if config.is_compacted or config.message_timestamp_before_max_ms < _ANY_AGE_MS:
+            _check_records(batch, config, now_ms)
+    return batches
+
+
+def _check_producer(header: BatchHeader, *, is_alone: bool) -> None:
+    if header.attributes & TRANSACTIONAL_FLAG:
+        raise InvalidRecordError(
+            "a transactional batch needs a transaction coordinator, which this version has not: "
+            "send it without a transaction"
+        )
+    if header.producer_id != NO_PRODUCER_ID and not is_alone:
+        raise InvalidRecordError(
+            "an idempotent producer's batches are answered one by one: send each as records of its "
+            "own"
+        )
+
+
+def _check_codec(header: BatchHeader, config: LogConfig) -> None:
+    wanted = config.compression_type
+    if wanted != _PRODUCER_COMPRESSION and header.codec_id != _CODECS[wanted]:
+        raise UnsupportedCompressionTypeError(
+            f"the topic takes compression.type={wanted} only and this broker does not recompress: "
+            f"set the producer's compression to it (sent was {Codec(header.codec_id).name.lower()})"
+        )
+
+
+def _check_timestamps(header: BatchHeader, config: LogConfig, now_ms: int) -> None:
+    """The newest record's by the header; append time needs no check (KIP-937)."""
+    if config.message_timestamp_type == "LogAppendTime":
+        return
+    if header.max_timestamp < 0:
+        raise InvalidTimestampError(
+            f"the newest record's timestamp is {header.max_timestamp} ms: it must not be negative"
+        )
+    ahead_ms = header.max_timestamp - now_ms
+    if ahead_ms > config.message_timestamp_after_max_ms:
+        raise InvalidTimestampError(
+            f"a record is {ahead_ms} ms ahead of the broker's clock, and the topic's "
+            f"message.timestamp.after.max.ms is {config.message_timestamp_after_max_ms}"
+        )
+
+
+def _check_records(batch: memoryview, config: LogConfig, now_ms: int) -> None:
+    is_own_time = config.message_timestamp_type == "CreateTime"
+    oldest_ms = now_ms - config.message_timestamp_before_max_ms
+    for place, record in enumerate(iter_records(batch)):
+        if config.is_compacted and record.key is None:
+            raise InvalidRecordError(
+                f"record {place} of the batch has no key, and a compacted topic keeps records by "
+                "key: give it one"
+            )
+        if is_own_time and record.timestamp < oldest_ms:
+            raise InvalidTimestampError(
+                f"record {place} of the batch is {now_ms - record.timestamp} ms old, and the "
+                "topic's message.timestamp.before.max.ms is "
+                f"{config.message_timestamp_before_max_ms}"
+            )
