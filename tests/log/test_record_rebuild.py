@@ -19,7 +19,7 @@ from tidelog.log.batch import (
     parse_header,
     seal,
 )
-from tidelog.log.compression import SUPPORTED, Codec
+from tidelog.log.compression import Codec
 from tidelog.log.errors import CorruptMessageError
 from tidelog.log.producers import ControlMarker
 from tidelog.log.records import (
@@ -63,7 +63,7 @@ def checked_header(batch: bytes) -> BatchHeader:
 
 
 @given(
-    codec=st.sampled_from(SUPPORTED),
+    codec=st.sampled_from(Codec),
     kept=st.sets(st.integers(0, len(RECORDS) - 1), min_size=1),
     horizon=st.none() | st.integers(0, 2**62),
 )
@@ -91,7 +91,7 @@ def test_what_names_a_batch_outlives_its_records(records: list[Record]) -> None:
     assert new.records_count == len(records)
 
 
-@pytest.mark.parametrize("codec", SUPPORTED)
+@pytest.mark.parametrize("codec", Codec)
 @pytest.mark.parametrize("horizon", [None, 5_000])
 def test_a_batch_left_without_records_is_a_bare_header(codec: Codec, horizon: int | None) -> None:
     header, _ = batch_of(codec, flags=LOG_APPEND_TIME_FLAG | CONTROL_FLAG)
