@@ -10,6 +10,7 @@ from crc32c import crc32c
 from tidelog.log.batch import (
     CONTROL_FLAG,
     HEADER_BYTES,
+    MIN_RECORD_BYTES,
     BatchHeader,
     iter_batches,
     parse_header,
@@ -17,6 +18,7 @@ from tidelog.log.batch import (
     seal,
     validate_batches,
 )
+from tidelog.log.compression import Codec
 from tidelog.log.errors import CorruptMessageError, MessageTooLargeError, TidelogError
 from tidelog.log.records import Record, encode_batch, iter_records
 
@@ -99,6 +101,21 @@ def test_no_cut_batch_is_accepted(length: int) -> None:
 def test_a_producers_claims_must_hold_even_under_a_right_crc(fields: dict[str, int]) -> None:
     with pytest.raises(CorruptMessageError):
         validate_batches(with_fields(batch(b"abc"), **fields), max_message_bytes=LIMIT)
+
+
+@pytest.mark.parametrize("size", [10, 1 << 15])
+@pytest.mark.parametrize("codec", [codec for codec in Codec if codec is not Codec.NONE])
+def test_a_compressed_batch_counts_no_more_records_than_readers_inflate(
+    codec: Codec, size: int
+) -> None:
+    most = max(16 << 20, 1032 * size) // MIN_RECORD_BYTES
+    fields = parse_header(batch(b"a"))._replace(attributes=codec, last_offset_delta=most - 1)
+    validate_batches(
+        seal(fields._replace(records_count=most), bytes(size)), max_message_bytes=LIMIT
+    )
+    beyond = fields._replace(records_count=most + 1, last_offset_delta=most)
+    with pytest.raises(CorruptMessageError, match="cannot fit"):
+        validate_batches(seal(beyond, bytes(size)), max_message_bytes=LIMIT)
 
 
 def test_a_batch_above_the_limit_is_refused_for_its_size() -> None:

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from crc32c import crc32c
 
-from tidelog.log.compression import Codec
+from tidelog.log.compression import Codec, inflation_limit
 from tidelog.log.errors import CorruptMessageError, MessageTooLargeError
 
 Buffer = bytes | bytearray | memoryview
@@ -47,8 +47,6 @@ CONTROL_FLAG = 0x20
 DELETE_HORIZON_FLAG = 0x40
 """The base timestamp says from when on the batch's tombstones may go (KIP-534)."""
 
-_MAX_INFLATION = 1032
-"""deflate's bound, above lz4's 255: what compressed records can at most become."""
 _PLACE = struct.Struct(">qii")
 """baseOffset, batchLength, partitionLeaderEpoch: the 16 bytes a leader writes anew."""
 _LENGTH = struct.Struct(">i")
@@ -227,7 +225,9 @@ def _check_produced(header: BatchHeader) -> None:
             f"record batch counts {count} records but its last offset delta is "
             f"{header.last_offset_delta}"
         )
-    room = (header.size_in_bytes - HEADER_BYTES) * (_MAX_INFLATION if header.codec_id else 1)
+    room = header.size_in_bytes - HEADER_BYTES
+    if header.codec_id:
+        room = inflation_limit(room)
     if count * MIN_RECORD_BYTES > room:
         raise CorruptMessageError(f"{count} records cannot fit {header.size_in_bytes} bytes")
     if header.attributes & (CONTROL_FLAG | LOG_APPEND_TIME_FLAG):
