@@ -128,6 +128,8 @@ class FakeCluster:
         self.configs: dict[str, dict[str, str]] = {}
         """What is set, by topic; the cluster's under the empty name."""
         self.metadata_offset = 0
+        self.fenced: set[int] = set()
+        """Nodes that are fenced though they answer; dead ones are fenced anyway."""
         self.answers_behind: dict[int, int] = {}
         """How many more DescribeCluster answers of a node do not know of the newest change."""
         self.in_flight: dict[str, int] = {}
@@ -449,7 +451,7 @@ class FakeCluster:
             self.answers_behind[node_id] -= 1
             response.metadata_offset -= 1
         for broker_id, address in ADDRESSES.items():
-            is_fenced = not self.alive[broker_id]
+            is_fenced = broker_id in self.fenced or not self.alive[broker_id]
             response.brokers.add(broker_id=broker_id, address=address, fenced=is_fenced)
         return response
 

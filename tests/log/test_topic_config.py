@@ -43,7 +43,15 @@ BAD = {
     "index.interval.bytes": ["-1"],
     "retention.ms": ["-2"],
     "retention.bytes": ["-2"],
-    "cleanup.policy": ["", "compact,", "compact,compact", "Delete", "none", "compact;delete"],
+    "cleanup.policy": [
+        "",
+        "compact,",
+        "compact,compact",
+        "Delete",
+        "none",
+        "compact;delete",
+        " delete",
+    ],
     "min.cleanable.dirty.ratio": ["1.1", "-0.1", "nan", "inf", "", ".", "half", "0,5"],
     "min.compaction.lag.ms": ["-1"],
     "max.compaction.lag.ms": ["0"],
@@ -111,6 +119,15 @@ def test_a_bad_value_is_refused_with_name_value_and_what_is_right(name: str, tex
     assert f"{name}={text[:260]!r}: must be {TOPIC_CONFIGS[name].type.rule}" in caught.value.message
 
 
+def test_no_value_that_is_taken_is_long() -> None:
+    for name in TOPIC_CONFIGS:
+        for filler in "0 ,x":
+            for text in (OTHERS[name][0] + filler * 1000, filler * 1000 + OTHERS[name][0]):
+                with pytest.raises(KafkaError) as caught:
+                    log_config({name: text})
+                assert len(caught.value.message) < 500
+
+
 def test_what_is_right_is_a_range_or_the_words() -> None:
     assert TOPIC_CONFIGS["min.insync.replicas"].type.rule == "a whole number from 1 to 2147483647"
     assert TOPIC_CONFIGS["cleanup.policy"].type.rule == "a comma-separated list of delete, compact"
@@ -123,6 +140,9 @@ def test_an_unknown_key_is_refused_with_the_nearest_and_all_known() -> None:
     assert caught.value.code == common_pb2.INVALID_CONFIG
     assert "'segmnt.bytes' (did you mean segment.bytes?)" in caught.value.message
     assert all(name in caught.value.message for name in TOPIC_CONFIGS)
+    with pytest.raises(KafkaError) as caught:
+        log_config({"x" * 1_000_000: "1000"})
+    assert len(caught.value.message) < 1000
 
 
 def test_a_topics_own_value_goes_before_the_clusters_default_and_that_before_ours() -> None:

@@ -182,6 +182,13 @@ def test_a_default_that_some_topic_cannot_live_with_is_refused_and_names_it(
     assert codes(alter(started, of(None, {MIN_LAG: "10"}))) == [common_pb2.INVALID_CONFIG]
 
 
+def test_a_default_is_checked_also_where_no_topic_takes_it(started: World) -> None:
+    for topic in ("a", "b"):
+        alter(started, of(topic, {"retention.ms": "7"}))
+    reply = alter(started, of(None, {"retention.ms": "x"}))
+    assert codes(reply) == [common_pb2.INVALID_CONFIG]
+
+
 def test_each_resource_is_decided_on_what_those_before_it_leave(started: World) -> None:
     lags = of(None, {MAX_LAG: "9"}), of("a", {MIN_LAG: "10"})
     assert codes(alter(started, *lags)) == [0, common_pb2.INVALID_CONFIG]

@@ -30,7 +30,8 @@ from tidelog.v1 import common_pb2
 T = TypeVar("T", bound=Value)
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
-_SHOWN_CHARACTERS_MAX = 260
+# No key and no value is as long; of what is longer no more than this is looked at or shown.
+_CHARACTERS_MAX = 260
 _DAY_MS = 24 * 60 * 60 * 1000
 
 
@@ -163,11 +164,10 @@ class TopicConfig:
 
     def parse(self, text: str) -> Value:
         """The value of `text`; raises `KafkaError` INVALID_CONFIG with name, value and rule."""
-        value = self.type.parse(text)
+        shown = text[:_CHARACTERS_MAX]
+        value = self.type.parse(text) if text == shown else None
         if value is None:
-            raise _invalid(
-                f"{self.name}={text[:_SHOWN_CHARACTERS_MAX]!r}: must be {self.type.rule}"
-            )
+            raise _invalid(f"{self.name}={shown!r}: must be {self.type.rule}")
         return value
 
 
@@ -207,11 +207,11 @@ def log_config(overrides: Mapping[str, str], defaults: Mapping[str, str] = _NOTH
 def topic_config(name: str) -> TopicConfig:
     """The declaration of a key; raises `KafkaError` INVALID_CONFIG with the nearest that exists."""
     if name not in TOPIC_CONFIGS:
-        nearest = get_close_matches(name, TOPIC_CONFIGS, n=1)
+        shown = name[:_CHARACTERS_MAX]
+        nearest = get_close_matches(shown, TOPIC_CONFIGS, n=1)
         hint = f" (did you mean {nearest[0]}?)" if nearest else ""
         raise _invalid(
-            f"unknown topic config {name[:_SHOWN_CHARACTERS_MAX]!r}{hint}; "
-            f"known are {', '.join(TOPIC_CONFIGS)}"
+            f"unknown topic config {shown!r}{hint}; known are {', '.join(TOPIC_CONFIGS)}"
         )
     return TOPIC_CONFIGS[name]
 

@@ -1,6 +1,7 @@
 """What the value of a configuration key can be, and how it is written as text. Pure.
 
-A type never repairs what it reads: text outside its rule is refused with that rule.
+A type never repairs what it reads: text outside its rule is refused with that rule. No text within
+a rule is longer than a few dozen characters, so what is stored is bounded.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ MAX_I64 = 2**63 - 1
 
 # Narrower than what Python's own int() and float() read: no spaces, underscores, "nan", "1e400".
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
+_COMMA = re.compile(", ?")
 _DECIMAL = re.compile(r"[0-9](\.[0-9]{1,19})?")
 
 
@@ -63,7 +65,7 @@ def list_of(*words: str) -> ValueType:
     """At least one of a few words, each once, with commas between."""
 
     def parse(text: str) -> tuple[str, ...] | None:
-        parts = tuple(part.strip() for part in text.split(","))
+        parts = tuple(_COMMA.split(text))
         return parts if set(parts) <= set(words) and len(set(parts)) == len(parts) else None
 
     return ValueType("LIST", f"a comma-separated list of {', '.join(words)}", parse)

@@ -23,7 +23,6 @@ class ControllerConfig:
     topics_per_request_max: int = 1_000
     config_resources_per_request_max: int = 1_000
     config_changes_per_resource_max: int = 100
-    config_value_characters_max: int = 1_000
 
     commands_queued_max: int = 1_000
     """Commands that wait for a decision; one more is refused with THROTTLING_QUOTA_EXCEEDED."""
