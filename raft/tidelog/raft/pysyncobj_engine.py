@@ -32,12 +32,11 @@ from tidelog.raft.driver import RaftDriver
 from tidelog.raft.engine import EngineEntry, Leadership, Ready
 from tidelog.raft.replicated_log import ReplicatedLog
 from tidelog.raft.transport import RaftTransport
-from tidelog.raft.wal import Wal, WalEntry
+from tidelog.raft.wal import NO_OP, REGULAR, Wal, WalEntry
 from tidelog.v1 import raft_pb2
 
 KNOWN_VERSION = "0.3.17"
 KNOWN_SHA256 = "e8bdf06797085d734df86e24ab4802fe87893dff77268565ec036f7ad4a1cfe4"
-_REGULAR, _NO_OP = b"\0", b"\1"
 _NEVER_S = float("-inf")
 _PAST_DUE_S = 0.001  # the library acts only after a deadline, not at it
 _FIRST_INDEX = 1  # the entry every log begins with; equal on all nodes
@@ -189,7 +188,7 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
             return []
         first_index = self.__getCurrentLogIndex() + 1
         for proposal in proposals:
-            command = _NO_OP if proposal is None else _REGULAR + proposal
+            command = NO_OP if proposal is None else REGULAR + proposal
             self.__raftLog.add(command, self.__getCurrentLogIndex() + 1, self.__raftCurrentTerm)
         return list(range(first_index, self.__getCurrentLogIndex() + 1))
 
@@ -234,7 +233,7 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
     def __doApplyCommand(self, command: bytes) -> None:  # noqa: N802
         index = self.__raftLastApplied + 1
         (entry,) = self.__getEntries(index, 1)
-        payload = command[1:] if command[:1] == _REGULAR else None
+        payload = command[1:] if command[:1] == REGULAR else None
         self._committed.append(EngineEntry(index=index, term=entry.term, command=payload))
 
     # Append entries, as a follower

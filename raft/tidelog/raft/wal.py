@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -36,13 +36,17 @@ _FORMAT = 1
 _MAGIC = b"TDLG"
 _HEADER = struct.Struct("<4sII")
 _CRC = struct.Struct("<I")
-_HEADER_BYTES = _HEADER.size + _CRC.size
+FRAME_HEADER_BYTES = _HEADER.size + _CRC.size
 _RECORD = struct.Struct("<IqqB")
 _SECTOR_BYTES = 512
 _NOBODY = -1
+REGULAR, NO_OP = b"\0", b"\1"
+"""The first byte of a command: PySyncObj's kind. What follows a regular one was proposed."""
 
 
-class _Kind(IntEnum):
+class RecordKind(IntEnum):
+    """What a record says; the module's table names its fields."""
+
     IDENTITY = 1
     START = 2
     VOTE = 3
@@ -87,7 +91,7 @@ class Wal:
             disk.make_directory(directory)
             await disk.sync_directory(directory.rsplit("/", 1)[0] or "/")
             await write_atomically(
-                disk, path, _frame([_record(_Kind.IDENTITY, a=_FORMAT, b=node_id)])
+                disk, path, _frame([_record(RecordKind.IDENTITY, a=_FORMAT, b=node_id)])
             )
         wal = cls(disk.open(path), node_id=node_id)
         try:
@@ -95,7 +99,7 @@ class Wal:
         except BaseException:
             wal.close()
             raise
-        wal._write(_Kind.START, a=max(wal.incarnation + 1, wall_ms))
+        wal._write(RecordKind.START, a=max(wal.incarnation + 1, wall_ms))
         return wal
 
     @property
@@ -105,15 +109,15 @@ class Wal:
 
     def write_vote(self, *, term: int, voted_for: int | None) -> None:
         """Enter `term`, having voted for that node or nobody yet; a vote is never changed."""
-        self._write(_Kind.VOTE, a=term, b=_NOBODY if voted_for is None else voted_for)
+        self._write(RecordKind.VOTE, a=term, b=_NOBODY if voted_for is None else voted_for)
 
     def write_entry(self, command: bytes, *, index: int, term: int) -> None:
         """Append an entry, which must follow the last one."""
-        self._write(_Kind.ENTRY, a=term, b=index, body=command)
+        self._write(RecordKind.ENTRY, a=term, b=index, body=command)
 
     def write_truncation(self, first_index: int) -> None:
         """Remove this entry and all after it."""
-        self._write(_Kind.TRUNCATION, b=first_index)
+        self._write(RecordKind.TRUNCATION, b=first_index)
 
     async def sync(self) -> None:
         """Put everything written before the call on stable storage, off the loop."""
@@ -133,21 +137,21 @@ class Wal:
 
     def _apply(self, kind: int, *, a: int, b: int, body: bytes) -> None:
         match kind:
-            case _Kind.IDENTITY:
+            case RecordKind.IDENTITY:
                 if (a, b) != (_FORMAT, self.node_id):
                     raise StorageError(
                         f"{self._file.path} is of node {b}, format {a}; this is node "
                         f"{self.node_id}, format {_FORMAT}: give every node its own data directory"
                     )
-            case _Kind.START:
+            case RecordKind.START:
                 self.incarnation = a
-            case _Kind.VOTE:
+            case RecordKind.VOTE:
                 self._apply_vote(term=a, voted_for=None if b == _NOBODY else b)
-            case _Kind.ENTRY:
+            case RecordKind.ENTRY:
                 invariant(b == len(self.entries) + 1, "entries follow each other", b)
                 invariant(not self.entries or a >= self.entries[-1].term, "terms never fall", a)
                 self.entries.append(WalEntry(body, b, a))
-            case _Kind.TRUNCATION:
+            case RecordKind.TRUNCATION:
                 invariant(1 <= b <= len(self.entries), "truncation inside the log", b)
                 del self.entries[b - 1 :]
             case _:
@@ -162,22 +166,22 @@ class Wal:
     async def _recover(self) -> None:
         size = self._file.size()
         while self._end < size:
-            payload = _payload_at(self._file, self._end, size)
+            payload = payload_at(self._file.read_at, self._end, size)
             if payload is None:
                 await self._cut_unfinished_frame(size)
                 break
             try:
-                for kind, a, b, body in _records(payload):
+                for kind, a, b, body in records_in(payload):
                     self._apply(kind, a=a, b=b, body=body)
             except (InvariantError, struct.error) as error:
                 raise self._damaged(str(error)) from error
-            self._end += _HEADER_BYTES + len(payload)
+            self._end += FRAME_HEADER_BYTES + len(payload)
         if self._end == 0:
             raise self._damaged("it has no first frame")
 
     async def _cut_unfinished_frame(self, size: int) -> None:
         tail = self._file.read_at(self._end, size - self._end)
-        if not _is_unfinished(tail, offset=self._end):
+        if not is_unfinished(tail, offset=self._end):
             raise self._damaged("a frame that was on stable storage has changed")
         self._file.truncate(self._end)
         await self._file.sync()
@@ -195,7 +199,8 @@ def _record(kind: int, *, a: int = 0, b: int = 0, body: bytes = b"") -> bytes:
     return _RECORD.pack(len(body), a, b, kind) + body
 
 
-def _records(payload: bytes) -> Iterator[tuple[int, int, int, bytes]]:
+def records_in(payload: bytes) -> Iterator[tuple[int, int, int, bytes]]:
+    """Kind, a, b and body of each; `InvariantError` or `struct.error` where there is none."""
     position = 0
     while position < len(payload):
         length, a, b, kind = _RECORD.unpack_from(payload, position)
@@ -213,7 +218,7 @@ def _frame(records: list[bytes]) -> bytes:
 
 def _payload_length(header: bytes) -> int | None:
     """The length a whole, correct header announces, else None."""
-    if len(header) < _HEADER_BYTES:
+    if len(header) < FRAME_HEADER_BYTES:
         return None
     magic, length, _ = _HEADER.unpack_from(header)
     (crc,) = _CRC.unpack_from(header, _HEADER.size)
@@ -221,18 +226,18 @@ def _payload_length(header: bytes) -> int | None:
     return int(length) if is_header else None
 
 
-def _payload_at(file: File, position: int, size: int) -> bytes | None:
-    """The payload of the frame at `position`; None when it is not whole and correct."""
-    header = file.read_at(position, _HEADER_BYTES)
+def payload_at(read_at: Callable[[int, int], bytes], position: int, size: int) -> bytes | None:
+    """The payload of the frame at `position` of a file of `size`; None when it is not whole and right."""
+    header = read_at(position, FRAME_HEADER_BYTES)
     length = _payload_length(header)
-    if length is None or length > size - position - _HEADER_BYTES:
+    if length is None or length > size - position - FRAME_HEADER_BYTES:
         return None
-    payload = file.read_at(position + _HEADER_BYTES, length)
+    payload = read_at(position + FRAME_HEADER_BYTES, length)
     (crc,) = _CRC.unpack_from(header, _HEADER.size - _CRC.size)
     return payload if zlib.crc32(payload) == crc else None
 
 
-def _is_unfinished(tail: bytes, *, offset: int) -> bool:
+def is_unfinished(tail: bytes, *, offset: int) -> bool:
     """Whether a crash during the last write explains `tail`, which is no frame.
 
     It ends too early, or some of its sectors were never written (a power cut). A correct header
@@ -240,11 +245,13 @@ def _is_unfinished(tail: bytes, *, offset: int) -> bool:
     """
     later = tail.find(_MAGIC, 1)
     while later != -1:
-        if _payload_length(tail[later : later + _HEADER_BYTES]) is not None:
+        if _payload_length(tail[later : later + FRAME_HEADER_BYTES]) is not None:
             return False
         later = tail.find(_MAGIC, later + 1)
-    length = _payload_length(tail[:_HEADER_BYTES])
-    if len(tail) < _HEADER_BYTES or (length is not None and length > len(tail) - _HEADER_BYTES):
+    length = _payload_length(tail[:FRAME_HEADER_BYTES])
+    if len(tail) < FRAME_HEADER_BYTES or (
+        length is not None and length > len(tail) - FRAME_HEADER_BYTES
+    ):
         return True
     start = 0
     while start < len(tail):
