@@ -227,7 +227,7 @@ def _payload_length(header: bytes) -> int | None:
 
 
 def payload_at(read_at: Callable[[int, int], bytes], position: int, size: int) -> bytes | None:
-    """The payload of the frame at `position` of a file of `size`; None when it is not whole and right."""
+    """The payload of the frame at `position` of a file of `size`; None unless whole and right."""
     header = read_at(position, FRAME_HEADER_BYTES)
     length = _payload_length(header)
     if length is None or length > size - position - FRAME_HEADER_BYTES:
