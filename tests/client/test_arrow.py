@@ -23,7 +23,7 @@ records = st.builds(
 batches = st.lists(
     st.tuples(
         st.lists(records, min_size=1, max_size=40),
-        st.sampled_from([Codec.NONE, Codec.GZIP, Codec.LZ4]),
+        st.sampled_from(Codec),
         st.integers(0, 1000),
     ),
     max_size=4,

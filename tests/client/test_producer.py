@@ -267,13 +267,27 @@ async def test_acks_0_knows_no_offset() -> None:
     assert cluster.requests("Produce")[0].acks == 0
 
 
-@pytest.mark.parametrize("compression", ["lz4", "gzip"])
+@pytest.mark.parametrize("compression", ["gzip", "snappy", "lz4", "zstd"])
 async def test_compressed_records_arrive_as_they_were(compression: str) -> None:
     cluster = FakeCluster()
     async with producer(cluster, compression=compression) as p:
         await p.send_many("t", [b"x" * 1000] * 100)
     assert cluster.values("t") == [[b"x" * 1000] * 100]
     assert sum(map(len, cluster.topics["t"].partitions[0].batches)) < 20_000
+
+
+async def test_the_compression_level_is_the_codecs() -> None:
+    value = b"".join(b"%d," % (place * 7919 % 10007) for place in range(4000))
+    sizes = []
+    for level in (1, 22):
+        cluster = FakeCluster()
+        async with producer(cluster, compression="zstd", compression_level=level) as p:
+            await p.send("t", value=value)
+        assert cluster.values("t") == [[value]]
+        sizes.append(sum(map(len, cluster.topics["t"].partitions[0].batches)))
+    assert sizes[1] < sizes[0]
+    with pytest.raises(ValueError, match="zstd has no compression level 23"):
+        producer(cluster, compression="zstd", compression_level=23)
 
 
 async def test_unknown_partition_is_named() -> None:

@@ -14,6 +14,7 @@ from tidelog.cli.connection import API_TIMEOUT_MS, bootstrap_option, run
 from tidelog.cli.stdin_lines import read_lines
 from tidelog.client.producer import Producer
 from tidelog.client.records import BulkMetadata
+from tidelog.log.compression import Codec
 
 MAX_LINE_BYTES = 1 << 20
 LINGER_MS = 5
@@ -42,7 +43,10 @@ class Tally:
 @click.argument("topic")
 @click.option("--acks", type=click.Choice(list(_ACKS)), default="all", show_default=True)
 @click.option(
-    "--compression", type=click.Choice(["none", "lz4", "gzip"]), default="none", show_default=True
+    "--compression",
+    type=click.Choice([codec.name.lower() for codec in Codec]),
+    default="none",
+    show_default=True,
 )
 @click.option("--key-separator", metavar="C", help="The key is what stands before the first C.")
 @click.option("--partition", type=click.IntRange(min=0), help="Default: by key, or spread.")

@@ -41,6 +41,7 @@ class AccumulatorConfig:
     buffer_memory: int
     delivery_timeout_ms: int
     codec: Codec = Codec.NONE
+    compression_level: int | None = None
 
 
 class Run(NamedTuple, Generic[W]):
@@ -297,7 +298,7 @@ class Accumulator(Generic[W]):
 
     def _new_batch(self, tp: TopicPartition, created_ms: int) -> Batch[W]:
         self._sequence += 1
-        builder = BatchBuilder(compression=self._config.codec)
+        builder = BatchBuilder(compression=self._config.codec, level=self._config.compression_level)
         batch: Batch[W] = Batch(tp, self._sequence, created_ms, builder)
         self._incomplete[batch.sequence] = batch
         self._used_bytes += batch.size_bytes

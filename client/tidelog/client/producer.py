@@ -35,7 +35,7 @@ from tidelog.client.records import BulkMetadata, Headers, RecordMetadata, TopicP
 from tidelog.client.routing import Routing, RoutingConfig
 from tidelog.client.sender import Sender, SenderConfig
 from tidelog.log.batch import HEADER_BYTES
-from tidelog.log.compression import codec_named
+from tidelog.log.compression import check_level, codec_named
 from tidelog.log.env import Clock, Random
 from tidelog.log.transport import Transport
 from tidelog.v1 import common_pb2
@@ -53,6 +53,8 @@ class Producer:
       then -1).
     - `linger_ms`: how long a batch waits for more records. While a request to its broker is under
       way a batch fills up anyway, so 0 costs little throughput.
+    - `compression`: "none", "gzip", "snappy", "lz4" or "zstd"; `compression_level`: 1 to 9 of gzip,
+      1 to 17 of lz4, -131072 to 22 of zstd.
     - `batch_size`: where a batch is full. `max_request_size`: largest record, and where a request
       is full.
     - `buffer_memory`: records without an outcome; when it is full, sends wait up to `max_block_ms`.
@@ -68,6 +70,7 @@ class Producer:
         linger_ms: int = 0,
         batch_size: int = 256 << 10,
         compression: str = "none",
+        compression_level: int | None = None,
         max_request_size: int = 1 << 20,
         buffer_memory: int = 64 << 20,
         max_block_ms: int = 60_000,
@@ -83,6 +86,8 @@ class Producer:
             raise ValueError(f'acks={acks!r}: use "all", 1 or 0')
         if not 0 < batch_size <= max_request_size <= buffer_memory:
             raise ValueError("batch_size <= max_request_size <= buffer_memory must hold")
+        codec = codec_named(compression)
+        check_level(codec, compression_level)
         self._batch_size = batch_size
         self._max_request_size = max_request_size
         self._buffer_memory = buffer_memory
@@ -100,7 +105,8 @@ class Producer:
                 linger_ms=linger_ms,
                 buffer_memory=buffer_memory,
                 delivery_timeout_ms=delivery_timeout_ms,
-                codec=codec_named(compression),
+                codec=codec,
+                compression_level=compression_level,
             )
         )
         self._sender = Sender(

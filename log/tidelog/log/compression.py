@@ -72,13 +72,14 @@ def inflation_limit(compressed_bytes: int) -> int:
     return max(INFLATION_FREE_BYTES, INFLATION_RATIO_MAX * compressed_bytes)
 
 
-def compress(codec: Codec, data: bytes, *, level: int | None = None) -> bytes:
-    """`data` packed by `codec`, at its own default level unless told.
-
-    Raises `ValueError` for a level the codec does not have, see `LEVELS`.
-    """
+def check_level(codec: Codec, level: int | None) -> None:
+    """Raise `ValueError` unless the codec has this level; None is any codec's own default."""
     if level is not None and level not in LEVELS.get(codec, ()):
         raise ValueError(f"{codec.name.lower()} has no compression level {level}")
+
+
+def compress(codec: Codec, data: bytes, *, level: int | None = None) -> bytes:
+    """`data` packed by `codec`, at a level that `check_level` lets pass."""
     match codec:
         case Codec.NONE:
             return data

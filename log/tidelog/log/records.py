@@ -82,8 +82,9 @@ _NO_HEADERS = _SMALL[0]
 class BatchBuilder:
     """Collects records into one batch; `append` until `size_in_bytes` is enough, then `build`."""
 
-    def __init__(self, *, compression: Codec = Codec.NONE) -> None:
+    def __init__(self, *, compression: Codec = Codec.NONE, level: int | None = None) -> None:
         self.compression = compression
+        self.level = level
         self.records_count = 0
         self.size_in_bytes = HEADER_BYTES
         """Of the batch before compression, exactly."""
@@ -138,7 +139,7 @@ class BatchBuilder:
             base_sequence=base_sequence,
             records_count=self.records_count,
         )
-        return seal(fields, compress(self.compression, b"".join(self._parts)))
+        return seal(fields, compress(self.compression, b"".join(self._parts), level=self.level))
 
 
 def encode_batch(
