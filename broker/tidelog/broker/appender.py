@@ -102,9 +102,8 @@ class Appender:
         result.log_start_offset = hosted.log.log_start_offset
         if acks != 0:
             result.base_offset = done.base_offset
-            log_append_time_ms = getattr(done, "log_append_time_ms", None)  # GUARD
-            if log_append_time_ms is not None:
-                result.log_append_time_ms = log_append_time_ms
+            if done.log_append_time_ms is not None:
+                result.log_append_time_ms = done.log_append_time_ms
 
     def _fail(self, result: PartitionProduceResult, error: Error) -> None:
         result.error.CopyFrom(error)

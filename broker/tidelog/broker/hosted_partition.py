@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import structlog
 
@@ -53,11 +53,9 @@ from tidelog.broker.replica_stats import ReplicaStats
 from tidelog.log.config import LogConfig
 from tidelog.log.env import Clock
 from tidelog.log.errors import DamagedLogError, KafkaError, StorageError
-from tidelog.log.partition_log import PartitionLog
+from tidelog.log.partition_log import Damage, PartitionLog
 from tidelog.metadata.image import PartitionImage
 from tidelog.v1 import common_pb2
-
-Damage = Any  # GUARD
 
 Answer = (
     Refuse
@@ -70,6 +68,8 @@ Answer = (
     | AppendFetched
     | BackOff
 )
+
+T = TypeVar("T")
 
 log = structlog.get_logger(__name__)
 
@@ -155,7 +155,12 @@ class HostedPartition:
     @property
     def damage(self) -> Damage | None:
         """Where the log is not what was written; None: nowhere, as far as anybody looked."""
-        return None if self._log is None else getattr(self._log, "damage", None)  # GUARD
+        return None if self._log is None else self._log.damage
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether its log is open, works, and is not known to be damaged."""
+        return self.is_open and self.damage is None
 
     @property
     def outage(self) -> str | None:
@@ -186,17 +191,18 @@ class HostedPartition:
             self.is_failed = True
             self.tell(LogClosed())
 
-    async def tend(self, work: Callable[[PartitionLog], Awaitable[object]]) -> None:
+    async def tend(self, work: Callable[[PartitionLog], Awaitable[T]]) -> T | None:
         """Do upkeep on the log, unless it is out of use; never raises for what the disk does."""
-        if not self.is_open or self.damage is not None:
-            return
+        if not self.is_sound:
+            return None
         try:
-            await work(self.log)
+            done = await work(self.log)
         except StorageError as error:
             self.fail(error)
-        else:
-            self._note_damage()
-            self.tell(LogStartRaised(self.log.log_start_offset))
+            return None
+        self._note_damage()
+        self.tell(LogStartRaised(self.log.log_start_offset))
+        return done
 
     def tick(self) -> None:
         """Time passed."""
@@ -262,7 +268,7 @@ class HostedPartition:
             case StartAnew(offset):
                 return self._start_anew(offset)
             case DeleteRecords(offset):
-                return self.log.delete_records(offset)  # type: ignore[attr-defined, no-any-return]  # GUARD
+                return self.log.delete_records(offset)
         return None
 
     def at_rest_after(self, work: Coroutine[Any, Any, object]) -> Coroutine[Any, Any, None]:
@@ -376,5 +382,5 @@ class HostedPartition:
 
     async def _start_anew(self, offset: int) -> None:
         before = self.log.log_end_offset
-        await self.log.start_anew(offset)  # type: ignore[attr-defined]  # GUARD
+        await self.log.start_anew(offset)
         log.warning("log begun anew", partition=self.name, offset=offset, before=before)

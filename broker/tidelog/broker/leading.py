@@ -6,8 +6,6 @@ whom others must answer first. Owns nothing: roles, log and waiters are the part
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from tidelog.broker.errors import error_message
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.partition.effects import (
@@ -28,7 +26,7 @@ from tidelog.broker.partition.events import (
 from tidelog.broker.partition.leader import ACKS_ALL
 from tidelog.broker.purgatory import DelayedAnswer
 from tidelog.log.errors import KafkaError
-from tidelog.log.partition_log import AppendResult, PartitionLog
+from tidelog.log.partition_log import AppendResult, PartitionLog, TimestampedOffset
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import (
     FetchPartition,
@@ -36,13 +34,6 @@ from tidelog.v1.data_pb2 import (
     ListOffsetsResponse,
     PartitionFetchResult,
 )
-
-
-class TimestampedOffset(NamedTuple):  # noqa: D101  # GUARD
-    offset: int
-    timestamp_ms: int
-    leader_epoch: int
-
 
 NO_SUCH_RECORD = TimestampedOffset(offset=-1, timestamp_ms=-1, leader_epoch=-1)
 
@@ -147,7 +138,7 @@ async def delete_records(
         raise KafkaError(order.code, order.message)
     assert isinstance(order, DeleteRecords)  # the core's two answers to this event
     with hosted.at_work() as partition_log:
-        await partition_log.delete_records(order.offset)  # type: ignore[attr-defined]  # GUARD
+        await partition_log.delete_records(order.offset)
     hosted.tell(LogStartRaised(partition_log.log_start_offset))
     hosted.followers.wake()
     if low_watermark(hosted) < order.offset:
@@ -172,9 +163,9 @@ def _offset(
         case ListOffsetsRequest.EARLIEST:
             return TimestampedOffset(partition_log.log_start_offset, -1, leader_epoch)
         case ListOffsetsRequest.MAX_TIMESTAMP:
-            found = partition_log.offset_of_max_timestamp(upper_bound=upper_bound)  # type: ignore[attr-defined]  # GUARD
+            found = partition_log.offset_of_max_timestamp(upper_bound=upper_bound)
         case ListOffsetsRequest.TIMESTAMP:
-            found = partition_log.offset_for_time(asked.timestamp_ms, upper_bound=upper_bound)  # type: ignore[attr-defined]  # GUARD
+            found = partition_log.offset_for_time(asked.timestamp_ms, upper_bound=upper_bound)
         case unknown:
             raise KafkaError(common_pb2.INVALID_REQUEST, f"there is no offset spec {unknown}")
     return found or NO_SUCH_RECORD

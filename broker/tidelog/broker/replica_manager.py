@@ -33,7 +33,7 @@ from tidelog.broker.replica_stats import ReplicaStats
 from tidelog.log.config import LogConfig, log_config
 from tidelog.log.env import Clock, Disk, Random
 from tidelog.log.errors import StorageError
-from tidelog.log.partition_log import PartitionLog
+from tidelog.log.partition_log import Damage, PartitionLog
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
 from tidelog.v1.data_pb2 import (
     DeleteRecordsRequest,
@@ -49,7 +49,6 @@ from tidelog.v1.data_pb2 import (
 )
 
 SETTLE_POLL_MS = 10
-Damage = Any  # GUARD
 
 log = structlog.get_logger(__name__)
 
