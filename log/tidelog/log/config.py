@@ -30,7 +30,7 @@ from tidelog.v1 import common_pb2
 T = TypeVar("T", bound=Value)
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
-# No key and no value is as long; of what is longer no more than this is looked at or shown.
+# No key and no value is as long; of what is longer no more is compared or shown.
 _CHARACTERS_MAX = 260
 _DAY_MS = 24 * 60 * 60 * 1000
 
@@ -164,9 +164,9 @@ class TopicConfig:
 
     def parse(self, text: str) -> Value:
         """The value of `text`; raises `KafkaError` INVALID_CONFIG with name, value and rule."""
-        shown = text[:_CHARACTERS_MAX]
-        value = self.type.parse(text) if text == shown else None
+        value = self.type.parse(text)
         if value is None:
+            shown = text[:_CHARACTERS_MAX]
             raise _invalid(f"{self.name}={shown!r}: must be {self.type.rule}")
         return value
 

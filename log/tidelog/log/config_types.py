@@ -65,7 +65,7 @@ def list_of(*words: str) -> ValueType:
     """At least one of a few words, each once, with commas between."""
 
     def parse(text: str) -> tuple[str, ...] | None:
-        parts = tuple(_COMMA.split(text))
+        parts = tuple(_COMMA.split(text, maxsplit=len(words)))
         return parts if set(parts) <= set(words) and len(set(parts)) == len(parts) else None
 
     return ValueType("LIST", f"a comma-separated list of {', '.join(words)}", parse)
