@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import sys
@@ -11,6 +10,7 @@ from datetime import datetime
 import click
 
 from tidelog.cli.connection import API_TIMEOUT_MS, bootstrap_option, run
+from tidelog.cli.record_text import text_fields
 from tidelog.client.consumer import DEFAULT_MAX_RECORDS, Consumer
 from tidelog.client.records import Record
 
@@ -122,18 +122,7 @@ def _as_json(record: Record) -> dict[str, object]:
         "partition": record.partition,
         "offset": record.offset,
         "timestamp": record.timestamp_ms,
-        **_text("key", record.key),
-        **_text("value", record.value),
-        "headers": [{"key": name, **_text("value", value)} for name, value in record.headers],
+        **text_fields("key", record.key),
+        **text_fields("value", record.value),
+        "headers": [{"key": name, **text_fields("value", value)} for name, value in record.headers],
     }
-
-
-def _text(name: str, content: bytes | None) -> dict[str, str | None]:
-    """The field, as text where it is; see the command's help for what is not."""
-    if content is None:
-        return {name: None}
-    try:
-        return {name: content.decode()}
-    except UnicodeDecodeError:
-        encoded = base64.b64encode(content).decode()
-        return {name: encoded, f"{name}_encoding": "base64"}
