@@ -209,6 +209,11 @@ class PartitionLog:
         return self._segments.all
 
     @property
+    def is_usable(self) -> bool:
+        """Whether it takes reads and writes: neither damaged, nor failed, nor closed."""
+        return self.damage is None and not self._stable.is_failed
+
+    @property
     def recovery_point(self) -> int:
         """Everything below is on stable storage."""
         return self._stable.recovery_point
@@ -326,7 +331,7 @@ class PartitionLog:
         try:
             return segment.read(offset, max_bytes=max_bytes, upper_bound=upper_bound)
         except DamagedLogError as error:
-            self._note_damage(error)
+            self.note_damage(error)
             raise
 
     def offset_for_time(self, timestamp_ms: int, *, upper_bound: int) -> TimestampedOffset | None:
@@ -339,7 +344,7 @@ class PartitionLog:
         try:
             return offset_for_time(self._segments.all, timestamp_ms, span=span)
         except DamagedLogError as error:
-            self._note_damage(error)
+            self.note_damage(error)
             raise
 
     def offset_of_max_timestamp(self, *, upper_bound: int) -> TimestampedOffset | None:
@@ -349,7 +354,7 @@ class PartitionLog:
         try:
             return offset_of_max_timestamp(self._segments.all, span=span)
         except DamagedLogError as error:
-            self._note_damage(error)
+            self.note_damage(error)
             raise
 
     def epoch_end_offset(self, epoch: int) -> tuple[int, int]:
@@ -372,10 +377,15 @@ class PartitionLog:
             start = segment.place_of(offset)
             end = segment.check(start, max_bytes=max_bytes)
         except DamagedLogError as error:
-            self._note_damage(error)
+            self.note_damage(error)
             return 0
         self._scrubbed_to = end.base_offset
         return end.position - start.position
+
+    def note_damage(self, error: DamagedLogError) -> None:
+        """Serve nothing more: whoever read a segment by itself found it so."""
+        self.damage = Damage(error.first_bad_offset, error.message)
+        _log.error("log damaged", directory=self.directory, reason=error.message)
 
     # The end moves down
 
@@ -597,7 +607,3 @@ class PartitionLog:
         self._require_whole()
         if self._stable.is_failed:
             raise StorageError(f"the log in {self.directory} is closed or failed: open it anew")
-
-    def _note_damage(self, error: DamagedLogError) -> None:
-        self.damage = Damage(error.first_bad_offset, error.message)
-        _log.error("log damaged", directory=self.directory, reason=error.message)
