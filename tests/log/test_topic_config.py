@@ -51,6 +51,7 @@ BAD = {
         "none",
         "compact;delete",
         " delete",
+        "delete,  compact",
     ],
     "min.cleanable.dirty.ratio": ["1.1", "-0.1", "nan", "inf", "", ".", "half", "0,5"],
     "min.compaction.lag.ms": ["-1"],
