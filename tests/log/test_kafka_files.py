@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tidelog.log.batch import CONTROL_FLAG, BatchHeader, iter_batches
+from tidelog.log.checkpoints import decode_topic_id, encode_topic_id
 from tidelog.log.producer_snapshots import decode_snapshot, encode_snapshot
 from tidelog.log.producers import ProducerEntry, ProducerStates
 from tidelog.log.records import read_marker
@@ -39,6 +40,13 @@ def test_a_snapshot_of_kafka_is_read_and_written_back_as_it_was(offset: int) -> 
     entries = decode_snapshot(data)
     assert entries is not None
     assert encode_snapshot(entries) == data
+
+
+def test_partition_metadata_of_kafka_is_read_and_written_back_as_it_was() -> None:
+    data = kafka_file("partition.metadata")
+    topic_id = decode_topic_id(data)
+    assert topic_id is not None
+    assert encode_topic_id(topic_id) == data
 
 
 def test_a_log_of_kafka_leads_to_the_producer_state_kafka_wrote() -> None:

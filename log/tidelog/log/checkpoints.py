@@ -113,16 +113,16 @@ def decode_clean_marker(data: bytes) -> CleanMarker | None:
 
 
 def encode_topic_id(topic_id: bytes) -> bytes:
-    """`partition.metadata` in Kafka's form: the id as URL-safe base64 without padding."""
-    return f"version: {_METADATA_VERSION}\ntopic_id: {_id_text(topic_id)}\n".encode()
+    """`partition.metadata` in Kafka's form: the id as URL-safe base64; no newline at the end."""
+    return f"version: {_METADATA_VERSION}\ntopic_id: {_id_text(topic_id)}".encode()
 
 
 def decode_topic_id(data: bytes) -> bytes | None:
     """The topic id, or None when `data` is no such file."""
     prefix = f"version: {_METADATA_VERSION}\ntopic_id: ".encode()
-    if not data.startswith(prefix) or not data.endswith(b"\n"):
+    if not data.startswith(prefix):
         return None
-    return _id_of(data[len(prefix) : -1].decode(errors="replace"))
+    return _id_of(data[len(prefix) :].removesuffix(b"\n").decode(errors="replace"))
 
 
 def _id_text(topic_id: bytes) -> str:
