@@ -31,7 +31,7 @@ def answer(
     leader_epoch: int = 5,
     fetch_offset: int = 10,
     error: common_pb2.ErrorCode = common_pb2.NONE,
-    has_records: bool = False,
+    first_offset: int | None = None,
     high_watermark: int = 0,
     own_high_watermark: int = 0,
     log_start_offset: int = 0,
@@ -46,7 +46,7 @@ def answer(
         own_high_watermark=own_high_watermark,
         own_log_start_offset=own_log_start_offset,
         error=error,
-        has_records=has_records,
+        first_offset=first_offset,
         high_watermark=high_watermark,
         log_start_offset=log_start_offset,
         diverging_epoch=diverging_epoch,
@@ -84,7 +84,7 @@ def test_an_answer_that_tells_to_truncate_raises_no_high_watermark(core: Core) -
         diverging_epoch=EpochEnd(4, 7),
         own_epoch_end=EpochEnd(4, 9),
         high_watermark=9,
-        has_records=True,
+        first_offset=10,
     )
     assert core.tell(event) == [TruncateTo(7)]
 
@@ -100,11 +100,11 @@ def test_a_new_leaders_lower_high_watermark_takes_nothing_back(core: Core) -> No
 
 
 def test_records_are_appended_before_the_high_watermark_moves(core: Core) -> None:
-    assert core.tell(answer(has_records=True, high_watermark=12)) == [AppendFetched()]
+    assert core.tell(answer(first_offset=10, high_watermark=12)) == [AppendFetched()]
 
 
 @pytest.mark.parametrize(
-    "stale", [answer(leader_epoch=4, has_records=True), answer(fetch_offset=9, has_records=True)]
+    "stale", [answer(leader_epoch=4, first_offset=10), answer(fetch_offset=9, first_offset=10)]
 )
 def test_an_answer_to_another_epoch_or_position_is_ignored(
     core: Core, stale: FetchAnswered
@@ -143,6 +143,19 @@ def test_the_leaders_log_start_is_taken_over_once_its_high_watermark_is(core: Co
     assert core.tell(with_records) == [DeleteRecords(4)]
 
 
+def test_a_batch_that_begins_below_an_empty_logs_end_makes_it_begin_anew_there() -> None:
+    """The leader's log start lies within the batch: records of it were deleted by order."""
+    core = Core()
+    core.image(leader_id=2, log_end_offset=10)
+    event = answer(first_offset=8, own_log_start_offset=10, log_start_offset=10)
+    assert core.tell(event) == [AppendFetched(anew_from=8)]
+
+
+def test_a_log_whose_end_lies_within_the_leaders_batch_is_cut_to_its_beginning(core: Core) -> None:
+    """Compaction at the leader put one batch in the place of several."""
+    assert core.tell(answer(first_offset=8)) == [TruncateTo(8)]
+
+
 def test_a_leaders_lower_log_start_changes_nothing(core: Core) -> None:
     event = answer(own_high_watermark=9, own_log_start_offset=5, log_start_offset=4)
     assert core.tell(event) == []
@@ -154,7 +167,7 @@ def test_nothing_above_the_high_watermark_is_deleted(core: Core) -> None:
 
 
 def test_records_of_an_answer_are_appended_before_others_are_deleted(core: Core) -> None:
-    event = answer(has_records=True, high_watermark=12, log_start_offset=4)
+    event = answer(first_offset=10, high_watermark=12, log_start_offset=4)
     assert core.tell(event) == [AppendFetched()]
 
 
@@ -175,7 +188,7 @@ def test_every_new_leader_epoch_starts_fetching_anew_even_from_the_same_leader(c
     """KAFKA-7164: what decides on truncation is the epoch, not who leads."""
     effects = core.image(leader_id=2, leader_epoch=6, partition_epoch=11, log_end_offset=10)
     assert effects == [StartFetching(2)]
-    assert core.tell(answer(has_records=True)) == []
+    assert core.tell(answer(first_offset=10)) == []
 
 
 def test_without_a_leader_nothing_is_fetched(core: Core) -> None:
@@ -185,4 +198,4 @@ def test_without_a_leader_nothing_is_fetched(core: Core) -> None:
 
 def test_a_leader_ignores_answers_to_its_former_fetches(core: Core) -> None:
     core.image(leader_id=1, leader_epoch=6, partition_epoch=11, log_end_offset=10)
-    assert core.tell(answer(has_records=True)) == []
+    assert core.tell(answer(first_offset=10)) == []

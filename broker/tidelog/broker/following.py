@@ -14,6 +14,7 @@ import structlog
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.partition.effects import AppendFetched, BackOff
 from tidelog.broker.partition.events import EpochEnd, FetchAnswered, FetchedAppended
+from tidelog.log.batch import parse_header
 from tidelog.log.errors import CorruptMessageError, StorageError
 from tidelog.v1.data_pb2 import FetchPartition, PartitionFetchResult
 
@@ -52,17 +53,24 @@ def apply_fetched(
     partition is not fetched before `retry_at_ms`.
     """
     records = result.records
-    order = hosted.tell(_fetch_answered(hosted, asked, result, has_records=bool(records)))
-    if isinstance(order, AppendFetched):
-        if not _append(hosted, records):
-            order = BackOff()
-        elif hosted.log.is_flush_due:
-            return hosted.at_rest_after(_flush(hosted, asked, result))
-        else:
+    try:
+        order = hosted.tell(_fetch_answered(hosted, asked, result, records))
+        if isinstance(order, AppendFetched):
+            if order.anew_from is not None:
+                return hosted.at_rest_after(
+                    _begin_anew(hosted, order.anew_from, records, retry_at_ms)
+                )
+            _append(hosted, records)
+            if hosted.log.is_flush_due:
+                return hosted.at_rest_after(_flush(hosted, asked, result))
             order = hosted.tell(_fetched_appended(hosted, asked, result))
+    except StorageError:
+        return None
+    except CorruptMessageError as error:
+        _back_off(hosted, retry_at_ms, error.message)
+        return None
     if isinstance(order, BackOff):
-        hosted.retry_fetch_at_ms = retry_at_ms
-        log.info("fetch backs off", partition=hosted.name, error=result.error.message)
+        _back_off(hosted, retry_at_ms, result.error.message)
     work = hosted.ordered(order)
     return None if work is None else hosted.at_rest_after(work)
 
@@ -71,8 +79,7 @@ def _fetch_answered(
     hosted: HostedPartition,
     asked: FetchPartition,
     result: PartitionFetchResult,
-    *,
-    has_records: bool,
+    records: bytes,
 ) -> FetchAnswered:
     diverging = None
     if result.HasField("diverging_epoch"):
@@ -85,7 +92,7 @@ def _fetch_answered(
         own_high_watermark=hosted.log.high_watermark,
         own_log_start_offset=hosted.log.log_start_offset,
         error=result.error.code,
-        has_records=has_records,
+        first_offset=parse_header(records).base_offset if records else None,
         high_watermark=result.high_watermark,
         log_start_offset=result.log_start_offset,
         diverging_epoch=diverging,
@@ -93,16 +100,28 @@ def _fetch_answered(
     )
 
 
-def _append(hosted: HostedPartition, records: bytes) -> bool:
-    """Whether the leader's records could be appended."""
-    try:
-        with hosted.at_work() as partition_log:
-            partition_log.append_as_follower(records)
-    except (CorruptMessageError, StorageError) as error:
-        log.warning("fetched records not appended", partition=hosted.name, error=str(error))
-        return False
+def _append(hosted: HostedPartition, records: bytes) -> None:
+    with hosted.at_work() as partition_log:
+        partition_log.append_as_follower(records)
     hosted.stats.bytes_replicated_in += len(records)
-    return True
+
+
+async def _begin_anew(
+    hosted: HostedPartition, offset: int, records: bytes, retry_at_ms: int
+) -> None:
+    """The next answer tells the rest: the high watermark, a log start within the first batch."""
+    await hosted.log.start_anew(offset)
+    try:
+        _append(hosted, records)
+    except CorruptMessageError as error:
+        _back_off(hosted, retry_at_ms, error.message)
+    if hosted.log.is_flush_due:
+        await hosted.log.flush()
+
+
+def _back_off(hosted: HostedPartition, retry_at_ms: int, why: str) -> None:
+    hosted.retry_fetch_at_ms = retry_at_ms
+    log.info("fetch backs off", partition=hosted.name, why=why)
 
 
 async def _flush(

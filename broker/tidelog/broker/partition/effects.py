@@ -128,7 +128,12 @@ class StartAnew:
 
 @dataclass(slots=True)
 class AppendFetched:
-    """Append the records of the answer, then tell `FetchedAppended`."""
+    """Append the records of the answer, then tell `FetchedAppended`.
+
+    With `anew_from`, drop the log, which is empty, and begin there first.
+    """
+
+    anew_from: int | None = None
 
 
 @dataclass(slots=True)

@@ -142,7 +142,8 @@ class FetchAnswered:
     own_high_watermark: int
     own_log_start_offset: int
     error: ErrorCode = common_pb2.NONE
-    has_records: bool = False
+    first_offset: int | None = None
+    """Where the first batch of the answer begins; None: there is none."""
     high_watermark: int = 0
     log_start_offset: int = 0
     """The leader's."""

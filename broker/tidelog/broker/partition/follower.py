@@ -60,8 +60,12 @@ def is_out_of_reach(event: FetchAnswered) -> bool:
     It ends below the leader's log start: all it holds is deleted there. Or it is empty: nothing
     tells where it parts from the leader's.
     """
-    is_empty = event.log_end_offset == event.own_log_start_offset
-    return is_empty or event.log_end_offset < event.log_start_offset
+    return is_empty(event) or event.log_end_offset < event.log_start_offset
+
+
+def is_empty(event: FetchAnswered) -> bool:
+    """Whether the own log holds no record that counts."""
+    return event.log_end_offset == event.own_log_start_offset
 
 
 def _fetch_answered(event: FetchAnswered) -> list[Effect]:
@@ -74,7 +78,22 @@ def _fetch_answered(event: FetchAnswered) -> list[Effect]:
     if event.diverging_epoch is not None and event.own_epoch_end is not None:
         offset = truncation_offset(leader=event.diverging_epoch, own=event.own_epoch_end)
         return [TruncateTo(offset)]
-    return [AppendFetched()] if event.has_records else _take_over(event)
+    if event.first_offset is None:
+        return _take_over(event)
+    if event.first_offset >= event.log_end_offset:
+        return [AppendFetched()]
+    return _overlap(event, event.first_offset)
+
+
+def _overlap(event: FetchAnswered, first_offset: int) -> list[Effect]:
+    """The leader's first batch begins below the own log end, though the logs do not diverge.
+
+    Its log start lies within the batch, or compaction put one batch in the place of several: of
+    some that all replicas in sync hold, so that this one is not among them.
+    """
+    if is_empty(event):
+        return [AppendFetched(anew_from=first_offset)]
+    return [TruncateTo(first_offset)]
 
 
 def _take_over(event: FetchAnswered | FetchedAppended) -> list[Effect]:
