@@ -27,10 +27,10 @@ TOPICS = """\
 ## Topics
 
 `tidelog topics create NAME --config KEY=VALUE`, and at any time `tidelog configs set NAME
-KEY=VALUE` or `delete NAME KEY`: counted from the next record on, without a restart. With `--cluster`
-instead of the name they are the defaults of all topics. `tidelog configs describe NAME` says what is
-in effect and where it is set: the topic goes before the cluster, the cluster before the default
-below.
+KEY=VALUE` or `delete NAME KEY`: counted from the next record on, without a restart. With
+`--cluster` instead of the name they are the defaults of all topics. `tidelog configs describe
+NAME` says what is in effect and where it is set: the topic goes before the cluster, the cluster
+before the default below.
 
 """
 

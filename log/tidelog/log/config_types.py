@@ -17,8 +17,8 @@ MAX_I64 = 2**63 - 1
 
 # Narrower than what Python's own int() and float() read: no spaces, underscores, "nan", "1e400".
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
-_COMMA = re.compile(", ?")
 _DECIMAL = re.compile(r"[0-9](\.[0-9]{1,19})?")
+_COMMA = re.compile(", ?")
 
 
 @dataclass(frozen=True, slots=True)
