@@ -1,10 +1,12 @@
-"""Logs for tests of compaction, as lists of batches: what to put in, and a cleaning of it."""
+"""Logs for tests of compaction: as lists of batches, and real ones."""
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from tidelog.log.batch import (
     CONTROL_FLAG,
@@ -15,8 +17,10 @@ from tidelog.log.batch import (
     parse_header,
     seal,
 )
+from tidelog.log.cleaner import CleanerConfig, LogCleaner
 from tidelog.log.compaction import KeyMap, Rewriter, TransactionOutcomes
 from tidelog.log.compression import Codec
+from tidelog.log.partition_log import PartitionLog
 from tidelog.log.records import Record, encode_batch, iter_records
 
 MIB = 1 << 20
@@ -143,3 +147,61 @@ def log_of(*batches: bytes) -> Cleaned:
         placed.append(but(batch, base_offset=offset))
         offset = parse_header(placed[-1]).next_offset
     return Cleaned(placed)
+
+
+class StillClock:
+    """Moves only by hand."""
+
+    def __init__(self, now_ms: int = 0) -> None:
+        self.now_ms = now_ms
+
+    def monotonic_ms(self) -> int:
+        return self.now_ms
+
+    def monotonic_s(self) -> float:
+        return self.now_ms / 1000
+
+    def wall_ms(self) -> int:
+        return self.now_ms
+
+
+def unhurried(clock: StillClock, **config: Any) -> LogCleaner:  # fields of CleanerConfig
+    """A cleaner without a throttle."""
+    return LogCleaner(clock, CleanerConfig(io_max_bytes_per_second=math.inf, **config))
+
+
+def put(log: PartitionLog, *pairs: Pair, epoch: int = 0, **batch: Any) -> None:  # as `keyed`
+    """Append one batch as leader, in no older epoch than the last; it is committed at once."""
+    log.append_as_leader(keyed(*pairs, **batch), leader_epoch=max(epoch, log.latest_epoch))
+    log.set_high_watermark(log.log_end_offset)
+
+
+def roll(log: PartitionLog) -> None:
+    """Let the next batch begin a new segment: the active one is never cleaned."""
+    config, log.config = log.config, replace(log.config, segment_bytes=1)
+    put(log, (b"roll", b""))
+    log.config = config
+
+
+def copied(log: PartitionLog, *, start: int | None = None) -> bytes:
+    """The bytes of all batches from the one with `start` on."""
+    offset, parts = log.log_start_offset if start is None else start, []
+    while offset < log.log_end_offset:
+        records, next_offset = log.read(offset, max_bytes=MIB, upper_bound=log.log_end_offset)
+        assert next_offset > offset
+        parts.append(records)
+        offset = next_offset
+    return b"".join(parts)
+
+
+def held(log: PartitionLog, *, start: int = 0) -> list[Record]:
+    """All records from `start` on, as a consumer gets them."""
+    batches = iter_batches(copied(log, start=max(start, log.log_start_offset)))
+    found = [record for _, batch in batches for record in iter_records(batch)]
+    return [record for record in found if record.offset >= start]
+
+
+def newest(records: Iterable[Record]) -> dict[bytes | None, bytes]:
+    """The last value of each key that has one."""
+    last = {record.key: record.value for record in records}
+    return {key: value for key, value in last.items() if value is not None}

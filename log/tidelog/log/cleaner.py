@@ -1,0 +1,278 @@
+"""Cleans compacted logs: reads and rewrites their segments as `compaction` decides.
+
+Owns which log is cleaned next, with how much memory and how fast. Never touches the files of a log
+itself. One log at a time, in three passes: how the transactions of its dirty segments ended, what
+their newest keys are, and the rewriting, group by group. A group takes the place of its segments
+by itself, so whatever interrupts a cleaning leaves a log that is cleaned in part.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from itertools import chain
+from weakref import WeakSet
+
+import structlog
+
+from tidelog.log.batch import BatchHeader
+from tidelog.log.cleanable import Cleanable, cleanable_segments, group_segments
+from tidelog.log.compaction import KeyMap, Piece, Rewriter, TransactionOutcomes
+from tidelog.log.env import Clock
+from tidelog.log.errors import DamagedLogError, InvariantError
+from tidelog.log.partition_log import PartitionLog
+from tidelog.log.segment import Segment
+
+MIB = 1 << 20
+_CHUNK_BYTES = MIB
+_TURN_BYTES = 32 << 10
+"""How much is worked on before others on the loop get their turn."""
+_NAP_S = 0.01
+"""The shortest wait for the throttle: shorter ones add up until they are worth it."""
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CleanerConfig:
+    """Kafka's log.cleaner.*, with underscores for dots."""
+
+    enable: bool = True
+    dedupe_buffer_size: int = 64 * MIB
+    """For the keys of one cleaning, about 400,000 of them; what is beyond waits for the next."""
+    io_max_bytes_per_second: float = 16.0 * MIB
+    """Read and written together."""
+    backoff_ms: int = 15_000
+    """How long to wait after a `run_once` that found nothing to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class CleaningResult:
+    """What one cleaning did. Offsets from the first to the end (exclusive) are clean now."""
+
+    directory: str
+    first_dirty_offset: int
+    end_offset: int
+    bytes_before: int
+    bytes_after: int
+    """Of all segments that were rewritten, those that were clean already included."""
+    records_dropped: int
+    took_ms: int
+
+
+class LogCleaner:
+    """Whoever owns the logs calls `run_once` again and again, one call at a time."""
+
+    def __init__(self, clock: Clock, config: CleanerConfig) -> None:
+        self._clock = clock
+        self._config = config
+        self._pace = _Pace(clock, config.io_max_bytes_per_second)
+        self._uncleanable: WeakSet[PartitionLog] = WeakSet()
+        """Logs that failed: not tried again until they are opened anew, as other objects."""
+
+    async def run_once(self, logs: Iterable[PartitionLog]) -> CleaningResult | None:
+        """Clean the filthiest log that is due; where that leads to nothing, the next one.
+
+        None when there is nothing to do. A log that cannot be cleaned is reported and left alone
+        from then on; one that was truncated, shortened or closed meanwhile waits for its next turn.
+        """
+        if not self._config.enable:
+            return None
+        for log, cleanable in self._due(logs):
+            with self._guarded(log):
+                cleaning = _Cleaning(log, cleanable, self._clock, self._config, self._pace)
+                result = await cleaning.run()
+                if result is not None:
+                    _log.info("log cleaned", **asdict(result))
+                    return result
+        return None
+
+    def _due(self, logs: Iterable[PartitionLog]) -> list[tuple[PartitionLog, Cleanable[Segment]]]:
+        """The filthiest first."""
+        now_ms = self._clock.wall_ms()
+        found = []
+        for log in logs:
+            if not log.config.is_compacted or not log.is_usable or log in self._uncleanable:
+                continue
+            with self._guarded(log):
+                cleanable = cleanable_segments(
+                    log.segments,
+                    first_dirty_offset=log.first_dirty_offset,
+                    high_watermark=log.high_watermark,
+                    first_unstable_offset=log.first_unstable_offset,
+                    min_compaction_lag_ms=log.config.min_compaction_lag_ms,
+                    now_ms=now_ms,
+                )
+                first_timestamps = _first_timestamps(cleanable.dirty)
+                if cleanable.is_due(log.config, first_timestamps=first_timestamps, now_ms=now_ms):
+                    found.append((log, cleanable))
+        return sorted(found, key=lambda due: due[1].dirty_ratio, reverse=True)
+
+    @contextmanager
+    def _guarded(self, log: PartitionLog) -> Iterator[None]:
+        """One bad log must not end the cleaning of all others, whatever is wrong with it."""
+        try:
+            yield
+        except InvariantError:
+            raise
+        except _LogChangedError:
+            pass
+        except DamagedLogError as error:
+            log.note_damage(error)
+        except Exception as error:  # noqa: BLE001  # as a task's top: the cleaner lives on
+            if log.is_usable:
+                self._uncleanable.add(log)
+                _log.error("log cannot be cleaned", directory=log.directory, error=repr(error))
+
+
+class _LogChangedError(Exception):
+    """Segments left the log or were cut: what is known of them is worth nothing now."""
+
+
+class _Cleaning:
+    """One cleaning of one log."""
+
+    def __init__(
+        self,
+        log: PartitionLog,
+        cleanable: Cleanable[Segment],
+        clock: Clock,
+        config: CleanerConfig,
+        pace: _Pace,
+    ) -> None:
+        self._log = log
+        self._cleanable = cleanable
+        self._clock = clock
+        self._config = config
+        self._pace = pace
+
+    async def run(self) -> CleaningResult | None:
+        """None: nothing could be cleaned, or the log changed under our hands."""
+        log, cleanable, started_ms = self._log, self._cleanable, self._clock.monotonic_ms()
+        transactions = await self._outcomes()
+        decided_offset = transactions.decided_below(cleanable.end_offset)
+        if decided_offset <= cleanable.first_dirty_offset:
+            return None
+        keys = KeyMap(
+            max_bytes=self._config.dedupe_buffer_size,
+            transactions=transactions,
+            first_dirty_offset=cleanable.first_dirty_offset,
+        )
+        end_offset = await self._map(keys, decided_offset)
+        rewriter = Rewriter(
+            keys=keys,
+            end_offset=end_offset,
+            is_last_batch=log.producers.is_last_batch,
+            delete_retention_ms=log.config.delete_retention_ms,
+            now_ms=self._clock.wall_ms(),
+        )
+        old = [segment for segment in cleanable.segments if segment.base_offset < end_offset]
+        bytes_before, bytes_after = sum(segment.size for segment in old), 0
+        for group in group_segments(old, log.config):
+            cleaned = await self._rewritten(group, rewriter)
+            bytes_after += cleaned.size
+            # Each group counts as clean by itself: its end moves up with the last that is in place.
+            clean_below = min(end_offset, group[-1].next_offset)
+            if not await log.replace_segments(group, cleaned, first_dirty_offset=clean_below):
+                return None
+        return CleaningResult(
+            directory=log.directory,
+            first_dirty_offset=cleanable.first_dirty_offset,
+            end_offset=end_offset,
+            bytes_before=bytes_before,
+            bytes_after=bytes_after,
+            records_dropped=rewriter.records_dropped,
+            took_ms=self._clock.monotonic_ms() - started_ms,
+        )
+
+    async def _outcomes(self) -> TransactionOutcomes:
+        transactions = TransactionOutcomes()
+        for header, batch in self._dirty_batches():
+            transactions.observe(header, batch)
+            await self._pace.keep(len(batch))
+        return transactions
+
+    async def _map(self, keys: KeyMap, up_to: int) -> int:
+        """The end of what is mapped now, `up_to` if there was room for it."""
+        for header, batch in self._dirty_batches():
+            if header.base_offset >= up_to:
+                break
+            taken = keys.take(header, batch)
+            if taken < header.next_offset:
+                return taken
+            await self._pace.keep(len(batch))
+        return up_to
+
+    async def _rewritten(self, old: Sequence[Segment], rewriter: Rewriter) -> Segment:
+        cleaned = self._log.new_cleaned_segment(old[0].base_offset)
+        try:
+            for chunk in self._chunks(old):
+                pieces: list[Piece] = []
+                for header, batch in chunk:
+                    pieces += rewriter.rewrite(header, batch)
+                    await self._pace.keep(len(batch))
+                await self._append(cleaned, pieces)
+            await self._append(cleaned, rewriter.flush())
+            self._require_unchanged(old)
+        except BaseException:
+            cleaned.delete()
+            raise
+        return cleaned
+
+    async def _append(self, cleaned: Segment, pieces: Sequence[Piece]) -> None:
+        if pieces:
+            cleaned.append([batch for _, batch in pieces], [header for header, _ in pieces])
+            await self._pace.keep(sum(len(batch) for _, batch in pieces))
+
+    def _dirty_batches(self) -> Iterator[tuple[BatchHeader, memoryview]]:
+        for header, batch in chain.from_iterable(self._chunks(self._cleanable.dirty)):
+            if header.next_offset > self._cleanable.first_dirty_offset:
+                yield header, batch
+
+    def _chunks(
+        self, segments: Iterable[Segment]
+    ) -> Iterator[list[tuple[BatchHeader, memoryview]]]:
+        for segment in segments:
+            position = 0
+            self._require_unchanged([segment])
+            while chunk := segment.batches(position, max_bytes=_CHUNK_BYTES):
+                yield chunk
+                position += sum(len(batch) for _, batch in chunk)
+                self._require_unchanged([segment])
+
+    def _require_unchanged(self, segments: Iterable[Segment]) -> None:
+        """Before anything is read or replaced: a truncation always takes the active segment."""
+        known = self._log.segments
+        if not self._log.is_usable or self._cleanable.active not in known:
+            raise _LogChangedError
+        if not all(segment in known for segment in segments):
+            raise _LogChangedError
+
+
+class _Pace:
+    """The throttle: holds back whoever reads or writes too much, and gives others their turn."""
+
+    def __init__(self, clock: Clock, bytes_per_second: float) -> None:
+        self._clock = clock
+        self._bytes_per_second = bytes_per_second
+        self._bytes_since_turn = 0
+        self._due_s = 0.0
+        """When all that was read and written would be done at just that speed."""
+
+    async def keep(self, size_bytes: int) -> None:
+        """Account for that many bytes, and wait as long as they take."""
+        self._bytes_since_turn += size_bytes
+        if self._bytes_since_turn < _TURN_BYTES:
+            return
+        now_s = self._clock.monotonic_s()
+        self._due_s = max(self._due_s, now_s) + self._bytes_since_turn / self._bytes_per_second
+        self._bytes_since_turn = 0
+        wait_s = self._due_s - now_s
+        await asyncio.sleep(wait_s if wait_s >= _NAP_S else 0)
+
+
+def _first_timestamps(segments: Iterable[Segment]) -> Iterator[int]:
+    for segment in segments:
+        for header, _ in segment.batches(max_bytes=1):
+            yield header.max_timestamp
