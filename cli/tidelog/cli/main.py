@@ -17,6 +17,7 @@ COMMANDS = {
     "configs": "tidelog.cli.configs:configs",
     "produce": "tidelog.cli.produce:produce",
     "consume": "tidelog.cli.consume:consume",
+    "dump-log": "tidelog.cli.dump_log:dump_log",
     "demo": "tidelog.cli.demo:demo",
 }
 INTERRUPTED = 130

@@ -1,0 +1,62 @@
+"""Files as a dump reads them: never locked, never written, and perhaps still growing."""
+
+from __future__ import annotations
+
+import os
+from itertools import product
+from pathlib import Path
+from types import TracebackType
+
+from tidelog.log.file_names import (
+    CLEANED,
+    DELETED,
+    SEGMENT_KINDS,
+    SNAPSHOT,
+    SWAP,
+    file_name,
+    offset_of,
+)
+
+_KINDS = (*SEGMENT_KINDS, SNAPSHOT)
+_SUFFIXES = ("", DELETED, CLEANED, SWAP)
+
+
+class Source:
+    """One file, read by position. Raises `OSError` where the disk refuses."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.kind, self.base_offset, self._suffix = _parsed(path.name)
+        """`.log` and so on with the offset in the name; else the whole name and 0."""
+        self._descriptor = os.open(path, os.O_RDONLY)
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        os.close(self._descriptor)
+
+    def size(self) -> int:
+        """Its length in bytes by now."""
+        return os.fstat(self._descriptor).st_size
+
+    def read_at(self, position: int, length: int) -> bytes:
+        """At most `length` bytes from `position`; fewer only at the end of the file."""
+        return os.pread(self._descriptor, length, position)
+
+    def beside(self, kind: str) -> Path:
+        """The file of another kind of the same segment."""
+        return self.path.with_name(file_name(self.base_offset, kind, self._suffix))
+
+
+def _parsed(name: str) -> tuple[str, int, str]:
+    for kind, suffix in product(_KINDS, _SUFFIXES):
+        offset = offset_of(name, kind, suffix)
+        if offset is not None:
+            return kind, offset, suffix
+    return name, 0, ""

@@ -1,0 +1,162 @@
+"""`.index`, `.timeindex` and `.txnindex` files: their entries, and what the log says to them.
+
+An index that a node is writing ends in zeros. Entries grow as the log does, so one walk over both,
+side by side, checks every entry.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+
+from tidelog.cli.dump_batches import walk
+from tidelog.cli.dump_files import Source
+from tidelog.cli.dump_lines import Line, damage
+from tidelog.log.batch import BatchHeader
+from tidelog.log.index import OFFSET_ENTRY, TIME_ENTRY
+
+TRANSACTION_ENTRY = struct.Struct(">hqqqq")
+"""Version, producer id, first offset, last offset, last stable offset (Kafka: AbortedTxn)."""
+
+_ENTRIES_PER_READ = 4096
+_TRANSACTION_VERSION = 0
+
+Entry = dict[str, int]
+Check = Callable[[Entry], str | None]
+"""Says what is wrong with an entry."""
+
+
+def dump_index(source: Source, *, log: Source | None) -> Iterator[Line]:
+    """An entry a line; with `log`, `isvalid` says whether the batch there ends with that offset."""
+    base = source.base_offset
+    entries = (
+        (at, {"offset": base + relative, "position": position} if relative or position else None)
+        for at, (relative, position) in _entries(source, OFFSET_ENTRY)
+    )
+    yield from _checked(entries, _offset_check(log) if log else None)
+    yield from _cut_entry(source, OFFSET_ENTRY)
+
+
+def dump_time_index(source: Source, *, log: Source | None) -> Iterator[Line]:
+    """An entry a line; with `log`, `isvalid` says whether no record up to that one is newer."""
+    base = source.base_offset
+    entries = (
+        (at, {"timestamp": time, "offset": base + relative} if time or relative else None)
+        for at, (time, relative) in _entries(source, TIME_ENTRY)
+    )
+    yield from _checked(entries, _time_check(log) if log else None)
+    yield from _cut_entry(source, TIME_ENTRY)
+
+
+def dump_transaction_index(source: Source) -> Iterator[Line]:
+    """An aborted transaction a line."""
+    for at, (version, producer_id, *offsets) in _entries(source, TRANSACTION_ENTRY):
+        names = ("version", "producerId", "firstOffset", "lastOffset", "lastStableOffset")
+        yield Line("entry", dict(zip(names, (version, producer_id, *offsets), strict=True)))
+        if version != _TRANSACTION_VERSION:
+            yield damage(f"entries of version {version} are not known", position=at)
+    yield from _cut_entry(source, TRANSACTION_ENTRY)
+
+
+def _entries(source: Source, entry: struct.Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Every whole entry by its position, a bounded number in memory."""
+    size = source.size() - source.size() % entry.size
+    for start in range(0, size, _ENTRIES_PER_READ * entry.size):
+        piece = source.read_at(start, min(_ENTRIES_PER_READ * entry.size, size - start))
+        for number, fields in enumerate(entry.iter_unpack(piece)):
+            yield start + number * entry.size, fields
+
+
+def _cut_entry(source: Source, entry: struct.Struct) -> Iterator[Line]:
+    """What a cut leaves; room for entries to come may end in zeros that make no whole one."""
+    size = source.size()
+    end = size - size % entry.size
+    if any(source.read_at(end, size - end)):
+        yield damage("the last entry is cut", position=end)
+
+
+def _checked(entries: Iterator[tuple[int, Entry | None]], check: Check | None) -> Iterator[Line]:
+    previous: Entry = {}
+    is_at_end = False
+    for at, entry in entries:
+        if entry is None:
+            is_at_end = True
+            continue
+        problem = None
+        if is_at_end:
+            problem = "zeros come before the entry"
+        elif any(entry[name] <= number for name, number in previous.items()):
+            problem = "the entry is not above the one before"
+        elif check is not None:
+            problem = check(entry)
+        yield Line("entry", entry if check is None else {**entry, "isvalid": problem is None})
+        if problem is None:
+            previous = entry
+        else:
+            yield damage(problem, position=at)
+
+
+def _offset_check(log: Source) -> Check:
+    cursor = _Cursor(log)
+
+    def check(entry: Entry) -> str | None:
+        position, header = cursor.seek_position(entry["position"])
+        if header is None or position != entry["position"]:
+            return "no batch of the log begins there"
+        if header.last_offset != entry["offset"]:
+            return f"the batch there ends with offset {header.last_offset}"
+        return None
+
+    return check
+
+
+def _time_check(log: Source) -> Check:
+    cursor = _Cursor(log)
+
+    def check(entry: Entry) -> str | None:
+        header = cursor.seek_offset(entry["offset"])
+        if header is None or header.base_offset > entry["offset"]:
+            return "the log has no such offset"
+        if cursor.max_timestamp != entry["timestamp"]:
+            return f"up to there the newest record of the log is of {cursor.max_timestamp}"
+        return None
+
+    return check
+
+
+class _Cursor:
+    """A batch of the log, found going forward; back only after an entry that was wrong."""
+
+    def __init__(self, log: Source) -> None:
+        self._log = log
+        self._rewind()
+
+    def seek_position(self, position: int) -> tuple[int, BatchHeader | None]:
+        """The first batch that begins at `position` or after it."""
+        if self._header is None or self._position > position:
+            self._rewind()
+        while self._header is not None and self._position < position:
+            self._advance()
+        return self._position, self._header
+
+    def seek_offset(self, offset: int) -> BatchHeader | None:
+        """The first batch that ends at `offset` or after it."""
+        if self._header is None or self._header.base_offset > offset:
+            self._rewind()
+        while self._header is not None and self._header.last_offset < offset:
+            self._advance()
+        return self._header
+
+    def _rewind(self) -> None:
+        self._steps = walk(self._log)
+        self.max_timestamp = -1
+        """Of the batches up to this one."""
+        self._advance()
+
+    def _advance(self) -> None:
+        self._header = None
+        for step in self._steps:
+            if step.header is not None:
+                self._position, self._header = step.position, step.header
+                self.max_timestamp = max(self.max_timestamp, step.header.max_timestamp)
+                return

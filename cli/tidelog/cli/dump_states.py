@@ -1,0 +1,95 @@
+"""The small files beside the segments: producer snapshots, checkpoint, `.clean`, metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from tidelog.cli.dump_files import Source
+from tidelog.cli.dump_lines import Line, damage
+from tidelog.log.checkpoints import (
+    decode_checkpoint,
+    decode_clean_marker,
+    decode_topic_id,
+)
+from tidelog.log.producer_snapshots import decode_snapshot
+from tidelog.log.producers import BatchMetadata, ProducerEntry
+
+T = TypeVar("T")
+
+_BYTES_MAX = 16 << 20
+"""Far above what any such file has."""
+
+
+def dump_snapshot(source: Source) -> Iterator[Line]:
+    """A line a batch that a producer is known by, one for a producer without any."""
+    entries = _decoded(source, decode_snapshot)
+    if entries is None:
+        yield damage("this is no whole producer snapshot")
+    for entry in entries or ():
+        for batch in entry.batches or (None,):
+            yield Line("producer", _producer(entry) | (_batch(batch) if batch else {}))
+
+
+def dump_checkpoint(source: Source) -> Iterator[Line]:
+    """What was known of a log, and a line an epoch."""
+    checkpoint = _decoded(source, decode_checkpoint)
+    if checkpoint is None:
+        yield damage("this is no whole checkpoint")
+        return
+    yield Line(
+        "checkpoint",
+        {
+            "topicId": checkpoint.topic_id.hex(),
+            "recoveryPoint": checkpoint.recovery_point,
+            "highWatermark": checkpoint.high_watermark,
+            "logStartOffset": checkpoint.log_start_offset,
+            "firstDirtyOffset": checkpoint.first_dirty_offset,
+        },
+    )
+    for entry in checkpoint.epochs:
+        yield Line("epoch", {"epoch": entry.epoch, "startOffset": entry.start_offset})
+
+
+def dump_clean_marker(source: Source) -> Iterator[Line]:
+    """The end of a log when it was closed, and a line a file."""
+    marker = _decoded(source, decode_clean_marker)
+    if marker is None:
+        yield damage("this is no whole mark of a clean shutdown")
+        return
+    yield Line("clean", {"logEndOffset": marker.log_end_offset})
+    for name, size in marker.file_bytes.items():
+        yield Line("file", {"name": name, "size": size})
+
+
+def dump_partition_metadata(source: Source) -> Iterator[Line]:
+    """Whose partition this is."""
+    topic_id = _decoded(source, decode_topic_id)
+    if topic_id is None:
+        yield damage("this is no partition.metadata")
+    else:
+        yield Line("partition", {"topicId": topic_id.hex()})
+
+
+def _decoded(source: Source, decode: Callable[[bytes], T | None]) -> T | None:
+    return None if source.size() > _BYTES_MAX else decode(source.read_at(0, _BYTES_MAX))
+
+
+def _producer(entry: ProducerEntry) -> dict[str, object]:
+    return {
+        "producerId": entry.producer_id,
+        "producerEpoch": entry.producer_epoch,
+        "coordinatorEpoch": entry.coordinator_epoch,
+        "currentTxnFirstOffset": entry.first_unstable_offset,
+        "lastTimestamp": entry.timestamp_ms,
+    }
+
+
+def _batch(batch: BatchMetadata) -> dict[str, object]:
+    return {
+        "firstSequence": batch.base_sequence,
+        "lastSequence": batch.last_sequence,
+        "lastOffset": batch.last_offset,
+        "offsetDelta": batch.last_offset - batch.base_offset,
+        "timestamp": batch.timestamp_ms,
+    }
