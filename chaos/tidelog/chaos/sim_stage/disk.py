@@ -25,6 +25,8 @@ class SimDisk:
         self.faults = DiskFaults()
         self.capacity_bytes: int | None = None
         """What all files together may hold; less than they do is a full disk."""
+        self.syncs = 0
+        """Begun since the start."""
         self._random = random
         self._sync_latency_s = sync_latency_s
         self._root = Folder()
@@ -64,11 +66,11 @@ class SimDisk:
         if not self.exists(path):
             self._create(path)
         content = self._content(path)
-        missing_bytes = capacity_bytes - len(content.written)
-        if missing_bytes > 0 and missing_bytes > self.free_bytes():
+        missing_bytes = max(0, capacity_bytes - len(content.written))
+        if self.room_for(missing_bytes) < missing_bytes:
             raise _no_space("map", path)
         content.map(capacity_bytes)
-        if missing_bytes > 0:
+        if missing_bytes:
             self.faults.count()
         return SimIndexBuffer(self, path, content)
 
@@ -136,6 +138,7 @@ class SimDisk:
         After an error nobody knows which were, and a later sync says nothing about these.
         """
         self.require(self.life)
+        self.syncs += 1
         self.faults.count()
         life, mark = self.life, node.mark()
         await asyncio.sleep(self._sync_latency_s)
@@ -153,12 +156,15 @@ class SimDisk:
             raise StorageError("the disk has crashed since this was opened")
         self.faults.check("use", "/")
 
-    def free_bytes(self) -> float:
-        """What `capacity_bytes` leaves."""
+    def used_bytes(self) -> int:
+        """The length of all files together."""
+        return sum(len(content.written) for content in _contents(self._root))
+
+    def room_for(self, size_bytes: int) -> int:
+        """How many of so many more bytes there is room for."""
         if self.capacity_bytes is None:
-            return float("inf")
-        used_bytes = sum(len(content.written) for content in _contents(self._root))
-        return max(0, self.capacity_bytes - used_bytes)
+            return size_bytes
+        return max(0, min(size_bytes, self.capacity_bytes - self.used_bytes()))
 
     def _create(self, path: str) -> None:
         self._folder(_parent(path)).change({_name(path): Content()})
@@ -208,11 +214,12 @@ class SimFile:
         """See `File`; a full disk takes what fits."""
         self._disk.require(self._life)
         self._disk.faults.check("write", self.path)
-        room = max(0, len(self._content.written) - offset) + self._disk.free_bytes()
-        is_full = len(data) > room
-        self._content.change(offset, bytes(data[: int(room)] if is_full else data))
+        end = max(len(self._content.written), offset)
+        added_bytes = max(0, offset + len(data) - end)
+        missing_bytes = added_bytes - self._disk.room_for(added_bytes)
+        self._content.change(offset, bytes(data[: len(data) - missing_bytes]))
         self._disk.faults.count()
-        if is_full:
+        if missing_bytes:
             raise _no_space("write", self.path)
 
     def write_pieces_at(
