@@ -105,7 +105,7 @@ async def recover(
     Errors: `StorageError` when the disk refuses, and nothing else.
     """
     recovery = _Recovery(disk, directory, config, checkpoint, clean_marker, now_ms)
-    recovery.finish_swaps()
+    await recovery.finish_swaps()
     await recovery.take_segments()
     return await recovery.finish()
 
@@ -143,16 +143,16 @@ class _Recovery:
 
     # Leftovers
 
-    def finish_swaps(self) -> None:
+    async def finish_swaps(self) -> None:
         """Complete the compactions that had been decided, forget all others."""
         names = self._disk.list(self._directory)
         for base_offset in offsets_in(names, LOG, SWAP):
-            self._finish_swap(base_offset, offsets_in(names, LOG))
+            await self._finish_swap(base_offset, offsets_in(names, LOG))
         for name in self._disk.list(self._directory):
             if name.endswith((CLEANED, SWAP, DELETED, TEMPORARY)):
                 self._disk.remove(f"{self._directory}/{name}")
 
-    def _finish_swap(self, base_offset: int, bases: list[int]) -> None:
+    async def _finish_swap(self, base_offset: int, bases: list[int]) -> None:
         swap = self._open(base_offset, suffix=SWAP)
         try:
             swap.load()
@@ -162,6 +162,7 @@ class _Recovery:
         for replaced in bases:
             if base_offset <= replaced < swap.next_offset:
                 self._remove_files(replaced)
+        await self._disk.sync_directory(self._directory)
         swap.rename(suffix="")
         swap.close()
 

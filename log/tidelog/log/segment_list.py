@@ -109,6 +109,8 @@ class SegmentList:
         place = self.all.index(old[0])
         self.all = (*self.all[:place], cleaned, *self.all[place + len(old) :])
         self._retire(old, now_ms)
+        # Nothing orders two renames: old segments must not come back once no `.swap` tells of them.
+        await self._disk.sync_directory(self._directory)
         cleaned.rename(suffix="")
         await self._disk.sync_directory(self._directory)
 
