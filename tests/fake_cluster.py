@@ -63,8 +63,8 @@ class FakePartition:
         """Append whole batches as a leader does; returns the first offset."""
         validate_batches(records, max_message_bytes=self.max_message_bytes)
         first = self.end_offset
-        for header, batch in iter_batches(records):
-            _, pieces = placed(header, batch, base_offset=self.end_offset, leader_epoch=self.epoch)
+        for batch in iter_batches(records):
+            _, pieces = placed([batch], base_offset=self.end_offset, leader_epoch=self.epoch)
             self.batches.append(b"".join(pieces))
         return first
 

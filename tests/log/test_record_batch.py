@@ -51,8 +51,8 @@ def test_a_batch_is_kafkas_format_two_byte_for_byte() -> None:
 
 def test_a_leader_sets_offset_and_epoch_and_nothing_else() -> None:
     before = batch(b"a", b"b")
-    expected, pieces = placed(
-        parse_header(before), memoryview(before), base_offset=77, leader_epoch=9
+    [(expected, _)], pieces = placed(
+        [(parse_header(before), memoryview(before))], base_offset=77, leader_epoch=9
     )
     after = b"".join(pieces)
     assert parse_header(after) == expected
@@ -64,9 +64,10 @@ def test_a_leader_sets_offset_and_epoch_and_nothing_else() -> None:
 
 
 def test_batches_follow_each_other() -> None:
-    headers = validate_batches(batch(b"a") + batch(b"b", b"c"), max_message_bytes=LIMIT)
-    assert [header.records_count for header in headers] == [1, 2]
-    assert sum(header.size_in_bytes for header in headers) == len(batch(b"a") + batch(b"b", b"c"))
+    data = batch(b"a") + batch(b"b", b"c")
+    batches = validate_batches(data, max_message_bytes=LIMIT)
+    assert [header.records_count for header, _ in batches] == [1, 2]
+    assert b"".join(view for _, view in batches) == data
 
 
 @pytest.mark.parametrize("bit", range(len(batch(b"abc")) * 8))

@@ -22,7 +22,7 @@ here: see `records`.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from crc32c import crc32c
@@ -47,8 +47,9 @@ CONTROL_FLAG = 0x20
 DELETE_HORIZON_FLAG = 0x40
 """The base timestamp says from when on the batch's tombstones may go (KIP-534)."""
 
+_LAST_CODEC = max(Codec)
 _PLACE = struct.Struct(">qii")
-"""baseOffset, batchLength, partitionLeaderEpoch: the 16 bytes a leader writes anew."""
+"""baseOffset, batchLength and partitionLeaderEpoch, the first three fields of the header."""
 _LENGTH = struct.Struct(">i")
 _LENGTH_AT = 8
 
@@ -122,15 +123,20 @@ def iter_batches(buffer: Buffer) -> Iterator[tuple[BatchHeader, memoryview]]:
     position = 0
     while position < len(view):
         header = parse_header(view, position)
-        end = position + header.size_in_bytes
-        if end > len(view):
-            raise CorruptMessageError(
-                f"record batch of {header.size_in_bytes} bytes, but {len(view) - position} are here"
-            )
-        batch = view[position:end]
-        check_crc(header, batch)
+        batch = _whole(header, view, position)
         yield header, batch
-        position = end
+        position += len(batch)
+
+
+def _whole(header: BatchHeader, view: memoryview, position: int) -> memoryview:
+    """The bytes of a batch, all there and as its CRC says."""
+    batch = view[position : position + header.size_in_bytes]
+    if len(batch) < header.size_in_bytes:
+        raise CorruptMessageError(
+            f"record batch of {header.size_in_bytes} bytes, but {len(batch)} are here"
+        )
+    check_crc(header, batch)
+    return batch
 
 
 class Walk(NamedTuple):
@@ -193,21 +199,23 @@ def check_crc(header: BatchHeader, batch: Buffer) -> None:
         )
 
 
-def validate_batches(buffer: Buffer, *, max_message_bytes: int) -> list[BatchHeader]:
-    """Headers of what a producer sent, after every check a leader makes before it appends.
+def validate_batches(
+    buffer: Buffer, *, max_message_bytes: int
+) -> list[tuple[BatchHeader, memoryview]]:
+    """Header and bytes of each batch a producer sent, after the checks that need no topic.
 
     Raises `CorruptMessageError` or `MessageTooLargeError`: then append nothing of `buffer`.
     """
-    headers = []
-    position = 0
-    while position < len(buffer):
+    view, position, batches = memoryview(buffer), 0, []
+    while position < len(view):
+        header = parse_header(view, position)
         # Size first: an oversized batch is refused for its size, even when it was cut on its way.
-        _check_size(parse_header(buffer, position), max_message_bytes)
-        header, batch = next(iter_batches(memoryview(buffer)[position:]))
+        _check_size(header, max_message_bytes)
+        batch = _whole(header, view, position)
         _check_produced(header)
-        headers.append(header)
+        batches.append((header, batch))
         position += len(batch)
-    return headers
+    return batches
 
 
 def _check_size(header: BatchHeader, max_message_bytes: int) -> None:
@@ -219,30 +227,40 @@ def _check_size(header: BatchHeader, max_message_bytes: int) -> None:
 
 
 def _check_produced(header: BatchHeader) -> None:
-    count = header.records_count
+    count, codec_id = header.records_count, header.attributes & CODEC_MASK
     if count < 1 or count != header.last_offset_delta + 1:
         raise CorruptMessageError(
             f"record batch counts {count} records but its last offset delta is "
             f"{header.last_offset_delta}"
         )
     room = header.size_in_bytes - HEADER_BYTES
-    if header.codec_id:
+    if codec_id:
         room = inflation_limit(room)
     if count * MIN_RECORD_BYTES > room:
         raise CorruptMessageError(f"{count} records cannot fit {header.size_in_bytes} bytes")
     if header.attributes & (CONTROL_FLAG | LOG_APPEND_TIME_FLAG):
         raise CorruptMessageError("control batches and log append time are set by brokers only")
-    if header.codec_id > max(Codec):
+    if codec_id > _LAST_CODEC:
         raise CorruptMessageError(f"record batch names codec {header.codec_id}, which is none")
 
 
 def placed(
-    header: BatchHeader, batch: memoryview, *, base_offset: int, leader_epoch: int
-) -> tuple[BatchHeader, tuple[Buffer, ...]]:
-    """The batch with what a leader decides, the two fields outside the CRC: header and pieces."""
-    head = _PLACE.pack(base_offset, header.batch_length, leader_epoch)
-    after = tuple.__new__(BatchHeader, (base_offset, header[1], leader_epoch, *header[3:]))
-    return after, (head, batch[len(head) :])
+    batches: Iterable[tuple[BatchHeader, memoryview]], *, base_offset: int, leader_epoch: int
+) -> tuple[list[tuple[BatchHeader, memoryview]], list[Buffer]]:
+    """The batches one after the other from `base_offset` on, and the pieces they are written in.
+
+    Base offset and leader epoch are a leader's to set and lie outside the CRC: nothing is copied.
+    The bytes in the first list are as they came.
+    """
+    after: list[tuple[BatchHeader, memoryview]] = []
+    pieces: list[Buffer] = []
+    for header, batch in batches:
+        place = (base_offset, header.batch_length, leader_epoch)
+        header = tuple.__new__(BatchHeader, (*place, *header[len(place) :]))
+        after.append((header, batch))
+        pieces += (_PLACE.pack(*place), batch[_PLACE.size :])
+        base_offset = header.next_offset
+    return after, pieces
 
 
 def stamped(

@@ -25,6 +25,7 @@ class EntryFile:
         self._zero = bytes(layout.size)
         self._max_bytes = max_bytes
         self._buffer: IndexBuffer | None = None
+        self._capacity_bytes = 0
         self._count: int | None = None
 
     @property
@@ -47,16 +48,17 @@ class EntryFile:
     def reserve(self) -> None:
         """Have room for one more entry, unless full: the `append` after it cannot fail."""
         needed = (self.count + 1) * self._layout.size
-        if needed <= self._max_bytes and needed > len(self._view()):
+        if self._capacity_bytes < needed <= self._max_bytes:
             capacity = min(max(2 * needed, _FIRST_CAPACITY_BYTES), self._max_bytes)
             self._unmap()
-            self._buffer = self._disk.open_index(self.path, capacity_bytes=capacity)
+            self._map(capacity)
 
     def append(self, *fields: int) -> None:
         """Add an entry; a full file lets it go."""
-        if not self.is_full:
+        used_bytes = self.count * self._layout.size
+        if used_bytes + self._layout.size <= self._max_bytes:
             self.reserve()
-            self._layout.pack_into(self._view(), self.count * self._layout.size, *fields)
+            self._layout.pack_into(self._view(), used_bytes, *fields)
             self._count = self.count + 1
 
     def at(self, slot: int) -> tuple[int, ...]:
@@ -82,7 +84,7 @@ class EntryFile:
         used_bytes = self.count * self._layout.size
         if self._buffer is not None:
             self._buffer.close(trim_to=used_bytes)
-            self._buffer = None
+            self._buffer, self._capacity_bytes = None, 0
 
     def rename(self, path: str) -> None:
         """Give the file another name, if it exists; seals it."""
@@ -110,13 +112,16 @@ class EntryFile:
     def _unmap(self) -> None:
         if self._buffer is not None:
             self._buffer.close()
-            self._buffer = None
+            self._buffer, self._capacity_bytes = None, 0
+
+    def _map(self, capacity_bytes: int) -> IndexBuffer:
+        self._buffer = self._disk.open_index(self.path, capacity_bytes=capacity_bytes)
+        self._capacity_bytes = len(self._buffer.view)
+        return self._buffer
 
     def _view(self) -> memoryview:
         """The mapping; of nothing while the file is empty or missing."""
-        if self._buffer is None:
-            size_bytes = self._disk.size(self.path) if self._disk.exists(self.path) else 0
-            if not size_bytes:
-                return memoryview(b"")
-            self._buffer = self._disk.open_index(self.path, capacity_bytes=size_bytes)
-        return self._buffer.view
+        if self._buffer is not None:
+            return self._buffer.view
+        size_bytes = self._disk.size(self.path)
+        return self._map(size_bytes).view if size_bytes else memoryview(b"")

@@ -76,12 +76,16 @@ class TimeIndex:
     def __init__(self, disk: Disk, path: str, *, base_offset: int, max_bytes: int) -> None:
         self.file = EntryFile(disk, path, layout=TIME_ENTRY, max_bytes=max_bytes)
         self._base_offset = base_offset
+        self._known: tuple[int, int] = (0, 0)
+        """How many entries there were when it was last looked, and the newest one's time then."""
 
     def append(self, entry: TimeEntry) -> None:
         """Add an entry if it is newer than all others; a full index lets it go."""
-        last = self.last()
-        if entry.timestamp > (last.timestamp if last else 0):
+        if self.file.count != self._known[0]:
+            self._note_newest()
+        if entry.timestamp > self._known[1]:
             self.file.append(entry.timestamp, entry.offset - self._base_offset)
+            self._note_newest()
 
     def last(self) -> TimeEntry | None:
         """The newest entry."""
@@ -99,6 +103,10 @@ class TimeIndex:
         self.file.truncate(
             bisect_left(range(self.file.count), relative, key=lambda slot: self.file.at(slot)[1])
         )
+
+    def _note_newest(self) -> None:
+        last = self.last()
+        self._known = (self.file.count, last.timestamp if last else 0)
 
     def _before(self, slot: int) -> TimeEntry | None:
         if not slot:

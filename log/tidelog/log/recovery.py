@@ -48,6 +48,14 @@ class Damage(NamedTuple):
     first_bad_offset: int
     reason: str
 
+    def error(self, directory: str) -> DamagedLogError:
+        """What whoever wants something of the log gets."""
+        return DamagedLogError(
+            f"the log in {directory} is damaged from offset {self.first_bad_offset} on, nothing of "
+            f"it is served: {self.reason}",
+            first_bad_offset=self.first_bad_offset,
+        )
+
 
 @dataclass(slots=True)
 class Recovered:

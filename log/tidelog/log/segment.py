@@ -102,7 +102,7 @@ class Segment:
         """Milliseconds since the Unix epoch; -1 when empty."""
         return self.newest.timestamp
 
-    def has_room(self, *, header: BatchHeader, size_bytes: int, config: LogConfig) -> bool:
+    def has_room(self, header: BatchHeader, size_bytes: int, config: LogConfig) -> bool:
         """Whether `size_bytes` more, ending with the batch of `header`, belong here.
 
         An empty segment takes all. segment.ms is measured between timestamps, as in Kafka.
@@ -137,14 +137,15 @@ class Segment:
         """Take note that the batch of `header` lies at the end of the file."""
         if self._first_timestamp is None and not self.size:
             self._first_timestamp = header.max_timestamp
-        if header.max_timestamp > self.newest.timestamp:
-            self._newest = TimeEntry(header.max_timestamp, header.last_offset)
+        newest, last_offset = self._newest or self.newest, header.last_offset
+        if header.max_timestamp > newest.timestamp:
+            newest = self._newest = TimeEntry(header.max_timestamp, last_offset)
         if self.size - self._indexed_position > self._index_interval_bytes:
-            self._offsets.append(IndexEntry(header.last_offset, self.size))
-            self._times.append(self.newest)
+            self._offsets.append(IndexEntry(last_offset, self.size))
+            self._times.append(newest)
             self._indexed_position = self.size
         self.size += header.size_in_bytes
-        self.next_offset = header.next_offset
+        self.next_offset = last_offset + 1
 
     def truncate_to(self, offset: int) -> None:
         """Drop every batch that holds `offset` or a later one."""

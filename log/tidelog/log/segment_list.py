@@ -13,6 +13,7 @@ from tidelog.log.config import LogConfig
 from tidelog.log.env import Disk
 from tidelog.log.errors import invariant
 from tidelog.log.file_names import SEGMENT_KINDS, SWAP, file_name, offsets_in
+from tidelog.log.retention import SegmentFacts
 from tidelog.log.segment import RunAt, Segment
 
 
@@ -40,10 +41,24 @@ class SegmentList:
         """Of all logs, without indexes."""
         return sum(segment.size for segment in self.all)
 
+    def facts(self) -> list[SegmentFacts]:
+        """Each segment as retention sees it."""
+        return [SegmentFacts(one.next_offset, one.size, one.max_timestamp) for one in self.all]
+
     def holding(self, offset: int) -> Segment:
         """The segment with `offset`; the first one when it lies before all."""
         place = bisect_right(self.all, offset, key=lambda segment: segment.base_offset) - 1
         return self.all[max(place, 0)]
+
+    def check(self, offset: int, *, max_bytes: int) -> tuple[int, int]:
+        """Read good batches from the one with `offset` on: the offset after them, and their bytes.
+
+        Raises `DamagedLogError` at one that is not good.
+        """
+        segment = self.holding(offset)
+        start = segment.place_of(offset)
+        end = segment.check(start, max_bytes=max_bytes)
+        return end.base_offset, end.position - start.position
 
     def roll(self, config: LogConfig) -> None:
         """Seal the active segment and begin a new one."""

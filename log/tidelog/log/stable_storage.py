@@ -46,8 +46,7 @@ class StableStorage:
         self.recovery_point = known.recovery_point
         self.high_watermark = known.high_watermark
         self.first_dirty_offset = known.first_dirty_offset
-        self.unflushed_since_ms: int | None = None
-        """Monotonic time of the oldest append that is not on stable storage, about."""
+        self._unflushed_since_ms: int | None = None
         self.clamp()
 
     def clamp(self) -> None:
@@ -58,6 +57,16 @@ class StableStorage:
         self.recovery_point = max(start, min(self.recovery_point, end))
         self.high_watermark = max(start, min(self.high_watermark, end))
         self.first_dirty_offset = max(start, min(self.first_dirty_offset, end))
+
+    def note_append(self) -> None:
+        """Something is in the log that is not on stable storage."""
+        if self._unflushed_since_ms is None:
+            self._unflushed_since_ms = self._clock.monotonic_ms()
+
+    def unflushed_ms(self) -> int:
+        """How long, about, the oldest append has not been on stable storage; -1: all is."""
+        since_ms = self._unflushed_since_ms
+        return -1 if since_ms is None else self._clock.monotonic_ms() - since_ms
 
     async def sync(self, segments: Sequence[Segment]) -> None:
         """Bring what is unflushed of the log's first segments to stable storage."""
@@ -73,13 +82,19 @@ class StableStorage:
                 await segment.file.sync()
         self.recovery_point = max(flushed, self.recovery_point)
         is_all = flushed == self._segments.active.next_offset
-        self.unflushed_since_ms = None if is_all else began_ms
+        self._unflushed_since_ms = None if is_all else began_ms
 
     async def lower_recovery_point(self, offset: int) -> None:
         """Before records are lost or cut: new ones in their place would pass for flushed."""
         self.recovery_point = min(self.recovery_point, offset)
         if self._saved and self._saved.recovery_point > self.recovery_point:
             await self.save()
+
+    async def raise_log_start(self, offset: int) -> None:
+        """Serve nothing below: persisted first, since a restart must not bring it back."""
+        self.log_start_offset = max(self.log_start_offset, offset)
+        self.clamp()
+        await self.save()
 
     async def begin_at(self, offset: int) -> None:
         """Claim nothing but that the log begins and ends at `offset`."""

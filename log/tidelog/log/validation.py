@@ -1,7 +1,7 @@
-"""What a leader checks of what a producer sent, before anything of it is appended. Pure.
+"""What is checked of records before anything of them is appended. Pure.
 
-`batch.validate_batches` has looked at structure and CRC; here the topic's own rules follow. They
-need the header alone, but where a topic asks for something about every record: keys because it is
+A leader: `batch.validate_batches` looks at structure and CRC, here the topic's own rules follow, by
+the header alone, but where a topic asks for something about every record: keys because it is
 compacted, or a bound on old timestamps.
 """
 
@@ -10,6 +10,8 @@ from __future__ import annotations
 from tidelog.log.batch import (
     TRANSACTIONAL_FLAG,
     BatchHeader,
+    iter_batches,
+    stamped,
     validate_batches,
 )
 from tidelog.log.compression import Codec
@@ -23,6 +25,7 @@ from tidelog.log.errors import (
 from tidelog.log.producers import NO_PRODUCER_ID
 from tidelog.log.records import iter_records
 
+LOG_APPEND_TIME = "LogAppendTime"
 _ANY_AGE_MS = 2**63 - 1
 _PRODUCER_COMPRESSION = "producer"
 _CODECS = {"uncompressed": Codec.NONE, **{codec.name.lower(): codec for codec in Codec}}
@@ -33,23 +36,40 @@ ProducedBatch = tuple[BatchHeader, memoryview]
 def validate_produced(records: bytes, *, config: LogConfig, now_ms: int) -> list[ProducedBatch]:
     """Header and bytes of each batch of a produce request's records, at least one.
 
+    With the topic's append time in them if it has that; their place is still to be given.
     Raises `CorruptMessageError`, `MessageTooLargeError`, `InvalidRecordError`,
     `InvalidTimestampError`, `UnsupportedCompressionTypeError`: then append nothing.
     """
-    headers = validate_batches(records, max_message_bytes=config.max_message_bytes)
-    if not headers:
+    batches = validate_batches(records, max_message_bytes=config.max_message_bytes)
+    if not batches:
         raise CorruptMessageError("no record batch to append")
-    view, position, batches = memoryview(records), 0, []
-    for header in headers:
-        end = position + header.size_in_bytes
-        batches.append((header, view[position:end]))
-        position = end
     for header, batch in batches:
         _check_producer(header, is_alone=len(batches) == 1)
         _check_codec(header, config)
         _check_timestamps(header, config, now_ms)
         if config.is_compacted or config.message_timestamp_before_max_ms < _ANY_AGE_MS:
             _check_records(batch, config, now_ms)
+    if config.message_timestamp_type == LOG_APPEND_TIME:
+        return [stamped(header, batch, now_ms) for header, batch in batches]
+    return batches
+
+
+def validate_fetched(records: bytes, *, next_offset: int) -> list[ProducedBatch]:
+    """Header and bytes of each batch a leader sent, at least one; the log ends at `next_offset`.
+
+    Raises `CorruptMessageError` when a batch is damaged, does not continue the one before it or
+    goes back in epochs.
+    """
+    batches, epoch = list(iter_batches(records)), 0
+    for header, _ in batches:
+        if header.base_offset != next_offset or header.partition_leader_epoch < epoch:
+            raise CorruptMessageError(
+                f"batch at offset {header.base_offset} of epoch {header.partition_leader_epoch}"
+                f" does not continue the log at offset {next_offset} of epoch {epoch}"
+            )
+        next_offset, epoch = header.next_offset, header.partition_leader_epoch
+    if not batches:
+        raise CorruptMessageError("no record batch to append")
     return batches
 
 
@@ -77,7 +97,7 @@ def _check_codec(header: BatchHeader, config: LogConfig) -> None:
 
 def _check_timestamps(header: BatchHeader, config: LogConfig, now_ms: int) -> None:
     """The newest record's by the header; append time needs no check (KIP-937)."""
-    if config.message_timestamp_type == "LogAppendTime":
+    if config.message_timestamp_type == LOG_APPEND_TIME:
         return
     if header.max_timestamp < 0:
         raise InvalidTimestampError(
@@ -92,7 +112,7 @@ def _check_timestamps(header: BatchHeader, config: LogConfig, now_ms: int) -> No
 
 
 def _check_records(batch: memoryview, config: LogConfig, now_ms: int) -> None:
-    is_own_time = config.message_timestamp_type == "CreateTime"
+    is_own_time = config.message_timestamp_type != LOG_APPEND_TIME
     oldest_ms = now_ms - config.message_timestamp_before_max_ms
     for place, record in enumerate(iter_records(batch)):
         if config.is_compacted and record.key is None:

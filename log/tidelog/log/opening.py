@@ -1,0 +1,79 @@
+"""How a log comes to life: whose folder it is, what is left in it, and the parts it goes on with.
+
+Decides nothing itself: `log_folder` knows the owner, `recovery` what the files are worth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidelog.log.config import LogConfig
+from tidelog.log.env import Clock, Disk
+from tidelog.log.epochs import EpochCache
+from tidelog.log.log_folder import LogFolder
+from tidelog.log.producers import ProducerStates
+from tidelog.log.recovery import Damage, recover, report
+from tidelog.log.segment_list import SegmentList
+from tidelog.log.snapshot_files import SnapshotFiles
+from tidelog.log.stable_storage import StableStorage
+
+
+@dataclass(slots=True)
+class LogParts:
+    """What a `PartitionLog` is made of, after recovery."""
+
+    folder: LogFolder
+    segments: SegmentList
+    epochs: EpochCache
+    producers: ProducerStates
+    snapshots: SnapshotFiles
+    stable: StableStorage
+    damage: Damage | None
+    was_clean: bool
+
+
+async def open_parts(
+    *, directory: str, disk: Disk, clock: Clock, config: LogConfig, topic_id: bytes
+) -> LogParts:
+    """See `PartitionLog.open`."""
+    started_ms = clock.monotonic_ms()
+    folder = LogFolder(disk, directory, topic_id)
+    left = await folder.enter()
+    found = await recover(
+        disk=disk,
+        directory=directory,
+        config=config,
+        checkpoint=left.checkpoint,
+        clean_marker=left.clean_marker,
+        now_ms=clock.wall_ms(),
+    )
+    if not left.is_owner_known:
+        found.damage = Damage(found.log_start_offset, "no file says whose log this is")
+    segments = SegmentList(disk, directory, segments=found.segments, run_at=found.epochs.run_at)
+    stable = StableStorage(
+        clock=clock,
+        folder=folder,
+        segments=segments,
+        snapshots=found.snapshots,
+        epochs=found.epochs,
+        checkpoint=left.checkpoint,
+        log_start_offset=found.log_start_offset,
+    )
+    report(
+        found,
+        directory=directory,
+        recovery_point=left.checkpoint.recovery_point if left.checkpoint else 0,
+        took_ms=clock.monotonic_ms() - started_ms,
+    )
+    if found.damage is None:
+        await stable.lower_recovery_point(found.log_end_offset)
+    return LogParts(
+        folder=folder,
+        segments=segments,
+        epochs=found.epochs,
+        producers=found.producers,
+        snapshots=found.snapshots,
+        stable=stable,
+        damage=found.damage,
+        was_clean=found.is_clean,
+    )
