@@ -92,7 +92,10 @@ class Segment:
 
     @property
     def newest(self) -> TimeEntry:
-        """The greatest timestamp, -1 when empty, and the last offset of the first batch with it."""
+        """The greatest timestamp, -1 when empty, and the last offset of the first batch with it.
+
+        A batch that compaction left without records has none.
+        """
         if self._newest is None:
             self._newest = self._load_newest()
         return self._newest
@@ -138,7 +141,7 @@ class Segment:
         if self._first_timestamp is None and not self.size:
             self._first_timestamp = header.max_timestamp
         newest, last_offset = self._newest or self.newest, header.last_offset
-        if header.max_timestamp > newest.timestamp:
+        if header.max_timestamp > newest.timestamp and header.records_count:
             newest = self._newest = TimeEntry(header.max_timestamp, last_offset)
         if self.size - self._indexed_position > self._index_interval_bytes:
             self._offsets.append(IndexEntry(last_offset, self.size))
@@ -317,7 +320,7 @@ class Segment:
         if self.size:
             start = self._time_place(self._times.last)
         for _, header in self._headers(start, self.size):
-            if header.max_timestamp > newest.timestamp:
+            if header.max_timestamp > newest.timestamp and header.records_count:
                 newest = TimeEntry(header.max_timestamp, header.last_offset)
         return newest
 
