@@ -21,6 +21,7 @@ from tidelog.chaos.sim_stage.disk import SimDisk, SimFile
 from tidelog.log.batch import iter_batches
 from tidelog.log.errors import (
     CorruptMessageError,
+    DamagedLogError,
     InvariantError,
     KafkaError,
     MessageTooLargeError,
@@ -180,6 +181,44 @@ async def test_the_high_watermark_is_never_above_the_end_while_a_log_truncates(
         assert log.recovery_point <= log.log_end_offset
         await asyncio.sleep(0)
     assert (log.log_end_offset, log.high_watermark) == (4, 4)
+
+
+async def test_a_cut_within_a_batch_claims_no_more_than_is_left(
+    open_log: OpenLog, log: PartitionLog
+) -> None:
+    append(log, b"a", b"b", b"c", b"d")
+    append(log, b"e", b"f", b"g", epoch=1)
+    await log.close()
+    log = await open_log()
+    await log.truncate_to(5)
+    assert (log.log_end_offset, log.latest_epoch) == (4, 0)
+    again = await open_log()
+    assert (again.damage, again.log_end_offset, again.latest_epoch) == (None, 4, 0)
+
+
+@pytest.mark.parametrize("byte", [0, 8, 12, 16, 17, 61])
+async def test_a_log_whose_damage_was_found_by_a_read_is_whole_after_a_cut_to_it(
+    disk: SimDisk, log: PartitionLog, byte: int
+) -> None:
+    for place in range(6):
+        append(log, b"%d" % place)
+    before = contents(log)
+    await log.flush()
+    file = disk.open(f"{DIRECTORY}/{0:020d}.log")
+    at = 3 * len(batch(b"0")) + byte
+    file.write_at(at, bytes([file.read_at(at, 1)[0] ^ 0x11]))
+    with pytest.raises(DamagedLogError) as caught:
+        contents(log)
+    assert caught.value.first_bad_offset == 3
+    with pytest.raises(DamagedLogError):
+        log.read(0, max_bytes=1, upper_bound=1)
+    with pytest.raises(DamagedLogError):
+        append(log, b"x")
+    with pytest.raises(DamagedLogError):
+        await log.truncate_to(4)
+    await log.truncate_to(3)
+    append(log, b"new")
+    assert contents(log) == [*before[:3], (3, 0, b"new")]
 
 
 async def test_truncation_to_the_end_drops_an_epoch_without_records(log: PartitionLog) -> None:

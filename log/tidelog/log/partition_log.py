@@ -305,7 +305,7 @@ class PartitionLog:
                 self._require_usable()
             elif self.damage is not None:
                 await self._folder.claim()
-            end = max(self.log_start_offset, min(offset, self.log_end_offset))
+            end = self._segments.cut_offset(max(self.log_start_offset, offset))
             self._epochs.truncate_from_end(end)
             if end < self.log_end_offset or self.damage is not None:
                 await self._stable.lower_recovery_point(end)

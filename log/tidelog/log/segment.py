@@ -20,6 +20,7 @@ from tidelog.log.batch import (
 )
 from tidelog.log.config import LogConfig
 from tidelog.log.env import Disk
+from tidelog.log.epochs import NO_END
 from tidelog.log.errors import CorruptMessageError, DamagedLogError, StorageError, invariant
 from tidelog.log.file_names import DELETED, INDEX, LOG, SEGMENT_KINDS, TIME_INDEX, file_name
 from tidelog.log.index import IndexEntry, OffsetIndex, TimeEntry, TimeIndex
@@ -255,12 +256,13 @@ class Segment:
                 yield Place(position, header.base_offset)
 
     def place_of(self, offset: int) -> Place:
-        """The batch that holds `offset`, or the end."""
-        start = self._place(lambda: self._offsets.floor(offset))
-        for position, header in self._headers(start, self.size):
+        """The batch that holds `offset`, or the end; that batch itself may be damaged."""
+        place = self._place(lambda: self._offsets.floor(offset - 1))
+        for position, header in self._headers(place, self.size, below=offset):
             if header.last_offset >= offset:
                 return Place(position, header.base_offset)
-        return Place(self.size, self.next_offset)
+            place = Place(position + header.size_in_bytes, header.next_offset)
+        return place
 
     # Files
 
@@ -367,14 +369,16 @@ class Segment:
         if self.size != size:
             raise self._damage(f"it ends {size - self.size} bytes into a batch")
 
-    def _headers(self, start: Place, end: int) -> Iterator[tuple[int, BatchHeader]]:
-        """Each batch that lies wholly between `start` and `end`, by position and header.
+    def _headers(
+        self, start: Place, end: int, *, below: int = NO_END
+    ) -> Iterator[tuple[int, BatchHeader]]:
+        """Each batch that lies wholly between `start` and `end` and begins below that offset.
 
         Raises `DamagedLogError` at the first that does not continue the one before it.
         """
         position, next_offset = start
         window, window_at = b"", position
-        while position + HEADER_BYTES <= end:
+        while position + HEADER_BYTES <= end and next_offset < below:
             at = position - window_at
             if at + HEADER_BYTES > len(window):
                 window, window_at, at = self.file.read_at(position, _WINDOW_BYTES), position, 0

@@ -72,6 +72,12 @@ class SegmentList:
         self._retire(gone, now_ms)
         return sum(segment.size for segment in gone)
 
+    def cut_offset(self, offset: int) -> int:
+        """Where the log ends once every batch with `offset` or a later one is gone."""
+        if offset >= self.active.next_offset:
+            return self.active.next_offset
+        return self.holding(offset).place_of(offset).base_offset
+
     def cut(self, end_offset: int) -> None:
         """Drop every batch that holds `end_offset` or a later one, files nobody opened too."""
         while len(self.all) > 1 and self.active.base_offset >= end_offset:

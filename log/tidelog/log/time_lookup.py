@@ -63,11 +63,13 @@ def _places_of_newest(segment: Segment, span: Span) -> list[Place]:
         return [segment.place_of(segment.newest.offset)]
     cut, newest = [], None
     for position, header in segment.headers():
-        if header.base_offset < span.start <= header.last_offset:
+        if header.last_offset < span.start or header.base_offset >= span.end:
+            continue
+        if header.base_offset < span.start or header.last_offset >= span.end:
             cut.append(Place(position, header.base_offset))
-        elif span.start <= header.base_offset and header.last_offset < span.end:
+        else:
             newest = _newer(newest, position, header)
-    return cut + ([newest[0]] if newest else [])
+    return sorted(cut + ([newest[0]] if newest else []))
 
 
 def _newer(
