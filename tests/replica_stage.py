@@ -33,6 +33,8 @@ from tidelog.metadata.replication import alter_partition
 from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import AlterPartitionRequest, AlterPartitionResponse
 from tidelog.v1.data_pb2 import (
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
     FetchPartition,
     FetchRequest,
     FetchResponse,
@@ -54,7 +56,7 @@ from tidelog.v1.metadata_records_pb2 import (
     RemoveTopicRecord,
     TopicRecord,
 )
-from tidelog.v1.methods import FETCH, LIST_OFFSETS, PRODUCE
+from tidelog.v1.methods import DELETE_RECORDS, FETCH, LIST_OFFSETS, PRODUCE
 
 T = TypeVar("T")
 
@@ -182,7 +184,7 @@ class ReplicaStage:
         partitions: int = 1,
         replicas: tuple[int, ...] = (1, 2, 3),
         topic_id: bytes = bytes(16),
-        **configs: int,
+        **configs: int | str,
     ) -> None:
         """Make the topic; the first replica leads, `min_insync_replicas=2` sets a config."""
         records = [MetadataRecord(topic=TopicRecord(name=TOPIC, topic_id=topic_id))]
@@ -303,12 +305,29 @@ class ReplicaStage:
         """The values a consumer gets from `offset` on, without waiting."""
         return values_in(await self.fetch_one(broker_id, offset))
 
-    async def offsets(self, broker_id: int) -> ListOffsetsResponse.Partition:
-        request = ListOffsetsRequest(
-            partitions=[ListOffsetsRequest.Partition(topic=TOPIC, partition=0)]
+    async def offsets(
+        self,
+        broker_id: int,
+        spec: ListOffsetsRequest.Spec = ListOffsetsRequest.LATEST,
+        *,
+        timestamp_ms: int = 0,
+    ) -> ListOffsetsResponse.Partition:
+        asked = ListOffsetsRequest.Partition(
+            topic=TOPIC, partition=0, spec=spec, timestamp_ms=timestamp_ms
         )
+        request = ListOffsetsRequest(partitions=[asked])
         response = await self._peers.call(
             _address(broker_id), LIST_OFFSETS, request, timeout_ms=60_000
+        )
+        return response.partitions[0]
+
+    async def delete_records(
+        self, broker_id: int, offset: int, *, timeout_ms: int = 5000
+    ) -> DeleteRecordsResponse.Partition:
+        asked = DeleteRecordsRequest.Partition(topic=TOPIC, partition=0, offset=offset)
+        request = DeleteRecordsRequest(partitions=[asked], timeout_ms=timeout_ms)
+        response = await self._peers.call(
+            _address(broker_id), DELETE_RECORDS, request, timeout_ms=60_000
         )
         return response.partitions[0]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tidelog.broker.config import KEYS, parse_config
+from tidelog.broker.replica_config import ReplicaConfig
+from tidelog.log.cleaner import CleanerConfig
 from tidelog.log.errors import KafkaError
 from tidelog.v1 import common_pb2
 
@@ -24,6 +26,25 @@ def test_defaults_fill_what_is_not_given() -> None:
     assert config.is_controller
     assert config.controller.session_timeout_ms == 3000
     assert config.controller.cluster_id == "abc"
+
+
+def test_the_upkeep_of_logs_is_what_the_file_says() -> None:
+    lines = """
+"log.retention.check.interval.ms" = 1
+"log.scrub.bytes.per.second" = 0
+"log.scrub.interval.ms" = 3
+"log.cleaner.enable" = false
+"log.cleaner.dedupe.buffer.size" = 1048576
+"log.cleaner.io.max.bytes.per.second" = 1024
+"log.cleaner.backoff.ms" = 7
+"""
+    replica = parse_config(VALID + lines).replica
+    assert replica.log_retention_check_interval_ms == 1
+    assert (replica.log_scrub_bytes_per_second, replica.log_scrub_interval_ms) == (0, 3)
+    assert replica.cleaner == CleanerConfig(
+        enable=False, dedupe_buffer_size=1 << 20, io_max_bytes_per_second=1024, backoff_ms=7
+    )
+    assert parse_config(VALID).replica == ReplicaConfig()
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,14 @@ def test_a_replica_that_was_fetching_heals_only_after_the_leader_must_have_notic
     assert core.image(leader_id=2, isr=(2, 3), first_bad_offset=4) == [TruncateTo(4)]
 
 
+def test_a_log_that_does_not_heal_is_not_cut_again_at_once() -> None:
+    core = Core()
+    core.image(leader_id=2, isr=(2, 3), first_bad_offset=4)
+    assert core.image(leader_id=2, isr=(2, 3), first_bad_offset=4) == []
+    core.now_ms += LAG_MS_MAX
+    assert core.image(leader_id=2, isr=(2, 3), first_bad_offset=4) == [TruncateTo(4)]
+
+
 def test_a_healed_replica_follows_again() -> None:
     core = Core()
     core.image(leader_id=2, isr=(2, 3), first_bad_offset=4)

@@ -284,6 +284,39 @@ def test_folders_renamed_before_a_crash_are_removed_at_the_next_start() -> None:
     ReplicaStage().run(story)
 
 
+def test_what_is_left_of_a_topic_deleted_meanwhile_is_removed_at_the_next_start() -> None:
+    async def story(stage: ReplicaStage) -> None:
+        stage.create(partitions=2)
+        await stage.until_opened(1, 2, 3)
+        await stage.until(lambda: len(stage.disk(3).list("/data")) == 2)
+        stage.kill(3)
+        stage.delete()
+        stage.disk(3).remove(f"/data/{TOPIC}-1/partition.metadata")
+        stage.disk(3).make_directory("/data/__cluster_metadata-0")
+        stage.start(3)
+        await stage.until(lambda: f"{TOPIC}-0" not in stage.disk(3).list("/data"))
+        await asyncio.sleep(1)
+        assert stage.disk(3).list("/data") == ["__cluster_metadata-0", f"{TOPIC}-1"]
+
+    ReplicaStage().run(story)
+
+
+def test_a_replica_that_the_image_gives_to_others_stays_while_its_topic_lives() -> None:
+    async def story(stage: ReplicaStage) -> None:
+        stage.create(replicas=(1,))
+        await stage.until_opened(1)
+        name = f"/data/{TOPIC}-0/partition.metadata"
+        owner = stage.disk(1).open(name).read_at(0, 9999)
+        stage.kill(3)
+        stage.disk(3).make_directory(f"/data/{TOPIC}-0")
+        stage.disk(3).open(name, create=True).write_at(0, owner)
+        stage.start(3)
+        await asyncio.sleep(1)
+        assert stage.disk(3).list("/data") == [f"{TOPIC}-0"]
+
+    ReplicaStage().run(story)
+
+
 def test_a_failing_disk_takes_one_partition_offline_and_no_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidelog.broker.replica_config import ReplicaConfig
+from tidelog.log.cleaner import CleanerConfig
 from tidelog.log.errors import KafkaError
 from tidelog.metadata.config import ControllerConfig
 from tidelog.raft.config import RaftConfig
@@ -99,6 +100,8 @@ def _voters(value: Any) -> dict[int, str]:  # a TOML value
 
 
 MAX_MS = 24 * 3600 * 1000
+MAX_BYTES = 2**63 - 1
+_REPLICA = ReplicaConfig()
 KEYS = (
     ConfigKey("node.id", _integer(1, 2**31 - 1), None, "This node's id, unique in the cluster."),
     ConfigKey("cluster.id", _text, None, "The cluster this node belongs to."),
@@ -125,6 +128,48 @@ KEYS = (
         _integer(100, MAX_MS),
         30_000,
         "A follower not caught up for this long leaves the ISR.",
+    ),
+    ConfigKey(
+        "log.retention.check.interval.ms",
+        _integer(1, MAX_MS),
+        _REPLICA.log_retention_check_interval_ms,
+        "How often logs are looked through for what retention.ms and retention.bytes let go.",
+    ),
+    ConfigKey(
+        "log.scrub.bytes.per.second",
+        _integer(0, MAX_BYTES),
+        _REPLICA.log_scrub_bytes_per_second,
+        "How fast stored records are read in the background to find damage; 0: never.",
+    ),
+    ConfigKey(
+        "log.scrub.interval.ms",
+        _integer(0, 365 * MAX_MS),
+        _REPLICA.log_scrub_interval_ms,
+        "The least time between the beginnings of two such rounds over all logs.",
+    ),
+    ConfigKey(
+        "log.cleaner.enable",
+        _boolean,
+        _REPLICA.cleaner.enable,
+        "Whether logs with cleanup.policy compact are compacted on this node.",
+    ),
+    ConfigKey(
+        "log.cleaner.dedupe.buffer.size",
+        _integer(1 << 20, MAX_BYTES),
+        _REPLICA.cleaner.dedupe_buffer_size,
+        "Memory for the keys of one compaction.",
+    ),
+    ConfigKey(
+        "log.cleaner.io.max.bytes.per.second",
+        _integer(1 << 10, MAX_BYTES),
+        int(_REPLICA.cleaner.io_max_bytes_per_second),
+        "How fast compaction reads and writes, together.",
+    ),
+    ConfigKey(
+        "log.cleaner.backoff.ms",
+        _integer(1, MAX_MS),
+        _REPLICA.cleaner.backoff_ms,
+        "How long compaction rests when nothing needs it.",
     ),
 )
 _OPTIONAL = frozenset({"http.port"})
@@ -175,13 +220,28 @@ def _node_config(values: Mapping[str, Any]) -> NodeConfig:  # values typed by KE
             num_partitions=values["num.partitions"],
             default_replication_factor=values["default.replication.factor"],
         ),
-        replica=ReplicaConfig(replica_lag_time_max_ms=values["replica.lag.time.max.ms"]),
+        replica=_replica_config(values),
     )
     if config.is_controller and config.controller_voters.get(config.node_id) != config.address:
         raise _invalid(
             f"controller.quorum.voters must name node {config.node_id} at {config.address}"
         )
     return config
+
+
+def _replica_config(values: Mapping[str, Any]) -> ReplicaConfig:  # as above
+    return ReplicaConfig(
+        replica_lag_time_max_ms=values["replica.lag.time.max.ms"],
+        log_retention_check_interval_ms=values["log.retention.check.interval.ms"],
+        log_scrub_bytes_per_second=values["log.scrub.bytes.per.second"],
+        log_scrub_interval_ms=values["log.scrub.interval.ms"],
+        cleaner=CleanerConfig(
+            enable=values["log.cleaner.enable"],
+            dedupe_buffer_size=values["log.cleaner.dedupe.buffer.size"],
+            io_max_bytes_per_second=values["log.cleaner.io.max.bytes.per.second"],
+            backoff_ms=values["log.cleaner.backoff.ms"],
+        ),
+    )
 
 
 def _invalid(message: str) -> KafkaError:

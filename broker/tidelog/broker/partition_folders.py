@@ -1,19 +1,30 @@
 """Where replicas live on disk: `<topic>-<partition>`, and how their folders go away.
 
 A folder that is to go is renamed first, at once and atomically, and emptied afterwards: a crash in
-between leaves nothing that could be taken for a replica. Owns names alone, never what is inside.
+between leaves nothing that could be taken for a replica. Owns names alone, never what is inside;
+no name leaves the data folder.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
+import structlog
+
+from tidelog.log.checkpoints import METADATA_FILE, decode_topic_id
 from tidelog.log.config import LogConfig
 from tidelog.log.env import Clock, Disk
-from tidelog.log.errors import KafkaError
+from tidelog.log.errors import KafkaError, StorageError
 from tidelog.log.partition_log import PartitionLog, delete_log
 from tidelog.v1 import common_pb2
 
 DELETED_SUFFIX = "-delete"
 NAME_CHARACTERS_MAX = 255
+_METADATA_BYTES_MAX = 4096
+_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+
+log = structlog.get_logger(__name__)
 
 
 class PartitionFolders:
@@ -54,7 +65,19 @@ class PartitionFolders:
         """Remove what an earlier run renamed but did not get to remove."""
         for name in self._disk.list(self._log_dir):
             if name.endswith(DELETED_SUFFIX):
-                await delete_log(self._disk, f"{self._log_dir}/{name}")
+                try:
+                    await delete_log(self._disk, f"{self._log_dir}/{name}")
+                except StorageError as error:
+                    log.warning("folder not removed", folder=name, error=str(error))
+
+    def owned(self) -> Iterator[tuple[str, int, bytes]]:
+        """Topic, partition and topic id of every folder that says whose it is."""
+        for name in self._disk.list(self._log_dir):
+            topic, _, partition = name.rpartition("-")
+            if is_topic(topic) and partition.isdecimal() and name == _name(topic, int(partition)):
+                topic_id = self._topic_id(name)
+                if topic_id is not None:
+                    yield topic, int(partition), topic_id
 
     async def _open(
         self, topic: str, partition: int, *, topic_id: bytes, config: LogConfig
@@ -68,4 +91,27 @@ class PartitionFolders:
         )
 
     def _path(self, topic: str, partition: int) -> str:
-        return f"{self._log_dir}/{topic}-{partition}"
+        """Raises `StorageError` for what can be no replica's."""
+        if not is_topic(topic) or partition < 0:
+            raise StorageError(f"{topic[:NAME_CHARACTERS_MAX]!r}-{partition} names no folder")
+        return f"{self._log_dir}/{_name(topic, partition)}"
+
+    def _topic_id(self, folder: str) -> bytes | None:
+        path = f"{self._log_dir}/{folder}/{METADATA_FILE}"
+        try:
+            file = self._disk.open(path)
+            try:
+                return decode_topic_id(file.read_at(0, _METADATA_BYTES_MAX))
+            finally:
+                file.close()
+        except StorageError:
+            return None
+
+
+def is_topic(name: str) -> bool:
+    """Whether it may be a topic's, and so part of a path."""
+    return _TOPIC.fullmatch(name) is not None and name not in (".", "..")
+
+
+def _name(topic: str, partition: int) -> str:
+    return f"{topic}-{partition}"

@@ -6,7 +6,9 @@ here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from tidelog.log.cleaner import CleanerConfig
 
 MIB = 1 << 20
 
@@ -31,6 +33,16 @@ class ReplicaConfig:
     alter_partition_backoff_ms: int = 100
     """Before an ISR change that was not answered, or was refused, is asked for again."""
     high_watermark_checkpoint_interval_ms: int = 5_000
+    log_retention_check_interval_ms: int = 300_000
+    log_flush_scheduler_interval_ms: int = 1_000
+    """How often flush.ms is looked at."""
+    log_deleted_check_interval_ms: int = 10_000
+    """How often file.delete.delay.ms is looked at."""
+    log_scrub_bytes_per_second: int = MIB
+    """How fast stored records are checked against their CRCs in the background; 0: never."""
+    log_scrub_interval_ms: int = 24 * 3600 * 1000
+    """The least time between the beginnings of two rounds over all logs."""
+    cleaner: CleanerConfig = field(default_factory=CleanerConfig)
     fetch_max_bytes: int = 2 * MIB
     """For one answer to a consumer, whatever it asks for; a single larger batch still passes."""
     fetch_partition_max_bytes_default: int = MIB

@@ -20,6 +20,7 @@ from tidelog.broker.background import Background
 from tidelog.broker.fetcher import Fetchers
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.isr_proposals import AlterPartition, IsrProposals
+from tidelog.broker.log_upkeep import LogUpkeep
 from tidelog.broker.partition.events import FollowersFenced
 from tidelog.broker.partition.leader import Leader
 from tidelog.broker.partition.replica import Replica
@@ -33,8 +34,8 @@ from tidelog.broker.replica_stats import ReplicaStats
 from tidelog.log.config import LogConfig, log_config
 from tidelog.log.env import Clock, Disk, Random
 from tidelog.log.errors import StorageError
-from tidelog.log.partition_log import Damage, PartitionLog
-from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
+from tidelog.log.partition_log import Damage
+from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, PartitionImage, TopicImage
 from tidelog.v1.data_pb2 import (
     DeleteRecordsRequest,
     DeleteRecordsResponse,
@@ -85,6 +86,7 @@ class ReplicaManager:
         self._reader = Reader(
             partitions=self._partitions, config=config, clock=clock, stats=self._stats
         )
+        self._upkeep = LogUpkeep(partitions=self._partitions, config=config, clock=clock)
         self._deleter = RecordDeleter(partitions=self._partitions, config=config, clock=clock)
         self._fetchers = Fetchers(
             broker_id=broker_id,
@@ -110,13 +112,13 @@ class ReplicaManager:
         self.spawn("remove-leftovers", self._folders.remove_leftovers())
         self.spawn("isr-proposals", self._proposals.run())
         self.spawn("tick", self._tick_forever())
-        self.spawn("checkpoint", self._checkpoint_forever())
+        self._upkeep.start(self._background)
 
     async def stop(self) -> None:
         """Answer whoever waits, end all loops, close every log cleanly."""
         await self._fetchers.stop()
         for hosted in list(self._partitions.held.values()):
-            self._live(hosted, self._close(hosted))
+            self._live(hosted.name, self._close(hosted))
         await asyncio.gather(*self._lives.values())
         await self._background.stop()
 
@@ -132,6 +134,8 @@ class ReplicaManager:
         its former self as a leader.
         """
         before, self._partitions.image = self._partitions.image, image
+        if before is EMPTY_IMAGE:
+            self._remove_strays(image)
         for topic in before.topics.values():
             now = image.topics.get(topic.name)
             if now is None or now.topic_id != topic.topic_id:
@@ -264,7 +268,7 @@ class ReplicaManager:
             return
         if hosted is None:
             hosted = self._partitions.held[key] = self._new_partition(topic, state.partition)
-            self._live(hosted, self._open(hosted, config))
+            self._live(hosted.name, self._open(hosted, config))
         hosted.change(state, config)
 
     def _new_partition(self, topic: TopicImage, partition: int) -> HostedPartition:
@@ -288,21 +292,35 @@ class ReplicaManager:
 
     def _remove(self, hosted: HostedPartition) -> None:
         del self._partitions.held[hosted.topic, hosted.partition]
-        self._live(hosted, self._close_and_remove(hosted))
+        self._live(hosted.name, self._close_and_remove(hosted))
 
-    def _live(self, hosted: HostedPartition, work: Coroutine[Any, Any, None]) -> None:
+    def _remove_strays(self, image: MetadataImage) -> None:
+        """Remove the replicas of topics that were deleted while this broker was down.
+
+        Only where the folder says whose it is, and the image, which is no older than this broker's
+        registration, holds no such topic.
+        """
+        known = {topic.topic_id for topic in image.topics.values()}
+        for topic, partition, topic_id in self._folders.owned():
+            if topic_id not in known:
+                name = f"{topic}-{partition}"
+                log.info("replica of a deleted topic", partition=name, topic_id=topic_id.hex())
+                work = self._remove_folder(topic, partition, topic_id)
+                self._live(name, work)
+
+    def _live(self, name: str, work: Coroutine[Any, Any, None]) -> None:
         """Do it after whatever still happens to a replica in the same folder."""
-        previous = self._lives.get(hosted.name)
+        previous = self._lives.get(name)
 
         async def run() -> None:
             if previous is not None:
                 await previous
             async with self._slots:
                 await work
-            if self._lives[hosted.name] is task:
-                del self._lives[hosted.name]
+            if self._lives[name] is task:
+                del self._lives[name]
 
-        task = self._lives[hosted.name] = self.spawn(f"life-of-{hosted.name}", run())
+        task = self._lives[name] = self.spawn(f"life-of-{name}", run())
 
     async def _open(self, hosted: HostedPartition, config: LogConfig) -> None:
         try:
@@ -325,10 +343,13 @@ class ReplicaManager:
 
     async def _close_and_remove(self, hosted: HostedPartition) -> None:
         await self._close(hosted)
+        await self._remove_folder(hosted.topic, hosted.partition, hosted.topic_id)
+
+    async def _remove_folder(self, topic: str, partition: int, topic_id: bytes) -> None:
         try:
-            await self._folders.remove(hosted.topic, hosted.partition, tag=hosted.topic_id.hex())
+            await self._folders.remove(topic, partition, tag=topic_id.hex())
         except StorageError as error:
-            log.warning("replica not removed", partition=hosted.name, error=str(error))
+            log.warning("replica not removed", partition=f"{topic}-{partition}", error=str(error))
 
     # Loops
 
@@ -342,12 +363,6 @@ class ReplicaManager:
             await asyncio.sleep(self._config.replica_lag_time_max_ms / 2000)
             for hosted in list(self._partitions.held.values()):
                 hosted.tick()
-
-    async def _checkpoint_forever(self) -> None:
-        while True:
-            await asyncio.sleep(self._config.high_watermark_checkpoint_interval_ms / 1000)
-            for hosted in list(self._partitions.held.values()):
-                await hosted.tend(PartitionLog.checkpoint)
 
 
 def _is_unchanged(state: PartitionImage, topic: TopicImage, known: TopicImage) -> bool:

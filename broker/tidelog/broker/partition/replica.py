@@ -132,6 +132,7 @@ class Replica:
         """Cut what is damaged, and all after it: the leader has it."""
         if now_ms < self._heal_at_ms or not may_cut(event, self._broker_id):
             return []
+        self._heal_at_ms = now_ms + self._lag_ms_max
         return [TruncateTo(offset) if offset >= event.log_start_offset else StartAnew(offset)]
 
     def _end_role(self, reason: str) -> list[Effect]:

@@ -1,0 +1,111 @@
+"""What logs need from time to time, one loop for each kind of work: a log after the other.
+
+Decides when; what is done is the log's, and a log that fails is its partition's alone. Every loop
+goes on for as long as the broker runs, and works on one log at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+
+import structlog
+
+from tidelog.broker.background import Background
+from tidelog.broker.hosted_partition import HostedPartition
+from tidelog.broker.partition_map import PartitionMap
+from tidelog.broker.replica_config import ReplicaConfig
+from tidelog.log.cleaner import LogCleaner
+from tidelog.log.env import Clock
+from tidelog.log.partition_log import PartitionLog
+
+SCRUB_CHUNK_BYTES = 256 << 10
+SCRUB_PAUSE_MS_MIN = 1_000
+
+log = structlog.get_logger(__name__)
+
+
+class LogUpkeep:
+    """The loops of one broker."""
+
+    def __init__(self, *, partitions: PartitionMap, config: ReplicaConfig, clock: Clock) -> None:
+        self._partitions = partitions
+        self._config = config
+        self._clock = clock
+        self._cleaner = LogCleaner(clock, config.cleaner)
+
+    def start(self, background: Background) -> None:
+        """Begin every loop."""
+        config = self._config
+        for name, interval_ms, work in (
+            (
+                "checkpoint",
+                config.high_watermark_checkpoint_interval_ms,
+                PartitionLog.checkpoint,
+            ),
+            ("retention", config.log_retention_check_interval_ms, _apply_retention),
+            ("flush", config.log_flush_scheduler_interval_ms, _flush_overdue),
+            ("remove-deleted", config.log_deleted_check_interval_ms, PartitionLog.remove_deleted),
+        ):
+            background.spawn(name, self._every(interval_ms, work))
+        background.spawn("clean", self._clean())
+        if config.log_scrub_bytes_per_second:
+            background.spawn("scrub", self._scrub())
+
+    async def _every(
+        self, interval_ms: int, work: Callable[[PartitionLog], Awaitable[object]]
+    ) -> None:
+        while True:
+            await asyncio.sleep(interval_ms / 1000)
+            for hosted in self._held():
+                await hosted.tend(work)
+
+    async def _clean(self) -> None:
+        while True:
+            logs = (hosted.log for hosted in self._held() if hosted.is_sound)
+            if await self._cleaner.run_once(logs) is None:
+                await asyncio.sleep(self._config.cleaner.backoff_ms / 1000)
+
+    async def _scrub(self) -> None:
+        """Round after round over all logs, each begun no earlier than the interval says."""
+        while True:
+            began_ms = self._clock.monotonic_ms()
+            for hosted in self._held():
+                await self._scrub_one(hosted)
+            left_ms = began_ms + self._config.log_scrub_interval_ms - self._clock.monotonic_ms()
+            await asyncio.sleep(max(left_ms, SCRUB_PAUSE_MS_MIN) / 1000)
+
+    async def _scrub_one(self, hosted: HostedPartition) -> None:
+        """About once over the whole log, at the pace that the configuration allows."""
+        left_bytes = hosted.log.size_in_bytes if hosted.is_sound else 0
+        while left_bytes > 0:
+            checked = await hosted.tend(_scrub_chunk)
+            if not checked:
+                return
+            left_bytes -= checked
+            await asyncio.sleep(checked / self._config.log_scrub_bytes_per_second)
+
+    def _held(self) -> Iterator[HostedPartition]:
+        """Those held now; which come and go meanwhile does not matter."""
+        return iter(list(self._partitions.held.values()))
+
+
+async def _apply_retention(partition_log: PartitionLog) -> None:
+    done = await partition_log.apply_retention()
+    if done.segments:
+        log.info(
+            "segments expired",
+            directory=partition_log.directory,
+            segments=done.segments,
+            bytes=done.bytes,
+            log_start_offset=partition_log.log_start_offset,
+        )
+
+
+async def _flush_overdue(partition_log: PartitionLog) -> None:
+    if partition_log.is_flush_overdue:
+        await partition_log.flush()
+
+
+def _scrub_chunk(partition_log: PartitionLog) -> Awaitable[int]:
+    return partition_log.scrub(max_bytes=SCRUB_CHUNK_BYTES)

@@ -1,0 +1,83 @@
+"""Folders of replicas: no name leaves the data folder, and only what says whose it is is owned."""
+
+from __future__ import annotations
+
+import pytest
+
+from tidelog.broker.partition_folders import PartitionFolders
+from tidelog.chaos.sim_stage.clock import SimClock, SimRandom
+from tidelog.chaos.sim_stage.disk import SimDisk
+from tidelog.log.config import LogConfig
+from tidelog.log.errors import StorageError
+
+TOPIC_ID = bytes(range(16))
+BAD_NAMES = ["", ".", "..", "../evil", "a/b", "/etc", "a\0b", "ä", "a b", "a" * 250, "a\n"]
+
+
+@pytest.fixture
+def disk() -> SimDisk:
+    return SimDisk(SimRandom(1), sync_latency_s=0)
+
+
+@pytest.fixture
+def folders(disk: SimDisk) -> PartitionFolders:
+    return PartitionFolders(log_dir="/data", disk=disk, clock=SimClock(lambda: 0.0))
+
+
+async def open_log(folders: PartitionFolders, topic: str, partition: int = 0) -> None:
+    log = await folders.open_log(topic, partition, topic_id=TOPIC_ID, config=LogConfig())
+    await log.close()
+
+
+@pytest.mark.parametrize("topic", BAD_NAMES)
+async def test_a_name_that_is_no_topics_makes_no_path(
+    disk: SimDisk, folders: PartitionFolders, topic: str
+) -> None:
+    operations = disk.operations
+    with pytest.raises(StorageError, match="names no folder"):
+        await open_log(folders, topic)
+    with pytest.raises(StorageError, match="names no folder"):
+        await folders.remove(topic, 0, tag="x")
+    assert disk.operations == operations
+
+
+async def test_a_negative_partition_makes_no_path(folders: PartitionFolders) -> None:
+    with pytest.raises(StorageError, match="names no folder"):
+        await open_log(folders, "t", -1)
+
+
+@pytest.mark.parametrize("topic", ["a" * 249, "a.b_c-1", "...", "-"])
+async def test_every_topic_has_a_folder_that_can_be_removed(
+    disk: SimDisk, folders: PartitionFolders, topic: str
+) -> None:
+    await open_log(folders, topic, 12345)
+    assert list(folders.owned()) == [(topic, 12345, TOPIC_ID)]
+    await folders.remove(topic, 12345, tag=f"before-{TOPIC_ID.hex()}")
+    assert disk.list("/data") == []
+
+
+async def test_only_a_replicas_folder_that_says_whose_it_is_is_owned(
+    disk: SimDisk, folders: PartitionFolders
+) -> None:
+    for partition in (0, 1):
+        await open_log(folders, "t", partition)
+    disk.flip("/data/t-1/partition.metadata", 0, 1)
+    for name in ("__cluster_metadata-0", "t-2", "t-x", "t", "-1", "t-0.0000-delete"):
+        disk.make_directory(f"/data/{name}")
+    await open_log(folders, "t", 3)
+    for name in ("t-03", "t-3.0000-delete"):
+        disk.make_directory(f"/data/{name}")
+        copy = disk.open(f"/data/{name}/partition.metadata", create=True)
+        copy.write_at(0, disk.open("/data/t-3/partition.metadata").read_at(0, 999))
+    assert list(folders.owned()) == [("t", 0, TOPIC_ID), ("t", 3, TOPIC_ID)]
+
+
+async def test_a_leftover_that_cannot_be_removed_holds_up_no_other(
+    disk: SimDisk, folders: PartitionFolders
+) -> None:
+    for name in ("a-0.x-delete", "b-0.x-delete"):
+        disk.make_directory(f"/data/{name}")
+        disk.open(f"/data/{name}/00000000000000000000.log", create=True)
+    disk.faults.fail("remove", "/data/a-0.x-delete/00000000000000000000.log")
+    await folders.remove_leftovers()
+    assert disk.list("/data") == ["a-0.x-delete"]

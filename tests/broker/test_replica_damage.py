@@ -1,0 +1,172 @@
+"""Damaged replicas: nothing of them is served, others do not suffer, and they are fetched anew."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from replica_stage import CONFIG, LAG_S, TOPIC, ReplicaStage
+from structlog.testing import capture_logs
+
+from tidelog.v1 import common_pb2
+from tidelog.v1.data_pb2 import ListOffsetsRequest
+
+pytestmark = pytest.mark.sim
+
+SEGMENT = f"/data/{TOPIC}-0/00000000000000000000.log"
+EAGER = replace(CONFIG, log_scrub_interval_ms=1000)
+NEVER = replace(CONFIG, log_scrub_bytes_per_second=0)
+
+
+async def ten_records(stage: ReplicaStage, **configs: Any) -> None:
+    """A topic of three replicas with ten records, a batch each, on all of them."""
+    stage.create(**configs)
+    await stage.until_opened(1, 2, 3)
+    for number in range(10):
+        await stage.must_produce(1, b"%d" % number)
+    await stage.until_equal(1, 2, 3)
+
+
+def damage(stage: ReplicaStage, broker_id: int) -> None:
+    """Flip a bit in the middle of the replica's records."""
+    disk = stage.disk(broker_id)
+    disk.flip(SEGMENT, disk.size(SEGMENT) // 2, 3)
+
+
+def damaged(stage: ReplicaStage, broker_id: int) -> int:
+    return int(stage.manager(broker_id).stats()["damaged_partitions"])
+
+
+async def flush(stage: ReplicaStage, broker_id: int) -> None:
+    async def work(_: object) -> None:
+        await stage.hosted(broker_id).log.flush()
+
+    await stage.on(broker_id, work)
+
+
+@pytest.fixture
+def lines() -> Iterator[list[dict[str, object]]]:
+    """The log lines about damage."""
+    with capture_logs() as captured:
+        yield captured  # type: ignore[misc]  # structlog's type of the same
+
+
+def test_a_leader_that_reads_damage_serves_nothing_and_stays_as_it_is(
+    lines: list[dict[str, object]],
+) -> None:
+    async def story(stage: ReplicaStage) -> None:
+        await ten_records(stage)
+        damage(stage, 1)
+        waiting = asyncio.create_task(stage.fetch_one(1, 10, max_wait_ms=20_000))
+        await asyncio.sleep(0.05)
+        for _ in range(2):
+            fetched = await stage.fetch_one(1, 0)
+            assert fetched.error.code == common_pb2.KAFKA_STORAGE_ERROR
+            assert not fetched.records
+        assert (await waiting).error.code == common_pb2.KAFKA_STORAGE_ERROR
+        refused = await stage.produce(1, b"x")
+        assert refused.error.code == common_pb2.KAFKA_STORAGE_ERROR
+        listed = await stage.offsets(1, ListOffsetsRequest.EARLIEST)
+        assert listed.error.code == common_pb2.KAFKA_STORAGE_ERROR
+        assert (await stage.delete_records(1, 1)).error.code == common_pb2.KAFKA_STORAGE_ERROR
+        assert damaged(stage, 1) == 1
+        await asyncio.sleep(10 * LAG_S)
+        assert damaged(stage, 1) == 1
+        assert stage.hosted(1).log.log_end_offset == 10
+
+    ReplicaStage(NEVER).run(story)
+    (said,) = [line for line in lines if line["event"] == "log damaged" and "partition" in line]
+    assert said["partition"] == f"{TOPIC}-0"
+    assert said["log_level"] == "error"
+    assert 0 < said["first_bad_offset"] < 10  # type: ignore[operator]  # of any type
+    assert said["reason"]
+
+
+def test_a_damaged_leader_heals_once_another_leads_and_it_is_out_of_the_isr() -> None:
+    async def story(stage: ReplicaStage) -> None:
+        await ten_records(stage)
+        damage(stage, 1)
+        assert (await stage.fetch_one(1, 0)).error.code == common_pb2.KAFKA_STORAGE_ERROR
+        stage.elect(2, isr=(2, 3))
+        await asyncio.sleep(LAG_S / 2)
+        assert damaged(stage, 1) == 1
+        await stage.until(lambda: len(stage.state().isr) == 3)
+        assert damaged(stage, 1) == 0
+        await stage.must_produce(2, b"after")
+        await stage.until_equal(1, 2, 3)
+
+    ReplicaStage(NEVER).run(story)
+
+
+def test_the_scrub_finds_a_damaged_follower_which_leaves_the_isr_and_heals() -> None:
+    async def story(stage: ReplicaStage) -> None:
+        await ten_records(stage)
+        await flush(stage, 3)
+        damage(stage, 3)
+        await stage.until(lambda: damaged(stage, 3) == 1)
+        await stage.must_produce(1, b"more")
+        assert sorted(stage.state().isr) == [1, 2]
+        await stage.until(lambda: len(stage.state().isr) == 3)
+        await stage.until_equal(1, 2, 3)
+        assert damaged(stage, 3) == 0
+
+    ReplicaStage(EAGER).run(story)
+
+
+def test_a_damaged_follower_in_the_isr_does_not_fetch_and_is_not_cut() -> None:
+    async def story(stage: ReplicaStage) -> None:
+        await ten_records(stage)
+        await flush(stage, 3)
+        damage(stage, 3)
+        await stage.until(lambda: damaged(stage, 3) == 1)
+        await stage.must_produce(1, b"more", acks=1)
+        await asyncio.sleep(LAG_S / 4)
+        assert sorted(stage.state().isr) == [1, 2, 3]
+        assert stage.hosted(3).log.log_end_offset == 10
+
+    ReplicaStage(EAGER).run(story)
+
+
+def test_a_broker_that_finds_its_log_damaged_at_its_start_fetches_it_anew() -> None:
+    async def story(stage: ReplicaStage) -> None:
+        await ten_records(stage, segment_bytes=150)
+        await stage.on(3, lambda manager: manager.stop())
+        stage.kill(3)
+        stage.elect(1, isr=(1, 2))
+        disk = stage.disk(3)
+        names = [name for name in disk.list(f"/data/{TOPIC}-0") if name.endswith(".log")]
+        disk.remove(f"/data/{TOPIC}-0/{names[2]}")
+        stage.start(3)
+        await stage.until(lambda: len(stage.state().isr) == 3)
+        await stage.until_equal(1, 2, 3)
+
+    ReplicaStage(NEVER).run(story)
+
+
+@pytest.mark.parametrize("is_content", [True, False], ids=["torn", "missing"])
+def test_whatever_a_folder_lacks_other_partitions_are_served(*, is_content: bool) -> None:
+    async def story(stage: ReplicaStage) -> None:
+        stage.create(replicas=(1,), partitions=20)
+        await stage.until_opened(1)
+        for partition in range(20):
+            await stage.produce(1, b"a", partition=partition)
+        await stage.on(1, lambda manager: manager.stop())
+        stage.kill(1)
+        disk = stage.disk(1)
+        for place, name in enumerate(disk.list(f"/data/{TOPIC}-0")):
+            path = f"/data/{TOPIC}-{place}/{name}"
+            disk.remove(path)
+            if is_content:
+                disk.open(path, create=True).write_at(0, b"\xff" * 100)
+        disk.remove_tree(f"/data/{TOPIC}-18")
+        stage.start(1)
+        await stage.until_opened(1)
+        await stage.until(lambda: stage.hosted(1, 19).is_open)
+        assert (await stage.produce(1, b"b", partition=19)).error.code == common_pb2.NONE
+        assert (await stage.produce(1, b"b", partition=18)).error.code == common_pb2.NONE
+        assert stage.fatal == []
+
+    ReplicaStage(NEVER).run(story)
