@@ -24,8 +24,8 @@ class SegmentList:
         self, disk: Disk, directory: str, *, segments: Sequence[Segment], run_at: RunAt
     ) -> None:
         self.all = tuple(segments)
-        self.has_new_names = False
-        """A file was made or renamed since the folder was last synced."""
+        self.has_new_names = True
+        """A file was made or renamed since the folder was last synced; by the opening, perhaps."""
         self._disk = disk
         self._directory = directory
         self._run_at = run_at
