@@ -36,6 +36,7 @@ ALLOWED_BELOW = {"chaos/tidelog/chaos/workloads/": _STORAGE | {"client"}}
 # R2: modules that decide. They hold no await and none of these libraries.
 CORES = (
     "log/tidelog/log/batch.py",
+    "log/tidelog/log/checkpoints.py",
     "log/tidelog/log/cleanable.py",
     "log/tidelog/log/compaction.py",
     "log/tidelog/log/compression.py",
@@ -43,9 +44,12 @@ CORES = (
     "log/tidelog/log/config_types.py",
     "log/tidelog/log/epochs.py",
     "log/tidelog/log/errors.py",
+    "log/tidelog/log/file_names.py",
     "log/tidelog/log/producers.py",
     "log/tidelog/log/producer_snapshots.py",
     "log/tidelog/log/records.py",
+    "log/tidelog/log/retention.py",
+    "log/tidelog/log/validation.py",
     "raft/tidelog/raft/codec.py",
     "raft/tidelog/raft/config.py",
     "raft/tidelog/raft/engine.py",
