@@ -74,8 +74,8 @@ def _places_of_newest(segment: Segment, span: Span) -> list[Place]:
 
 def _newer(
     known: tuple[Place, int] | None, position: int, header: BatchHeader
-) -> tuple[Place, int]:
-    if known is not None and known[1] >= header.max_timestamp:
+) -> tuple[Place, int] | None:
+    if not header.records_count or (known is not None and known[1] >= header.max_timestamp):
         return known
     return Place(position, header.base_offset), header.max_timestamp
 
