@@ -108,9 +108,9 @@ def test_the_scrub_finds_a_damaged_follower_which_leaves_the_isr_and_heals() -> 
         damage(stage, 3)
         await stage.until(lambda: damaged(stage, 3) == 1)
         await stage.must_produce(1, b"more")
-        assert sorted(stage.state().isr) == [1, 2]
-        await stage.until(lambda: len(stage.state().isr) == 3)
+        await stage.until(lambda: stage.manager(1).stats()["isr_expands"] == 1)
         await stage.until_equal(1, 2, 3)
+        assert stage.manager(1).stats()["isr_shrinks"] == 1
         assert damaged(stage, 3) == 0
 
     ReplicaStage(EAGER).run(story)
