@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from replica_stage import CONFIG, LAG_S, TOPIC, ReplicaStage
 
+from tidelog.log.batch import parse_header
+from tidelog.log.cleaner import CleanerConfig
 from tidelog.log.records import Record, encode_batch
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import ListOffsetsRequest, PartitionProduceData
@@ -160,6 +162,43 @@ def test_a_replica_that_comes_back_behind_the_log_start_begins_anew(offset: int)
         assert stage.hosted(3).log.segments[0].base_offset >= 30
 
     ReplicaStage().run(story)
+
+
+def test_a_replica_that_comes_back_within_what_compaction_joined_finds_where_to_go_on() -> None:
+    """Its log ends where the leader has one empty batch in the place of many."""
+
+    async def story(stage: ReplicaStage) -> None:
+        stage.create(
+            cleanup_policy="compact",
+            segment_bytes=300,
+            min_cleanable_dirty_ratio="0.01",
+            min_insync_replicas=2,
+        )
+        await stage.until_opened(1, 2, 3)
+
+        async def replace_value(count: int) -> None:
+            for number in range(count):
+                records = encode_batch([Record(0, 1, b"key", b"%d" % number)])
+                await stage.produce_raw(
+                    1, PartitionProduceData(topic=TOPIC, partition=0, records=records)
+                )
+
+        await replace_value(15)
+        await stage.until_equal(1, 2, 3)
+        stage.kill(3)
+        stage.elect(1, isr=(1, 2))
+        await replace_value(15)
+        await stage.until(lambda: stage.hosted(1).log.first_dirty_offset > 20)
+        first = stage.hosted(1).log.read(14, max_bytes=1, upper_bound=30).records
+        assert parse_header(first).base_offset < 14 < parse_header(first).last_offset
+        stage.start(3)
+        await stage.until_opened(3)
+        await stage.until(lambda: len(stage.state().isr) == 3)
+        await replace_value(1)
+        await stage.until(lambda: {stage.hosted(n).log.log_end_offset for n in (1, 3)} == {31})
+
+    config = replace(CONFIG, cleaner=CleanerConfig(backoff_ms=100))
+    ReplicaStage(config).run(story)
 
 
 def test_old_segments_go_and_the_log_start_with_them_on_every_replica() -> None:
