@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from tidelog.log.env import write_atomically
 from tidelog.log.errors import StorageError
-from tidelog.log.system import SystemClock, SystemDisk, SystemRandom
+from tidelog.log.system import SystemClock, SystemDisk, SystemRandom, raise_open_files_limit
 
 
 @pytest.fixture
@@ -29,6 +30,16 @@ async def test_a_file_is_read_and_written_by_position(disk: SystemDisk, tmp_path
     assert file.read_at(0, 99) == b"\0\0\0a"
     file.close()
     file.close()
+
+
+def test_a_process_may_open_as_many_files_as_the_system_lets_it() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(256, hard), hard))
+        assert raise_open_files_limit() == hard
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 async def test_an_index_buffer_is_the_file(disk: SystemDisk, tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from tidelog.log.system import (
     end_process,
     lock_directory,
     process_id,
+    raise_open_files_limit,
 )
 from tidelog.raft.grpc_transport import GrpcRaftTransport, RaftPeerHandler
 
@@ -54,6 +55,7 @@ def main() -> int:
 
 
 async def _serve(config: NodeConfig) -> None:
+    raise_open_files_limit()
     disk = SystemDisk()
     await format_or_check(disk, config)
     with lock_directory(config.data_dir):

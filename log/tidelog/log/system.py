@@ -12,6 +12,7 @@ import fcntl
 import mmap
 import os
 import random
+import resource
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -267,6 +268,16 @@ def keep_freed_memory() -> None:
     if mallopt is not None:
         mallopt(_M_MMAP_THRESHOLD, MALLOC_MMAP_THRESHOLD_BYTES)
         mallopt(_M_TRIM_THRESHOLD, MALLOC_TRIM_THRESHOLD_BYTES)
+
+
+def raise_open_files_limit() -> int:
+    """Let this process open as many files as it is allowed to; how many these are.
+
+    A partition holds a few for each segment, and the usual soft limit is far below the hard one.
+    """
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return hard
 
 
 def process_id() -> int:
