@@ -266,11 +266,12 @@ def _records_of(header: BatchHeader, batch: Buffer) -> bytes:
 
 def _iter_rows(header: BatchHeader, data: bytes) -> Iterator[_Row]:
     """Each record's row. Flat: it runs twice per record, and looks at nothing behind the key."""
-    base_offset, decode, position, previous = header.base_offset, decode_varint, 0, -1
-    last = header.last_offset_delta
+    base_offset, last, decode = header.base_offset, header.last_offset_delta, decode_varint
+    is_dense = header.records_count == last + 1  # so each record's offset delta is its place
+    position, size, offset_delta = 0, len(data), -1
     try:
-        for _ in range(header.records_count):
-            begin = position
+        for place in range(header.records_count):
+            begin, previous = position, offset_delta
             byte, following = data[position], data[position + 1]
             if byte > 0x7F and following < 0x80:  # two bytes, as most lengths are
                 length, position = (byte & 0x7F | following << 7) >> 1, position + 2
@@ -281,9 +282,10 @@ def _iter_rows(header: BatchHeader, data: bytes) -> Iterator[_Row]:
             while data[position] > 0x7F:  # timestamp delta
                 position += 1
             position += 1
-            byte = data[position]
-            if byte < 0x80:
-                offset_delta, position = byte >> 1, position + 1
+            if is_dense:
+                while data[position] > 0x7F:
+                    position += 1
+                offset_delta, position = place, position + 1
             else:
                 offset_delta, position = decode(data, position)
             byte = data[position]
@@ -291,20 +293,19 @@ def _iter_rows(header: BatchHeader, data: bytes) -> Iterator[_Row]:
                 length, position = (byte >> 1) ^ -(byte & 1), position + 1
             else:
                 length, position = decode(data, position)
-            key = None
-            if length >= 0:
-                key = data[position : position + length]
-                if length > MAX_PLAIN_KEY_BYTES:
-                    key = blake2b(key, digest_size=MAX_PLAIN_KEY_BYTES + 1).digest()
-                position += length
-            elif length != -1:
-                raise CorruptMessageError(f"a key claims {length} bytes at byte {position}")
-            if not (position < end <= len(data) and previous < offset_delta <= last):
+            after = position + length if length > 0 else position
+            if length < -1 or not (after < end <= size and previous < offset_delta <= last):
                 raise CorruptMessageError(f"a record at byte {begin} leaves its batch")
-            previous = offset_delta
-            yield base_offset + offset_delta, key, data[position] == _NULL_LENGTH, begin, end
+            key = None if length < 0 else _known_as(data[position:after])
+            yield base_offset + offset_delta, key, data[after] == _NULL_LENGTH, begin, end
             position = end
     except IndexError as error:
         raise CorruptMessageError(f"a record ends before its key does: {error}") from error
-    if position != len(data):
-        raise CorruptMessageError(f"{len(data) - position} bytes follow the last record")
+    if position != size:
+        raise CorruptMessageError(f"{size - position} bytes follow the last record")
+
+
+def _known_as(key: bytes) -> bytes:
+    if len(key) <= MAX_PLAIN_KEY_BYTES:
+        return key
+    return blake2b(key, digest_size=MAX_PLAIN_KEY_BYTES + 1).digest()
