@@ -248,6 +248,27 @@ async def test_a_follower_that_copies_a_cleaned_log_equals_it(
         assert follower.epoch_end_offset(epoch) == leader.epoch_end_offset(epoch)
 
 
+async def test_offsets_by_time_are_of_records_that_are_still_there(
+    open_log: OpenLog, cleaner: LogCleaner
+) -> None:
+    log = await open_log(**COMPACT)
+    put(log, (A, V), time_ms=9000)
+    put(log, (B, V), time_ms=5000)
+    put(log, (A, W), time_ms=6000)
+    roll(log)
+    await cleaner.run_once([log])
+    end = log.log_end_offset
+
+    by_time = log.offset_for_time(5500, upper_bound=end)
+    newest_record = log.offset_of_max_timestamp(upper_bound=end)
+
+    assert by_time is not None
+    assert (by_time.offset, by_time.timestamp_ms) == (2, 6000)
+    assert newest_record is not None
+    assert (newest_record.offset, newest_record.timestamp_ms) == (2, 6000)
+    assert log.offset_for_time(7000, upper_bound=end) is None
+
+
 # What goes wrong
 
 
