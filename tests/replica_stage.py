@@ -173,6 +173,9 @@ class ReplicaStage:
     def disk(self, broker_id: int) -> SimDisk:
         return self._machines[broker_id].disk
 
+    def clock(self, broker_id: int) -> SimClock:
+        return self._machines[broker_id].clock
+
     def hosted(self, broker_id: int, partition: int = 0) -> HostedPartition:
         return self.manager(broker_id)._partitions.held[TOPIC, partition]
 

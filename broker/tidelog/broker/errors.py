@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidelog.log.errors import TidelogError, error_for
+from tidelog.log.errors import OUTCOME_UNKNOWN_CODES, TidelogError, error_for
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error, ErrorCode
 
@@ -15,7 +15,9 @@ def error_message(code: ErrorCode, message: str) -> Error:
 
 
 def to_wire(error: TidelogError) -> Error:
-    """The wire form of an exception."""
+    """The wire form of an exception; an unknown outcome never has the code of a known one."""
+    if error.is_outcome_unknown and error.code not in OUTCOME_UNKNOWN_CODES:
+        return Error(code=common_pb2.UNKNOWN_SERVER_ERROR, message=error.message)
     return Error(code=error.code, message=error.message)
 
 
