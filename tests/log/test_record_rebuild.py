@@ -94,11 +94,12 @@ def test_what_names_a_batch_outlives_its_records(records: list[Record]) -> None:
 @pytest.mark.parametrize("codec", Codec)
 @pytest.mark.parametrize("horizon", [None, 5_000])
 def test_a_batch_left_without_records_is_a_bare_header(codec: Codec, horizon: int | None) -> None:
-    header, _ = batch_of(codec, flags=LOG_APPEND_TIME_FLAG | CONTROL_FLAG)
+    flags = LOG_APPEND_TIME_FLAG | CONTROL_FLAG
+    header, _ = batch_of(codec, flags=flags | DELETE_HORIZON_FLAG)
     rebuilt = rebuild_batch(header, [], delete_horizon_ms=horizon)
     assert len(rebuilt) == HEADER_BYTES
     new = checked_header(rebuilt)
-    assert new.attributes == LOG_APPEND_TIME_FLAG | CONTROL_FLAG
+    assert new.attributes == flags
     assert (new.base_timestamp, new.max_timestamp) == (-1, header.max_timestamp)
     assert list(iter_records(rebuilt)) == []
 
@@ -149,8 +150,10 @@ def test_a_timestamp_beyond_64_bits_is_damage() -> None:
         list(iter_records(seal(fields, later[HEADER_BYTES:])))
 
 
-def marker(key: bytes | None, value: bytes | None, *, flags: int = CONTROL_FLAG) -> bytes:
-    batch = encode_batch([Record(0, 5, key, value)])
+def marker(
+    key: bytes | None, value: bytes | None, *, flags: int = CONTROL_FLAG, times: int = 1
+) -> bytes:
+    batch = encode_batch([Record(0, 5, key, value)] * times)
     return seal(parse_header(batch)._replace(attributes=flags), batch[HEADER_BYTES:])
 
 
@@ -175,7 +178,7 @@ KEY, VALUE = struct.pack(">hh", 0, 1), struct.pack(">hi", 0, 17)
         marker(KEY, VALUE[:5]),
         marker(None, VALUE),
         marker(KEY, None),
-        batch_of(flags=CONTROL_FLAG)[1],
+        marker(KEY, VALUE, times=2),
         rebuild_batch(batch_of(flags=CONTROL_FLAG)[0], [], delete_horizon_ms=None),
     ],
     ids=range(9),
