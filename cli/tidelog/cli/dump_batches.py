@@ -171,8 +171,9 @@ def _records(source: Source, position: int, header: BatchHeader) -> Iterator[Lin
         return
     batch = source.read_at(position, header.size_in_bytes)
     try:
+        marker = _marker(header, batch)
         for record in iter_records(batch):
-            yield Line("record", {**_facts(header, record), **_meaning(header, batch, record)})
+            yield Line("record", {**_facts(header, record), **(marker or _content(record))})
     except TidelogError as error:
         yield damage(error.message, **where)
 
@@ -188,19 +189,22 @@ def _facts(header: BatchHeader, record: Record) -> dict[str, object]:
     }
 
 
-def _meaning(header: BatchHeader, batch: bytes, record: Record) -> dict[str, object]:
-    """What a transaction's marker says, or key and value as they are."""
-    if header.attributes & CONTROL_FLAG and header.records_count == 1:
-        try:
-            marker = read_marker(batch)
-        except CorruptMessageError:
-            pass  # Kafka's own logs hold control records of other kinds.
-        else:
-            return {
-                "endTxnMarker": "COMMIT" if marker.is_commit else "ABORT",
-                "coordinatorEpoch": marker.coordinator_epoch,
-            }
+def _content(record: Record) -> dict[str, str | None]:
     return {**text_fields("key", record.key), **text_fields("payload", record.value)}
+
+
+def _marker(header: BatchHeader, batch: bytes) -> dict[str, object] | None:
+    """What the end of a transaction says; Kafka's own logs hold control records of other kinds."""
+    if not header.attributes & CONTROL_FLAG:
+        return None
+    try:
+        marker = read_marker(batch)
+    except CorruptMessageError:
+        return None
+    return {
+        "endTxnMarker": "COMMIT" if marker.is_commit else "ABORT",
+        "coordinatorEpoch": marker.coordinator_epoch,
+    }
 
 
 def _sequence(header: BatchHeader, delta: int) -> int:

@@ -115,8 +115,8 @@ def _time_check(log: Source) -> Check:
 
     def check(entry: Entry) -> str | None:
         header = cursor.seek_offset(entry["offset"])
-        if header is None or header.base_offset > entry["offset"]:
-            return "the log has no such offset"
+        if header is None:
+            return "the log ends before that offset"
         if cursor.max_timestamp != entry["timestamp"]:
             return f"up to there the newest record of the log is of {cursor.max_timestamp}"
         return None

@@ -18,7 +18,7 @@ from tidelog.log.producers import BatchMetadata, ProducerEntry
 T = TypeVar("T")
 
 _BYTES_MAX = 16 << 20
-"""Far above what any such file has."""
+"""Far above what any such file has; what is longer cannot be whole."""
 
 
 def dump_snapshot(source: Source) -> Iterator[Line]:
@@ -72,7 +72,7 @@ def dump_partition_metadata(source: Source) -> Iterator[Line]:
 
 
 def _decoded(source: Source, decode: Callable[[bytes], T | None]) -> T | None:
-    return None if source.size() > _BYTES_MAX else decode(source.read_at(0, _BYTES_MAX))
+    return decode(source.read_at(0, _BYTES_MAX))
 
 
 def _producer(entry: ProducerEntry) -> dict[str, object]:

@@ -1,0 +1,52 @@
+"""`tidelog dump-log` in this process, and files for it."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from dumps import KAFKA, Done, Dump, open_log
+
+from tidelog.cli.main import main
+from tidelog.log.system import SystemDisk
+
+
+@pytest.fixture
+def dump(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Dump:
+    """Runs the command in this process."""
+
+    def run(*arguments: str | Path) -> Done:
+        capfd.readouterr()  # what a log had to say when the test made it
+        monkeypatch.setattr(sys, "argv", ["tidelog", "dump-log", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capfd.readouterr()
+        assert isinstance(ended.value.code, int)
+        return Done(ended.value.code, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def kafka(tmp_path: Path) -> Path:
+    """A folder with the files Kafka wrote."""
+    return Path(shutil.copytree(KAFKA, tmp_path / "kafka"))
+
+
+@pytest.fixture
+def disk() -> Iterator[SystemDisk]:
+    disk = SystemDisk()
+    yield disk
+    disk.close()
+
+
+@pytest.fixture
+async def ours(disk: SystemDisk, tmp_path: Path) -> Path:
+    """The folder of a log of ours, closed."""
+    log = await open_log(disk, tmp_path / "ours-0")
+    await log.checkpoint()
+    await log.close()
+    return tmp_path / "ours-0"
