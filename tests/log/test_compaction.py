@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import pytest
@@ -15,7 +16,7 @@ from tidelog.log.batch import (
     seal,
 )
 from tidelog.log.compaction import BYTES_PER_KEY
-from tidelog.log.compression import Codec
+from tidelog.log.compression import INFLATION_FREE_BYTES, Codec
 from tidelog.log.errors import CorruptMessageError
 
 A, B, C = b"a", b"b", b"c"
@@ -90,6 +91,15 @@ def test_a_batch_keeps_its_range_its_epoch_its_producer_and_its_codec(codec: Cod
     assert header.records_count == 1
     assert (header.partition_leader_epoch, header.producer_id, header.base_sequence) == (3, 5, 9)
     assert header.codec_id == codec
+
+
+@pytest.mark.parametrize("deleted", [V, None])
+def test_what_is_left_of_a_batch_can_still_be_inflated(deleted: bytes | None) -> None:
+    big = (C, bytes(INFLATION_FREE_BYTES + 1))
+    noise = random.Random(1).randbytes(64 << 10)
+    log = log_of(keyed((A, noise), big, (B, deleted), codec=Codec.ZSTD), keyed((A, W)))
+
+    assert log.clean().records == log.records[1:]
 
 
 def test_the_max_timestamp_is_of_the_records_that_stay() -> None:

@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 
 from tidelog.log.batch import (
+    CODEC_MASK,
     CONTROL_FLAG,
     DELETE_HORIZON_FLAG,
     HEADER_BYTES,
@@ -38,7 +39,7 @@ from tidelog.log.batch import (
     parse_header,
     seal,
 )
-from tidelog.log.compression import Codec, compress, decompress
+from tidelog.log.compression import Codec, compress_readably, decompress
 from tidelog.log.errors import CorruptMessageError
 from tidelog.log.records import (
     MAX_DECOMPRESSED_BYTES,
@@ -244,9 +245,14 @@ def _splice(header: BatchHeader, data: bytes, rows: Sequence[_Row]) -> bytes:
     if not header.attributes & LOG_APPEND_TIME_FLAG:
         deltas = (_timestamp_delta(data, begin) for _, _, _, begin, _ in rows)
         max_timestamp = header.base_timestamp + max(deltas)
-    fields = header._replace(records_count=len(rows), max_timestamp=max_timestamp)
     records = b"".join([data[begin:end] for _, _, _, begin, end in rows])
-    return seal(fields, compress(Codec(header.codec_id), records))
+    codec, packed = compress_readably(Codec(header.codec_id), records)
+    fields = header._replace(
+        attributes=header.attributes & ~CODEC_MASK | codec,
+        max_timestamp=max_timestamp,
+        records_count=len(rows),
+    )
+    return seal(fields, packed)
 
 
 def _timestamp_delta(data: bytes, begin: int) -> int:

@@ -93,6 +93,17 @@ def compress(codec: Codec, data: bytes, *, level: int | None = None) -> bytes:
             return zstd.compress(data, level)
 
 
+def compress_readably(codec: Codec, data: bytes) -> tuple[Codec, bytes]:
+    """`data` packed by `codec`; by gzip where readers would refuse to inflate the result.
+
+    For records that were packed with others before: zstd may make more of those that are left.
+    """
+    packed = compress(codec, data)
+    if len(data) <= inflation_limit(len(packed)):
+        return codec, packed
+    return Codec.GZIP, compress(Codec.GZIP, data)
+
+
 def decompress(codec_id: int, data: bytes | memoryview, *, max_bytes: int) -> bytes:
     """`data` unpacked, at most `max_bytes` of it, or `inflation_limit` if that is less.
 

@@ -31,7 +31,7 @@ from tidelog.log.batch import (
     parse_header,
     seal,
 )
-from tidelog.log.compression import Codec, compress, decompress
+from tidelog.log.compression import Codec, compress, compress_readably, decompress
 from tidelog.log.errors import CorruptMessageError
 from tidelog.log.producers import ControlMarker
 
@@ -183,7 +183,8 @@ def rebuild_batch(
         )
     is_append_time = header.attributes & LOG_APPEND_TIME_FLAG
     newest = header.max_timestamp if is_append_time else max(r.timestamp for r in records)
-    attributes = header.attributes & ~DELETE_HORIZON_FLAG
+    codec, packed = compress_readably(Codec(header.codec_id), b"".join(parts))
+    attributes = header.attributes & ~(CODEC_MASK | DELETE_HORIZON_FLAG) | codec
     if delete_horizon_ms is not None:
         attributes |= DELETE_HORIZON_FLAG
     kept = header._replace(
@@ -192,7 +193,7 @@ def rebuild_batch(
         max_timestamp=newest,
         records_count=len(records),
     )
-    return seal(kept, compress(Codec(header.codec_id), b"".join(parts)))
+    return seal(kept, packed)
 
 
 def encode_filler(
