@@ -243,7 +243,7 @@ class _Recovery:
     def _end_here(self, reason: str, following: list[int]) -> None:
         """Above the recovery point the log is shorter now; below it, it is damaged."""
         segments, found = self._found.segments, self._found
-        end = segments[-1].next_offset if segments else found.log_start_offset
+        end = max(segments[-1].next_offset if segments else 0, found.log_start_offset)
         found.is_clean = False
         if end < self._flushed:
             found.damage = Damage(end, reason)
