@@ -10,7 +10,14 @@ from tidelog.client.arrow import SCHEMA, decode_batches
 from tidelog.log.batch import CONTROL_FLAG, HEADER_BYTES, LOG_APPEND_TIME_FLAG, parse_header, seal
 from tidelog.log.compression import Codec
 from tidelog.log.errors import CorruptMessageError, TidelogError
-from tidelog.log.records import Record, encode_batch, encode_varint, iter_records
+from tidelog.log.records import (
+    Record,
+    encode_batch,
+    encode_filler,
+    encode_varint,
+    iter_records,
+    rebuild_batch,
+)
 
 ALL = 2**63 - 1
 
@@ -93,6 +100,23 @@ def test_offsets_are_cut_to_the_asked_range(start: int, end: int) -> None:
     ]
     offsets = [row["offset"] for row in rows(b"".join(encoded), start=start, end=end)]
     assert offsets == [o for o in (*range(50), *range(70, 120)) if start <= o < end]
+
+
+@pytest.mark.parametrize("codec", Codec)
+def test_what_compaction_left_of_batches_is_read(codec: Codec) -> None:
+    whole = encode_batch(
+        [Record(0, 5 + at, b"k%d" % at, b"v") for at in range(9)], base_offset=20, compression=codec
+    )
+    header, kept = parse_header(whole), list(iter_records(whole))[2:7:2]
+    compacted = [
+        encode_filler(base_offset=0, last_offset=19, leader_epoch=1, max_timestamp=4),
+        rebuild_batch(header, kept, delete_horizon_ms=10_000),
+        rebuild_batch(header._replace(base_offset=29), [], delete_horizon_ms=None),
+        encode_batch([Record(0, 5, None, b"v")], base_offset=38, compression=codec),
+    ]
+    found = rows(b"".join(compacted))
+    assert found == [row for batch in compacted for row in expected(batch)]
+    assert [row["offset"] for row in found] == [22, 24, 26, 38]
 
 
 def test_only_the_asked_columns_come_back_in_the_asked_order() -> None:

@@ -9,6 +9,10 @@ import pytest
 from fake_cluster import BOOTSTRAP, FakeCluster, FakeTopic, HastyClock, Mishap, encoded
 
 from tidelog.client import Consumer, TopicPartition, errors
+from tidelog.log.batch import parse_header
+from tidelog.log.records import encode_filler, iter_records, rebuild_batch
+from tidelog.log.batch import parse_header
+from tidelog.log.records import iter_records, rebuild_batch
 from tidelog.v1 import common_pb2
 
 WAIT_MS = 5_000
@@ -76,6 +80,18 @@ async def test_partitions_of_all_leaders_are_read() -> None:
     assert sorted(got) == sorted(list(range(20)) * 6)
 
 
+async def test_what_compaction_left_is_read_past_batches_without_records() -> None:
+    cluster = FakeCluster()
+    batches = filled(cluster).partitions[0].batches
+    for place, kept in ((0, slice(1, 5, 2)), (1, slice(0)), (3, slice(4, 5))):
+        records = list(iter_records(batches[place]))[kept]
+        header = parse_header(batches[place])
+        batches[place] = rebuild_batch(header, records, delete_horizon_ms=None)
+    async with consumer(cluster) as c:
+        c.assign([("t", 0)])
+        assert await read(c, 8) == [1, 3, *range(10, 15), 19]
+
+
 async def test_seek_into_a_batch_skips_the_records_before() -> None:
     cluster = FakeCluster()
     filled(cluster)
@@ -84,6 +100,58 @@ async def test_seek_into_a_batch_skips_the_records_before() -> None:
         c.seek(("t", 0), 7)
         assert await read(c, 3) == [7, 8, 9]
         assert await c.position(("t", 0)) == 10
+
+
+def compacted(cluster: FakeCluster) -> FakeTopic:
+    """Offsets 0 to 39, of which compaction left the records 3, 12 and 14."""
+    topic = cluster.create("t")
+    whole = [encoded([b"%d" % n for n in range(at, at + 5)], base_offset=at) for at in (0, 10)]
+    kept = [
+        rebuild_batch(
+            parse_header(batch),
+            [r for r in iter_records(batch) if r.offset in (3, 12, 14)],
+            delete_horizon_ms=horizon_ms,
+        )
+        for batch, horizon_ms in zip(whole, (None, 5_000), strict=True)
+    ]
+    topic.partitions[0].batches = [
+        kept[0],
+        filler(5, 9),
+        kept[1],
+        filler(15, 34),
+        filler(35, 39),
+    ]
+    return topic
+
+
+def filler(base_offset: int, last_offset: int) -> bytes:
+    return encode_filler(
+        base_offset=base_offset, last_offset=last_offset, leader_epoch=0, max_timestamp=-1
+    )
+
+
+@pytest.mark.parametrize("max_partition_fetch_bytes", [1, 1 << 20])
+async def test_offsets_that_compaction_left_empty_are_passed(
+    max_partition_fetch_bytes: int,
+) -> None:
+    cluster = FakeCluster()
+    topic = compacted(cluster)
+    async with consumer(cluster, max_partition_fetch_bytes=max_partition_fetch_bytes) as c:
+        c.assign([("t", 0)])
+        assert await read(c, 3) == [3, 12, 14]
+        assert await c.getmany(timeout_ms=100) == []
+        assert await c.position(("t", 0)) == 40
+        topic.partitions[0].append(encoded([b"40"]))
+        assert await read(c, 1) == [40]
+
+
+async def test_a_seek_into_what_compaction_left_empty_reads_on_behind_it() -> None:
+    cluster = FakeCluster()
+    compacted(cluster)
+    async with consumer(cluster) as c:
+        c.assign([("t", 0)])
+        c.seek(("t", 0), 7)
+        assert await read(c, 2) == [12, 14]
 
 
 async def test_seek_voids_what_was_fetched_ahead() -> None:
