@@ -20,7 +20,7 @@ from tidelog.client.range_reader import (
 )
 from tidelog.client.records import TopicPartition
 from tidelog.log.errors import KafkaError, OffsetOutOfRangeError, UnreachableError
-from tidelog.log.records import Record, encode_batch
+from tidelog.log.records import Record, encode_batch, encode_filler
 from tidelog.v1 import common_pb2, data_pb2
 from tidelog.v1.common_pb2 import Error
 from tidelog.v1.data_pb2 import PartitionFetchResult
@@ -142,6 +142,18 @@ async def test_reads_the_range_and_asks_for_nothing_beyond_it() -> None:
     broker = OneBroker()
     assert await read(broker, WHOLE._replace(start_offset=5, end_offset=20)) == [0, 10]
     assert broker.fetched == [5, 10]
+
+
+async def test_an_empty_batch_is_passed_and_may_reach_beyond_the_range() -> None:
+    broker = OneBroker()
+    filler = encode_filler(base_offset=10, last_offset=39, leader_epoch=0, max_timestamp=-1)
+    broker.end = 40
+    broker.answers = [
+        PartitionFetchResult(records=encode_batch([Record(0, 0, None, b"v")] * 10)),
+        PartitionFetchResult(records=filler),
+    ]
+    assert await read(broker, WHOLE) == [0, 10]
+    assert broker.fetched == [0, 10]
 
 
 async def test_an_empty_range_asks_nobody() -> None:
