@@ -51,4 +51,4 @@ def note(reason: str, **where: object) -> Line:
 def _text(value: object) -> str:
     if isinstance(value, str) and value.isprintable():
         return value
-    return json.dumps(value)
+    return str(value) if type(value) is int else json.dumps(value)
