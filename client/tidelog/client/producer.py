@@ -35,7 +35,7 @@ from tidelog.client.records import BulkMetadata, Headers, RecordMetadata, TopicP
 from tidelog.client.routing import Routing, RoutingConfig
 from tidelog.client.sender import Sender, SenderConfig
 from tidelog.log.batch import HEADER_BYTES
-from tidelog.log.compression import check_level, codec_named
+from tidelog.log.compression import codec_named
 from tidelog.log.env import Clock, Random
 from tidelog.log.transport import Transport
 from tidelog.v1 import common_pb2
@@ -86,8 +86,6 @@ class Producer:
             raise ValueError(f'acks={acks!r}: use "all", 1 or 0')
         if not 0 < batch_size <= max_request_size <= buffer_memory:
             raise ValueError("batch_size <= max_request_size <= buffer_memory must hold")
-        codec = codec_named(compression)
-        check_level(codec, compression_level)
         self._batch_size = batch_size
         self._max_request_size = max_request_size
         self._buffer_memory = buffer_memory
@@ -105,7 +103,7 @@ class Producer:
                 linger_ms=linger_ms,
                 buffer_memory=buffer_memory,
                 delivery_timeout_ms=delivery_timeout_ms,
-                codec=codec,
+                codec=codec_named(compression, level=compression_level),
                 compression_level=compression_level,
             )
         )
@@ -123,8 +121,7 @@ class Producer:
         self._keys = KeyPartitioner()
         self._sticky: dict[str, StickyPartitioner] = {}
         self._has_news = False
-        self._is_started = False
-        self._is_closed = False
+        self._is_started = self._is_closed = False
 
     async def __aenter__(self) -> Self:
         self._start()

@@ -59,10 +59,15 @@ _ZSTD_OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 27}
 _CUT_SHORT = "compressed records are cut short or followed by other bytes"
 
 
-def codec_named(name: str) -> Codec:
-    """The codec of a `compression.type`; raises `UnsupportedCompressionTypeError`."""
+def codec_named(name: str, *, level: int | None = None) -> Codec:
+    """The codec of a `compression.type`; raises `UnsupportedCompressionTypeError`.
+
+    Raises `ValueError` unless the codec has this level; None is any codec's own default.
+    """
     for codec in Codec:
         if codec.name.lower() == name:
+            if level is not None and level not in LEVELS.get(codec, ()):
+                raise ValueError(f"{name} has no compression level {level}")
             return codec
     raise _unsupported(repr(name))
 
@@ -72,14 +77,8 @@ def inflation_limit(compressed_bytes: int) -> int:
     return max(INFLATION_FREE_BYTES, INFLATION_RATIO_MAX * compressed_bytes)
 
 
-def check_level(codec: Codec, level: int | None) -> None:
-    """Raise `ValueError` unless the codec has this level; None is any codec's own default."""
-    if level is not None and level not in LEVELS.get(codec, ()):
-        raise ValueError(f"{codec.name.lower()} has no compression level {level}")
-
-
 def compress(codec: Codec, data: bytes, *, level: int | None = None) -> bytes:
-    """`data` packed by `codec`, at a level that `check_level` lets pass."""
+    """`data` packed by `codec`, at one of its `LEVELS` or its own default."""
     match codec:
         case Codec.NONE:
             return data
