@@ -282,6 +282,8 @@ class _Recovery:
         for segment in found.segments:
             segment.delete()
         found.segments = [self._open(found.log_start_offset)]
+        # Its name is synced: a later segment that outlived it would pass for the log's beginning.
+        self._is_cut = True
         found.epochs.truncate_from_end(found.log_start_offset)
         found.producers.clear()
 
