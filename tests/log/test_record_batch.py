@@ -9,7 +9,9 @@ from crc32c import crc32c
 
 from tidelog.log.batch import (
     CONTROL_FLAG,
+    DELETE_HORIZON_FLAG,
     HEADER_BYTES,
+    LOG_APPEND_TIME_FLAG,
     MIN_RECORD_BYTES,
     BatchHeader,
     iter_batches,
@@ -96,6 +98,8 @@ def test_no_cut_batch_is_accepted(length: int) -> None:
         {"last_offset_delta": 5},
         {"records_count": 2**31 - 1, "last_offset_delta": 2**31 - 2},
         {"attributes": CONTROL_FLAG},
+        {"attributes": LOG_APPEND_TIME_FLAG},
+        {"attributes": DELETE_HORIZON_FLAG},
         {"attributes": 5},
     ],
 )

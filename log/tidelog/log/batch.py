@@ -48,6 +48,7 @@ DELETE_HORIZON_FLAG = 0x40
 """The base timestamp says from when on the batch's tombstones may go (KIP-534)."""
 
 _LAST_CODEC = max(Codec)
+_BROKERS_FLAGS = CONTROL_FLAG | LOG_APPEND_TIME_FLAG | DELETE_HORIZON_FLAG
 _PLACE = struct.Struct(">qii")
 """baseOffset, batchLength and partitionLeaderEpoch, the first three fields of the header."""
 _LENGTH = struct.Struct(">i")
@@ -238,8 +239,10 @@ def _check_produced(header: BatchHeader) -> None:
         room = inflation_limit(room)
     if count * MIN_RECORD_BYTES > room:
         raise CorruptMessageError(f"{count} records cannot fit {header.size_in_bytes} bytes")
-    if header.attributes & (CONTROL_FLAG | LOG_APPEND_TIME_FLAG):
-        raise CorruptMessageError("control batches and log append time are set by brokers only")
+    if header.attributes & _BROKERS_FLAGS:
+        raise CorruptMessageError(
+            "control batches, log append time and delete horizons are set by brokers only"
+        )
     if codec_id > _LAST_CODEC:
         raise CorruptMessageError(f"record batch names codec {header.codec_id}, which is none")
 

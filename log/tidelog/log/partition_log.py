@@ -195,12 +195,14 @@ class PartitionLog:
         self._require_usable()
         now_ms = self._clock.wall_ms()
         batches = validate_produced(records, config=self.config, now_ms=now_ms)
+        is_append_time = self.config.message_timestamp_type == LOG_APPEND_TIME
         duplicate = self.producers.check(batches[0][0])
         if duplicate is not None:
             return AppendResult(
                 duplicate.base_offset,
                 duplicate.last_offset,
                 self.log_end_offset,
+                log_append_time_ms=duplicate.timestamp_ms if is_append_time else None,
                 is_duplicate=True,
             )
         invariant(leader_epoch >= self.latest_epoch, leader_epoch, self.latest_epoch)
@@ -208,7 +210,6 @@ class PartitionLog:
             batches, base_offset=self.log_end_offset, leader_epoch=leader_epoch
         )
         result = self._append(batches, pieces, now_ms)
-        is_append_time = self.config.message_timestamp_type == LOG_APPEND_TIME
         return result._replace(log_append_time_ms=now_ms) if is_append_time else result
 
     def append_as_follower(self, records: bytes) -> AppendResult:

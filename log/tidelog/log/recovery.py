@@ -370,7 +370,8 @@ def update_producers(
 ) -> None:
     """Tell `producers` of an appended batch."""
     if header.producer_id >= 0:
-        marker = read_marker(batch) if header.attributes & CONTROL_FLAG else None
+        is_marker = header.attributes & CONTROL_FLAG and header.records_count
+        marker = read_marker(batch) if is_marker else None
         producers.update(header, now_ms=now_ms, marker=marker)
 
 
