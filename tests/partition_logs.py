@@ -2,50 +2,109 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
-from tidelog.log.batch import iter_batches
+from tidelog.log.batch import BatchHeader, iter_batches
+from tidelog.log.compression import Codec
 from tidelog.log.env import Disk
 from tidelog.log.file_names import LOG, file_name, offsets_in
-from tidelog.log.partition_log import PartitionLog
-from tidelog.log.records import Record, encode_batch, iter_records
+from tidelog.log.partition_log import AppendResult, PartitionLog
+from tidelog.log.records import BatchBuilder, Record, iter_records
 
 DIRECTORY = "/data/flights-0"
 TOPIC_ID = bytes(range(16))
 END = 1 << 60
+NOW_MS = 10**12
 
 OpenLog = Callable[..., Awaitable[PartitionLog]]
-"""Opens the log in DIRECTORY; `on=` another disk, `topic_id=`, the rest are fields of LogConfig."""
+"""Opens the log in DIRECTORY, by the fixture `clock`; `on=` another disk, `topic_id=`, the rest
+are fields of LogConfig."""
 
 
-def batch(*values: bytes, base_offset: int = 0, epoch: int = -1) -> bytes:
-    """One batch with a record a value."""
-    records = [Record(0, 1, None, value) for value in values]
-    return encode_batch(records, base_offset=base_offset, leader_epoch=epoch)
+class Producer(NamedTuple):
+    """Who a batch is of, and its first sequence."""
+
+    id: int
+    epoch: int
+    sequence: int
 
 
-def append(log: PartitionLog, *values: bytes, epoch: int = 0) -> None:
+NOBODY = Producer(-1, -1, -1)
+
+
+def batch(
+    *values: bytes | None,
+    base_offset: int = 0,
+    epoch: int = -1,
+    times: Sequence[int] = (),
+    key: bytes | None = None,
+    codec: Codec = Codec.NONE,
+    producer: Producer = NOBODY,
+) -> bytes:
+    """One batch with a record a value, of these times, or all of time 1."""
+    builder = BatchBuilder(compression=codec)
+    for value, time_ms in zip(values, times or [1] * len(values), strict=True):
+        builder.append(timestamp_ms=time_ms, key=key, value=value)
+    return builder.build(
+        base_offset=base_offset,
+        leader_epoch=epoch,
+        producer_id=producer.id,
+        producer_epoch=producer.epoch,
+        base_sequence=producer.sequence,
+    )
+
+
+def append(
+    log: PartitionLog,
+    *values: bytes | None,
+    epoch: int = 0,
+    **fields: Any,  # as `batch`
+) -> AppendResult:
     """One batch as leader."""
-    log.append_as_leader(batch(*values), leader_epoch=epoch)
+    return log.append_as_leader(batch(*values, **fields), leader_epoch=epoch)
 
 
-def contents(log: PartitionLog) -> list[tuple[int, int, bytes | None]]:
-    """Offset, epoch and value of all records, read batch by batch."""
-    found: list[tuple[int, int, bytes | None]] = []
+def commit(log: PartitionLog) -> None:
+    """Let retention have everything."""
+    log.set_high_watermark(log.log_end_offset)
+
+
+def batches(log: PartitionLog) -> Iterator[tuple[BatchHeader, memoryview]]:
+    """All batches, read one by one."""
     offset = log.log_start_offset
     while offset < log.log_end_offset:
         result = log.read(offset, max_bytes=1, upper_bound=END)
-        for header, data in iter_batches(result.records):
-            epoch = header.partition_leader_epoch
-            found += [(record.offset, epoch, record.value) for record in iter_records(data)]
+        yield from iter_batches(result.records)
         assert result.next_offset > offset
         offset = result.next_offset
-    return found
+
+
+def contents(log: PartitionLog) -> list[tuple[int, int, bytes | None]]:
+    """Offset, epoch and value of all records, of the first batch also those before the start."""
+    return [
+        (record.offset, header.partition_leader_epoch, record.value)
+        for header, data in batches(log)
+        for record in iter_records(data)
+    ]
+
+
+def served(log: PartitionLog) -> list[Record]:
+    """All records from the log start on."""
+    found = [record for _, data in batches(log) for record in iter_records(data)]
+    return [record for record in found if record.offset >= log.log_start_offset]
 
 
 def values(log: PartitionLog) -> list[bytes | None]:
     """The values of all records."""
     return [value for _, _, value in contents(log)]
+
+
+def copy(source: PartitionLog, target: PartitionLog) -> None:
+    """Let `target` follow to the end."""
+    while target.log_end_offset < source.log_end_offset:
+        result = source.read(target.log_end_offset, max_bytes=1, upper_bound=END)
+        target.append_as_follower(result.records)
 
 
 def base_offsets(disk: Disk, directory: str) -> list[int]:

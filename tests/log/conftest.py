@@ -6,13 +6,13 @@ import random
 from typing import Any
 
 import pytest
-from partition_logs import DIRECTORY, TOPIC_ID, OpenLog
+from cleaned_logs import StillClock
+from partition_logs import DIRECTORY, NOW_MS, TOPIC_ID, OpenLog
 
 from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.log.config import LogConfig
-from tidelog.log.env import Disk
+from tidelog.log.env import Clock, Disk
 from tidelog.log.partition_log import PartitionLog
-from tidelog.log.system import SystemClock
 
 
 @pytest.fixture
@@ -21,7 +21,12 @@ def disk() -> SimDisk:
 
 
 @pytest.fixture
-def open_log(disk: SimDisk) -> OpenLog:
+def clock() -> StillClock:
+    return StillClock(NOW_MS)
+
+
+@pytest.fixture
+def open_log(disk: SimDisk, clock: Clock) -> OpenLog:
     async def open_it(
         *,
         on: Disk = disk,
@@ -32,7 +37,7 @@ def open_log(disk: SimDisk) -> OpenLog:
         return await PartitionLog.open(
             directory=directory,
             disk=on,
-            clock=SystemClock(),
+            clock=clock,
             config=LogConfig(**config),
             topic_id=topic_id,
         )
