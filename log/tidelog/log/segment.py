@@ -139,7 +139,7 @@ class Segment:
 
     def extend(self, header: BatchHeader) -> None:
         """Take note that the batch of `header` lies at the end of the file."""
-        if self._first_timestamp is None and not self.size:
+        if not self.size:
             self._first_timestamp = header.max_timestamp
         newest, last_offset = self._newest or self.newest, header.last_offset
         if header.max_timestamp > newest.timestamp and header.records_count:
