@@ -1,0 +1,179 @@
+"""What a leader refuses before anything of it is appended, and what it makes of the rest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from cleaned_logs import StillClock, but
+from partition_logs import (
+    NOW_MS,
+    OpenLog,
+    Producer,
+    append,
+    batch,
+    batches,
+    copy,
+    served,
+    values,
+)
+
+from tidelog.log.batch import (
+    CONTROL_FLAG,
+    DELETE_HORIZON_FLAG,
+    LOG_APPEND_TIME_FLAG,
+    TRANSACTIONAL_FLAG,
+)
+from tidelog.log.compression import Codec
+from tidelog.log.errors import (
+    CorruptMessageError,
+    InvalidRecordError,
+    InvalidTimestampError,
+    MessageTooLargeError,
+    TidelogError,
+    UnsupportedCompressionTypeError,
+)
+from tidelog.log.partition_log import PartitionLog
+
+APPEND_TIME = {"message_timestamp_type": "LogAppendTime"}
+COMPACT = {"cleanup_policy": ("compact",)}
+LIMITS = {"message_timestamp_before_max_ms": 1000, "message_timestamp_after_max_ms": 50}
+CODECS = {"uncompressed": Codec.NONE, **{codec.name.lower(): codec for codec in list(Codec)[1:]}}
+
+
+def refuses(log: PartitionLog, error: type[TidelogError], *sent: bytes) -> None:
+    """These batches in one call; nothing of them is in the log."""
+    before = log.size_in_bytes, log.log_end_offset, log.latest_epoch
+    with pytest.raises(error):
+        log.append_as_leader(b"".join(sent), leader_epoch=9)
+    assert (log.size_in_bytes, log.log_end_offset, log.latest_epoch) == before
+
+
+@pytest.mark.parametrize("wanted", CODECS)
+async def test_a_topic_with_a_compression_type_takes_no_other(
+    open_log: OpenLog, wanted: str
+) -> None:
+    log = await open_log(compression_type=wanted)
+    for name, codec in CODECS.items():
+        if name == wanted:
+            append(log, b"a", codec=codec)
+        else:
+            refuses(log, UnsupportedCompressionTypeError, batch(b"a", codec=codec))
+    assert values(log) == [b"a"]
+
+
+async def test_a_topic_takes_any_compression_type_by_default(open_log: OpenLog) -> None:
+    log = await open_log()
+    for codec in CODECS.values():
+        append(log, b"a", codec=codec)
+    assert [header.codec_id for header, _ in batches(log)] == list(CODECS.values())
+
+
+async def test_a_transactional_batch_is_refused(open_log: OpenLog) -> None:
+    sent = batch(b"a", producer=Producer(7, 0, 0))
+    refuses(await open_log(), InvalidRecordError, but(sent, attributes=TRANSACTIONAL_FLAG))
+
+
+async def test_an_idempotent_batch_comes_alone(open_log: OpenLog) -> None:
+    log = await open_log()
+    first, second = (batch(b"a", producer=Producer(7, 0, sequence)) for sequence in (0, 1))
+    refuses(log, InvalidRecordError, first, second)
+    refuses(log, InvalidRecordError, batch(b"a"), first)
+    refuses(log, InvalidRecordError, first, batch(b"a"))
+    for sent in (first, second):
+        log.append_as_leader(sent, leader_epoch=0)
+    assert values(log) == [b"a", b"a"]
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
+async def test_timestamps_lie_within_the_topics_bounds(open_log: OpenLog, codec: Codec) -> None:
+    log = await open_log(**LIMITS)
+    oldest, newest = NOW_MS - 1000, NOW_MS + 50
+    for times in ([oldest - 1], [newest + 1], [NOW_MS, oldest - 1, NOW_MS], [newest + 1, NOW_MS]):
+        sent = batch(*map(str.encode, map(str, times)), times=times, codec=codec)
+        refuses(log, InvalidTimestampError, batch(b"good", times=[NOW_MS]), sent)
+    append(log, b"a", b"b", times=[newest, oldest], codec=codec)
+    assert values(log) == [b"a", b"b"]
+
+
+async def test_a_record_of_any_age_is_taken_by_default_but_none_from_before_1970(
+    open_log: OpenLog,
+) -> None:
+    log = await open_log()
+    append(log, b"a", times=[0])
+    refuses(log, InvalidTimestampError, batch(b"b", times=[-1]))
+    refuses(log, InvalidTimestampError, batch(b"b", times=[NOW_MS + 3_600_001]))
+    assert values(log) == [b"a"]
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.ZSTD])
+async def test_append_time_is_that_of_all_records_whatever_they_say(
+    open_log: OpenLog, clock: StillClock, codec: Codec
+) -> None:
+    log = await open_log(**APPEND_TIME, **LIMITS)
+    follower = await open_log(directory="/data/flights-1", **APPEND_TIME)
+    for times in ([0, NOW_MS], [-5, 1 << 50]):
+        clock.now_ms += 10
+        result = append(log, b"a", b"b", times=times, codec=codec)
+        assert result.log_append_time_ms == clock.now_ms
+    append_times = [NOW_MS + 10, NOW_MS + 10, NOW_MS + 20, NOW_MS + 20]
+    assert [record.timestamp for record in served(log)] == append_times
+    assert all(header.attributes & LOG_APPEND_TIME_FLAG for header, _ in batches(log))
+    copy(log, follower)
+    assert served(follower) == served(log)
+
+
+@pytest.mark.parametrize("flag", [LOG_APPEND_TIME_FLAG, CONTROL_FLAG, DELETE_HORIZON_FLAG])
+async def test_a_producer_sets_no_flag_that_is_the_brokers(open_log: OpenLog, flag: int) -> None:
+    for config in ({}, APPEND_TIME):
+        refuses(await open_log(**config), CorruptMessageError, but(batch(b"a"), attributes=flag))
+
+
+async def test_create_time_is_not_answered(open_log: OpenLog) -> None:
+    assert append(await open_log(), b"a").log_append_time_ms is None
+
+
+async def test_a_duplicate_is_answered_with_the_append_time_it_has(
+    open_log: OpenLog, clock: StillClock
+) -> None:
+    log = await open_log(**APPEND_TIME)
+    first = append(log, b"a", producer=Producer(7, 0, 0))
+    clock.now_ms += 10
+    again = append(log, b"a", producer=Producer(7, 0, 0))
+    assert again == first._replace(is_duplicate=True)
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+@pytest.mark.parametrize("policy", [("compact",), ("compact", "delete")])
+async def test_a_compacted_topic_takes_no_record_without_a_key(
+    open_log: OpenLog, policy: tuple[str, ...], codec: Codec
+) -> None:
+    log = await open_log(cleanup_policy=policy)
+    keyed = batch(b"a", None, key=b"k", codec=codec)
+    refuses(log, InvalidRecordError, keyed, batch(b"b", codec=codec))
+    log.append_as_leader(keyed, leader_epoch=0)
+    append(log, b"c", key=b"", codec=codec)
+    assert values(log) == [b"a", None, b"c"]
+
+
+CHANGES: list[tuple[dict[str, Any], type[TidelogError]]] = [
+    (COMPACT, InvalidRecordError),
+    ({"compression_type": "lz4"}, UnsupportedCompressionTypeError),
+    ({"max_message_bytes": 60}, MessageTooLargeError),
+    ({"message_timestamp_before_max_ms": 1}, InvalidTimestampError),
+]
+
+
+@pytest.mark.parametrize(("change", "error"), CHANGES)
+async def test_a_change_of_config_holds_from_the_next_append_on(
+    open_log: OpenLog, change: dict[str, Any], error: type[TidelogError]
+) -> None:
+    log = await open_log()
+    append(log, b"a")
+    before = log.config
+    log.config = replace(log.config, **change)
+    refuses(log, error, batch(b"b"))
+    log.config = before
+    append(log, b"c")
+    assert values(log) == [b"a", b"c"]
