@@ -196,7 +196,7 @@ async def test_a_cut_within_a_batch_claims_no_more_than_is_left(
     assert (again.damage, again.log_end_offset, again.latest_epoch) == (None, 4, 0)
 
 
-@pytest.mark.parametrize("byte", [0, 8, 12, 16, 17, 61])
+@pytest.mark.parametrize("byte", [0, 8, 12, 16, 17, 24, 61])
 async def test_a_log_whose_damage_was_found_by_a_read_is_whole_after_a_cut_to_it(
     disk: SimDisk, log: PartitionLog, byte: int
 ) -> None:

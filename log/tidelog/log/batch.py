@@ -154,13 +154,19 @@ _WALKED = struct.Struct(">qiibIhi")
 
 
 def walk(
-    data: Buffer, *, next_offset: int, upper_bound: int, run_at: Callable[[int], tuple[int, int]]
+    data: Buffer,
+    *,
+    next_offset: int,
+    upper_bound: int,
+    end_offset: int,
+    run_at: Callable[[int], tuple[int, int]],
 ) -> Walk:
     """Go over the whole batches in `data`, from `next_offset` up to `upper_bound` (exclusive).
 
     What a batch's CRC does not cover is checked against its neighbours: base offset and length must
     continue the batch before, and the epoch must be the one that `run_at` gives for the offset,
-    with the offset where that epoch's run ends. This is the log's hot loop: once a batch served.
+    with the offset where that epoch's run ends. One that is left out is not looked at any closer,
+    but none reaches beyond `end_offset`. This is the log's hot loop: once a batch served.
     """
     view = memoryview(data)
     position, end_of_run, run_epoch, fault = 0, next_offset, -1, None
@@ -182,6 +188,8 @@ def walk(
             )
             break
         if base_offset + delta >= upper_bound or end > len(view):
+            if base_offset + delta >= end_offset:
+                fault = f"the batch at offset {next_offset} claims {delta + 1} offsets"
             break
         if crc32c(view[position + CRC_START : end]) != crc:
             fault = f"the batch at offset {next_offset} does not match its CRC"

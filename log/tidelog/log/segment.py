@@ -401,7 +401,11 @@ class Segment:
         """
         data = self._chunk(start, max_bytes)
         found = walk(
-            data, next_offset=start.base_offset, upper_bound=upper_bound, run_at=self._run_at
+            data,
+            next_offset=start.base_offset,
+            upper_bound=upper_bound,
+            end_offset=self.next_offset,
+            run_at=self._run_at,
         )
         if found.fault is not None:
             raise self._damage(found.fault, found.next_offset)
