@@ -78,6 +78,13 @@ def test_a_diverging_log_is_cut_to_the_lower_of_both_epoch_ends(
     assert core.tell(event) == [TruncateTo(expected)]
 
 
+def test_an_empty_log_that_diverges_forgets_its_epochs(core: Core) -> None:
+    event = answer(
+        diverging_epoch=EpochEnd(-1, 8), own_epoch_end=EpochEnd(-1, 0), own_log_start_offset=10
+    )
+    assert core.tell(event) == [StartAnew(10)]
+
+
 def test_an_answer_that_tells_to_truncate_raises_no_high_watermark(core: Core) -> None:
     """KAFKA-14704."""
     event = answer(

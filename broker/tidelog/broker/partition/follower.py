@@ -76,6 +76,9 @@ def _fetch_answered(event: FetchAnswered) -> list[Effect]:
     if event.error != common_pb2.NONE:
         return [BackOff()]
     if event.diverging_epoch is not None and event.own_epoch_end is not None:
+        if is_empty(event):
+            # It knows epochs of records that are gone, which the leader may have forgotten.
+            return [StartAnew(event.log_end_offset)]
         offset = truncation_offset(leader=event.diverging_epoch, own=event.own_epoch_end)
         return [TruncateTo(offset)]
     if event.first_offset is None:
