@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from copy import copy
 
 from tidelog.log.config import LogConfig
 from tidelog.log.env import Disk
@@ -84,6 +85,8 @@ class SegmentList:
             self.active.delete()
             self.all = self.all[:-1]
         self.active.truncate_to(end_offset)
+        # A new one to whoever compacts the old: filled again it may end where that one did.
+        self.all = (*self.all[:-1], copy(self.active))
         self._remove_above(self.active.base_offset)
 
     def begin_anew(self, base_offset: int, config: LogConfig) -> None:
