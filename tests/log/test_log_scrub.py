@@ -1,0 +1,97 @@
+"""Scrubbing: what lies on the disk and nobody reads is looked at, too."""
+
+from __future__ import annotations
+
+import pytest
+from partition_logs import DIRECTORY, OpenLog, append, commit, segment_path
+
+from tidelog.chaos.sim_stage.disk import SimDisk
+from tidelog.log.compression import Codec
+from tidelog.log.errors import DamagedLogError
+from tidelog.log.partition_log import PartitionLog
+
+CHUNK_BYTES = 150
+
+
+async def filled(open_log: OpenLog) -> PartitionLog:
+    """Twelve flushed batches in three segments."""
+    log = await open_log(segment_bytes=400)
+    for place in range(12):
+        append(log, bytes(place), b"b", epoch=place // 5, codec=Codec(place % 2))
+    await log.flush()
+    assert len(log.segments) == 3
+    return log
+
+
+async def round_of(log: PartitionLog) -> int:
+    """Bytes checked until it begins again."""
+    total = 0
+    while checked := await log.scrub(max_bytes=CHUNK_BYTES):
+        total += checked
+    return total
+
+
+async def test_it_goes_round_and_round(open_log: OpenLog) -> None:
+    log = await filled(open_log)
+    for _ in range(3):
+        assert await round_of(log) == log.size_in_bytes
+    assert log.damage is None
+
+
+async def test_every_changed_byte_that_was_flushed_is_found(
+    disk: SimDisk, open_log: OpenLog
+) -> None:
+    log = await filled(open_log)
+    for segment in log.segments:
+        for position, header in list(segment.headers()):
+            for byte in range(position, position + header.size_in_bytes):
+                disk.flip(segment.file.path, byte, byte % 8)
+                await round_of(log)
+                assert log.damage is not None, byte
+                assert log.damage.first_bad_offset == header.base_offset
+                assert await log.scrub(max_bytes=CHUNK_BYTES) == 0
+                disk.flip(segment.file.path, byte, byte % 8)
+                log.damage = None
+    await round_of(log)
+    assert await round_of(log) == log.size_in_bytes
+
+
+async def test_a_file_that_became_shorter_is_found(disk: SimDisk, open_log: OpenLog) -> None:
+    log = await filled(open_log)
+    disk.open(segment_path(DIRECTORY, 0)).truncate(300)
+    await round_of(log)
+    assert log.damage is not None
+    with pytest.raises(DamagedLogError):
+        append(log, b"x", epoch=9)
+
+
+async def test_what_was_not_flushed_is_left_alone(disk: SimDisk, open_log: OpenLog) -> None:
+    log = await filled(open_log)
+    log = await open_log(segment_bytes=400)
+    for _ in range(5):
+        append(log, b"b", epoch=9)
+    flushed = log.segments[0].size + log.segments[1].size
+    await log.checkpoint()
+    await log.truncate_to(log.segments[2].base_offset)
+    assert await round_of(log) == flushed == log.size_in_bytes
+
+
+async def test_it_goes_on_when_the_ends_of_the_log_move(open_log: OpenLog) -> None:
+    log = await filled(open_log)
+    commit(log)
+    assert await log.scrub(max_bytes=CHUNK_BYTES) > 0
+    await log.delete_records(log.segments[2].base_offset)
+    assert await round_of(log) == log.size_in_bytes
+    await log.truncate_to(log.segments[0].base_offset + 2)
+    assert await round_of(log) == log.size_in_bytes
+    await log.start_anew(3)
+    assert await round_of(log) == 0
+    append(log, b"a")
+    await log.flush()
+    assert await round_of(log) == log.size_in_bytes > 0
+
+
+async def test_a_closed_log_is_not_scrubbed(open_log: OpenLog) -> None:
+    log = await filled(open_log)
+    await log.close()
+    assert await log.scrub(max_bytes=CHUNK_BYTES) == 0
