@@ -5,14 +5,20 @@ The seed decides everything; the controller of the stage elects from the ISR alo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
-from partition_logs import contents
 from replica_stage import CONFIG, TOPIC, ReplicaStage
 
 from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.log.batch import iter_batches
+from tidelog.log.cleaner import CleanerConfig
+from tidelog.log.partition_log import PartitionLog
+from tidelog.log.records import Record, encode_batch, iter_records
 from tidelog.v1 import common_pb2
+from tidelog.v1.data_pb2 import PartitionProduceData
 
 pytestmark = pytest.mark.sim
 
@@ -23,16 +29,21 @@ EAGER = replace(
     log_retention_check_interval_ms=500,
     log_deleted_check_interval_ms=500,
     log_scrub_interval_ms=500,
+    cleaner=CleanerConfig(backoff_ms=200),
 )
+Records = dict[int, tuple[bytes | None, bytes | None]]
+"""Key and value by offset."""
 
 
 class Story:
     """What was acknowledged, and the moves that may come next."""
 
+    configs: Mapping[str, Any] = {"retention_bytes": 2000}
+
     def __init__(self, stage: ReplicaStage, seed: int) -> None:
         self.stage = stage
         self.random = SimRandom(seed)
-        self.acked: dict[int, bytes] = {}
+        self.acked: Records = {}
         self.deleted_to = 0
         self.count = 0
 
@@ -41,8 +52,8 @@ class Story:
             min_insync_replicas=2,
             segment_bytes=400,
             retention_ms=-1,
-            retention_bytes=2000,
             file_delete_delay_ms=500,
+            **self.configs,
         )
         await self.stage.until_opened(1, 2, 3)
         moves = (self.delete, self.crash, self.elect, self.damage, *[self.produce] * 4)
@@ -58,11 +69,16 @@ class Story:
         return leader_id
 
     async def produce(self) -> None:
+        """Up to five records of one of four keys."""
+        key = b"key %d" % self.random.randrange(0, 4)
         values = [b"%d" % (self.count + n) for n in range(self.random.randrange(1, 6))]
         self.count += len(values)
-        result = await self.stage.produce(self.leader_id, *values)
+        records = encode_batch([Record(0, 1, key, value) for value in values])
+        data = PartitionProduceData(topic=TOPIC, partition=0, records=records)
+        (result,) = (await self.stage.produce_raw(self.leader_id, data)).partitions
         if result.error.code == common_pb2.NONE:
-            self.acked.update(enumerate(values, start=result.base_offset))
+            for offset, value in enumerate(values, start=result.base_offset):
+                self.acked[offset] = (key, value)
 
     async def delete(self) -> None:
         """Up to anywhere, within batches too."""
@@ -126,18 +142,49 @@ class Story:
         logs = [self.stage.hosted(one).log for one in (1, 2, 3)]
         start = max(log.log_start_offset for log in logs)
         assert min(log.log_start_offset for log in logs) >= self.deleted_to
-        found = [
-            {offset: value for offset, _, value in contents(log) if offset >= start} for log in logs
-        ]
+        found = [self.what_counts(records_from(log, start)) for log in logs]
         assert found[0] == found[1] == found[2]
-        assert list(found[0]) == list(range(start, logs[0].log_end_offset))
-        for offset, value in self.acked.items():
-            assert offset < start or found[0][offset] == value
+        for offset, record in self.what_counts(self.acked).items():
+            assert offset < start or found[0][offset] == record
+
+    def what_counts(self, records: Records) -> Records:
+        """All of them, without a gap."""
+        return records
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_what_is_neither_deleted_nor_expired_stays_on_all_replicas(seed: int) -> None:
+class CompactedStory(Story):
+    """Topics whose logs are compacted, by each replica at times of its own."""
+
+    configs: Mapping[str, Any] = {
+        "cleanup_policy": "compact,delete",
+        "min_cleanable_dirty_ratio": "0.01",
+    }
+
+    def what_counts(self, records: Records) -> Records:
+        """The newest of each key."""
+        newest = {key: offset for offset, (key, _) in sorted(records.items())}
+        return {offset: records[offset] for offset in newest.values()}
+
+
+def records_from(log: PartitionLog, start: int) -> Records:
+    """What the log holds at or above `start`."""
+    found, offset = {}, start
+    while offset < log.log_end_offset:
+        read = log.read(offset, max_bytes=1, upper_bound=log.log_end_offset)
+        for _, data in iter_batches(read.records):
+            for record in iter_records(data):
+                if record.offset >= start:
+                    found[record.offset] = (record.key, record.value)
+        offset = read.next_offset
+    return found
+
+
+@pytest.mark.parametrize("kind", [Story, CompactedStory])
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_neither_deleted_nor_expired_stays_on_all_replicas(
+    seed: int, kind: type[Story]
+) -> None:
     async def story(stage: ReplicaStage) -> None:
-        await Story(stage, seed).run()
+        await kind(stage, seed).run()
 
     ReplicaStage(EAGER).run(story)
