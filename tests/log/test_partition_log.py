@@ -221,6 +221,21 @@ async def test_a_log_whose_damage_was_found_by_a_read_is_whole_after_a_cut_to_it
     assert contents(log) == [*before[:3], (3, 0, b"new")]
 
 
+async def test_a_cut_below_the_log_start_leaves_an_empty_log_there(
+    open_log: OpenLog, log: PartitionLog
+) -> None:
+    append(log, b"a")
+    append(log, b"b", b"c", b"d")
+    log.set_high_watermark(4)
+    await log.delete_records(2)
+    await log.truncate_to(2)
+    assert (log.log_start_offset, log.log_end_offset, log.latest_epoch) == (2, 2, -1)
+    append(log, b"new")
+    assert contents(log) == [(2, 0, b"new")]
+    again = await open_log()
+    assert (again.damage, contents(again)) == (None, [(2, 0, b"new")])
+
+
 async def test_truncation_to_the_end_drops_an_epoch_without_records(log: PartitionLog) -> None:
     append(log, b"a", epoch=1)
     log.assign_epoch(epoch=5, start_offset=1)

@@ -37,7 +37,7 @@ from tidelog.log.file_names import CLEANED
 from tidelog.log.log_folder import delete_log
 from tidelog.log.opening import LogParts, open_parts
 from tidelog.log.recovery import Damage, rebuild_producers, update_producers
-from tidelog.log.retention import expired_segments
+from tidelog.log.retention import RetentionResult, expired_segments
 from tidelog.log.segment import ReadResult, Segment
 from tidelog.log.time_lookup import (
     Span,
@@ -75,13 +75,6 @@ class AppendResult(NamedTuple):
     log_end_offset: int
     log_append_time_ms: int | None = None
     is_duplicate: bool = False
-
-
-class RetentionResult(NamedTuple):
-    """What left the log."""
-
-    segments: int
-    bytes: int
 
 
 class PartitionLog:
@@ -299,16 +292,19 @@ class PartitionLog:
         """Drop every batch that holds `offset` or a later one; durable when it returns.
 
         Epochs assigned at or above the new end go too, even when no batch does (KAFKA-10706).
-        A damaged log is whole again when it was cut to its damage.
+        A damaged log is whole again when it was cut to its damage. Where nothing is left that is
+        served the log begins anew at its start, which never moves down.
         """
         async with self._files_lock:
             if self.damage is None or offset > self.damage.first_bad_offset:
                 self._require_usable()
-            elif self.damage is not None:
-                await self._folder.claim()
             end = self._segments.cut_offset(max(self.log_start_offset, offset))
+            is_damaged, start = self.damage is not None, self.log_start_offset
+            if end < start or (is_damaged and end == start):
+                await self._begin_anew(start)
+                return
             self._epochs.truncate_from_end(end)
-            if end < self.log_end_offset or self.damage is not None:
+            if end < self.log_end_offset or is_damaged:
                 await self._stable.lower_recovery_point(end)
                 with self._stable.failing():
                     await self._cut(end)
@@ -322,16 +318,7 @@ class PartitionLog:
         async with self._files_lock:
             if self.damage is None:
                 self._require_usable()
-            with self._stable.failing():
-                # All must be gone before anything says that it is: a start in between finds damage.
-                self._segments.begin_anew(offset, self.config)
-                self._snapshots.drop_above(-1)
-                await self._segments.sync_names()
-                self.producers.clear()
-                self._epochs.truncate_from_end(0)
-                await self._stable.begin_at(offset)
-                await self._folder.claim()
-            self.damage = None
+            await self._begin_anew(offset)
 
     # The start moves up
 
@@ -432,6 +419,18 @@ class PartitionLog:
                 self._segments.close()
 
     # Inside
+
+    async def _begin_anew(self, offset: int) -> None:
+        with self._stable.failing():
+            # All must be gone before anything says that it is: a start in between finds damage.
+            self._segments.begin_anew(offset, self.config)
+            self._snapshots.drop_above(-1)
+            await self._segments.sync_names()
+            self.producers.clear()
+            self._epochs.truncate_from_end(0)
+            await self._stable.begin_at(offset)
+            await self._folder.claim()
+        self.damage = None
 
     def _append(
         self, batches: Sequence[ProducedBatch], pieces: Sequence[Buffer], now_ms: int

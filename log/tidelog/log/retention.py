@@ -22,6 +22,13 @@ class SegmentFacts(NamedTuple):
     max_timestamp: int
 
 
+class RetentionResult(NamedTuple):
+    """What left a log."""
+
+    segments: int
+    bytes: int
+
+
 def expired_segments(
     segments: Sequence[SegmentFacts],
     *,
