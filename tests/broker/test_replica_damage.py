@@ -11,6 +11,7 @@ import pytest
 from replica_stage import CONFIG, LAG_S, TOPIC, ReplicaStage
 from structlog.testing import capture_logs
 
+from tidelog.log.partition_log import Damage
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import ListOffsetsRequest
 
@@ -85,6 +86,18 @@ def test_a_leader_that_reads_damage_serves_nothing_and_stays_as_it_is(
     assert said["reason"]
 
 
+def test_damage_that_others_found_is_noted_at_the_next_upkeep() -> None:
+    async def story(stage: ReplicaStage) -> None:
+        await ten_records(stage)
+        waiting = asyncio.create_task(stage.fetch_one(1, 10, max_wait_ms=20_000))
+        await asyncio.sleep(0.05)
+        stage.hosted(1).log.damage = Damage(3, "the cleaner saw it")
+        async with asyncio.timeout(CONFIG.high_watermark_checkpoint_interval_ms / 1000 + 0.1):
+            assert (await waiting).error.code == common_pb2.KAFKA_STORAGE_ERROR
+
+    ReplicaStage(replace(NEVER, replica_lag_time_max_ms=60_000)).run(story)
+
+
 def test_a_damaged_leader_heals_once_another_leads_and_it_is_out_of_the_isr() -> None:
     async def story(stage: ReplicaStage) -> None:
         await ten_records(stage)
@@ -130,9 +143,12 @@ def test_a_damaged_follower_in_the_isr_does_not_fetch_and_is_not_cut() -> None:
     ReplicaStage(EAGER).run(story)
 
 
-def test_a_broker_that_finds_its_log_damaged_at_its_start_fetches_it_anew() -> None:
+@pytest.mark.parametrize("configs", [{}, {"flush_messages": 1}], ids=["", "flushed"])
+def test_a_broker_that_finds_its_log_damaged_at_its_start_fetches_it_anew(
+    configs: dict[str, int],
+) -> None:
     async def story(stage: ReplicaStage) -> None:
-        await ten_records(stage, segment_bytes=150)
+        await ten_records(stage, segment_bytes=150, **configs)
         await stage.on(3, lambda manager: manager.stop())
         stage.kill(3)
         stage.elect(1, isr=(1, 2))

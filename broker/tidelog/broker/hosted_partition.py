@@ -193,6 +193,8 @@ class HostedPartition:
 
     async def tend(self, work: Callable[[PartitionLog], Awaitable[T]]) -> T | None:
         """Do upkeep on the log, unless it is out of use; never raises for what the disk does."""
+        if self.is_open:
+            self._note_damage()
         if not self.is_sound:
             return None
         try:

@@ -327,7 +327,7 @@ class ReplicaManager:
             partition_log = await self._folders.open_log(
                 hosted.topic, hosted.partition, topic_id=hosted.topic_id, config=config
             )
-            if partition_log.is_flush_due:
+            if partition_log.is_flush_due and partition_log.damage is None:
                 # What a killed process left may not be acknowledged, by fetching from its end.
                 await partition_log.flush()
         except StorageError as error:
