@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -44,11 +45,14 @@ def main() -> None:
         sys.stdout.write(json.dumps({"figure": "compaction", **figure}) + "\n")
 
 
-def compaction(runs: int) -> Iterable[dict[str, Any]]:
-    """Medians of so many cleanings, each of a new log."""
+def compaction(runs: int, *, folder: Path | None = None) -> Iterable[dict[str, Any]]:
+    """Medians of so many cleanings, each of a new log; in `folder`, if not in the usual one."""
     for work in KEYS:
         for codec in (Codec.NONE, Codec.LZ4):
-            found = [(*asyncio.run(_clean(work, codec)), _decode(work, codec)) for _ in range(runs)]
+            found = [
+                (*asyncio.run(_clean(work, codec, folder)), _decode(work, codec))
+                for _ in range(runs)
+            ]
             rates, shares, yardsticks = zip(*found, strict=True)
             yield {
                 "work": work,
@@ -60,13 +64,13 @@ def compaction(runs: int) -> Iterable[dict[str, Any]]:
             }
 
 
-async def _clean(work: str, codec: Codec) -> tuple[float, float]:
+async def _clean(work: str, codec: Codec, folder: Path | None) -> tuple[float, float]:
     """Records a second, and which share of the bytes is left."""
     clock, disk = SystemClock(), SystemDisk()
     config = LogConfig(cleanup_policy=("compact",))
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=folder) as temporary:
         log = await PartitionLog.open(
-            directory=f"{folder}/bench-0",
+            directory=f"{temporary}/bench-0",
             disk=disk,
             clock=clock,
             config=config,
