@@ -47,7 +47,7 @@ demo: setup ## Load the flights, kill a leader half-way, read all back with Spar
 	@tools/java.sh --required
 	@$(BIN)/tidelog demo
 
-bench: setup ## Measure a running cluster: the README table (NAMES="start produce": only these)
+bench: setup ## Measure a running cluster and its log: README table (NAMES="start log": only these)
 	@$(BIN)/python tests/benchmarks/run.py $(NAMES)
 
 lock: dev ## Resolve requirements/*.txt anew from pyproject.toml

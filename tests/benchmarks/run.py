@@ -6,6 +6,7 @@
     latency    one `Producer.send` after the other, acks=all, milliseconds
     failover   kill -9 of a leader to the next acknowledged write on a partition it led, seconds
     spark      rows/s of a batch read that touches every value (needs Java)
+    log        the storage engine alone, without the cluster: log_bench.py runs parts of it
 
 `--peer COMMAND` runs another system's measurement after ours, in the same sitting. Machines are
 shared and noisy: compare ratios of one sitting, not figures of two.
@@ -28,6 +29,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from log_bench import log_figures
+
 from tidelog.client import Admin, Producer
 
 BOOTSTRAP = "127.0.0.1:9192,127.0.0.1:9193,127.0.0.1:9194"
@@ -48,6 +51,7 @@ def main() -> None:
         "latency": latency,
         "failover": failover,
         "spark": spark,
+        "log": log_figures,
     }
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
