@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
 
 from tidelog.broker.config import NodeConfig
 from tidelog.broker.data_directory import DataDirectoryError, format_or_check
+from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.log.system import SystemDisk
 
 
@@ -58,3 +60,12 @@ async def test_format_cut_short_before_its_rename_is_done_again(tmp_path: Path) 
     (tmp_path / "meta.properties.tmp").write_text("vers")
     await format_or_check(SystemDisk(), config_for(tmp_path))
     assert "node.id=1" in (tmp_path / "meta.properties").read_text()
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_a_formatted_folder_survives_a_power_cut_however_deep_it_lies(seed: int) -> None:
+    disk = SimDisk(random.Random(seed), 0.0)
+    config = config_for(Path("/srv/some/deep/place"))
+    await format_or_check(disk, config)
+    disk.crash()
+    assert disk.exists("/srv/some/deep/place/meta.properties")

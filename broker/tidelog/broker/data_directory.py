@@ -6,7 +6,7 @@ Written once by the format step; a node refuses a folder of another node, cluste
 from __future__ import annotations
 
 from tidelog.broker.config import NodeConfig
-from tidelog.log.env import Disk, write_atomically
+from tidelog.log.env import Disk, make_directory_durably, write_atomically
 from tidelog.log.errors import TidelogError
 
 FILE_NAME = "meta.properties"
@@ -33,7 +33,7 @@ async def format_or_check(disk: Disk, config: NodeConfig) -> None:
     path = f"{config.data_dir}/{FILE_NAME}"
     names = [name for name in disk.list(config.data_dir) if name not in _IGNORED]
     if not names:
-        disk.make_directory(config.data_dir)
+        await make_directory_durably(disk, config.data_dir)
         await write_atomically(disk, path, _encode(properties_of(config)))
         return
     if FILE_NAME not in names:

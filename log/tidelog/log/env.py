@@ -131,4 +131,19 @@ async def write_atomically(disk: Disk, path: str, data: bytes) -> None:
     finally:
         file.close()
     disk.rename(temporary, path)
-    await disk.sync_directory(path.rsplit("/", 1)[0])
+    await disk.sync_directory(_parent(path))
+
+
+async def make_directory_durably(disk: Disk, path: str) -> None:
+    """Make a folder and its parents so that a power cut takes none of them."""
+    folders = [path]
+    while (parent := _parent(folders[-1])) != "/" and not disk.exists(parent):
+        folders.append(parent)
+    disk.make_directory(path)
+    for folder in reversed(folders):
+        # Also of one that was there: who made it may not have come to this.
+        await disk.sync_directory(_parent(folder))
+
+
+def _parent(path: str) -> str:
+    return path.rsplit("/", 1)[0] or "/"

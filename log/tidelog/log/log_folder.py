@@ -22,7 +22,7 @@ from tidelog.log.checkpoints import (
     encode_clean_marker,
     encode_topic_id,
 )
-from tidelog.log.env import Disk, write_atomically
+from tidelog.log.env import Disk, make_directory_durably, write_atomically
 from tidelog.log.errors import KafkaError
 from tidelog.log.file_names import LOG, SEGMENT_KINDS, SNAPSHOT, offsets_in
 from tidelog.v1 import common_pb2
@@ -76,8 +76,7 @@ class LogFolder:
 
     async def claim(self) -> None:
         """Write whose folder this is."""
-        self._disk.make_directory(self._directory)
-        await self._disk.sync_directory(self._directory.rsplit("/", 1)[0])
+        await make_directory_durably(self._disk, self._directory)
         await write_atomically(
             self._disk, self._path(METADATA_FILE), encode_topic_id(self.topic_id)
         )

@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
-from tidelog.log.env import Disk, File, write_atomically
+from tidelog.log.env import Disk, File, make_directory_durably, write_atomically
 from tidelog.log.errors import InvariantError, StorageError, invariant
 
 FILE_NAME = "raft.wal"
@@ -88,8 +88,7 @@ class Wal:
         """
         path = f"{directory}/{FILE_NAME}"
         if not disk.exists(path):
-            disk.make_directory(directory)
-            await disk.sync_directory(directory.rsplit("/", 1)[0] or "/")
+            await make_directory_durably(disk, directory)
             await write_atomically(
                 disk, path, _frame([_record(RecordKind.IDENTITY, a=_FORMAT, b=node_id)])
             )
