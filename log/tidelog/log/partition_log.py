@@ -18,8 +18,8 @@ One task at a time may append or truncate; everything else may run beside it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import NamedTuple
 
 import structlog
@@ -27,12 +27,7 @@ import structlog
 from tidelog.log.batch import Buffer, placed
 from tidelog.log.config import LogConfig
 from tidelog.log.env import Clock, Disk
-from tidelog.log.errors import (
-    DamagedLogError,
-    OffsetOutOfRangeError,
-    StorageError,
-    invariant,
-)
+from tidelog.log.errors import DamagedLogError, OffsetOutOfRangeError, StorageError, invariant
 from tidelog.log.file_names import CLEANED
 from tidelog.log.log_folder import delete_log
 from tidelog.log.opening import LogParts, open_parts
@@ -191,13 +186,9 @@ class PartitionLog:
         is_append_time = self.config.message_timestamp_type == LOG_APPEND_TIME
         duplicate = self.producers.check(batches[0][0])
         if duplicate is not None:
-            return AppendResult(
-                duplicate.base_offset,
-                duplicate.last_offset,
-                self.log_end_offset,
-                log_append_time_ms=duplicate.timestamp_ms if is_append_time else None,
-                is_duplicate=True,
-            )
+            ends = (duplicate.base_offset, duplicate.last_offset, self.log_end_offset)
+            time_ms = duplicate.timestamp_ms if is_append_time else None
+            return AppendResult(*ends, time_ms, is_duplicate=True)
         invariant(leader_epoch >= self.latest_epoch, leader_epoch, self.latest_epoch)
         batches, pieces = placed(
             batches, base_offset=self.log_end_offset, leader_epoch=leader_epoch
@@ -295,7 +286,7 @@ class PartitionLog:
         A damaged log is whole again when it was cut to its damage. Where nothing is left that is
         served the log begins anew at its start, which never moves down.
         """
-        async with self._files_lock:
+        async with self._files():
             if self.damage is None or offset > self.damage.first_bad_offset:
                 self._require_usable()
             end = self._segments.cut_offset(max(self.log_start_offset, offset))
@@ -315,7 +306,7 @@ class PartitionLog:
 
         Heals any damage; durable when it returns.
         """
-        async with self._files_lock:
+        async with self._files():
             if self.damage is None:
                 self._require_usable()
             await self._begin_anew(offset)
@@ -327,7 +318,7 @@ class PartitionLog:
 
         It never moves down, nor above the log end. What is committed is for the caller to know.
         """
-        async with self._files_lock:
+        async with self._files():
             self._require_usable()
             await self._stable.raise_log_start(offset)
             self._retire_below_start()
@@ -335,7 +326,7 @@ class PartitionLog:
 
     async def apply_retention(self) -> RetentionResult:
         """Let go of segments that had their time or are too many, by the topic's policy."""
-        async with self._files_lock:
+        async with self._files():
             self._require_usable()
             now_ms = self._clock.wall_ms()
             self.producers.expire(now_ms, expiration_ms=PRODUCER_EXPIRATION_MS)
@@ -372,7 +363,7 @@ class PartitionLog:
 
         False: `old` are not sealed in the log any more as they were; `cleaned` is gone then.
         """
-        async with self._files_lock:
+        async with self._files():
             self._require_usable()
             if not self._segments.is_replaceable(old, cleaned):
                 cleaned.delete()
@@ -387,7 +378,7 @@ class PartitionLog:
 
     async def flush(self) -> None:
         """Bring everything appended before the call to stable storage."""
-        async with self._files_lock:
+        async with self._files():
             self._require_usable()
             await self._stable.sync(self.segments)
 
@@ -397,7 +388,7 @@ class PartitionLog:
         Call it every few seconds: it bounds what a start after a crash must scan. Nothing happens
         when nothing changed, or when the log is damaged.
         """
-        async with self._files_lock:
+        async with self._files():
             if self.damage is None:
                 self._require_usable()
                 await self._stable.sync(self.segments[:-1])
@@ -405,7 +396,7 @@ class PartitionLog:
 
     async def close(self) -> None:
         """Flush, save the checkpoint, mark the shutdown clean, close all files."""
-        async with self._files_lock:
+        async with self._files():
             is_usable = self.is_usable
             self._stable.is_failed = True
             try:
@@ -444,6 +435,9 @@ class PartitionLog:
             if not self._segments.active.has_room(last, sum(map(len, pieces)), self.config):
                 self._roll()
             self._segments.active.append(pieces, headers)
+        except DamagedLogError as error:
+            self.note_damage(error)
+            raise
         except StorageError:
             self._stable.is_failed = True
             raise
@@ -486,12 +480,20 @@ class PartitionLog:
         if self._stable.is_failed:
             raise StorageError(f"the log in {self.directory} is closed or failed: open it anew")
 
+    @asynccontextmanager
+    async def _files(self) -> AsyncIterator[None]:
+        """One at a time may change which files there are, and where they end."""
+        async with self._files_lock:
+            with self._noting_damage():
+                yield
+
     @contextmanager
     def _noting_damage(self) -> Iterator[None]:
         try:
             yield
         except DamagedLogError as error:
-            self.note_damage(error)
+            if self.damage is None or error.first_bad_offset < self.damage.first_bad_offset:
+                self.note_damage(error)
             raise
 
     def _span(self, upper_bound: int) -> Span:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 import structlog
 
@@ -159,6 +159,16 @@ class _Recovery:
         for name in self._disk.list(self._directory):
             if name.endswith((CLEANED, SWAP, DELETED, TEMPORARY)):
                 self._disk.remove(f"{self._directory}/{name}")
+        self._remove_strays()
+
+    def _remove_strays(self) -> None:
+        """Indexes whose log is gone: a power cut undid a part of its going."""
+        names = self._disk.list(self._directory)
+        logs = offsets_in(names, LOG)
+        for kind in SEGMENT_KINDS:
+            for base_offset in offsets_in(names, kind):
+                if base_offset not in logs:
+                    self._disk.remove(f"{self._directory}/{file_name(base_offset, kind)}")
 
     async def _finish_swap(self, base_offset: int, bases: list[int]) -> None:
         swap = self._open(base_offset, suffix=SWAP)
@@ -206,19 +216,29 @@ class _Recovery:
 
     async def _take(self, segment: Segment, following: int | None) -> bool:
         """Find the end of a segment; whether it reaches `following`, or whatever end it may."""
-        if self._is_as_left(segment, following):
-            end = following if following is not None else self._flushed
-            segment.trust(next_offset=end)
-            if not self._has_index_sizes(segment):
-                segment.reindex()
-        elif not self._is_flushed(following) or not _loads(segment, following):
-            await self._scan(segment)
-            if segment.size < segment.file.size():
-                return False
-        self._replay(segment)
-        return following is None or segment.next_offset == following
+        if self._takes_as_it_is(segment, following):
+            return True
+        await self._scan(segment)
+        is_whole = segment.size == segment.file.size()
+        return is_whole and following in (None, segment.next_offset)
 
-    def _is_flushed(self, following: int | None) -> TypeGuard[int]:
+    def _takes_as_it_is(self, segment: Segment, following: int | None) -> bool:
+        """Take a segment that is known to be whole, unless it turns out not to be."""
+        try:
+            if self._is_as_left(segment, following):
+                segment.trust(next_offset=self._flushed if following is None else following)
+                if not self._has_index_sizes(segment):
+                    segment.reindex()
+            elif self._is_flushed(following):
+                segment.load()
+            else:
+                return False
+            self._replay(segment)
+        except DamagedLogError:
+            return False
+        return following in (None, segment.next_offset)
+
+    def _is_flushed(self, following: int | None) -> bool:
         """Whether the segment before `following` is known to be whole, and its epochs too."""
         return self._has_checkpoint and following is not None and following <= self._flushed
 
@@ -378,11 +398,14 @@ def update_producers(
 def replay_producers(
     segment: Segment, producers: ProducerStates, from_offset: int, now_ms: int
 ) -> None:
-    """Tell `producers` of the batches of `segment` from `from_offset` on."""
+    """Tell `producers` of the batches of `segment` from `from_offset` on.
+
+    Raises `DamagedLogError` at one of theirs that is not good.
+    """
     for position, header in segment.headers():
         if header.base_offset >= from_offset and header.producer_id >= 0:
-            batch = segment.file.read_at(position, header.size_in_bytes)
-            update_producers(producers, header, memoryview(batch), now_ms)
+            for found, batch in segment.batches(position, max_bytes=header.size_in_bytes):
+                update_producers(producers, found, batch, now_ms)
 
 
 async def rebuild_producers(
@@ -396,15 +419,6 @@ async def rebuild_producers(
             replay_producers(segment, producers, known_to, now_ms)
             await asyncio.sleep(0)
     return producers
-
-
-def _loads(segment: Segment, following: int) -> bool:
-    """Whether a segment known to be whole is so, by its indexes and its end."""
-    try:
-        segment.load()
-    except DamagedLogError:
-        return False
-    return segment.next_offset == following
 
 
 def _next_chunk(segment: Segment) -> bytes:

@@ -69,7 +69,7 @@ class Segment:
         self.next_offset = base_offset
         self.size = 0
         self.has_unsynced_indexes = False
-        """Sealed, and its indexes are not yet on stable storage."""
+        """They may not be on stable storage, and no more entries come unasked."""
         self._disk = disk
         self._directory = directory
         self._run_at = run_at
@@ -127,6 +127,7 @@ class Segment:
         Raises `StorageError`; its outcome is unknown only if what was written could not be cut off.
         """
         invariant(headers[0].base_offset == self.next_offset, headers[0], self.next_offset)
+        self._newest = self.newest  # May find damage: before anything is written.
         self._offsets.file.reserve()
         self._times.file.reserve()
         try:
@@ -199,8 +200,11 @@ class Segment:
         start = self._place(self._offsets.last)
         self.size, self.next_offset = start
         self._indexed_position, self._newest = start.position, None
+        entries = self._offsets.file.count
         for _, header in self._headers(start, file_bytes):
             self.extend(header)
+        if self._offsets.file.count != entries:
+            self.has_unsynced_indexes = True
         if self.size != file_bytes:
             raise self._damage(f"it ends {file_bytes - self.size} bytes into a batch")
 
@@ -211,6 +215,7 @@ class Segment:
         self.size, self.next_offset, self._indexed_position = 0, self.base_offset, 0
         self._newest = TimeEntry(NO_TIMESTAMP, self.base_offset)
         self._first_timestamp = None
+        self.has_unsynced_indexes = True
 
     # Reading
 
@@ -376,6 +381,7 @@ class Segment:
 
         Raises `DamagedLogError` at the first that does not continue the one before it.
         """
+        before: tuple[int, int] = start
         position, next_offset = start
         window, window_at = b"", position
         while position + HEADER_BYTES <= end and next_offset < below:
@@ -385,14 +391,21 @@ class Segment:
             try:
                 header = parse_header(window, at)
             except CorruptMessageError as error:
-                raise self._damage(error.message, next_offset) from error
+                raise self._misfit(before, error.message, next_offset) from error
             if header.base_offset != next_offset:
-                raise self._damage(f"base offset {header.base_offset} is out of place", next_offset)
+                reason = f"base offset {header.base_offset} is out of place"
+                raise self._misfit(before, reason, next_offset)
             if position + header.size_in_bytes > end:
                 return
             yield position, header
+            before = (position, next_offset)
             position += header.size_in_bytes
             next_offset = header.next_offset
+
+    def _misfit(self, before: tuple[int, int], reason: str, offset: int) -> DamagedLogError:
+        """What is wrong at `offset`, or raised with the batch before, which told to look there."""
+        self._good(Place(*before), max_bytes=1, upper_bound=NO_END)
+        return self._damage(reason, offset)
 
     def _good(self, start: Place, *, max_bytes: int, upper_bound: int) -> tuple[bytes, Place]:
         """Bytes from `start` on and where the good batches among them end.

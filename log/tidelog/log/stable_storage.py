@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from tidelog.log.checkpoints import Checkpoint
 from tidelog.log.env import Clock
 from tidelog.log.epochs import EpochCache
-from tidelog.log.errors import StorageError
+from tidelog.log.errors import DamagedLogError, StorageError
 from tidelog.log.log_folder import LogFolder
 from tidelog.log.segment import Segment
 from tidelog.log.segment_list import SegmentList
@@ -123,9 +123,11 @@ class StableStorage:
 
     @contextmanager
     def failing(self) -> Iterator[None]:
-        """Work on the disk whose failure ends the log's service."""
+        """Work on the disk whose failure ends the log's service; damage to heal is none."""
         try:
             yield
+        except DamagedLogError:
+            raise
         except StorageError:
             self.is_failed = True
             raise
