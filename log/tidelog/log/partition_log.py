@@ -361,13 +361,14 @@ class PartitionLog:
     ) -> bool:
         """Put `cleaned`, which covers the offsets of `old`, in their place; durable.
 
-        False: `old` are not sealed in the log any more as they were; `cleaned` is gone then.
+        False: `old` are not sealed in an open log any more as they were; `cleaned` is gone then.
         """
         async with self._files():
-            self._require_usable()
-            if not self._segments.is_replaceable(old, cleaned):
+            if not self.is_usable or not self._segments.is_replaceable(old, cleaned):
                 cleaned.delete()
                 return False
+            # What `cleaned` dropped was replaced by records that must not be lost before it is.
+            await self._stable.sync(self.segments[:-1])
             with self._stable.failing():
                 await self._segments.replace(old, cleaned, now_ms=self._clock.monotonic_ms())
                 self._stable.first_dirty_offset = first_dirty_offset
@@ -408,8 +409,6 @@ class PartitionLog:
                     await self._folder.mark_clean(self.log_end_offset)
             finally:
                 self._segments.close()
-
-    # Inside
 
     async def _begin_anew(self, offset: int) -> None:
         with self._stable.failing():
