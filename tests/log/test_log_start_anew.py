@@ -105,8 +105,10 @@ async def test_nothing_is_served_while_a_damaged_log_is_begun_anew(
     assert log.is_usable
 
 
-async def test_it_writes_whose_log_it_is(disk: SimDisk, open_log: OpenLog) -> None:
-    await filled(open_log, on=disk)
+async def test_a_log_of_nobody_knows_its_owner_and_nothing_else_when_it_was_begun_anew(
+    disk: SimDisk, open_log: OpenLog
+) -> None:
+    await (await filled(open_log, on=disk)).close()
     for name in ("partition.metadata", "checkpoint"):
         disk.remove(f"{DIRECTORY}/{name}")
     log = await open_log()
@@ -115,7 +117,9 @@ async def test_it_writes_whose_log_it_is(disk: SimDisk, open_log: OpenLog) -> No
     disk.crash()
     file = disk.open(f"{DIRECTORY}/partition.metadata")
     assert decode_topic_id(file.read_at(0, 100)) == TOPIC_ID
-    assert is_empty_at(await open_log(), 7)
+    log = await open_log()
+    assert is_empty_at(log, 7)
+    assert not log.was_clean
 
 
 async def test_a_closed_log_is_not_begun_anew(disk: SimDisk, open_log: OpenLog) -> None:

@@ -64,14 +64,14 @@ class LogFolder:
                 f"{self._directory} belongs to topic id {owner.hex() if owner else None}, not "
                 f"{self.topic_id.hex()}",
             )
-        if owner is None and offsets_in(self._disk.list(self._directory), LOG):
-            return Left(checkpoint, None, is_owner_known=False)
-        if not has_owner_file:
-            await self.claim()
         if self._disk.exists(self._path(CLEAN_FILE)):
             # Before the first write: a marker that outlives one would vouch for what it never saw.
             self._disk.remove(self._path(CLEAN_FILE))
             await self._disk.sync_directory(self._directory)
+        if owner is None and offsets_in(self._disk.list(self._directory), LOG):
+            return Left(checkpoint, None, is_owner_known=False)
+        if not has_owner_file:
+            await self.claim()
         return Left(checkpoint, marker, is_owner_known=True)
 
     async def claim(self) -> None:
