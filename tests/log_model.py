@@ -144,6 +144,7 @@ class LogModel:
         """Drop the batches with `end` or a later offset."""
         while self.batches and self.batches[-1].header.next_offset > end:
             self.batches.pop()
+        self.cleanings = [Cleaning(min(one.end_offset, end), one.now_ms) for one in self.cleanings]
 
     def start_anew(self, offset: int) -> None:
         """Forget everything."""
