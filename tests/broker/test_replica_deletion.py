@@ -7,13 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from partition_logs import batch
 from replica_stage import CONFIG, LAG_S, TOPIC, ReplicaStage
 
+from tidelog.broker import following
+from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.log.batch import parse_header
 from tidelog.log.cleaner import CleanerConfig
 from tidelog.log.records import Record, encode_batch
 from tidelog.v1 import common_pb2
-from tidelog.v1.data_pb2 import ListOffsetsRequest, PartitionProduceData
+from tidelog.v1.data_pb2 import ListOffsetsRequest, PartitionFetchResult, PartitionProduceData
 
 pytestmark = pytest.mark.sim
 
@@ -139,12 +142,15 @@ def test_records_of_a_compacted_topic_are_not_deleted_by_order() -> None:
     ReplicaStage().run(story)
 
 
+@pytest.mark.parametrize("flush_messages", [1, 1000])
 @pytest.mark.parametrize("offset", [30, 35, 60])
-def test_a_replica_that_comes_back_behind_the_log_start_begins_anew(offset: int) -> None:
+def test_a_replica_that_comes_back_behind_the_log_start_begins_anew(
+    offset: int, flush_messages: int
+) -> None:
     """At offset 35 the leader's log start lies within a batch."""
 
     async def story(stage: ReplicaStage) -> None:
-        stage.create(min_insync_replicas=2)
+        stage.create(min_insync_replicas=2, flush_messages=flush_messages)
         await stage.until_opened(1, 2, 3)
         await stage.must_produce(1, *[b"x"] * 10)
         await stage.until_equal(1, 2, 3)
@@ -156,6 +162,7 @@ def test_a_replica_that_comes_back_behind_the_log_start_begins_anew(offset: int)
         stage.start(3)
         await stage.until_opened(3)
         await stage.until(lambda: len(stage.state().isr) == 3)
+        assert stage.hosted(3).log.recovery_point == 60 or flush_messages > 1
         await stage.must_produce(1, b"z")
         await stage.until(lambda: starts(stage) == [offset] * 3)
         await stage.until_equal(1, 2, 3)
@@ -201,6 +208,30 @@ def test_a_replica_that_comes_back_within_what_compaction_joined_finds_where_to_
     ReplicaStage(config).run(story)
 
 
+def test_a_damaged_batch_below_the_end_of_an_empty_log_is_not_asked_for_again_at_once() -> None:
+    async def story(stage: ReplicaStage) -> None:
+        stage.create()
+        await stage.until_opened(1, 2, 3)
+        stage.cut(3)
+
+        async def work(_: ReplicaManager) -> None:
+            hosted = stage.hosted(3)
+            await hosted.log.start_anew(5)
+            asked = following.next_fetch(hosted, max_bytes=1000)
+            assert asked is not None
+            records = batch(b"a", b"b", b"c", b"d", base_offset=3, epoch=0)
+            result = PartitionFetchResult(records=records[:-1] + b"!", high_watermark=7)
+            rest = following.apply_fetched(hosted, asked, result, retry_at_ms=1 << 60)
+            assert rest is not None
+            await rest
+            assert hosted.retry_fetch_at_ms == 1 << 60
+
+        await stage.on(3, work)
+        assert stage.hosted(3).log.log_end_offset == 3
+
+    ReplicaStage().run(story)
+
+
 def test_old_segments_go_and_the_log_start_with_them_on_every_replica() -> None:
     async def story(stage: ReplicaStage) -> None:
         await ten_records(
@@ -214,6 +245,9 @@ def test_old_segments_go_and_the_log_start_with_them_on_every_replica() -> None:
         await stage.until(lambda: min(starts(stage)) > 0)
         await asyncio.sleep(5)
         assert len(set(starts(stage))) == 1
+        leader = stage.hosted(1).replica.leader
+        assert leader is not None
+        assert leader.low_watermark == starts(stage)[0]
         for broker_id, count in zip((1, 2, 3), before, strict=True):
             names = stage.disk(broker_id).list(f"/data/{TOPIC}-0")
             assert len(names) < count

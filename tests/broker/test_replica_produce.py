@@ -72,6 +72,20 @@ def test_a_duplicate_is_acknowledged_no_sooner_than_the_first_is_committed() -> 
     ReplicaStage().run(story)
 
 
+def test_a_duplicate_of_what_is_committed_waits_for_nothing_that_came_later() -> None:
+    async def story(stage: ReplicaStage) -> None:
+        stage.create()
+        await stage.until_opened(1, 2, 3)
+        await produce(stage, idempotent(b"a", sequence=0))
+        stage.cut(3)
+        await produce(stage, batch(b"more"), acks=1)
+        async with asyncio.timeout(LAG_S / 4):
+            result = await produce(stage, idempotent(b"a", sequence=0))
+        assert (result.error.code, result.base_offset) == (common_pb2.NONE, 0)
+
+    ReplicaStage().run(story)
+
+
 def test_a_new_leader_knows_the_producers_of_the_old_one() -> None:
     async def story(stage: ReplicaStage) -> None:
         stage.create()

@@ -147,10 +147,22 @@ async def test_records_are_deleted_at_the_leaders_even_when_these_change() -> No
     assert low_watermarks == {("t", 0): 2, ("t", 1): 3}
 
 
-async def test_a_deletion_that_is_refused_says_so_at_once() -> None:
+async def test_the_leader_that_an_error_names_is_asked_next() -> None:
+    cluster = FakeCluster()
+    cluster.create("t")
+    async with admin(cluster) as a:
+        await a.list_offsets([("t", 0)], at="latest")
+        cluster.move("t", 0, leader_id=3)
+        cluster.mishaps.append(Mishap("Metadata", error=errors.CallFailedError("x"), times=1000))
+        assert await a.delete_records({("t", 0): 0}) == {("t", 0): 0}
+
+
+@pytest.mark.parametrize("others", [common_pb2.REQUEST_TIMED_OUT, common_pb2.NONE])
+async def test_a_deletion_that_is_refused_says_so_at_once(others: common_pb2.ErrorCode) -> None:
     cluster = FakeCluster()
     cluster.create("t", partitions=2)
     cluster.mishaps.append(Mishap("DeleteRecords", code=common_pb2.POLICY_VIOLATION))
+    cluster.mishaps.append(Mishap("DeleteRecords", code=others))
     async with admin(cluster) as a:
         with pytest.raises(errors.KafkaError) as caught:
             await a.delete_records({("t", 0): 2, ("t", 1): -1})

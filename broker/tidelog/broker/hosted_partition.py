@@ -193,17 +193,15 @@ class HostedPartition:
 
     async def tend(self, work: Callable[[PartitionLog], Awaitable[T]]) -> T | None:
         """Do upkeep on the log, unless it is out of use; never raises for what the disk does."""
+        done = None
+        if self.is_sound:
+            try:
+                done = await work(self.log)
+                self.tell(LogStartRaised(self.log.log_start_offset))
+            except StorageError as error:
+                self.fail(error)
         if self.is_open:
             self._note_damage()
-        if not self.is_sound:
-            return None
-        try:
-            done = await work(self.log)
-        except StorageError as error:
-            self.fail(error)
-            return None
-        self._note_damage()
-        self.tell(LogStartRaised(self.log.log_start_offset))
         return done
 
     def tick(self) -> None:
