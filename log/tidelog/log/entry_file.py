@@ -55,11 +55,11 @@ class EntryFile:
 
     def append(self, *fields: int) -> None:
         """Add an entry; a full file lets it go."""
-        used_bytes = self.count * self._layout.size
-        if used_bytes + self._layout.size <= self._max_bytes:
+        count = self.count
+        if not self.is_full:
             self.reserve()
-            self._layout.pack_into(self._view(), used_bytes, *fields)
-            self._count = self.count + 1
+            self._layout.pack_into(self._view(), count * self._layout.size, *fields)
+            self._count = count + 1
 
     def at(self, slot: int) -> tuple[int, ...]:
         """The fields of an entry."""

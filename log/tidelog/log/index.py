@@ -85,7 +85,7 @@ class TimeIndex:
             self._note_newest()
         if entry.timestamp > self._known[1]:
             self.file.append(entry.timestamp, entry.offset - self._base_offset)
-            self._note_newest()
+            self._known = (self.file.count, entry.timestamp)
 
     def last(self) -> TimeEntry | None:
         """The newest entry."""
