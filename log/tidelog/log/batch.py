@@ -102,10 +102,10 @@ def parse_header(buffer: Buffer, position: int = 0) -> BatchHeader:
         raise CorruptMessageError(
             f"a record batch header is {HEADER_BYTES} bytes, {len(buffer) - position} are left"
         )
-    header = BatchHeader._make(HEADER.unpack_from(buffer, position))
+    header = tuple.__new__(BatchHeader, HEADER.unpack_from(buffer, position))
     if header.magic != MAGIC:
         raise CorruptMessageError(f"record batch magic is {header.magic}, only {MAGIC} is known")
-    if header.size_in_bytes < HEADER_BYTES:
+    if header.batch_length < HEADER_BYTES - LENGTH_PREFIX_BYTES:
         raise CorruptMessageError(f"record batch length {header.batch_length} is below its header")
     if header.last_offset_delta < 0 or header.records_count < 0:
         raise CorruptMessageError(
