@@ -162,6 +162,23 @@ def test_a_broker_that_finds_its_log_damaged_at_its_start_fetches_it_anew(
     ReplicaStage(NEVER).run(story)
 
 
+def test_a_log_of_which_nothing_says_whose_it_is_is_damaged_and_fetched_anew(
+    lines: list[dict[str, object]],
+) -> None:
+    async def story(stage: ReplicaStage) -> None:
+        await ten_records(stage, flush_messages=1)
+        stage.kill(3)
+        for name in ("partition.metadata", "checkpoint"):
+            stage.disk(3).remove(f"/data/{TOPIC}-0/{name}")
+        stage.start(3)
+        await stage.until(lambda: len(stage.state().isr) == 3)
+        await stage.until_equal(1, 2, 3)
+        assert damaged(stage, 3) == 0
+
+    ReplicaStage(NEVER).run(story)
+    assert [line["partition"] for line in lines if line["event"] == "log damaged"]
+
+
 @pytest.mark.parametrize("is_content", [True, False], ids=["torn", "missing"])
 def test_whatever_a_folder_lacks_other_partitions_are_served(*, is_content: bool) -> None:
     async def story(stage: ReplicaStage) -> None:
