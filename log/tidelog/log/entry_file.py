@@ -8,7 +8,7 @@ ends the file. Never knows what the entries mean.
 from __future__ import annotations
 
 import struct
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 
 from tidelog.log.env import Disk, IndexBuffer
 
@@ -64,6 +64,13 @@ class EntryFile:
     def at(self, slot: int) -> tuple[int, ...]:
         """The fields of an entry."""
         return self._layout.unpack_from(self._view(), slot * self._layout.size)
+
+    def slot_above(self, value: int, *, field: int = 0) -> int:
+        """The first slot whose `field`, growing from slot to slot, is above `value`; else count."""
+        view, size, unpack_from = self._view(), self._layout.size, self._layout.unpack_from
+        return bisect_right(
+            range(self.count), value, key=lambda slot: unpack_from(view, slot * size)[field]
+        )
 
     def truncate(self, count: int) -> None:
         """Keep the first `count` entries."""

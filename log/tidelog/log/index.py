@@ -10,7 +10,6 @@ at, and has both made anew from the log when they differ. Never looks into the l
 from __future__ import annotations
 
 import struct
-from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
 from tidelog.log.entry_file import EntryFile
@@ -51,17 +50,11 @@ class OffsetIndex:
 
     def floor(self, offset: int) -> IndexEntry | None:
         """The last entry whose offset is ≤ `offset`."""
-        relative = offset - self._base_offset
-        return self._before(
-            bisect_right(range(self.file.count), relative, key=lambda slot: self.file.at(slot)[0])
-        )
+        return self._before(self.file.slot_above(offset - self._base_offset))
 
     def truncate_to(self, offset: int) -> None:
         """Drop the entries at or above `offset`."""
-        relative = offset - self._base_offset
-        self.file.truncate(
-            bisect_left(range(self.file.count), relative, key=lambda slot: self.file.at(slot)[0])
-        )
+        self.file.truncate(self.file.slot_above(offset - 1 - self._base_offset))
 
     def _before(self, slot: int) -> IndexEntry | None:
         if not slot:
@@ -93,16 +86,11 @@ class TimeIndex:
 
     def floor(self, timestamp: int) -> TimeEntry | None:
         """The last entry that is no newer than `timestamp`."""
-        return self._before(
-            bisect_right(range(self.file.count), timestamp, key=lambda slot: self.file.at(slot)[0])
-        )
+        return self._before(self.file.slot_above(timestamp))
 
     def truncate_to(self, offset: int) -> None:
         """Drop the entries at or above `offset`."""
-        relative = offset - self._base_offset
-        self.file.truncate(
-            bisect_left(range(self.file.count), relative, key=lambda slot: self.file.at(slot)[1])
-        )
+        self.file.truncate(self.file.slot_above(offset - 1 - self._base_offset, field=1))
 
     def _note_newest(self) -> None:
         last = self.last()
