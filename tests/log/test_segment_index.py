@@ -218,6 +218,19 @@ def test_a_damaged_batch_is_refused_and_nothing_is_forgotten(segment: Segment) -
     assert segment.size == size
 
 
+def test_a_damaged_length_is_found_where_the_batch_begins_and_nothing_is_forgotten(
+    segment: Segment, disk: SimDisk
+) -> None:
+    index = OffsetIndex(disk, INDEX_PATH, base_offset=BASE, max_bytes=1 << 16)
+    entry, end = index.floor(BASE + 80), (segment.size, segment.next_offset)
+    assert entry is not None
+    segment.file.write_at(entry.position + 8, b"\x7f")
+    with pytest.raises(DamagedLogError) as caught:
+        segment.read(entry.offset + 1, max_bytes=100, upper_bound=1 << 60)
+    assert caught.value.first_bad_offset == entry.offset - 1
+    assert (segment.size, segment.next_offset) == end
+
+
 @pytest.mark.parametrize("offset", [BASE, BASE + 2, BASE + 63, BASE + 64, BASE + 119, BASE + 120])
 def test_truncation_keeps_whole_batches_below_the_offset(segment: Segment, offset: int) -> None:
     segment.truncate_to(offset)

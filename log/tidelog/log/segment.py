@@ -197,9 +197,9 @@ class Segment:
         """
         file_bytes = self.file.size()
         self.size = file_bytes
-        start = self._place(self._offsets.last)
+        start = self._behind(self._offsets.last)
         self.size, self.next_offset = start
-        self._indexed_position, self._newest = start.position, None
+        self._indexed_position, self._newest = self._last_indexed_position(), None
         entries = self._offsets.file.count
         for _, header in self._headers(start, file_bytes):
             self.extend(header)
@@ -262,7 +262,7 @@ class Segment:
 
     def place_of(self, offset: int) -> Place:
         """The batch that holds `offset`, or the end; that batch itself may be damaged."""
-        place = self._place(lambda: self._offsets.floor(offset - 1))
+        place = self._behind(lambda: self._offsets.floor(offset - 1))
         for position, header in self._headers(place, self.size, below=offset):
             if header.last_offset >= offset:
                 return Place(position, header.base_offset)
@@ -332,7 +332,7 @@ class Segment:
         return newest
 
     def _time_place(self, look_up: Callable[[], TimeEntry | None]) -> Place:
-        """As `_place`, with the time index: no batch before it is newer than the entry."""
+        """Where the batch the time index names begins: none before it is newer."""
         entry = look_up()
         if entry is None:
             return Place(0, self.base_offset)
@@ -347,16 +347,21 @@ class Segment:
         last = self._offsets.last()
         return last.position if last else 0
 
-    def _place(self, look_up: Callable[[], IndexEntry | None]) -> Place:
-        """The batch the index names, if the log says so too; else the index is made anew first."""
+    def _behind(self, look_up: Callable[[], IndexEntry | None]) -> Place:
+        """After the batch the index names, where it begins if it is not all there.
+
+        When the log says something else, the index is made anew first.
+        """
         entry = look_up()
         if entry is None:
             return Place(0, self.base_offset)
         header = self._header_at(entry.position)
         if header is not None and header.last_offset == entry.offset:
-            return Place(entry.position, header.base_offset)
+            behind = Place(entry.position + header.size_in_bytes, header.next_offset)
+            is_whole = behind.position <= self.size
+            return behind if is_whole else Place(entry.position, header.base_offset)
         self.reindex()
-        return self._place(look_up)
+        return self._behind(look_up)
 
     def _header_at(self, position: int) -> BatchHeader | None:
         """None when there can be none."""
