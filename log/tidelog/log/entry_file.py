@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 
 from tidelog.log.env import Disk, IndexBuffer
 
-_FIRST_CAPACITY_BYTES = 4096
+_FIRST_SLOTS = 512
 
 
 class EntryFile:
@@ -23,9 +23,10 @@ class EntryFile:
         self._disk = disk
         self._layout = layout
         self._zero = bytes(layout.size)
-        self._max_bytes = max_bytes
+        self._slots_max = max_bytes // layout.size
         self._buffer: IndexBuffer | None = None
-        self._capacity_bytes = 0
+        self._mapped_slots = 0
+        """How many entries have room in the mapping."""
         self._count: int | None = None
 
     @property
@@ -43,21 +44,21 @@ class EntryFile:
     @property
     def is_full(self) -> bool:
         """Whether `max_bytes` leaves no room for an entry."""
-        return (self.count + 1) * self._layout.size > self._max_bytes
+        return self.count >= self._slots_max
 
     def reserve(self) -> None:
         """Have room for one more entry, unless full: the `append` after it cannot fail."""
-        needed = (self.count + 1) * self._layout.size
-        if self._capacity_bytes < needed <= self._max_bytes:
-            capacity = min(max(2 * needed, _FIRST_CAPACITY_BYTES), self._max_bytes)
+        count = self.count
+        if self._mapped_slots <= count < self._slots_max:
             self._unmap()
-            self._map(capacity)
+            self._map(min(max(2 * (count + 1), _FIRST_SLOTS), self._slots_max) * self._layout.size)
 
     def append(self, *fields: int) -> None:
         """Add an entry; a full file lets it go."""
         count = self.count
-        if not self.is_full:
+        if count >= self._mapped_slots:
             self.reserve()
+        if count < self._slots_max:
             self._layout.pack_into(self._view(), count * self._layout.size, *fields)
             self._count = count + 1
 
@@ -91,7 +92,7 @@ class EntryFile:
         used_bytes = self.count * self._layout.size
         if self._buffer is not None:
             self._buffer.close(trim_to=used_bytes)
-            self._buffer, self._capacity_bytes = None, 0
+            self._buffer, self._mapped_slots = None, 0
 
     def rename(self, path: str) -> None:
         """Give the file another name, if it exists; seals it."""
@@ -119,11 +120,11 @@ class EntryFile:
     def _unmap(self) -> None:
         if self._buffer is not None:
             self._buffer.close()
-            self._buffer, self._capacity_bytes = None, 0
+            self._buffer, self._mapped_slots = None, 0
 
     def _map(self, capacity_bytes: int) -> IndexBuffer:
         self._buffer = self._disk.open_index(self.path, capacity_bytes=capacity_bytes)
-        self._capacity_bytes = len(self._buffer.view)
+        self._mapped_slots = len(self._buffer.view) // self._layout.size
         return self._buffer
 
     def _view(self) -> memoryview:
