@@ -86,6 +86,15 @@ async def test_an_idempotent_batch_comes_alone(open_log: OpenLog) -> None:
     assert values(log) == [b"a", b"a"]
 
 
+async def test_a_batch_that_is_too_large_is_refused_for_that_even_when_it_was_cut(
+    open_log: OpenLog,
+) -> None:
+    sent = batch(bytes(100))
+    log = await open_log(max_message_bytes=len(sent) - 1)
+    refuses(log, MessageTooLargeError, sent)
+    refuses(log, MessageTooLargeError, sent[:80])
+
+
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
 async def test_timestamps_lie_within_the_topics_bounds(open_log: OpenLog, codec: Codec) -> None:
     log = await open_log(**LIMITS)
