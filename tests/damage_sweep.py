@@ -6,7 +6,7 @@
 Each trial opens the log on a disk with one change. Opening never raises, and what is served is what
 was written, else the run ends with the change. The outcomes:
 
-    damaged      the log says so, at the start or when it is read, and serves nothing wrong
+    damaged      flushed batches are not as they were: the log says so, at the start or when read
     truncated    it is shorter, by batches that were never flushed
     rebuilt      the file was made anew, or is gone, and all is served
     unaffected   all is served, and the file is as it was left
@@ -128,6 +128,7 @@ def serve(log: PartitionLog) -> tuple[bytes, bool]:
         while offset < log.log_end_offset:
             result = log.read(offset, max_bytes=1 << 20, upper_bound=END)
             found.append(result.records)
+            assert result.next_offset > offset
             offset = result.next_offset
     except DamagedLogError:
         return b"".join(found), True
@@ -160,6 +161,7 @@ async def outcome(known: Reference, trial: Trial) -> str:
             is_damaged = True
     if is_damaged:
         assert log.damage is not None
+        assert log.damage.first_bad_offset < known.flushed
         return "damaged"
     if served != known.batches:
         assert known.flushed <= log.log_end_offset < known.end

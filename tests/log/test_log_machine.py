@@ -298,13 +298,16 @@ class LogMachine(RuleBasedStateMachine):
         age_ms = self.stage.clock.now_ms - segment.max_timestamp
         return self.stage.config.is_deleted and age_ms > RETENTION_MS
 
-    @rule(is_committed=mostly)
-    def compact(self, is_committed: bool) -> None:
+    @rule(is_committed=mostly, is_cut_after=st.booleans())
+    def compact(self, is_committed: bool, is_cut_after: bool) -> None:
+        """What a compaction dropped stays replaced, even if the power goes right after it."""
         if is_committed:
             self.stage.commit_all()
         with self.stage.power():
             if self.stage.run(self.stage.compact()):
                 event("compacted")
+                if is_cut_after:
+                    raise PowerCutError
 
     @rule(step=st.integers(0, 40))
     def start_anew(self, step: int) -> None:
@@ -404,11 +407,11 @@ class LogMachine(RuleBasedStateMachine):
             assert stage.log.was_clean or stage.had_crashes
             model.check(stage.log)
 
-    @rule(load=st.integers(0, 3), room=st.integers(0, 200))
-    def append_to_full_disk(self, load: int, room: int) -> None:
+    @rule(loads=st.lists(st.integers(0, 3), min_size=1, max_size=2), room=st.integers(0, 250))
+    def append_to_full_disk(self, loads: list[int], room: int) -> None:
         """All or nothing; after an error the log takes nothing until it is opened anew."""
         stage = self.stage
-        data = stage.encode(pairs(load))
+        data = b"".join(stage.encode(pairs(load)) for load in loads)
         with stage.power():
             stage.disk.capacity_bytes = stage.disk.used_bytes() + room
             try:
