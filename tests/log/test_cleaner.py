@@ -14,6 +14,7 @@ from cleaned_logs import (
     copied,
     held,
     keyed,
+    marker,
     newest,
     put,
     roll,
@@ -110,16 +111,15 @@ async def test_the_filthiest_log_comes_first(open_log: OpenLog, cleaner: LogClea
 async def test_only_compacted_logs_that_are_dirty_enough_are_cleaned(
     open_log: OpenLog, cleaner: LogCleaner, clock: StillClock
 ) -> None:
-    log = await open_log(cleanup_policy=("delete",), min_cleanable_dirty_ratio=1.0)
+    log = await open_log(cleanup_policy=("delete",), min_cleanable_dirty_ratio=0.0)
     put(log, (A, V), (A, W))
     roll(log)
     assert await cleaner.run_once([log]) is None
 
     log.config = replace(log.config, cleanup_policy=("compact", "delete"))
-    assert await cleaner.run_once([log]) is None
     assert await unhurried(clock, enable=False).run_once([log]) is None
 
-    log.config = replace(log.config, max_compaction_lag_ms=500)
+    log.config = replace(log.config, min_cleanable_dirty_ratio=1.0, max_compaction_lag_ms=500)
     clock.now_ms = 1001 + 500
     assert await cleaner.run_once([log]) is None
     clock.now_ms += 1
@@ -155,6 +155,23 @@ async def test_an_open_transaction_and_what_follows_it_are_left_alone(
 
     assert await cleaner.run_once([log]) is None
     assert copied(log) == before
+
+
+async def test_a_log_of_which_nothing_is_decided_yet_leaves_the_turn_to_the_next(
+    open_log: OpenLog, cleaner: LogCleaner
+) -> None:
+    undecided, other = [await open_log(directory=f"/data/{i}-0", **COMPACT) for i in range(2)]
+    undecided.append_as_follower(transactional((A, W), at=0))
+    roll(undecided)
+    undecided.append_as_follower(marker(at=2, is_commit=True))
+    undecided.set_high_watermark(3)
+    put(other, (A, V), (A, W))
+    roll(other)
+
+    results = [await cleaner.run_once([undecided, other]) for _ in range(2)]
+
+    assert [result and result.directory for result in results] == ["/data/1-0", None]
+    assert undecided.first_dirty_offset == 0
 
 
 async def test_small_segments_become_one(
@@ -272,10 +289,12 @@ async def test_offsets_by_time_are_of_records_that_are_still_there(
 # What goes wrong
 
 
+@pytest.mark.parametrize("ratio", [0.0, 1.0])
 async def test_a_damaged_log_is_reported_and_others_are_cleaned(
-    open_log: OpenLog, cleaner: LogCleaner, disk: SimDisk
+    open_log: OpenLog, cleaner: LogCleaner, disk: SimDisk, ratio: float
 ) -> None:
     bad, good = [await open_log(directory=f"/data/{name}-0", **COMPACT) for name in ("x", "y")]
+    bad.config = replace(bad.config, min_cleanable_dirty_ratio=ratio, max_compaction_lag_ms=1)
     for log in (bad, good):
         put(log, (A, V), (A, W))
         roll(log)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import random
+import struct
 from dataclasses import replace
 
 import pytest
-from cleaned_logs import RETENTION_MS, but, keyed, log_of, marker, transactional
+from cleaned_logs import RETENTION_MS, Cleaned, but, keyed, log_of, marker, transactional
 
 from tidelog.log.batch import (
     DELETE_HORIZON_FLAG,
+    HEADER_BYTES,
     LOG_APPEND_TIME_FLAG,
     BatchHeader,
     parse_header,
     seal,
 )
 from tidelog.log.compaction import BYTES_PER_KEY
-from tidelog.log.compression import INFLATION_FREE_BYTES, Codec
+from tidelog.log.compression import INFLATION_FREE_BYTES, Codec, compress
 from tidelog.log.errors import CorruptMessageError
 
 A, B, C = b"a", b"b", b"c"
@@ -54,6 +56,12 @@ def test_records_at_or_above_the_end_neither_go_nor_hide_others() -> None:
     assert cleaned.batches == log.batches
 
 
+def test_a_batch_above_the_end_is_not_looked_into() -> None:
+    log = log_of(keyed((A, V)), but(keyed((A, V), (B, V)), records_count=1))
+
+    assert log.clean(end=1).batches == log.batches
+
+
 def test_what_was_cleaned_before_is_compared_with_new_records_only() -> None:
     once = log_of(keyed((A, V)), keyed((B, V))).clean()
     log = replace(once, batches=[*once.batches, keyed((A, W), at=2)])
@@ -79,6 +87,16 @@ def test_a_batch_whose_records_all_stay_is_copied_byte_for_byte(codec: Codec) ->
 
     assert cleaned.batches[1:] == log.batches[1:]
     assert cleaned.batches[0] != log.batches[0]
+
+
+def test_a_batch_whose_records_all_stay_is_not_packed_anew() -> None:
+    batch = keyed(*((b"%d" % number, b"%d" % number**9) for number in range(99)))
+    packed = compress(Codec.GZIP, batch[HEADER_BYTES:], level=1)
+    fields = parse_header(batch)._replace(attributes=Codec.GZIP)
+    log = Cleaned([seal(fields, packed)])
+
+    assert packed != compress(Codec.GZIP, batch[HEADER_BYTES:])
+    assert log.clean().batches == log.batches
 
 
 @pytest.mark.parametrize("codec", list(Codec))
@@ -117,15 +135,16 @@ def test_log_append_time_stays() -> None:
 
 
 def test_a_run_of_dropped_batches_becomes_one_filler() -> None:
-    log = log_of(*[keyed((A, V), (A, V), epoch=4)] * 3, keyed((A, W), epoch=4))
+    times = (1000, 3000, 2000, 500)
+    log = log_of(*(keyed((A, V), (A, V), epoch=4, time_ms=time_ms) for time_ms in times))
 
     cleaned = log.clean()
 
     filler = cleaned.headers[0]
     assert (filler.base_offset, filler.last_offset, filler.records_count) == (0, 5, 0)
     assert (filler.partition_leader_epoch, filler.producer_id) == (4, -1)
-    assert filler.max_timestamp == 1001
-    assert cleaned.batches[1:] == log.batches[3:]
+    assert filler.max_timestamp == 3001
+    assert cleaned.headers[1].base_offset == 6
 
 
 def test_each_leader_epoch_has_its_own_filler() -> None:
@@ -243,6 +262,14 @@ def test_a_committed_record_hides_older_ones_and_markers_stay() -> None:
 
     assert cleaned.offsets == [1, 2]
     assert cleaned.batches[1:] == log.batches[1:]
+
+
+def test_markers_and_records_with_the_key_of_one_do_not_hide_each_other() -> None:
+    key = struct.pack(">hh", 0, 1)
+    ended = [transactional((A, V), at=1), marker(at=2, is_commit=True)]
+
+    assert log_of(keyed((key, V)), *ended).clean().offsets == [0, 1, 2]
+    assert log_of(keyed((B, V)), *ended, keyed((key, V))).clean().offsets == [0, 1, 2, 3]
 
 
 def test_an_aborted_record_goes_and_hides_nothing() -> None:

@@ -47,7 +47,6 @@ class Cleanable(Generic[S]):
     """The segments a cleaning may rewrite, oldest first; dirty from `first_dirty_offset` on."""
 
     segments: tuple[S, ...]
-    active: S
     first_dirty_offset: int
 
     @property
@@ -101,8 +100,7 @@ def cleanable_segments(
         is_clean = segment.next_offset <= first_dirty_offset
         return segment.next_offset <= bound and (is_clean or is_old_enough)
 
-    *sealed, active = segments
-    return Cleanable(tuple(takewhile(may_be_cleaned, sealed)), active, first_dirty_offset)
+    return Cleanable(tuple(takewhile(may_be_cleaned, segments[:-1])), first_dirty_offset)
 
 
 def group_segments(segments: Sequence[S], config: LogConfig) -> list[list[S]]:

@@ -163,7 +163,7 @@ class _Cleaning:
         rewriter = Rewriter(
             keys=keys,
             end_offset=end_offset,
-            is_last_batch=log.producers.is_last_batch,
+            is_last_batch=self._is_last_batch,
             delete_retention_ms=log.config.delete_retention_ms,
             now_ms=self._clock.wall_ms(),
         )
@@ -214,7 +214,6 @@ class _Cleaning:
                     await self._pace.keep(len(batch))
                 await self._append(cleaned, pieces)
             await self._append(cleaned, rewriter.flush())
-            self._require_unchanged(old)
         except BaseException:
             cleaned.delete()
             raise
@@ -224,6 +223,10 @@ class _Cleaning:
         if pieces:
             cleaned.append([batch for _, batch in pieces], [header for header, _ in pieces])
             await self._pace.keep(sum(len(batch) for _, batch in pieces))
+
+    def _is_last_batch(self, header: BatchHeader) -> bool:
+        """As the log's producers say now: a truncation brings others."""
+        return self._log.producers.is_last_batch(header)
 
     def _dirty_batches(self) -> Iterator[tuple[BatchHeader, memoryview]]:
         for header, batch in chain.from_iterable(self._chunks(self._cleanable.dirty)):
@@ -235,19 +238,15 @@ class _Cleaning:
     ) -> Iterator[list[tuple[BatchHeader, memoryview]]]:
         for segment in segments:
             position = 0
-            self._require_unchanged([segment])
-            while chunk := segment.batches(position, max_bytes=_CHUNK_BYTES):
+            while chunk := self._still_there(segment).batches(position, max_bytes=_CHUNK_BYTES):
                 yield chunk
                 position += sum(len(batch) for _, batch in chunk)
-                self._require_unchanged([segment])
 
-    def _require_unchanged(self, segments: Iterable[Segment]) -> None:
-        """Before anything is read or replaced: a truncation always takes the active segment."""
-        known = self._log.segments
-        if not self._log.is_usable or self._cleanable.active not in known:
+    def _still_there(self, segment: Segment) -> Segment:
+        """Ask before each read: a segment that was cut meanwhile is another one to its log."""
+        if segment not in self._log.segments:
             raise _LogChangedError
-        if not all(segment in known for segment in segments):
-            raise _LogChangedError
+        return segment
 
 
 class _Pace:

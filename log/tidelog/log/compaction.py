@@ -32,7 +32,6 @@ from tidelog.log.batch import (
     DELETE_HORIZON_FLAG,
     HEADER_BYTES,
     LOG_APPEND_TIME_FLAG,
-    MIN_RECORD_BYTES,
     TRANSACTIONAL_FLAG,
     BatchHeader,
     Buffer,
@@ -198,12 +197,12 @@ class Rewriter:
             return header, batch
         if self._keys.transactions.is_aborted(header):
             self.records_dropped += header.records_count
-            return self._header_alone(header, batch)
+            return self._header_alone(header)
         data = _records_of(header, batch)
         rows = self._rows_that_stay(header, data)
         self.records_dropped += header.records_count - len(rows)
         if not rows:
-            return self._header_alone(header, batch)
+            return self._header_alone(header)
         if self._needs_horizon(header, rows):
             offsets = {row[0] for row in rows}
             records = [record for record in iter_records(batch) if record.offset in offsets]
@@ -227,12 +226,10 @@ class Rewriter:
         has_horizon = header.attributes & DELETE_HORIZON_FLAG
         return is_covered and not has_horizon and any(row[2] for row in rows)
 
-    def _header_alone(self, header: BatchHeader, batch: Buffer) -> Piece | None:
-        if not self._is_last_batch(header):
-            return None
-        if not header.records_count:
-            return header, batch
-        return _piece(rebuild_batch(header, (), delete_horizon_ms=None))
+    def _header_alone(self, header: BatchHeader) -> Piece | None:
+        if self._is_last_batch(header):
+            return _piece(rebuild_batch(header, (), delete_horizon_ms=None))
+        return None
 
 
 def _piece(batch: bytes) -> Piece:
@@ -264,10 +261,7 @@ def _records_of(header: BatchHeader, batch: Buffer) -> bytes:
     if not header.records_count:
         return b""
     packed = memoryview(batch)[HEADER_BYTES:]
-    data = decompress(header.codec_id, packed, max_bytes=MAX_DECOMPRESSED_BYTES)
-    if header.records_count * MIN_RECORD_BYTES > len(data):
-        raise CorruptMessageError(f"{header.records_count} records do not fit {len(data)} bytes")
-    return data
+    return decompress(header.codec_id, packed, max_bytes=MAX_DECOMPRESSED_BYTES)
 
 
 def _iter_rows(header: BatchHeader, data: bytes) -> Iterator[_Row]:
