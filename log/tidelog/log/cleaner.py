@@ -27,7 +27,7 @@ from tidelog.log.segment import Segment
 
 MIB = 1 << 20
 _CHUNK_BYTES = MIB
-_TURN_BYTES = 32 << 10
+_TURN_BYTES = 16 << 10
 """How much is worked on before others on the loop get their turn."""
 _NAP_S = 0.01
 """The shortest wait for the throttle: shorter ones add up until they are worth it."""
@@ -40,7 +40,7 @@ class CleanerConfig:
 
     enable: bool = True
     dedupe_buffer_size: int = 64 * MIB
-    """For the keys of one cleaning, about 400,000 of them; what is beyond waits for the next."""
+    """For the keys of one cleaning, about 350,000 of them; what is beyond waits for the next."""
     io_max_bytes_per_second: float = 16.0 * MIB
     """Read and written together."""
     backoff_ms: int = 15_000

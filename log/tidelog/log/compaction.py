@@ -51,8 +51,8 @@ from tidelog.log.records import (
 
 MAX_PLAIN_KEY_BYTES = 16
 """A longer key is known by its digest, which is one byte longer: the two kinds cannot meet."""
-BYTES_PER_KEY = 160
-"""What a key costs at most: 64 its bytes, 32 its offset, 64 its share of a table just grown."""
+BYTES_PER_KEY = 192
+"""What a key costs at most: 64 its bytes, 32 its offset, 96 its share of a table that grows."""
 _MAX_I64 = 2**63 - 1
 _NULL_LENGTH = 1
 """The varint of -1."""
