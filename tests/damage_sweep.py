@@ -184,9 +184,9 @@ def _is_untold(known: Reference, served: bytes) -> bool:
 
 
 def flips(known: Reference, *, stride: int) -> Iterator[Trial]:
-    """Every `stride`-th byte of every file changed, and all bytes of some headers."""
+    """Every `stride`-th byte of every log changed, all of some headers, more of smaller files."""
     for name, content in known.files.items():
-        places = set(range(0, len(content), stride))
+        places = set(range(0, len(content), stride if name.endswith(LOG) else min(stride, 7)))
         if name.endswith(LOG):
             starts = _starts(content)
             headers = starts[:: len(starts) // 2]

@@ -12,6 +12,7 @@ import multiprocessing
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ParamSpec, TypeVar
@@ -88,9 +89,10 @@ def spread(values: Sequence[float]) -> list[float]:
 
 
 def apart(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """The value of `function` in a new process, which then ends as one that is killed."""
-    with multiprocessing.get_context("spawn").Pool(1, be_quiet) as pool:
-        return pool.apply(function, args, kwargs)
+    """The value of `function` in a new process, which then ends and closes nothing."""
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=spawn, initializer=be_quiet) as pool:
+        return pool.submit(function, *args, **kwargs).result()
 
 
 def be_quiet() -> None:

@@ -54,10 +54,8 @@ class LogFolder:
         """
         checkpoint = decode_checkpoint(self._read(CHECKPOINT_FILE))
         marker = decode_clean_marker(self._read(CLEAN_FILE))
-        owner = decode_topic_id(self._read(METADATA_FILE))
-        has_owner_file = owner is not None
-        if owner is None and checkpoint is not None:
-            owner = checkpoint.topic_id
+        named_owner = decode_topic_id(self._read(METADATA_FILE))
+        owner = named_owner if checkpoint is None else checkpoint.topic_id
         if owner not in (None, self.topic_id):
             raise KafkaError(
                 common_pb2.INCONSISTENT_TOPIC_ID,
@@ -70,7 +68,7 @@ class LogFolder:
             await self._disk.sync_directory(self._directory)
         if owner is None and offsets_in(self._disk.list(self._directory), LOG):
             return Left(checkpoint, None, is_owner_known=False)
-        if not has_owner_file:
+        if named_owner != self.topic_id:
             await self.claim()
         return Left(checkpoint, marker, is_owner_known=True)
 
