@@ -61,7 +61,8 @@ async def test_only_a_replicas_folder_that_says_whose_it_is_is_owned(
 ) -> None:
     for partition in (0, 1):
         await open_log(folders, "t", partition)
-    disk.flip("/data/t-1/partition.metadata", 0, 1)
+    for name in ("partition.metadata", "checkpoint"):
+        disk.flip(f"/data/t-1/{name}", 0, 1)
     for name in ("__cluster_metadata-0", "t-2", "t-x", "t", "-1", "t-0.0000-delete"):
         disk.make_directory(f"/data/{name}")
     await open_log(folders, "t", 3)
@@ -70,6 +71,27 @@ async def test_only_a_replicas_folder_that_says_whose_it_is_is_owned(
         copy = disk.open(f"/data/{name}/partition.metadata", create=True)
         copy.write_at(0, disk.open("/data/t-3/partition.metadata").read_at(0, 999))
     assert list(folders.owned()) == [("t", 0, TOPIC_ID), ("t", 3, TOPIC_ID)]
+
+
+@pytest.mark.parametrize("at", [0, 30])
+async def test_a_flipped_bit_in_the_bare_file_makes_a_folder_no_other_topics(
+    disk: SimDisk, folders: PartitionFolders, at: int
+) -> None:
+    """The broker would remove it, or put it aside."""
+    await open_log(folders, "t")
+    disk.flip("/data/t-0/partition.metadata", at, 1)
+    assert list(folders.owned()) == [("t", 0, TOPIC_ID)]
+    log = await folders.open_log("t", 0, topic_id=TOPIC_ID, config=LogConfig())
+    assert log.was_clean
+    assert disk.list("/data") == ["t-0"]
+
+
+async def test_a_folder_that_cannot_be_read_is_owned_by_nobody(
+    disk: SimDisk, folders: PartitionFolders
+) -> None:
+    await open_log(folders, "t")
+    disk.faults.fail("read", "/data/t-0/partition.metadata")
+    assert list(folders.owned()) == []
 
 
 async def test_a_leftover_that_cannot_be_removed_holds_up_no_other(

@@ -12,16 +12,15 @@ from collections.abc import Iterator
 
 import structlog
 
-from tidelog.log.checkpoints import METADATA_FILE, decode_topic_id
 from tidelog.log.config import LogConfig
 from tidelog.log.env import Clock, Disk
 from tidelog.log.errors import KafkaError, StorageError
+from tidelog.log.log_folder import owner_of
 from tidelog.log.partition_log import PartitionLog, delete_log
 from tidelog.v1 import common_pb2
 
 DELETED_SUFFIX = "-delete"
 NAME_CHARACTERS_MAX = 255
-_METADATA_BYTES_MAX = 4096
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 log = structlog.get_logger(__name__)
@@ -97,13 +96,8 @@ class PartitionFolders:
         return f"{self._log_dir}/{_name(topic, partition)}"
 
     def _topic_id(self, folder: str) -> bytes | None:
-        path = f"{self._log_dir}/{folder}/{METADATA_FILE}"
         try:
-            file = self._disk.open(path)
-            try:
-                return decode_topic_id(file.read_at(0, _METADATA_BYTES_MAX))
-            finally:
-                file.close()
+            return owner_of(self._disk, f"{self._log_dir}/{folder}")
         except StorageError:
             return None
 

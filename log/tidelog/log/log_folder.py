@@ -55,7 +55,7 @@ class LogFolder:
         checkpoint = decode_checkpoint(self._read(CHECKPOINT_FILE))
         marker = decode_clean_marker(self._read(CLEAN_FILE))
         named_owner = decode_topic_id(self._read(METADATA_FILE))
-        owner = named_owner if checkpoint is None else checkpoint.topic_id
+        owner = _owner(checkpoint, named_owner)
         if owner not in (None, self.topic_id):
             raise KafkaError(
                 common_pb2.INCONSISTENT_TOPIC_ID,
@@ -100,14 +100,29 @@ class LogFolder:
         return f"{self._directory}/{name}"
 
     def _read(self, name: str) -> bytes:
-        """A small file; empty when it does not exist."""
-        if not self._disk.exists(self._path(name)):
-            return b""
-        file = self._disk.open(self._path(name))
-        try:
-            return file.read_at(0, _MAX_SMALL_FILE_BYTES)
-        finally:
-            file.close()
+        return _read(self._disk, self._path(name))
+
+
+def owner_of(disk: Disk, directory: str) -> bytes | None:
+    """The topic id of the log in a folder, as its start would take it; None when it tells none."""
+    checkpoint = decode_checkpoint(_read(disk, f"{directory}/{CHECKPOINT_FILE}"))
+    return _owner(checkpoint, decode_topic_id(_read(disk, f"{directory}/{METADATA_FILE}")))
+
+
+def _owner(checkpoint: Checkpoint | None, named_owner: bytes | None) -> bytes | None:
+    """The checkpoint is sealed: a flipped bit in the other file makes it another topic's."""
+    return named_owner if checkpoint is None else checkpoint.topic_id
+
+
+def _read(disk: Disk, path: str) -> bytes:
+    """A small file; empty when it does not exist."""
+    if not disk.exists(path):
+        return b""
+    file = disk.open(path)
+    try:
+        return file.read_at(0, _MAX_SMALL_FILE_BYTES)
+    finally:
+        file.close()
 
 
 async def delete_log(disk: Disk, directory: str) -> None:
