@@ -35,19 +35,21 @@ class NewTopic(_message.Message):
     def __init__(self, name: _Optional[str] = ..., partitions: _Optional[int] = ..., replication_factor: _Optional[int] = ..., configs: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class CreateTopicsRequest(_message.Message):
-    __slots__ = ("topics", "timeout_ms", "validate_only", "forwarded")
+    __slots__ = ("topics", "timeout_ms", "validate_only", "command_id", "forwarded")
     TOPICS_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
     VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    COMMAND_ID_FIELD_NUMBER: _ClassVar[int]
     FORWARDED_FIELD_NUMBER: _ClassVar[int]
     topics: _containers.RepeatedCompositeFieldContainer[NewTopic]
     timeout_ms: int
     validate_only: bool
+    command_id: bytes
     forwarded: bool
-    def __init__(self, topics: _Optional[_Iterable[_Union[NewTopic, _Mapping]]] = ..., timeout_ms: _Optional[int] = ..., validate_only: _Optional[bool] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+    def __init__(self, topics: _Optional[_Iterable[_Union[NewTopic, _Mapping]]] = ..., timeout_ms: _Optional[int] = ..., validate_only: _Optional[bool] = ..., command_id: _Optional[bytes] = ..., forwarded: _Optional[bool] = ...) -> None: ...
 
 class CreateTopicsResponse(_message.Message):
-    __slots__ = ("topics", "error")
+    __slots__ = ("topics", "error", "controller_epoch")
     class Topic(_message.Message):
         __slots__ = ("name", "error", "topic_id", "partitions", "replication_factor")
         NAME_FIELD_NUMBER: _ClassVar[int]
@@ -63,22 +65,26 @@ class CreateTopicsResponse(_message.Message):
         def __init__(self, name: _Optional[str] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., topic_id: _Optional[bytes] = ..., partitions: _Optional[int] = ..., replication_factor: _Optional[int] = ...) -> None: ...
     TOPICS_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
+    CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     topics: _containers.RepeatedCompositeFieldContainer[CreateTopicsResponse.Topic]
     error: _common_pb2.Error
-    def __init__(self, topics: _Optional[_Iterable[_Union[CreateTopicsResponse.Topic, _Mapping]]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ...) -> None: ...
+    controller_epoch: int
+    def __init__(self, topics: _Optional[_Iterable[_Union[CreateTopicsResponse.Topic, _Mapping]]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
 
 class DeleteTopicsRequest(_message.Message):
-    __slots__ = ("names", "timeout_ms", "forwarded")
+    __slots__ = ("names", "timeout_ms", "command_id", "forwarded")
     NAMES_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
+    COMMAND_ID_FIELD_NUMBER: _ClassVar[int]
     FORWARDED_FIELD_NUMBER: _ClassVar[int]
     names: _containers.RepeatedScalarFieldContainer[str]
     timeout_ms: int
+    command_id: bytes
     forwarded: bool
-    def __init__(self, names: _Optional[_Iterable[str]] = ..., timeout_ms: _Optional[int] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+    def __init__(self, names: _Optional[_Iterable[str]] = ..., timeout_ms: _Optional[int] = ..., command_id: _Optional[bytes] = ..., forwarded: _Optional[bool] = ...) -> None: ...
 
 class DeleteTopicsResponse(_message.Message):
-    __slots__ = ("topics", "error")
+    __slots__ = ("topics", "error", "controller_epoch")
     class Topic(_message.Message):
         __slots__ = ("name", "error")
         NAME_FIELD_NUMBER: _ClassVar[int]
@@ -88,9 +94,11 @@ class DeleteTopicsResponse(_message.Message):
         def __init__(self, name: _Optional[str] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ...) -> None: ...
     TOPICS_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
+    CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     topics: _containers.RepeatedCompositeFieldContainer[DeleteTopicsResponse.Topic]
     error: _common_pb2.Error
-    def __init__(self, topics: _Optional[_Iterable[_Union[DeleteTopicsResponse.Topic, _Mapping]]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ...) -> None: ...
+    controller_epoch: int
+    def __init__(self, topics: _Optional[_Iterable[_Union[DeleteTopicsResponse.Topic, _Mapping]]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
 
 class DescribeTopicsRequest(_message.Message):
     __slots__ = ("names",)
@@ -236,7 +244,7 @@ class DescribeConfigsResponse(_message.Message):
     def __init__(self, resources: _Optional[_Iterable[_Union[DescribeConfigsResponse.Resource, _Mapping]]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ...) -> None: ...
 
 class AlterConfigsRequest(_message.Message):
-    __slots__ = ("resources", "timeout_ms", "validate_only", "forwarded")
+    __slots__ = ("resources", "timeout_ms", "validate_only", "command_id", "forwarded")
     class Change(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -256,15 +264,17 @@ class AlterConfigsRequest(_message.Message):
     RESOURCES_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
     VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    COMMAND_ID_FIELD_NUMBER: _ClassVar[int]
     FORWARDED_FIELD_NUMBER: _ClassVar[int]
     resources: _containers.RepeatedCompositeFieldContainer[AlterConfigsRequest.Resource]
     timeout_ms: int
     validate_only: bool
+    command_id: bytes
     forwarded: bool
-    def __init__(self, resources: _Optional[_Iterable[_Union[AlterConfigsRequest.Resource, _Mapping]]] = ..., timeout_ms: _Optional[int] = ..., validate_only: _Optional[bool] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+    def __init__(self, resources: _Optional[_Iterable[_Union[AlterConfigsRequest.Resource, _Mapping]]] = ..., timeout_ms: _Optional[int] = ..., validate_only: _Optional[bool] = ..., command_id: _Optional[bytes] = ..., forwarded: _Optional[bool] = ...) -> None: ...
 
 class AlterConfigsResponse(_message.Message):
-    __slots__ = ("resources", "error", "metadata_offset")
+    __slots__ = ("resources", "error", "metadata_offset", "controller_epoch")
     class Resource(_message.Message):
         __slots__ = ("type", "name", "error")
         TYPE_FIELD_NUMBER: _ClassVar[int]
@@ -277,10 +287,12 @@ class AlterConfigsResponse(_message.Message):
     RESOURCES_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
     METADATA_OFFSET_FIELD_NUMBER: _ClassVar[int]
+    CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     resources: _containers.RepeatedCompositeFieldContainer[AlterConfigsResponse.Resource]
     error: _common_pb2.Error
     metadata_offset: int
-    def __init__(self, resources: _Optional[_Iterable[_Union[AlterConfigsResponse.Resource, _Mapping]]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., metadata_offset: _Optional[int] = ...) -> None: ...
+    controller_epoch: int
+    def __init__(self, resources: _Optional[_Iterable[_Union[AlterConfigsResponse.Resource, _Mapping]]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., metadata_offset: _Optional[int] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
 
 class NodeStatusRequest(_message.Message):
     __slots__ = ()

@@ -26,12 +26,14 @@ class RegisterBrokerRequest(_message.Message):
     def __init__(self, broker_id: _Optional[int] = ..., cluster_id: _Optional[str] = ..., incarnation_id: _Optional[bytes] = ..., address: _Optional[str] = ..., rack: _Optional[str] = ..., forwarded: _Optional[bool] = ...) -> None: ...
 
 class RegisterBrokerResponse(_message.Message):
-    __slots__ = ("error", "broker_epoch")
+    __slots__ = ("error", "broker_epoch", "controller_epoch")
     ERROR_FIELD_NUMBER: _ClassVar[int]
     BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     error: _common_pb2.Error
     broker_epoch: int
-    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., broker_epoch: _Optional[int] = ...) -> None: ...
+    controller_epoch: int
+    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., broker_epoch: _Optional[int] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
 
 class BrokerHeartbeatRequest(_message.Message):
     __slots__ = ("broker_id", "broker_epoch", "metadata_offset", "want_shut_down", "forwarded")
@@ -96,7 +98,7 @@ class AlterPartitionRequest(_message.Message):
     def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[AlterPartitionRequest.Partition, _Mapping]]] = ..., forwarded: _Optional[bool] = ...) -> None: ...
 
 class AlterPartitionResponse(_message.Message):
-    __slots__ = ("error", "partitions")
+    __slots__ = ("error", "partitions", "controller_epoch")
     class Partition(_message.Message):
         __slots__ = ("topic", "partition", "error", "leader_id", "leader_epoch", "partition_epoch", "isr")
         TOPIC_FIELD_NUMBER: _ClassVar[int]
@@ -116,20 +118,24 @@ class AlterPartitionResponse(_message.Message):
         def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., leader_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., isr: _Optional[_Iterable[int]] = ...) -> None: ...
     ERROR_FIELD_NUMBER: _ClassVar[int]
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     error: _common_pb2.Error
     partitions: _containers.RepeatedCompositeFieldContainer[AlterPartitionResponse.Partition]
-    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., partitions: _Optional[_Iterable[_Union[AlterPartitionResponse.Partition, _Mapping]]] = ...) -> None: ...
+    controller_epoch: int
+    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., partitions: _Optional[_Iterable[_Union[AlterPartitionResponse.Partition, _Mapping]]] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
 
 class FollowMetadataRequest(_message.Message):
-    __slots__ = ("from_offset", "broker_id")
+    __slots__ = ("from_offset", "broker_id", "accepts_snapshot")
     FROM_OFFSET_FIELD_NUMBER: _ClassVar[int]
     BROKER_ID_FIELD_NUMBER: _ClassVar[int]
+    ACCEPTS_SNAPSHOT_FIELD_NUMBER: _ClassVar[int]
     from_offset: int
     broker_id: int
-    def __init__(self, from_offset: _Optional[int] = ..., broker_id: _Optional[int] = ...) -> None: ...
+    accepts_snapshot: bool
+    def __init__(self, from_offset: _Optional[int] = ..., broker_id: _Optional[int] = ..., accepts_snapshot: _Optional[bool] = ...) -> None: ...
 
 class FollowMetadataResponse(_message.Message):
-    __slots__ = ("entries", "committed_offset", "leader_id")
+    __slots__ = ("entries", "committed_offset", "leader_id", "snapshot", "controller_epoch")
     class Entry(_message.Message):
         __slots__ = ("offset", "batch")
         OFFSET_FIELD_NUMBER: _ClassVar[int]
@@ -140,7 +146,56 @@ class FollowMetadataResponse(_message.Message):
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
     COMMITTED_OFFSET_FIELD_NUMBER: _ClassVar[int]
     LEADER_ID_FIELD_NUMBER: _ClassVar[int]
+    SNAPSHOT_FIELD_NUMBER: _ClassVar[int]
+    CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     entries: _containers.RepeatedCompositeFieldContainer[FollowMetadataResponse.Entry]
     committed_offset: int
     leader_id: int
-    def __init__(self, entries: _Optional[_Iterable[_Union[FollowMetadataResponse.Entry, _Mapping]]] = ..., committed_offset: _Optional[int] = ..., leader_id: _Optional[int] = ...) -> None: ...
+    snapshot: _metadata_records_pb2.MetadataSnapshotPiece
+    controller_epoch: int
+    def __init__(self, entries: _Optional[_Iterable[_Union[FollowMetadataResponse.Entry, _Mapping]]] = ..., committed_offset: _Optional[int] = ..., leader_id: _Optional[int] = ..., snapshot: _Optional[_Union[_metadata_records_pb2.MetadataSnapshotPiece, _Mapping]] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
+
+class DescribeQuorumRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class DescribeQuorumResponse(_message.Message):
+    __slots__ = ("error", "node_id", "role", "term", "leader_id", "last_index", "commit_index", "applied_index", "snapshot_index", "snapshot_bytes", "wal_bytes", "last_contact_ms", "peers", "voters")
+    class Peer(_message.Message):
+        __slots__ = ("node_id", "match_index", "last_contact_ms")
+        NODE_ID_FIELD_NUMBER: _ClassVar[int]
+        MATCH_INDEX_FIELD_NUMBER: _ClassVar[int]
+        LAST_CONTACT_MS_FIELD_NUMBER: _ClassVar[int]
+        node_id: int
+        match_index: int
+        last_contact_ms: int
+        def __init__(self, node_id: _Optional[int] = ..., match_index: _Optional[int] = ..., last_contact_ms: _Optional[int] = ...) -> None: ...
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    TERM_FIELD_NUMBER: _ClassVar[int]
+    LEADER_ID_FIELD_NUMBER: _ClassVar[int]
+    LAST_INDEX_FIELD_NUMBER: _ClassVar[int]
+    COMMIT_INDEX_FIELD_NUMBER: _ClassVar[int]
+    APPLIED_INDEX_FIELD_NUMBER: _ClassVar[int]
+    SNAPSHOT_INDEX_FIELD_NUMBER: _ClassVar[int]
+    SNAPSHOT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    WAL_BYTES_FIELD_NUMBER: _ClassVar[int]
+    LAST_CONTACT_MS_FIELD_NUMBER: _ClassVar[int]
+    PEERS_FIELD_NUMBER: _ClassVar[int]
+    VOTERS_FIELD_NUMBER: _ClassVar[int]
+    error: _common_pb2.Error
+    node_id: int
+    role: str
+    term: int
+    leader_id: int
+    last_index: int
+    commit_index: int
+    applied_index: int
+    snapshot_index: int
+    snapshot_bytes: int
+    wal_bytes: int
+    last_contact_ms: int
+    peers: _containers.RepeatedCompositeFieldContainer[DescribeQuorumResponse.Peer]
+    voters: _containers.RepeatedCompositeFieldContainer[_common_pb2.Endpoint]
+    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., node_id: _Optional[int] = ..., role: _Optional[str] = ..., term: _Optional[int] = ..., leader_id: _Optional[int] = ..., last_index: _Optional[int] = ..., commit_index: _Optional[int] = ..., applied_index: _Optional[int] = ..., snapshot_index: _Optional[int] = ..., snapshot_bytes: _Optional[int] = ..., wal_bytes: _Optional[int] = ..., last_contact_ms: _Optional[int] = ..., peers: _Optional[_Iterable[_Union[DescribeQuorumResponse.Peer, _Mapping]]] = ..., voters: _Optional[_Iterable[_Union[_common_pb2.Endpoint, _Mapping]]] = ...) -> None: ...

@@ -1,3 +1,4 @@
+from tidelog.v1 import admin_pb2 as _admin_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -22,7 +23,7 @@ class MetadataBatch(_message.Message):
     def __init__(self, controller_id: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., base_offset: _Optional[int] = ..., records: _Optional[_Iterable[_Union[MetadataRecord, _Mapping]]] = ..., command_id: _Optional[bytes] = ...) -> None: ...
 
 class MetadataRecord(_message.Message):
-    __slots__ = ("register_broker", "broker_fencing", "topic", "partition", "partition_change", "remove_topic", "config", "no_op")
+    __slots__ = ("register_broker", "broker_fencing", "topic", "partition", "partition_change", "remove_topic", "config", "no_op", "command")
     REGISTER_BROKER_FIELD_NUMBER: _ClassVar[int]
     BROKER_FENCING_FIELD_NUMBER: _ClassVar[int]
     TOPIC_FIELD_NUMBER: _ClassVar[int]
@@ -31,6 +32,7 @@ class MetadataRecord(_message.Message):
     REMOVE_TOPIC_FIELD_NUMBER: _ClassVar[int]
     CONFIG_FIELD_NUMBER: _ClassVar[int]
     NO_OP_FIELD_NUMBER: _ClassVar[int]
+    COMMAND_FIELD_NUMBER: _ClassVar[int]
     register_broker: RegisterBrokerRecord
     broker_fencing: BrokerFencingRecord
     topic: TopicRecord
@@ -39,19 +41,22 @@ class MetadataRecord(_message.Message):
     remove_topic: RemoveTopicRecord
     config: ConfigRecord
     no_op: NoOpRecord
-    def __init__(self, register_broker: _Optional[_Union[RegisterBrokerRecord, _Mapping]] = ..., broker_fencing: _Optional[_Union[BrokerFencingRecord, _Mapping]] = ..., topic: _Optional[_Union[TopicRecord, _Mapping]] = ..., partition: _Optional[_Union[PartitionRecord, _Mapping]] = ..., partition_change: _Optional[_Union[PartitionChangeRecord, _Mapping]] = ..., remove_topic: _Optional[_Union[RemoveTopicRecord, _Mapping]] = ..., config: _Optional[_Union[ConfigRecord, _Mapping]] = ..., no_op: _Optional[_Union[NoOpRecord, _Mapping]] = ...) -> None: ...
+    command: CommandRecord
+    def __init__(self, register_broker: _Optional[_Union[RegisterBrokerRecord, _Mapping]] = ..., broker_fencing: _Optional[_Union[BrokerFencingRecord, _Mapping]] = ..., topic: _Optional[_Union[TopicRecord, _Mapping]] = ..., partition: _Optional[_Union[PartitionRecord, _Mapping]] = ..., partition_change: _Optional[_Union[PartitionChangeRecord, _Mapping]] = ..., remove_topic: _Optional[_Union[RemoveTopicRecord, _Mapping]] = ..., config: _Optional[_Union[ConfigRecord, _Mapping]] = ..., no_op: _Optional[_Union[NoOpRecord, _Mapping]] = ..., command: _Optional[_Union[CommandRecord, _Mapping]] = ...) -> None: ...
 
 class RegisterBrokerRecord(_message.Message):
-    __slots__ = ("broker_id", "incarnation_id", "address", "rack")
+    __slots__ = ("broker_id", "incarnation_id", "address", "rack", "broker_epoch")
     BROKER_ID_FIELD_NUMBER: _ClassVar[int]
     INCARNATION_ID_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     RACK_FIELD_NUMBER: _ClassVar[int]
+    BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     broker_id: int
     incarnation_id: bytes
     address: str
     rack: str
-    def __init__(self, broker_id: _Optional[int] = ..., incarnation_id: _Optional[bytes] = ..., address: _Optional[str] = ..., rack: _Optional[str] = ...) -> None: ...
+    broker_epoch: int
+    def __init__(self, broker_id: _Optional[int] = ..., incarnation_id: _Optional[bytes] = ..., address: _Optional[str] = ..., rack: _Optional[str] = ..., broker_epoch: _Optional[int] = ...) -> None: ...
 
 class BrokerFencingRecord(_message.Message):
     __slots__ = ("broker_id", "broker_epoch", "fenced")
@@ -72,20 +77,22 @@ class TopicRecord(_message.Message):
     def __init__(self, name: _Optional[str] = ..., topic_id: _Optional[bytes] = ...) -> None: ...
 
 class PartitionRecord(_message.Message):
-    __slots__ = ("topic_id", "partition", "replicas", "isr", "leader_id", "leader_epoch")
+    __slots__ = ("topic_id", "partition", "replicas", "isr", "leader_id", "leader_epoch", "partition_epoch")
     TOPIC_ID_FIELD_NUMBER: _ClassVar[int]
     PARTITION_FIELD_NUMBER: _ClassVar[int]
     REPLICAS_FIELD_NUMBER: _ClassVar[int]
     ISR_FIELD_NUMBER: _ClassVar[int]
     LEADER_ID_FIELD_NUMBER: _ClassVar[int]
     LEADER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    PARTITION_EPOCH_FIELD_NUMBER: _ClassVar[int]
     topic_id: bytes
     partition: int
     replicas: _containers.RepeatedScalarFieldContainer[int]
     isr: _containers.RepeatedScalarFieldContainer[int]
     leader_id: int
     leader_epoch: int
-    def __init__(self, topic_id: _Optional[bytes] = ..., partition: _Optional[int] = ..., replicas: _Optional[_Iterable[int]] = ..., isr: _Optional[_Iterable[int]] = ..., leader_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ...) -> None: ...
+    partition_epoch: int
+    def __init__(self, topic_id: _Optional[bytes] = ..., partition: _Optional[int] = ..., replicas: _Optional[_Iterable[int]] = ..., isr: _Optional[_Iterable[int]] = ..., leader_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., partition_epoch: _Optional[int] = ...) -> None: ...
 
 class PartitionChangeRecord(_message.Message):
     __slots__ = ("topic_id", "partition", "isr", "leader_id", "leader_epoch", "partition_epoch")
@@ -130,3 +137,29 @@ class ConfigRecord(_message.Message):
 class NoOpRecord(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
+
+class CommandRecord(_message.Message):
+    __slots__ = ("command_id", "create_topics", "delete_topics", "alter_configs")
+    COMMAND_ID_FIELD_NUMBER: _ClassVar[int]
+    CREATE_TOPICS_FIELD_NUMBER: _ClassVar[int]
+    DELETE_TOPICS_FIELD_NUMBER: _ClassVar[int]
+    ALTER_CONFIGS_FIELD_NUMBER: _ClassVar[int]
+    command_id: bytes
+    create_topics: _admin_pb2.CreateTopicsResponse
+    delete_topics: _admin_pb2.DeleteTopicsResponse
+    alter_configs: _admin_pb2.AlterConfigsResponse
+    def __init__(self, command_id: _Optional[bytes] = ..., create_topics: _Optional[_Union[_admin_pb2.CreateTopicsResponse, _Mapping]] = ..., delete_topics: _Optional[_Union[_admin_pb2.DeleteTopicsResponse, _Mapping]] = ..., alter_configs: _Optional[_Union[_admin_pb2.AlterConfigsResponse, _Mapping]] = ...) -> None: ...
+
+class MetadataSnapshotPiece(_message.Message):
+    __slots__ = ("offset", "controller_epoch", "number", "is_last", "records")
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
+    CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    IS_LAST_FIELD_NUMBER: _ClassVar[int]
+    RECORDS_FIELD_NUMBER: _ClassVar[int]
+    offset: int
+    controller_epoch: int
+    number: int
+    is_last: bool
+    records: _containers.RepeatedCompositeFieldContainer[MetadataRecord]
+    def __init__(self, offset: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., number: _Optional[int] = ..., is_last: _Optional[bool] = ..., records: _Optional[_Iterable[_Union[MetadataRecord, _Mapping]]] = ...) -> None: ...

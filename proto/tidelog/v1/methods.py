@@ -112,6 +112,12 @@ FOLLOW_METADATA = Method(
     controller_pb2.FollowMetadataResponse,
     is_response_stream=True,
 )
+DESCRIBE_QUORUM = Method(
+    _CONTROLLER,
+    "DescribeQuorum",
+    controller_pb2.DescribeQuorumRequest,
+    controller_pb2.DescribeQuorumResponse,
+)
 
 RAFT_EXCHANGE = Method(
     "tidelog.v1.RaftPeer",
