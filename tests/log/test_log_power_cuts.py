@@ -112,3 +112,33 @@ def test_an_older_time_index_is_not_vouched_for_by_a_clean_shutdown(new_stage: N
     assert first == stage.log.offset_of_max_timestamp(upper_bound=END)
     assert first is not None
     assert first.offset == 0
+
+
+def test_what_a_producer_sent_is_not_taken_again_once_it_was_deleted(new_stage: NewStage) -> None:
+    stage = new_stage()
+    sent = stage.encode([(b"a", b"value")], producer=(7, 0, 0))
+    stage.append_as_leader(sent)
+    append(stage, *[[b"b"]] * 4)
+    stage.commit_all()
+    stage.model.start_at_most = stage.model.start_at_least = stage.log.segments[1].base_offset
+    stage.run(stage.log.delete_records(stage.model.start_at_least))
+    stage.restart_after_power_cut()
+    assert stage.log.append_as_leader(sent, leader_epoch=0).is_duplicate
+
+
+def test_a_producer_that_was_forgotten_stays_so(new_stage: NewStage) -> None:
+    """Its old batches would be told of again, in the place of its new ones."""
+    stage = new_stage()
+    sent = stage.encode([(b"a", b"value")], producer=(7, 0, 0))
+    stage.append_as_leader(sent)
+    append(stage, *[[b"b"]] * 4)
+    stage.commit_all()
+    end = stage.model.start_at_most = stage.model.start_at_least = stage.model.end
+    stage.run(stage.log.delete_records(end))
+    stage.restart_after_power_cut()
+    result = stage.log.append_as_leader(sent, leader_epoch=0)
+    stage.run(stage.log.flush())
+    stage.run(stage.log.checkpoint())
+    stage.log = stage.run(stage.open())
+    again = stage.log.append_as_leader(sent, leader_epoch=0)
+    assert (again.is_duplicate, again.base_offset) == (True, result.base_offset)

@@ -306,6 +306,7 @@ class _Recovery:
         self._is_cut = True
         found.epochs.truncate_from_end(found.log_start_offset)
         found.producers.clear()
+        found.snapshots.drop_above(-1)
 
     # Batches
 
@@ -351,8 +352,8 @@ class _Recovery:
 
     def _load_producers(self, bases: list[int]) -> None:
         """From the newest snapshot that no scan will go beyond."""
-        scanned = [base for base in bases if base <= self._flushed]
-        at_most = self._flushed if self._marker else max(scanned, default=0)
+        scanned = [base for base in bases[1:] if base <= self._flushed]
+        at_most = self._flushed if self._marker else max(bases[:1] + scanned, default=0)
         newest = self._found.snapshots.newest(at_most=at_most)
         if newest is not None:
             self._replayed_to, self._found.producers = newest

@@ -91,7 +91,13 @@ class StableStorage:
             await self.save()
 
     async def raise_log_start(self, offset: int) -> None:
-        """Serve nothing below: persisted first, since a restart must not bring it back."""
+        """Serve nothing below: persisted first, since a restart must not bring it back.
+
+        What producers did below is in snapshots alone from now on.
+        """
+        with self.failing():
+            await self._segments.sync_names()
+            await self._snapshots.sync()
         self.log_start_offset = max(self.log_start_offset, offset)
         self.clamp()
         await self.save()
