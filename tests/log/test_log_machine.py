@@ -247,7 +247,7 @@ class LogMachine(RuleBasedStateMachine):
         with stage.power():
             model.end_at_least = min(model.end_at_least, end)
             if end < start:
-                model.start_at_most, model.anew_at = model.end, start
+                model.anew_at = start
             stage.run(stage.log.truncate_to(offset))
             model.cut(offset)
             if end < start:
@@ -316,8 +316,7 @@ class LogMachine(RuleBasedStateMachine):
         stage, model = self.stage, self.stage.model
         with stage.power():
             offset = model.end + step
-            # Until it is done any part of the old log may be left.
-            model.end_at_least, model.start_at_most, model.anew_at = 0, model.end, offset
+            model.anew_at = offset
             stage.run(stage.log.start_anew(offset))
             model.start_anew(offset)
 

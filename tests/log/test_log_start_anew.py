@@ -91,6 +91,29 @@ async def test_a_power_cut_leaves_all_or_nothing_or_damage(
         assert is_empty_at(await open_log(on=disk), offset)
 
 
+async def test_a_power_cut_leaves_no_part_of_a_log_that_no_checkpoint_told_of(
+    open_log: OpenLog,
+) -> None:
+    """A start would take the middle of it for all of it."""
+
+    async def make(disk: SimDisk) -> PartitionLog:
+        log = await open_log(on=disk, segment_bytes=300)
+        for _ in range(END):
+            append(log, b"a")
+        await log.flush()
+        assert not disk.exists(f"{DIRECTORY}/checkpoint")
+        return log
+
+    async def work(log: PartitionLog) -> None:
+        await log.start_anew(100)
+
+    async for disk, _ in power_cuts(make, work, fates=9):
+        log = await open_log(on=disk)
+        if log.damage is None:
+            offsets = [at for at, _, _ in contents(log)]
+            assert offsets == [*range(END)] or is_empty_at(log, 100)
+
+
 async def test_nothing_is_served_while_a_damaged_log_is_begun_anew(
     disk: SimDisk, open_log: OpenLog
 ) -> None:

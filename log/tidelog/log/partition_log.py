@@ -392,8 +392,7 @@ class PartitionLog:
         async with self._files():
             if self.damage is None:
                 self._require_usable()
-                await self._stable.sync(self.segments[:-1])
-                await self._stable.save()
+                await self._stable.checkpoint(self.segments[:-1])
 
     async def close(self) -> None:
         """Flush, save the checkpoint, mark the shutdown clean, close all files."""
@@ -404,13 +403,14 @@ class PartitionLog:
                 if is_usable:
                     self._segments.active.seal()
                     self._snapshots.write(self.log_end_offset, self.producers.entries())
-                    await self._stable.sync(self.segments)
-                    await self._stable.save()
+                    await self._stable.checkpoint(self.segments)
                     await self._folder.mark_clean(self.log_end_offset)
             finally:
                 self._segments.close()
 
     async def _begin_anew(self, offset: int) -> None:
+        if self.damage is None:
+            await self._stable.checkpoint(self.segments)
         with self._stable.failing():
             # All must be gone before anything says that it is: a start in between finds damage.
             self._segments.begin_anew(offset, self.config)

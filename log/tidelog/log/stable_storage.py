@@ -84,6 +84,11 @@ class StableStorage:
         is_all = flushed == self._segments.active.next_offset
         self._unflushed_since_ms = None if is_all else began_ms
 
+    async def checkpoint(self, segments: Sequence[Segment]) -> None:
+        """Sync the log's first segments, and let a start know it."""
+        await self.sync(segments)
+        await self.save()
+
     async def lower_recovery_point(self, offset: int) -> None:
         """Before records are lost or cut: new ones in their place would pass for flushed."""
         self.recovery_point = min(self.recovery_point, offset)
