@@ -3,6 +3,7 @@
 TidelogError                     code, message, is_retriable, is_outcome_unknown
 ├── InvariantError               a bug: the node stops
 ├── StorageError                 disk full, EIO, unreadable file: fatal for that log
+│   ├── DiskFullError            no space left, or the user's share is used up
 │   └── DamagedLogError          stored bytes are not what was written: from an offset on
 ├── CorruptMessageError          a batch that is not what it says it is
 ├── MessageTooLargeError
@@ -69,6 +70,10 @@ class StorageError(TidelogError):
     """The disk refused: full, failing, or a file that cannot be what it should be."""
 
     code = common_pb2.KAFKA_STORAGE_ERROR
+
+
+class DiskFullError(StorageError):
+    """Nothing of what was asked for was kept. With space the same may work later."""
 
 
 class DamagedLogError(StorageError):

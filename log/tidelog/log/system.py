@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import errno
 import fcntl
 import mmap
 import os
@@ -20,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import NoReturn
 
-from tidelog.log.errors import StorageError
+from tidelog.log.errors import DiskFullError, StorageError
 
 SYNC_THREADS = 4
 # From these sizes on freed memory goes back to the system; glibc takes no higher first one.
@@ -320,4 +321,6 @@ def _sync_path(path: str, sync: Callable[[int], None]) -> None:
 
 
 def _storage_error(action: str, path: str, error: OSError) -> StorageError:
-    return StorageError(f"cannot {action} {path}: {error.strerror or error}")
+    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    kind = DiskFullError if is_full else StorageError
+    return kind(f"cannot {action} {path}: {error.strerror or error}")

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from tidelog.chaos.sim_stage.disk_faults import DiskFaults
 from tidelog.chaos.sim_stage.medium import Content, Folder
 from tidelog.log.env import Random
-from tidelog.log.errors import StorageError
+from tidelog.log.errors import DiskFullError, StorageError
 
 
 class SimDisk:
@@ -282,7 +282,7 @@ def _contents(folder: Folder) -> Iterator[Content]:
 
 
 def _no_space(action: str, path: str) -> StorageError:
-    return StorageError(f"cannot {action} {path}: No space left on device")
+    return DiskFullError(f"cannot {action} {path}: No space left on device")
 
 
 def _parent(path: str) -> str:
