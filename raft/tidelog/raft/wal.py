@@ -1,114 +1,144 @@
 """The voter's durable state: log entries, term and vote, in one append-only file.
 
 It owns `raft.wal` and what it says; it never decides what to write. Writes are collected and reach
-the disk as one frame at the next `sync`, so a frame is on stable storage before the next begins:
-
-    file    = frame+      made whole at first (written, synced, renamed): it never lacks a frame
-    frame   = magic 4s | payload bytes u32 | CRC-32 of payload u32 | CRC-32 of the 12 before u32
-            | payload = record+
-    record  = body bytes u32 | a i64 | b i64 | kind u8 | body
-
-    kind         a           b
-    IDENTITY     format      node id
-    START        incarnation -
-    VOTE         term        voted for, -1: nobody
-    ENTRY        term        index            body: command
-    TRUNCATION   -           first index removed
-
-A crash can therefore leave only the last frame unfinished; it is cut at open, since nothing that
-depends on it has left the node. Any other damage means that a vote or an acknowledged entry may be
-gone: the node refuses to start.
+the disk as one frame at the next `sync`, so that a frame is on stable storage before the next
+begins (`wal_file` has the form). A crash can leave only the last frame unfinished; it is cleared at
+open, since nothing that depends on it has left the node. Any other damage means that a vote or an
+acknowledged entry may be gone: the node refuses to start.
 """
 
 from __future__ import annotations
 
-import struct
-import zlib
-from collections.abc import Callable, Iterator
-from enum import IntEnum
-from typing import NamedTuple
-
-from tidelog.log.env import Disk, File, make_directory_durably, write_atomically
+from tidelog.log.env import Disk, File, make_directory_durably
 from tidelog.log.errors import InvariantError, StorageError, invariant
+from tidelog.raft.durable_state import NO_OP, REGULAR, WalEntry
+from tidelog.raft.wal_file import (
+    FORMAT,
+    NOBODY,
+    RecordKind,
+    Sizes,
+    clear,
+    discard,
+    fill,
+    publish,
+    read_wal,
+    refusal,
+    reserve,
+)
+from tidelog.raft.wal_frames import DamagedFileError, Frame, Record, encode_frame, encode_record
+
+__all__ = ["FILE_NAME", "NO_OP", "REGULAR", "RecordKind", "Wal", "WalEntry", "read_wal"]
 
 FILE_NAME = "raft.wal"
-_FORMAT = 1
-_MAGIC = b"TDLG"
-_HEADER = struct.Struct("<4sII")
-_CRC = struct.Struct("<I")
-FRAME_HEADER_BYTES = _HEADER.size + _CRC.size
-_RECORD = struct.Struct("<IqqB")
-_SECTOR_BYTES = 512
-_NOBODY = -1
-REGULAR, NO_OP = b"\0", b"\1"
-"""The first byte of a command: PySyncObj's kind. What follows a regular one was proposed."""
-
-
-class RecordKind(IntEnum):
-    """What a record says; the module's table names its fields."""
-
-    IDENTITY = 1
-    START = 2
-    VOTE = 3
-    ENTRY = 4
-    TRUNCATION = 5
-
-
-class WalEntry(NamedTuple):
-    """One log entry, in the order of fields PySyncObj unpacks."""
-
-    command: bytes
-    log_index: int
-    term: int
+_NEXT = ".next"
 
 
 class Wal:
     """The durable state, read at `open`, changed by `write_*`, made safe by `sync`.
 
-    After an error of `sync` the state on disk is unknown: the node must end, never try again.
+    After an error of `sync`, or one of `compact` that came too late to leave all as it was, the
+    state on disk is unknown: every later call of them fails, and the node must end.
     """
 
-    def __init__(self, file: File, *, node_id: int) -> None:
+    def __init__(self, file: File, *, disk: Disk, node_id: int) -> None:
         self.node_id = node_id
+        self.incarnation = 0
         self.term = 0
         self.voted_for: int | None = None
-        self.incarnation = 0
+        self.is_rejoining = True
+        """The file was new at this or an earlier start, and no `write_rejoined` came since."""
+        self.base_index = 0
+        self.base_term = 0
         self.entries: list[WalEntry] = []
-        """Entry `index` is at position `index - 1`."""
+        """Entry `index` is at position `index - base_index - 1`."""
         self._file = file
+        self._disk = disk
+        self._path = file.path
+        self._next: File | None = None
+        self._reserve_bytes = 0
+        self._carried_bytes = 0
         self._end = 0
+        self._frames = 0
         self._unwritten: list[bytes] = []
+        self._is_known = True
 
     @classmethod
-    async def open(cls, *, disk: Disk, directory: str, node_id: int, wall_ms: int) -> Wal:
-        """Read the state, cutting an unfinished last frame, or make a new one.
+    async def open(
+        cls, *, disk: Disk, directory: str, node_id: int, wall_ms: int, reserve_bytes: int
+    ) -> Wal:
+        """Read the state, clearing an unfinished last frame, or make a new file.
 
         The incarnation becomes greater than any before, even after the file was lost (`wall_ms`).
-        Errors: `StorageError` when the file is damaged or another node's.
+        `reserve_bytes` counts for files made from now on. Errors: `StorageError` when the file is
+        damaged or another node's, or when there is no room for a new one.
         """
         path = f"{directory}/{FILE_NAME}"
+        disk.remove(path + _NEXT)
         if not disk.exists(path):
             await make_directory_durably(disk, directory)
-            await write_atomically(
-                disk, path, _frame([_record(RecordKind.IDENTITY, a=_FORMAT, b=node_id)])
-            )
-        wal = cls(disk.open(path), node_id=node_id)
+            await _make_new(disk, path, node_id=node_id, reserve_bytes=reserve_bytes)
+        wal = cls(disk.open(path), disk=disk, node_id=node_id)
         try:
             await wal._recover()
         except BaseException:
             wal.close()
             raise
+        wal._reserve_bytes = reserve_bytes
         wal._write(RecordKind.START, a=max(wal.incarnation + 1, wall_ms))
         return wal
+
+    # What it says
+
+    @property
+    def last_index(self) -> int:
+        """Of the last entry; `base_index` when there is none."""
+        return self.base_index + len(self.entries)
+
+    @property
+    def last_term(self) -> int:
+        """Of the last entry; `base_term` when there is none."""
+        return self.entries[-1].term if self.entries else self.base_term
+
+    @property
+    def size_bytes(self) -> int:
+        """What the frames take, without reserved space."""
+        return self._end
+
+    @property
+    def bytes_since_base(self) -> int:
+        """What the frames take that were written since the file was made or last compacted."""
+        return self._end - self._carried_bytes
 
     @property
     def is_dirty(self) -> bool:
         """Whether something was written that `sync` has not made safe."""
         return bool(self._unwritten)
 
+    def term_at(self, index: int) -> int | None:
+        """The term of an entry, that of `base_index` included; None where nothing is known."""
+        if index == self.base_index:
+            return self.base_term
+        if not self.base_index < index <= self.last_index:
+            return None
+        return self.entries[index - self.base_index - 1].term
+
+    def entries_from(self, index: int, *, max_entries: int, max_bytes: int) -> list[WalEntry]:
+        """Entries from `index` > `base_index` on whose commands fit; one fits in any case."""
+        invariant(index > self.base_index, "entries the log no longer has", index)
+        first = index - self.base_index - 1
+        found: list[WalEntry] = []
+        for entry in self.entries[first : first + max_entries]:
+            max_bytes -= len(entry.command)
+            if found and max_bytes < 0:
+                break
+            found.append(entry)
+        return found
+
+    # What changes it
+
     def write_vote(self, *, term: int, voted_for: int | None) -> None:
         """Enter `term`, having voted for that node or nobody yet; a vote is never changed."""
-        self._write(RecordKind.VOTE, a=term, b=_NOBODY if voted_for is None else voted_for)
+        self._write(RecordKind.VOTE, a=term, b=NOBODY if voted_for is None else voted_for)
 
     def write_entry(self, command: bytes, *, index: int, term: int) -> None:
         """Append an entry, which must follow the last one."""
@@ -118,43 +148,117 @@ class Wal:
         """Remove this entry and all after it."""
         self._write(RecordKind.TRUNCATION, b=first_index)
 
+    def write_rejoined(self) -> None:
+        """This voter has caught up with what it may have forgotten: it takes part from now on."""
+        self._write(RecordKind.REJOINED)
+
+    def write_base(self, *, index: int, term: int) -> None:
+        """Remove all entries: a snapshot holds everything up to this one, the log begins after."""
+        self._write(RecordKind.BASE, a=term, b=index)
+
     async def sync(self) -> None:
         """Put everything written before the call on stable storage, off the loop."""
-        frame = _frame(self._unwritten)
+        self._require_known()
+        if not self._unwritten:
+            return
+        frame = encode_frame(self._frames, b"".join(self._unwritten))
         self._unwritten = []
+        self._is_known = False
         self._file.write_at(self._end, frame)
         self._end += len(frame)
+        self._frames += 1
         await self._file.sync()
+        self._is_known = True
+
+    async def prepare_compaction(self) -> None:
+        """Reserve the space of the next file, for `compact`; may run while the log is in use.
+
+        Errors: `StorageError`, which leaves nothing behind and this log as it was: try later.
+        """
+        if self._next is None:
+            self._next = await reserve(self._disk, self._path + _NEXT, self._reserve_bytes)
+
+    async def compact(self, *, base_index: int) -> None:
+        """Go on in a new file without the entries up to `base_index`, which a snapshot holds.
+
+        Not while something is written or synced. Errors: `StorageError`; when it is for want of
+        space this log is as it was, and goes on.
+        """
+        self._require_known()
+        invariant(not self.is_dirty, "compaction of a synced log")
+        is_inside = self.base_index <= base_index <= self.last_index
+        invariant(is_inside, "compaction inside the log", base_index)
+        await self.prepare_compaction()
+        kept = self.entries[base_index - self.base_index :]
+        file, self._next = self._next, None
+        assert file is not None
+        try:
+            place = await fill(file, self._state(base_index), kept, node_id=self.node_id)
+        except BaseException:
+            discard(self._disk, file)
+            raise
+        file.close()
+        self._is_known = False
+        await publish(self._disk, file.path, self._path)
+        self._file.close()
+        self._file = self._disk.open(self._path)
+        self.base_term = self.term_at(base_index) or 0
+        self.base_index, self.entries = base_index, kept
+        self._frames, self._end = place.number, place.position
+        self._carried_bytes = self._end
+        self._is_known = True
 
     def close(self) -> None:
         """Close the file; what was not synced is lost, as nobody was told of it."""
         self._file.close()
+        if self._next is not None:
+            self._next.close()
+
+    def _state(self, base_index: int) -> list[Record]:
+        """What a file says whose log begins after `base_index`, but for the entries."""
+        voted_for = NOBODY if self.voted_for is None else self.voted_for
+        return [
+            Record(RecordKind.START, self.incarnation),
+            Record(RecordKind.VOTE, self.term, voted_for),
+            *([] if self.is_rejoining else [Record(RecordKind.REJOINED)]),
+            Record(RecordKind.BASE, self.term_at(base_index) or 0, base_index),
+        ]
 
     def _write(self, kind: int, *, a: int = 0, b: int = 0, body: bytes = b"") -> None:
-        self._apply(kind, a=a, b=b, body=body)
-        self._unwritten.append(_record(kind, a=a, b=b, body=body))
+        record = Record(kind, a, b, body)
+        self._apply(record)
+        self._unwritten.append(encode_record(record))
 
-    def _apply(self, kind: int, *, a: int, b: int, body: bytes) -> None:
+    def _apply(self, record: Record) -> None:
+        kind, a, b, body = record
         match kind:
             case RecordKind.IDENTITY:
-                if (a, b) != (_FORMAT, self.node_id):
-                    raise StorageError(
-                        f"{self._file.path} is of node {b}, format {a}; this is node "
-                        f"{self.node_id}, format {_FORMAT}: give every node its own data directory"
-                    )
+                self._check_identity(record)
             case RecordKind.START:
                 self.incarnation = a
             case RecordKind.VOTE:
-                self._apply_vote(term=a, voted_for=None if b == _NOBODY else b)
+                self._apply_vote(term=a, voted_for=None if b == NOBODY else b)
             case RecordKind.ENTRY:
-                invariant(b == len(self.entries) + 1, "entries follow each other", b)
-                invariant(not self.entries or a >= self.entries[-1].term, "terms never fall", a)
+                invariant(b == self.last_index + 1, "entries follow each other", b)
+                invariant(a >= self.last_term, "terms never fall", a)
                 self.entries.append(WalEntry(body, b, a))
             case RecordKind.TRUNCATION:
-                invariant(1 <= b <= len(self.entries), "truncation inside the log", b)
-                del self.entries[b - 1 :]
+                invariant(self.base_index < b <= self.last_index, "truncation inside the log", b)
+                del self.entries[b - self.base_index - 1 :]
+            case RecordKind.REJOINED:
+                self.is_rejoining = False
+            case RecordKind.BASE:
+                self._apply_base(index=b, term=a)
             case _:
                 invariant(False, "unknown record kind", kind)
+
+    def _check_identity(self, record: Record) -> None:
+        if (record.a, record.b) != (FORMAT, self.node_id):
+            raise StorageError(
+                f"{self._path} is of node {record.b}, format {record.a}; this is node "
+                f"{self.node_id}, format {FORMAT}: give every node its own data directory"
+            )
+        self._carried_bytes = Sizes.of(record).carried_bytes
 
     def _apply_vote(self, *, term: int, voted_for: int | None) -> None:
         invariant(term >= self.term, "terms never fall", term, self.term)
@@ -162,100 +266,43 @@ class Wal:
         invariant(is_first_vote, "one vote in a term", term, self.voted_for, voted_for)
         self.term, self.voted_for = term, voted_for
 
+    def _apply_base(self, *, index: int, term: int) -> None:
+        invariant(index >= self.base_index, "the log's begin never falls", index)
+        invariant(term >= self.base_term, "terms never fall", term, self.base_term)
+        self.base_index, self.base_term = index, term
+        self.entries = []
+
+    def _require_known(self) -> None:
+        if not self._is_known:
+            raise StorageError(
+                f"{self._path}: nobody knows what is on stable storage since a write failed; "
+                "start this node anew"
+            )
+
     async def _recover(self) -> None:
-        size = self._file.size()
-        while self._end < size:
-            payload = payload_at(self._file.read_at, self._end, size)
-            if payload is None:
-                await self._cut_unfinished_frame(size)
-                break
-            try:
-                for kind, a, b, body in records_in(payload):
-                    self._apply(kind, a=a, b=b, body=body)
-            except (InvariantError, struct.error) as error:
-                raise self._damaged(str(error)) from error
-            self._end += FRAME_HEADER_BYTES + len(payload)
-        if self._end == 0:
-            raise self._damaged("it has no first frame")
+        try:
+            for frame, record in read_wal(self._file.read_at, self._file.size()):
+                if record.kind == RecordKind.UNFINISHED:
+                    await clear(self._file, frame.position, frame.end)
+                else:
+                    self._read(frame, record)
+        except DamagedFileError as error:
+            raise refusal(self._path, error) from error
 
-    async def _cut_unfinished_frame(self, size: int) -> None:
-        tail = self._file.read_at(self._end, size - self._end)
-        if not is_unfinished(tail, offset=self._end):
-            raise self._damaged("a frame that was on stable storage has changed")
-        self._file.truncate(self._end)
-        await self._file.sync()
-
-    def _damaged(self, what: str) -> StorageError:
-        return StorageError(
-            f"{self._file.path} is damaged at byte {self._end}: {what}. Starting without it could "
-            "elect two leaders or lose acknowledged metadata. Restore the file from a copy made "
-            "while this node was down; or, if a majority of the other controllers is healthy, "
-            "remove the file once and let this node copy the log from them"
-        )
+    def _read(self, frame: Frame, record: Record) -> None:
+        try:
+            self._apply(record)
+        except InvariantError as error:
+            raise DamagedFileError(str(error), position=frame.position) from error
+        self._end, self._frames = frame.end, frame.number + 1
 
 
-def _record(kind: int, *, a: int = 0, b: int = 0, body: bytes = b"") -> bytes:
-    return _RECORD.pack(len(body), a, b, kind) + body
-
-
-def records_in(payload: bytes) -> Iterator[tuple[int, int, int, bytes]]:
-    """Kind, a, b and body of each; `InvariantError` or `struct.error` where there is none."""
-    position = 0
-    while position < len(payload):
-        length, a, b, kind = _RECORD.unpack_from(payload, position)
-        position += _RECORD.size
-        invariant(length <= len(payload) - position, "record inside its frame", length)
-        yield kind, a, b, payload[position : position + length]
-        position += length
-
-
-def _frame(records: list[bytes]) -> bytes:
-    payload = b"".join(records)
-    header = _HEADER.pack(_MAGIC, len(payload), zlib.crc32(payload))
-    return header + _CRC.pack(zlib.crc32(header)) + payload
-
-
-def _payload_length(header: bytes) -> int | None:
-    """The length a whole, correct header announces, else None."""
-    if len(header) < FRAME_HEADER_BYTES:
-        return None
-    magic, length, _ = _HEADER.unpack_from(header)
-    (crc,) = _CRC.unpack_from(header, _HEADER.size)
-    is_header = magic == _MAGIC and crc == zlib.crc32(header[: _HEADER.size])
-    return int(length) if is_header else None
-
-
-def payload_at(read_at: Callable[[int, int], bytes], position: int, size: int) -> bytes | None:
-    """The payload of the frame at `position` of a file of `size`; None unless whole and right."""
-    header = read_at(position, FRAME_HEADER_BYTES)
-    length = _payload_length(header)
-    if length is None or length > size - position - FRAME_HEADER_BYTES:
-        return None
-    payload = read_at(position + FRAME_HEADER_BYTES, length)
-    (crc,) = _CRC.unpack_from(header, _HEADER.size - _CRC.size)
-    return payload if zlib.crc32(payload) == crc else None
-
-
-def is_unfinished(tail: bytes, *, offset: int) -> bool:
-    """Whether a crash during the last write explains `tail`, which is no frame.
-
-    It ends too early, or some of its sectors were never written (a power cut). A correct header
-    further on proves that this frame had been synced before.
-    """
-    later = tail.find(_MAGIC, 1)
-    while later != -1:
-        if _payload_length(tail[later : later + FRAME_HEADER_BYTES]) is not None:
-            return False
-        later = tail.find(_MAGIC, later + 1)
-    length = _payload_length(tail[:FRAME_HEADER_BYTES])
-    if len(tail) < FRAME_HEADER_BYTES or (
-        length is not None and length > len(tail) - FRAME_HEADER_BYTES
-    ):
-        return True
-    start = 0
-    while start < len(tail):
-        end = start + _SECTOR_BYTES - (offset + start) % _SECTOR_BYTES
-        if not any(tail[start:end]):
-            return True
-        start = end
-    return False
+async def _make_new(disk: Disk, path: str, *, node_id: int, reserve_bytes: int) -> None:
+    file = await reserve(disk, path + _NEXT, reserve_bytes)
+    try:
+        await fill(file, [], [], node_id=node_id)
+    except BaseException:
+        discard(disk, file)
+        raise
+    file.close()
+    await publish(disk, file.path, path)

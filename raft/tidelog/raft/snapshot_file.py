@@ -1,0 +1,141 @@
+"""The file of a snapshot: its form and name, how it is encoded, and how it is read without a node.
+
+    file     = frame+          as in the write-ahead log (`wal_frames`), without reserve
+    HEADER     a: last index   b: its term                            body: format u32
+    RECORD     -               -                                      body: a record of the state
+    END        a: RECORDs      b: CRC-32 of all payloads before it    the last frame, alone in it
+It is called `<last index, 20 digits>-<its term, 10 digits>.checkpoint`, as Kafka's are.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from enum import IntEnum
+from itertools import chain
+
+from tidelog.raft.durable_state import SnapshotId
+from tidelog.raft.wal_frames import (
+    DamagedFileError,
+    Frame,
+    ReadAt,
+    Record,
+    decode_records,
+    encode_frame,
+    encode_record,
+    frame_at,
+    payloads,
+)
+
+SUFFIX = ".checkpoint"
+_NAME = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
+_FORMAT = (1).to_bytes(4, "little")
+
+
+class SnapshotKind(IntEnum):
+    """What a record of the file is; the module's table names its fields."""
+
+    HEADER = 17
+    RECORD = 18
+    END = 19
+
+
+def file_name(snapshot: SnapshotId) -> str:
+    """The name of its file."""
+    return f"{snapshot.index:020d}-{snapshot.term:010d}{SUFFIX}"
+
+
+def parse_name(name: str) -> SnapshotId | None:
+    """What a file of this name holds; None if it is no snapshot's."""
+    match = _NAME.fullmatch(name)
+    return SnapshotId(int(match[1]), int(match[2])) if match else None
+
+
+def read_snapshot(read_at: ReadAt, size: int) -> Iterator[tuple[Frame, Record]]:
+    """Every record of a file of `size` bytes with the frame it stands in.
+
+    Errors: `DamagedFileError` when it comes to what nobody wrote.
+    """
+    reader = SnapshotReader(read_at)
+    while frame := reader.next_frame(size):
+        yield from ((frame, record) for record in reader.check(frame))
+    reader.check_end(size)
+
+
+def encode_snapshot(snapshot: SnapshotId, records: Iterable[bytes]) -> Iterator[bytes]:
+    """The frames of the file, of about `SLICE_BYTES` each unless a record is larger."""
+    header = Record(SnapshotKind.HEADER, snapshot.index, snapshot.term, _FORMAT)
+    bodies = _Counted(records)
+    crc = number = 0
+    for payload in chain([encode_record(header)], payloads(bodies)):
+        yield encode_frame(number, payload)
+        crc, number = zlib.crc32(payload, crc), number + 1
+    yield encode_frame(number, encode_record(Record(SnapshotKind.END, bodies.count, crc)))
+
+
+class _Counted:
+    """Records of the state on their way to the file."""
+
+    def __init__(self, bodies: Iterable[bytes]) -> None:
+        self.count = 0
+        self._bodies = bodies
+
+    def __iter__(self) -> Iterator[Record]:
+        for body in self._bodies:
+            self.count += 1
+            yield Record(SnapshotKind.RECORD, body=body)
+
+
+class SnapshotReader:
+    """Goes through the frames of a snapshot, which may still be growing, and checks their order."""
+
+    def __init__(self, read_at: ReadAt) -> None:
+        self._read_at = read_at
+        self._position = 0
+        self._frames = 0
+        self._records = 0
+        self._crc = 0
+        self._snapshot: SnapshotId | None = None
+        self._has_ended = False
+
+    def next_frame(self, size: int) -> Frame | None:
+        """The next one, if it is whole within `size` bytes."""
+        frame = frame_at(self._read_at, size, position=self._position, number=self._frames)
+        if frame is not None:
+            self._position, self._frames = frame.end, self._frames + 1
+        return frame
+
+    def check(self, frame: Frame) -> list[Record]:
+        """Its records. Errors: `DamagedFileError` for what cannot stand there."""
+        records = list(decode_records(frame))
+        if self._has_ended:
+            raise self.damaged("there is something behind the end")
+        for record in records:
+            self._check_record(record, is_alone=len(records) == 1)
+        self._crc = zlib.crc32(frame.payload, self._crc)
+        return records
+
+    def check_end(self, size: int, snapshot: SnapshotId | None = None) -> None:
+        """Errors: `DamagedFileError` unless all `size` bytes were one snapshot: this, if given."""
+        if not self._has_ended or self._position != size:
+            raise self.damaged("a frame is not as it was written")
+        if snapshot not in (None, self._snapshot):
+            raise self.damaged(f"it is the snapshot {self._snapshot}, not {snapshot}")
+
+    def damaged(self, reason: str) -> DamagedFileError:
+        """That the file is, as far as it was read."""
+        return DamagedFileError(reason, position=self._position)
+
+    def _check_record(self, record: Record, *, is_alone: bool) -> None:
+        match record.kind:
+            case SnapshotKind.HEADER if self._snapshot is None and record.body == _FORMAT:
+                self._snapshot = SnapshotId(record.a, record.b)
+            case SnapshotKind.RECORD if self._snapshot is not None:
+                self._records += 1
+            case SnapshotKind.END if is_alone and self._snapshot is not None:
+                if (record.a, record.b) != (self._records, self._crc):
+                    raise self.damaged("its end does not fit what is before it")
+                self._has_ended = True
+            case _:
+                raise self.damaged(f"a record of kind {record.kind} cannot stand there")

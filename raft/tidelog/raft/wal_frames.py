@@ -1,0 +1,226 @@
+"""Frames and records: the form of the write-ahead log and of snapshots. It knows no file.
+
+A frame is what one sync makes durable. It fills whole sectors, so that writing one never touches
+another, and every sector says which it is and whether it is whole:
+
+    sector  = CRC-32 of the 508 bytes after it u32 | frame, counted from 0 in its file u32
+            | sectors that follow in this frame u32 | data bytes u16 | data, zeros to 496 | "TL"
+    frame   = sector+       its payload: their data, which is record+
+    record  = body bytes u32 | a i64 | b i64 | kind u8 | body
+
+Files are full of zeros before frames are written over them. So a sector there is one of
+
+    whole       its CRC says so
+    untouched   zeros; one byte that is not may be a flipped one
+    cut         its last two bytes are zeros: it was never written to its end
+    damaged     anything else
+
+and one changed byte never makes a whole sector an untouched or a cut one, or the reverse.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from tidelog.log.errors import StorageError, invariant
+
+SECTOR_BYTES = 512
+RECORD_BYTES_MAX = 64 << 20
+"""Of a record's body; more is damage to who reads, a bug of who writes."""
+FRAME_BYTES_MAX = 512 << 20
+"""Of a frame on disk; more is damage to who reads, a bug of who writes."""
+SLICE_BYTES = 256 << 10
+"""What is read, written or checked at once where more would hold up the event loop."""
+_HEADER = struct.Struct("<IIIH")
+_CRC = struct.Struct("<I")
+_BODY = struct.Struct("<IIH")
+_MARK = b"TL"
+_DATA_BYTES = SECTOR_BYTES - _HEADER.size - len(_MARK)
+_RECORD = struct.Struct("<IqqB")
+_ZEROS = bytes(SLICE_BYTES)
+
+ReadAt = Callable[[int, int], bytes]
+"""At most `length` bytes from `position`; fewer only at the end."""
+
+
+class DamagedFileError(StorageError):
+    """What was on stable storage is not what was written, at byte `position`."""
+
+    def __init__(self, reason: str, *, position: int) -> None:
+        super().__init__(f"damaged at byte {position}: {reason}")
+        self.reason = reason
+        self.position = position
+
+
+class Record(NamedTuple):
+    """What a frame consists of; what `a`, `b` and `body` say is up to `kind`."""
+
+    kind: int
+    a: int = 0
+    b: int = 0
+    body: bytes = b""
+
+
+class Frame(NamedTuple):
+    """A whole frame of a file, from byte `position` to before `end`."""
+
+    number: int
+    position: int
+    end: int
+    payload: bytes
+
+
+class _Sector(NamedTuple):
+    frame: int
+    following: int
+    data: bytes
+
+
+# Records
+
+
+def encode_record(record: Record) -> bytes:
+    """The bytes of one record. Errors: `InvariantError` when its body is too large."""
+    invariant(len(record.body) <= RECORD_BYTES_MAX, "a record's body", len(record.body))
+    return _RECORD.pack(len(record.body), record.a, record.b, record.kind) + record.body
+
+
+def decode_records(frame: Frame) -> Iterator[Record]:
+    """The records of a frame. Errors: `DamagedFileError` where there is none."""
+    payload, at = frame.payload, 0
+    while at < len(payload):
+        room = len(payload) - at - _RECORD.size
+        if room < 0:
+            raise DamagedFileError("a frame ends within a record", position=frame.position)
+        length, a, b, kind = _RECORD.unpack_from(payload, at)
+        if length > min(room, RECORD_BYTES_MAX):
+            raise DamagedFileError("a record is larger than its frame", position=frame.position)
+        at += _RECORD.size
+        yield Record(kind, a, b, payload[at : at + length])
+        at += length
+
+
+def payloads(records: Iterable[Record]) -> Iterator[bytes]:
+    """All records in turn, in payloads of about `SLICE_BYTES` unless one is larger."""
+    pieces: list[bytes] = []
+    size = 0
+    for record in records:
+        pieces.append(encode_record(record))
+        size += len(pieces[-1])
+        if size >= SLICE_BYTES:
+            yield b"".join(pieces)
+            pieces, size = [], 0
+    if pieces:
+        yield b"".join(pieces)
+
+
+# Frames
+
+
+def frame_bytes(payload_bytes: int) -> int:
+    """How much of a file a frame with so large a payload takes."""
+    return -(-payload_bytes // _DATA_BYTES) * SECTOR_BYTES
+
+
+def encode_frame(number: int, payload: bytes) -> bytes:
+    """The frame with this number in its file. Errors: `InvariantError` for none or too much."""
+    invariant(0 < frame_bytes(len(payload)) <= FRAME_BYTES_MAX, "a frame", len(payload))
+    pieces: list[bytes] = []
+    following = frame_bytes(len(payload)) // SECTOR_BYTES - 1
+    for at in range(0, len(payload), _DATA_BYTES):
+        data = payload[at : at + _DATA_BYTES]
+        rest = _BODY.pack(number, following, len(data)) + data.ljust(_DATA_BYTES, b"\0") + _MARK
+        pieces += (_CRC.pack(zlib.crc32(rest)), rest)
+        following -= 1
+    return b"".join(pieces)
+
+
+def frame_at(read_at: ReadAt, size: int, *, position: int, number: int) -> Frame | None:
+    """The frame with this number at `position` of a file of `size` bytes; None unless whole."""
+    first = read_at(position, SECTOR_BYTES)
+    sector = _sector(first)
+    if sector is None or sector.frame != number:
+        return None
+    length = (sector.following + 1) * SECTOR_BYTES
+    if length > min(size - position, FRAME_BYTES_MAX):
+        return None
+    stored = first if sector.following == 0 else read_at(position, length)
+    payload = _payload(stored, number)
+    return None if payload is None else Frame(number, position, position + length, payload)
+
+
+def frames_in(read_at: ReadAt, size: int) -> Iterator[Frame]:
+    """The frames from the start of a file on, up to the first place without one."""
+    position, number = 0, 0
+    while frame := frame_at(read_at, size, position=position, number=number):
+        yield frame
+        position, number = frame.end, number + 1
+
+
+def unfinished_end(read_at: ReadAt, size: int, *, position: int, number: int) -> int:
+    """The end of what a crash left of the frame that was being written at `position`.
+
+    It is `position` if nothing is there but zeros. Errors: `DamagedFileError` if no crash while
+    frame `number` was written explains what is there: then it, or one after it, was there once.
+    """
+    end, frame_end = position, None
+    for at, stored in _sectors_with_content(read_at, size, position):
+        sector = _sector(stored)
+        if sector is None:
+            if not _is_cut(stored):
+                raise DamagedFileError("a synced sector has changed", position=at)
+        else:
+            announced = at + (sector.following + 1) * SECTOR_BYTES
+            if sector.frame != number or announced != (frame_end or announced):
+                raise DamagedFileError("a frame is missing that was synced", position=position)
+            frame_end = announced
+        end = min(size, at + SECTOR_BYTES)
+    return end
+
+
+def is_whole_sector(stored: bytes) -> bool:
+    """Whether these are the bytes of one, as it was written."""
+    return _sector(stored) is not None
+
+
+def _payload(stored: bytes, number: int) -> bytes | None:
+    """All data of sectors that must be one whole frame."""
+    pieces: list[bytes] = []
+    following = len(stored) // SECTOR_BYTES - 1
+    for at in range(0, len(stored), SECTOR_BYTES):
+        sector = _sector(stored[at : at + SECTOR_BYTES])
+        if sector is None or (sector.frame, sector.following) != (number, following):
+            return None
+        pieces.append(sector.data)
+        following -= 1
+    return b"".join(pieces)
+
+
+def _sector(stored: bytes) -> _Sector | None:
+    if len(stored) != SECTOR_BYTES or not stored.endswith(_MARK):
+        return None
+    crc, frame, following, length = _HEADER.unpack_from(stored)
+    if length > _DATA_BYTES or crc != zlib.crc32(stored[_CRC.size :]):
+        return None
+    return _Sector(frame, following, stored[_HEADER.size : _HEADER.size + length])
+
+
+def _is_cut(stored: bytes) -> bool:
+    """Whether its end was never written, or nothing of it: then one byte may have flipped."""
+    is_untouched = len(stored) - stored.count(0) <= 1
+    return is_untouched or len(stored) < SECTOR_BYTES or not any(stored[-len(_MARK) :])
+
+
+def _sectors_with_content(read_at: ReadAt, size: int, position: int) -> Iterator[tuple[int, bytes]]:
+    """Position and content of every sector from `position` on that is not all zeros."""
+    for start in range(position, size, SLICE_BYTES):
+        stored = read_at(start, min(SLICE_BYTES, size - start))
+        if stored == _ZEROS[: len(stored)]:
+            continue
+        for at in range(0, len(stored), SECTOR_BYTES):
+            piece = stored[at : at + SECTOR_BYTES]
+            if any(piece):
+                yield start + at, piece
