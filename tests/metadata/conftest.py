@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from random import Random as PythonRandom
 
 import pytest
+from fake_quorum import Nodes
 
 from tidelog.log.config import log_config
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.controller import Command, Controller, ExpireSessions, Reply
 from tidelog.metadata.delta import replay
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, PartitionImage
-from tidelog.v1.admin_pb2 import CreateTopicsRequest, CreateTopicsResponse, NewTopic
+from tidelog.v1.admin_pb2 import (
+    AlterConfigsRequest,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteTopicsRequest,
+    NewTopic,
+)
 from tidelog.v1.controller_pb2 import (
     AlterPartitionRequest,
     AlterPartitionResponse,
@@ -47,8 +54,13 @@ class World:
         self.image: MetadataImage = EMPTY_IMAGE
         self.now_ms = 1_000_000
         self.controller.activate(self.now_ms)
+        self.last_identified: Command = ExpireSessions()
+        self._ids = SeededRandom(seed)
 
     def do(self, command: Command) -> Reply:
+        if isinstance(command, CreateTopicsRequest | DeleteTopicsRequest | AlterConfigsRequest):
+            command.command_id = command.command_id or self._ids.randbytes(16)
+            self.last_identified = command
         decision = self.controller.handle(command, self.image, self.now_ms)
         self.commit(decision.records)
         reply = decision.reply
@@ -211,6 +223,18 @@ def new_world() -> type[World]:
 @pytest.fixture
 def random() -> SeededRandom:
     return SeededRandom()
+
+
+@pytest.fixture
+async def nodes(random: SeededRandom) -> AsyncIterator[Nodes]:
+    """Two controllers; the first is active."""
+    nodes = Nodes(random)
+    for quorum in nodes.quorums:
+        await quorum.start()
+    nodes.raft.elect(nodes.logs[0])
+    yield nodes
+    for quorum in nodes.quorums:
+        await quorum.stop()
 
 
 @pytest.fixture

@@ -1,4 +1,7 @@
-"""Any sequence of commands keeps I14 and I15; `World` checks them after every batch."""
+"""Any sequence of commands keeps I14 and I15; `World` checks them after every batch.
+
+And any image it makes is exactly what its own snapshot makes again.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidelog.metadata.controller import ExpireSessions
+from tidelog.metadata.image import MetadataImage
+from tidelog.metadata.snapshot import SnapshotReader, pieces_of
 from tidelog.v1.admin_pb2 import CLUSTER, TOPIC, AlterConfigsRequest, DeleteTopicsRequest
 
 if TYPE_CHECKING:
@@ -28,6 +33,7 @@ _STEPS = st.one_of(
     st.tuples(st.just("delete"), _TOPICS, st.none()),
     st.tuples(st.just("alter"), _TOPICS, st.lists(_BROKERS, max_size=3)),
     st.tuples(st.just("configure"), st.one_of(st.just(""), _TOPICS), _LAGS),
+    st.tuples(st.just("again"), st.none(), st.none()),
     st.tuples(st.just("activate"), st.none(), st.none()),
     st.tuples(st.just("hold"), st.sampled_from([0, 2_000]), st.none()),
 )
@@ -55,6 +61,8 @@ def _take(world: World, step: tuple[str, object, object]) -> None:
                 changes=[AlterConfigsRequest.Change(key=key, value=lags[key]) for key in lags],
             )
             world.do(AlterConfigsRequest(resources=[resource]))
+        case ("again", _, _):
+            world.do(world.last_identified)
         case ("activate", _, _):
             world.controller.activate(world.now_ms)
         case ("hold", int(milliseconds), _):
@@ -90,3 +98,44 @@ def test_when_all_brokers_are_back_every_partition_is_led(
         world.register(broker, incarnation=9)
         world.beat(broker)
     assert all(partition.leader_id is not None for _, partition in world.image.partitions())
+
+
+def _rebuilt(image: MetadataImage) -> MetadataImage:
+    reader, rebuilt = SnapshotReader(), None
+    for piece in pieces_of(image):
+        rebuilt = reader.take(piece)
+    assert rebuilt is not None
+    return rebuilt
+
+
+def _in_order(image: MetadataImage) -> object:
+    """All there is, with the order of what equality does not order."""
+    orders = (image.brokers, image.topics, image.topics_by_id, image.cluster_configs)
+    configs = [list(topic.configs.items()) for topic in image.topics.values()]
+    return image, [list(one.items()) for one in orders], configs, list(image.commands)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    seed=st.integers(0, 1_000),
+    steps=st.lists(_STEPS, max_size=30),
+    more=st.lists(_STEPS, max_size=10),
+)
+def test_a_snapshot_makes_the_image_again_and_goes_on_as_it_does(
+    new_world: type[World],
+    seed: int,
+    steps: list[tuple[str, object, object]],
+    more: list[tuple[str, object, object]],
+) -> None:
+    world, other = new_world(seed), new_world(seed)
+    for each in (world, other):
+        each.start(1, 2, 3)
+        each.create("a", partitions=2)
+        for step in steps:
+            _take(each, step)
+    other.image = _rebuilt(other.image)
+    assert _in_order(other.image) == _in_order(world.image)
+    for step in more:
+        _take(world, step)
+        _take(other, step)
+    assert _in_order(other.image) == _in_order(world.image)

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tidelog.log.errors import InvariantError
+from tidelog.metadata import delta
 from tidelog.metadata.delta import UNCOMMITTED_EPOCH, replay, speculate
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.records import fencing, partition_change
 from tidelog.v1.metadata_records_pb2 import (
+    CommandRecord,
     ConfigRecord,
     MetadataBatch,
     MetadataRecord,
@@ -149,3 +151,31 @@ def test_no_batch_takes_a_fenced_broker_into_an_isr(world: World) -> None:
 def test_a_record_of_an_unknown_kind_stops_the_node() -> None:
     with pytest.raises(InvariantError):
         replay(EMPTY_IMAGE, _batch(EMPTY_IMAGE, MetadataRecord()), offset=1)
+
+
+def _command(number: int, *, message: str = "") -> MetadataRecord:
+    record = CommandRecord(command_id=number.to_bytes(16, "big"))
+    record.create_topics.error.message = message
+    return MetadataRecord(command=record)
+
+
+def test_the_newest_commands_are_remembered_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delta, "COMMANDS_MAX", 3)
+    image = speculate(EMPTY_IMAGE, map(_command, range(5)))
+    assert [int.from_bytes(one, "big") for one in image.commands] == [2, 3, 4]
+    assert image.commands_bytes == sum(one.ByteSize() for one in image.commands.values())
+
+
+def test_commands_are_remembered_within_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delta, "COMMANDS_BYTES_MAX", 300)
+    image = speculate(EMPTY_IMAGE, [_command(n, message="m" * 100) for n in range(5)])
+    assert [int.from_bytes(one, "big") for one in image.commands] == [3, 4]
+    larger = speculate(image, [_command(9, message="m" * 400)])
+    assert not larger.commands, "one that no window holds is not remembered"
+    assert larger.commands_bytes == 0
+
+
+def test_no_batch_follows_a_command_twice() -> None:
+    image = speculate(EMPTY_IMAGE, [_command(1)])
+    with pytest.raises(InvariantError):
+        speculate(image, [_command(1)])

@@ -32,5 +32,8 @@ class ControllerConfig:
     session_check_interval_ms: int = 100
     follow_bytes_max: int = 1_048_576
     """Bytes of batches in one answer to a follower of the metadata; at least one batch is sent."""
+    tail_batches_max: int = 10_000
+    """Batches held for followers that were away; one that needs older ones gets a snapshot."""
+    tail_bytes_max: int = 8_388_608
     follow_keep_alive_ms: int = 500
     """A follower that there is nothing for is told so this often."""

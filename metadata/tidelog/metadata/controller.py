@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from tidelog.log.env import Random
 from tidelog.log.errors import KafkaError, TidelogError
-from tidelog.metadata import brokers, configs, replication, topics
+from tidelog.metadata import brokers, commands, configs, replication, topics
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.decision import Decision, wire_error
 from tidelog.metadata.image import MetadataImage
@@ -111,9 +111,18 @@ class Controller:
         return not self._is_held(now_ms) and bool(self._sessions.expired(image, now_ms))
 
     def handle(self, command: Command, image: MetadataImage, now_ms: int) -> Decision[Reply]:
-        """Decide on a command: its records, and its reply once they have committed."""
+        """Decide on a command: its records, and its reply once they have committed.
+
+        One that was followed already, by its id, is answered as it was then.
+        """
         try:
-            return self._decide(command, image, now_ms)
+            done = commands.earlier_reply(command, image)
+            if done is not None:
+                return Decision([], done)
+            decision = self._decide(command, image, now_ms)
+            return Decision(
+                [*decision.records, *commands.completion(command, decision)], decision.reply
+            )
         except KafkaError as error:
             return Decision([], refusal(command, error))
 

@@ -5,7 +5,7 @@ decided on by the active controller and committed by Raft. Asserted here (a brea
 handler, which `speculate` finds before the batch is proposed): the leader is in the ISR or there is
 none; the ISR is a part of the replicas; a fenced broker is in no ISR but as its last, leaderless
 member; the leader epoch grows with each change of the leader and the partition epoch by one with
-each change of the partition.
+each change of the partition; no command is followed twice.
 """
 
 from __future__ import annotations
@@ -14,9 +14,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tidelog.log.errors import invariant
-from tidelog.metadata.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
+from tidelog.metadata.image import (
+    EMPTY_IMAGE,
+    BrokerImage,
+    MetadataImage,
+    PartitionImage,
+    TopicImage,
+)
 from tidelog.v1.metadata_records_pb2 import (
     BrokerFencingRecord,
+    CommandRecord,
     ConfigRecord,
     MetadataBatch,
     MetadataRecord,
@@ -30,19 +37,38 @@ from tidelog.v1.metadata_records_pb2 import (
 UNCOMMITTED_EPOCH = 0
 """Broker epoch of a registration that is decided but not committed; no request may carry it."""
 
+# Part of what replay does: controllers with other numbers here would make other images.
+COMMANDS_MAX = 1_000
+COMMANDS_BYTES_MAX = 1 << 20
+
 
 def replay(image: MetadataImage, batch: MetadataBatch, *, offset: int) -> MetadataImage:
     """The image after `batch`, committed at Raft index `offset`; `image` itself when it is void.
 
-    Void is a batch decided on another image than this one, or in an earlier controller epoch: its
-    controller did not know of what was committed before it, so nothing of it may happen. Raises
-    `InvariantError` alone, for a batch that no controller may decide.
+    Raises `InvariantError` alone, for a batch that no controller may decide.
     """
-    if batch.base_offset != image.offset or batch.controller_epoch < image.controller_epoch:
+    if is_void(image, batch):
         return image
     invariant(offset > image.offset, "metadata offset grows", image.offset, offset)
     after = _apply(image, batch.records, broker_epoch=offset)
     return replace(after, offset=offset, controller_epoch=batch.controller_epoch)
+
+
+def is_void(image: MetadataImage, batch: MetadataBatch) -> bool:
+    """Whether it was decided on another image than this one, or in an earlier controller epoch.
+
+    Its controller did not know of what was committed before it, so nothing of it may happen. This
+    is also what keeps a batch that was proposed twice from applying twice.
+    """
+    return batch.base_offset != image.offset or batch.controller_epoch < image.controller_epoch
+
+
+def assemble(
+    records: Iterable[MetadataRecord], *, offset: int, controller_epoch: int
+) -> MetadataImage:
+    """The image that a snapshot's records make; raises `InvariantError` for what no image is."""
+    after = _apply(EMPTY_IMAGE, records, broker_epoch=UNCOMMITTED_EPOCH)
+    return replace(after, offset=offset, controller_epoch=controller_epoch)
 
 
 def speculate(image: MetadataImage, records: Iterable[MetadataRecord]) -> MetadataImage:
@@ -72,6 +98,8 @@ class _Draft:
         self._topics = dict(image.topics)
         self._topics_by_id = dict(image.topics_by_id)
         self._cluster_configs = dict(image.cluster_configs)
+        self._commands = dict(image.commands)
+        self._commands_bytes = image.commands_bytes
         self._changed: dict[str, list[PartitionImage]] = {}
         self._touched: list[tuple[str, int]] = []
 
@@ -92,6 +120,8 @@ class _Draft:
                 self._remove_topic(record.remove_topic)
             case "config":
                 self._set_config(record.config)
+            case "command":
+                self._complete(record.command)
             case _:
                 invariant(kind == "no_op", "a kind of record this version knows", kind)
 
@@ -104,6 +134,8 @@ class _Draft:
             topics=self._topics,
             topics_by_id=self._topics_by_id,
             cluster_configs=self._cluster_configs,
+            commands=self._commands,
+            commands_bytes=self._commands_bytes,
         )
         if self._brokers == self._image.brokers:
             at_risk = [after.partition(*touched) for touched in self._touched]
@@ -118,7 +150,7 @@ class _Draft:
         self._brokers[record.broker_id] = BrokerImage(
             broker_id=record.broker_id,
             incarnation_id=record.incarnation_id,
-            broker_epoch=self._broker_epoch,
+            broker_epoch=record.broker_epoch or self._broker_epoch,
             address=record.address,
             rack=record.rack,
             is_fenced=True,
@@ -150,7 +182,7 @@ class _Draft:
             isr=tuple(record.isr),
             leader_id=record.leader_id if record.HasField("leader_id") else None,
             leader_epoch=record.leader_epoch,
-            partition_epoch=0,
+            partition_epoch=record.partition_epoch,
         )
         _check_state(added)
         partitions.append(added)
@@ -187,6 +219,15 @@ class _Draft:
             configs = dict(topic.configs)
             _set_or_reset(configs, record)
             self._topics[record.resource_name] = replace(topic, configs=configs)
+
+    def _complete(self, record: CommandRecord) -> None:
+        commands = self._commands
+        invariant(record.command_id not in commands, "a command is followed once", record)
+        commands[record.command_id] = record
+        self._commands_bytes += record.ByteSize()
+        while len(commands) > COMMANDS_MAX or self._commands_bytes > COMMANDS_BYTES_MAX:
+            oldest = next(iter(commands))
+            self._commands_bytes -= commands.pop(oldest).ByteSize()
 
     def _name_of(self, topic_id: bytes) -> str:
         name = self._topics_by_id.get(topic_id)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from tidelog.v1.metadata_records_pb2 import CommandRecord
+
 
 @dataclass(frozen=True, slots=True)
 class BrokerImage:
@@ -54,6 +56,10 @@ class MetadataImage:
     topics: Mapping[str, TopicImage] = field(default_factory=dict)
     topics_by_id: Mapping[bytes, str] = field(default_factory=dict)
     cluster_configs: Mapping[str, str] = field(default_factory=dict)
+    commands: Mapping[bytes, CommandRecord] = field(default_factory=dict)
+    """The newest commands that were followed, by id, oldest first, with what they were answered."""
+    commands_bytes: int = 0
+    """The size of all in `commands`."""
 
     def partition(self, topic: str, partition: int) -> PartitionImage | None:
         """The partition, or None when the topic or its partition does not exist."""

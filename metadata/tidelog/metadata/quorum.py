@@ -6,7 +6,8 @@ Owns whether this node is the active controller, and the order of decisions. Dec
 One task decides. It takes the commands that wait, decides each on the image that those before it
 will leave, proposes all records as one batch and answers when that has applied. A batch names the
 offset it was decided on and is void at any other, so a controller that lost its place without
-knowing changes nothing.
+knowing changes nothing. Nor does it answer: what needs no record is told only after a barrier has
+proved that this node still led when it was decided.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import structlog
 
 from tidelog.log.env import Clock, Random
 from tidelog.log.errors import KafkaError, TidelogError, invariant
-from tidelog.metadata.committed import CommittedMetadata
+from tidelog.metadata.committed import CommittedMetadata, Followed
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.controller import (
     Command,
@@ -30,9 +31,15 @@ from tidelog.metadata.controller import (
     SessionsExpired,
     refusal,
 )
+from tidelog.metadata.decision import wire_error
 from tidelog.metadata.delta import speculate
 from tidelog.metadata.image import MetadataImage
-from tidelog.raft.replicated_log import ProposalUnknownError, ReplicatedLog
+from tidelog.raft.replicated_log import (
+    CommittedEntry,
+    ProposalUnknownError,
+    QuorumStatus,
+    ReplicatedLog,
+)
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (
     AlterConfigsRequest,
@@ -56,6 +63,8 @@ _log = structlog.get_logger(__name__)
 _ReplyT = TypeVar("_ReplyT", bound=Reply)
 
 COMMAND_ID_BYTES = 16
+_NOWHERE = -1
+"""An offset that no image has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +88,9 @@ class Quorum:
     """One controller node. Any may be asked; only the active one does not answer NOT_CONTROLLER.
 
     A reply without an error is told only after its records committed and applied. REQUEST_TIMED_OUT
-    means that they may yet: look, or ask again. Any other error means that they never will.
+    means that they may yet: look, or ask again. Any other error means that they never will. A reply
+    with a controller epoch was decided by the controller that led in this Raft term, on an image
+    that held all that was committed before it was asked; without one nobody decided.
     """
 
     def __init__(
@@ -114,7 +125,7 @@ class Quorum:
     async def start(self) -> None:
         """Start the log, replay it, and take part. Errors: `StorageError` as of the log."""
         self._log.on_leadership(self._on_leadership)
-        await self._log.start(self._committed.on_committed)
+        await self._log.start(self._committed)
         self._on_leadership()
         self._tasks = [
             asyncio.create_task(self._decide_forever()),
@@ -138,11 +149,15 @@ class Quorum:
 
     async def broker_heartbeat(self, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse:
         """See `brokers.heartbeat`. One that changes nothing does not wait for other commands."""
-        if self.is_active:
-            decision = self._controller.handle(request, self.image, self._clock.monotonic_ms())
-            if not decision.records and isinstance(decision.reply, BrokerHeartbeatResponse):
-                return self._in_this_epoch(decision.reply)
-        return self._in_this_epoch(await self._submit(request, BrokerHeartbeatResponse))
+        try:
+            term = await self._confirmed_term()
+        except TidelogError as error:
+            return BrokerHeartbeatResponse(error=wire_error(error))
+        decision = self._controller.handle(request, self.image, self._clock.monotonic_ms())
+        if not decision.records and isinstance(decision.reply, BrokerHeartbeatResponse):
+            decision.reply.controller_epoch = term
+            return decision.reply
+        return await self._submit(request, BrokerHeartbeatResponse)
 
     async def alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
         """See `replication.alter_partition`."""
@@ -160,9 +175,20 @@ class Quorum:
         """See `configs.alter_configs`."""
         return await self._submit(request, AlterConfigsResponse)
 
-    def follow(self, from_offset: int) -> AsyncGenerator[list[tuple[int, MetadataBatch]], None]:
+    def follow(
+        self, from_offset: int, *, accepts_snapshot: bool = False
+    ) -> AsyncGenerator[Followed, None]:
         """See `CommittedMetadata.follow`. Served by any controller."""
-        return self._committed.follow(from_offset)
+        return self._committed.follow(from_offset, accepts_snapshot=accepts_snapshot)
+
+    @property
+    def term(self) -> int:
+        """The Raft term this node is in, whether it leads or not."""
+        return self._log.term
+
+    def status(self) -> QuorumStatus:
+        """What this voter knows of the quorum; served by any controller."""
+        return self._log.status()
 
     def hold(self, until_ms: int) -> None:
         """See `Controller.hold`. Each controller must be told, since any may become active."""
@@ -211,14 +237,25 @@ class Quorum:
         """Decide on commands in order, commit their records as one batch, answer.
 
         Raises the `TidelogError` that all those without an answer get. After an unknown outcome
-        nothing is decided until it is known: after the barrier it has applied or is void.
+        nothing is decided until it is known.
         """
         if self._is_outcome_unknown:
-            await self._log.read_barrier(timeout_ms=self._config.commit_timeout_ms)
-            self._is_outcome_unknown = False
-        if not self.is_active:
-            raise self._not_controller()
-        base_offset, image, now_ms = self.image.offset, self.image, self._clock.monotonic_ms()
+            await self._settle()
+        term, decided_on = self._term_as_active(), self.image
+        records, decided = self._decide_in_order(waiting)
+        if records:
+            offset = await self._commit(records, base_offset=decided_on.offset, term=term)
+        elif await self._confirmed_term() == term and self.image is decided_on:
+            offset = decided_on.offset
+        else:
+            raise _void()
+        for one, reply in decided:
+            one.answer(_completed(reply, offset=offset, term=term))
+
+    def _decide_in_order(
+        self, waiting: list[_Waiting]
+    ) -> tuple[list[MetadataRecord], list[tuple[_Waiting, Reply]]]:
+        image, now_ms = self.image, self._clock.monotonic_ms()
         records: list[MetadataRecord] = []
         decided: list[tuple[_Waiting, Reply]] = []
         for one in waiting:
@@ -230,28 +267,58 @@ class Quorum:
                 continue
             records += decision.records
             decided.append((one, decision.reply))
-        offset = await self._commit(records, base_offset) if records else base_offset
-        for one, reply in decided:
-            one.answer(_with_offset(reply, offset))
+        return records, decided
 
-    async def _commit(self, records: list[MetadataRecord], base_offset: int) -> int:
+    async def _commit(self, records: list[MetadataRecord], *, base_offset: int, term: int) -> int:
         """Commit a batch and return its offset; it has applied then. Errors as `propose`."""
+        entry = await self._propose(records, base_offset=base_offset, term=term)
+        if not self._committed.has_applied(entry.index):
+            raise _void()
+        return entry.index
+
+    async def _settle(self) -> None:
+        """Have it known what became of the last batch: commit one behind it, void anywhere.
+
+        The log is in order: by then the last one has applied, or never will.
+        """
+        term = self._term_as_active()
+        try:
+            await self._propose([], base_offset=_NOWHERE, term=term)
+        except ProposalUnknownError:
+            raise self._not_controller() from None  # of those that wait nothing was proposed
+        self._is_outcome_unknown = False
+
+    async def _propose(
+        self, records: list[MetadataRecord], *, base_offset: int, term: int
+    ) -> CommittedEntry:
         batch = MetadataBatch(
             controller_id=self._log.node_id,
-            controller_epoch=self._log.term,
+            controller_epoch=term,
             base_offset=base_offset,
             records=records,
             command_id=self._random.randbytes(COMMAND_ID_BYTES),
         )
-        entry = await self._log.propose(
+        return await self._log.propose(
             batch.SerializeToString(deterministic=True), timeout_ms=self._config.commit_timeout_ms
         )
-        if not self._committed.has_applied(entry.index):
-            raise KafkaError(
-                common_pb2.NOT_CONTROLLER,
-                "another controller decided first and this decision is void: try again",
-            )
-        return entry.index
+
+    async def _confirmed_term(self) -> int:
+        """The term in which a majority confirmed, after this call began, that this node leads.
+
+        All that was committed before the call has applied. Errors: a `TidelogError`, mostly
+        NOT_CONTROLLER; nothing was decided.
+        """
+        term = self._term_as_active()
+        await self._log.read_barrier(timeout_ms=self._config.commit_timeout_ms)
+        if self._term_as_active() != term:
+            raise self._not_controller()
+        return term
+
+    def _term_as_active(self) -> int:
+        term = self._active_term
+        if term is None or not self.is_active or term != self._log.term:
+            raise self._not_controller()
+        return term
 
     async def _expire_sessions_forever(self) -> None:
         while True:
@@ -287,15 +354,20 @@ class Quorum:
             f"node {self._log.node_id} is not the active controller: {where}, try again",
         )
 
-    def _in_this_epoch(self, reply: BrokerHeartbeatResponse) -> BrokerHeartbeatResponse:
-        reply.controller_epoch = self._log.term
-        return reply
 
-
-def _with_offset(reply: Reply, offset: int) -> Reply:
-    """What only the commit tells: a new broker epoch, or from which offset on a change shows."""
+def _completed(reply: Reply, *, offset: int, term: int) -> Reply:
+    """With what only the commit tells: a new broker epoch, from which offset on a change shows."""
+    if not isinstance(reply, SessionsExpired):
+        reply.controller_epoch = term
     if isinstance(reply, RegisterBrokerResponse) and not reply.error.code:
         reply.broker_epoch = reply.broker_epoch or offset
     if isinstance(reply, AlterConfigsResponse):
         reply.metadata_offset = offset
     return reply
+
+
+def _void() -> KafkaError:
+    return KafkaError(
+        common_pb2.NOT_CONTROLLER,
+        "another controller decided first and this decision is void: try again",
+    )
