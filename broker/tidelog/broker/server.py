@@ -26,7 +26,7 @@ from tidelog.broker.topics import TopicCreator
 from tidelog.log.env import Clock, Disk, Random
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.quorum import Quorum
-from tidelog.raft.pysyncobj_engine import build_replicated_log
+from tidelog.raft.building import build_replicated_log
 from tidelog.raft.transport import RaftTransport
 from tidelog.v1.admin_pb2 import NodeStatusResponse
 from tidelog.v1.controller_pb2 import AlterPartitionRequest, AlterPartitionResponse

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tidelog.raft.wal import WalEntry
+from tidelog.raft.durable_state import WalEntry
 from tidelog.v1 import raft_pb2
 
 Message = dict[str, Any]  # PySyncObj's own form: a str `type`, an int `term`, fields by type

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from tidelog.log.errors import KafkaError
 from tidelog.v1 import common_pb2
 
+ENGINES = ("tidelog", "pysyncobj")
+
 
 @dataclass(frozen=True, slots=True)
 class RaftConfig:
@@ -14,6 +16,9 @@ class RaftConfig:
 
     Errors: `KafkaError` INVALID_CONFIG names the setting.
     """
+
+    engine: str = "tidelog"
+    """`tidelog`, or `pysyncobj`: PySyncObj's core behind the same port, without snapshots."""
 
     election_timeout_min_ms: int = 300
     """A follower without a leader for a random time from here to the maximum asks for votes."""
@@ -29,6 +34,21 @@ class RaftConfig:
 
     append_batch_entries: int = 4096
     """At most so many entries in one append message."""
+
+    max_inflight_appends: int = 16
+    """Append messages with entries that may wait for one follower's answer."""
+
+    snapshot_interval_bytes: int = 4 * 1024 * 1024
+    """A snapshot is made when the write-ahead log has grown by so much."""
+
+    snapshot_chunk_bytes: int = 1024 * 1024
+    """How much of a snapshot one message carries."""
+
+    retained_entries: int = 1000
+    """Entries kept behind a snapshot, so that a follower a little behind needs none."""
+
+    wal_reserve_bytes: int = 16 * 1024 * 1024
+    """Disk space the write-ahead log holds in advance: a full disk does not stop the quorum."""
 
     max_pending_proposals: int = 1000
     """Proposals waiting for their commit; more are refused."""
@@ -54,9 +74,13 @@ class RaftConfig:
         return self.append_batch_bytes - 2
 
     def __post_init__(self) -> None:
+        if self.engine not in ENGINES:
+            raise _invalid(f"engine must be one of {', '.join(ENGINES)}")
         for name in self.__slots__:
-            if getattr(self, name) <= 0:
+            if name != "engine" and getattr(self, name) <= 0:
                 raise _invalid(f"{name} must be above 0")
+        if self.wal_reserve_bytes < 2 * self.snapshot_interval_bytes:
+            raise _invalid("wal_reserve_bytes must be at least twice snapshot_interval_bytes")
         if self.heartbeat_interval_ms * 3 >= self.election_timeout_min_ms:
             raise _invalid("heartbeat_interval_ms must be below a third of election_timeout_min_ms")
         if self.election_timeout_min_ms >= self.election_timeout_max_ms:

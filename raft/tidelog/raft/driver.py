@@ -1,35 +1,38 @@
 """The shell around a Raft engine: persist, then tell.
 
 It owns the node's Raft task, which turns what arrived and the passing of time into steps of the
-engine, syncs the write-ahead log off the loop, and only then sends messages and hands out
-committed entries. The engine steps only while nothing is unsynced, so that its own log counts as a
-durable copy. It never decides anything about Raft.
+engine, puts on stable storage off the loop what a step wrote, and only then sends messages and
+applies committed entries. The engine steps only while nothing is unsynced, so that its own log
+counts as a durable copy. It never decides anything about Raft.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 import structlog
 
-from tidelog.log.errors import KafkaError, MessageTooLargeError
+from tidelog.log.env import Clock
+from tidelog.raft import rules
 from tidelog.raft.config import RaftConfig
-from tidelog.raft.engine import Engine, EngineEntry, Leadership, Ready
-from tidelog.raft.replicated_log import CommittedEntry, NotLeaderError, ProposalUnknownError
+from tidelog.raft.durable_state import SnapshotId
+from tidelog.raft.engine import Engine, Leadership, Ready
+from tidelog.raft.pending import Proposals, Reads
+from tidelog.raft.replicated_log import (
+    CommittedEntry,
+    NotLeaderError,
+    QuorumStatus,
+    StateMachine,
+)
+from tidelog.raft.snapshotting import Snapshotting
+from tidelog.raft.storage import Storage
 from tidelog.raft.transport import RaftTransport
-from tidelog.raft.wal import Wal
-from tidelog.v1 import common_pb2, raft_pb2
+from tidelog.v1 import raft_pb2
 
 logger = structlog.get_logger(__name__)
 
-
-@dataclass(slots=True)
-class _Proposal:
-    command: bytes | None
-    result: asyncio.Future[EngineEntry]
-    term: int = 0
+_NOBODY = Leadership(role="follower", term=0, leader_id=None, own_term_index=None)
 
 
 class RaftDriver:
@@ -39,40 +42,48 @@ class RaftDriver:
         self,
         *,
         node_id: int,
-        open_wal: Callable[[], Awaitable[Wal]],
-        make_engine: Callable[[Wal], Engine],
+        open_storage: Callable[[], Awaitable[Storage]],
+        make_engine: Callable[[Storage], Engine],
         transport: RaftTransport,
+        clock: Clock,
         config: RaftConfig,
         on_fatal: Callable[[BaseException], None],
     ) -> None:
         self.node_id = node_id
-        self._open_wal = open_wal
+        self.storage: Storage | None = None
+        self.engine: Engine | None = None
+        self._open_storage = open_storage
         self._make_engine = make_engine
         self._transport = transport
+        self._clock = clock
         self._config = config
         self._on_fatal = on_fatal
         self._listeners: list[Callable[[], None]] = []
-        self._leadership = Leadership(term=0, leader_id=None, own_term_index=None)
-        self._announced: tuple[bool, Leadership] = (False, self._leadership)
+        self._leadership = _NOBODY
+        self._announced: tuple[bool, Leadership] = (False, _NOBODY)
         self._commit_index = 0
         self._applied_index = 0
         self._connected: set[int] = set()
         self._inbox: list[raft_pb2.RaftMessage] = []
-        self._waiting: list[_Proposal] = []
-        self._appended: dict[int, _Proposal] = {}
+        self._proposals = Proposals(config)
+        self._reads = Reads(config)
         self._wake = asyncio.Event()
         self._is_stopping = False
         self._task: asyncio.Task[None] | None = None
 
     # ReplicatedLog
 
-    async def start(self, on_committed: Callable[[CommittedEntry], None]) -> None:
+    async def start(self, machine: StateMachine) -> None:
         """See `ReplicatedLog`."""
-        wal = await self._open_wal()
-        engine = self._make_engine(wal)
+        self.storage = storage = await self._open_storage()
+        snapshot = storage.snapshots.latest
+        if snapshot is not None:
+            self._restore(machine, storage, snapshot)
+            self._commit_index = snapshot.index
+        self.engine = engine = self._make_engine(storage)
         await self._transport.start(self)
         self._task = asyncio.create_task(
-            self._run(wal, engine, on_committed), name=f"raft-{self.node_id}"
+            self._run(storage, engine, machine), name=f"raft-{self.node_id}"
         )
 
     async def stop(self) -> None:
@@ -111,20 +122,48 @@ class RaftDriver:
 
     async def propose(self, command: bytes, *, timeout_ms: int) -> CommittedEntry:
         """See `ReplicatedLog`."""
-        limit = self._config.max_command_bytes
-        if len(command) > limit:
-            raise MessageTooLargeError(f"a command of {len(command)} bytes; the limit is {limit}")
-        entry = await self._propose(command, timeout_ms=timeout_ms)
-        return CommittedEntry(index=entry.index, term=entry.term, command=command)
+        self._check_leads()
+        entry = self._proposals.add(command)
+        self._wake.set()
+        return await self._proposals.outcome(entry, timeout_ms=timeout_ms)
 
     async def read_barrier(self, *, timeout_ms: int) -> int:
         """See `ReplicatedLog`."""
-        entry = await self._propose(None, timeout_ms=timeout_ms)
-        return entry.index
+        self._check_leads()
+        read = self._reads.add()
+        self._wake.set()
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                return await read
+        except TimeoutError:
+            raise NotLeaderError(
+                f"node {self.node_id} could not prove within {timeout_ms} ms that it still leads "
+                "the controllers: ask the others",
+                leader_id=None,
+            ) from None
 
     def on_leadership(self, listener: Callable[[], None]) -> None:
         """See `ReplicatedLog`."""
         self._listeners.append(listener)
+
+    def status(self) -> QuorumStatus:
+        """See `ReplicatedLog`."""
+        storage, engine, now_s = self.storage, self.engine, self._clock.monotonic_s()
+        snapshot = storage.snapshots.latest if storage else None
+        return QuorumStatus(
+            node_id=self.node_id,
+            role=self._leadership.role,
+            term=self.term,
+            leader_id=self.leader_id,
+            last_index=storage.wal.last_index if storage else 0,
+            commit_index=self._commit_index,
+            applied_index=self._applied_index,
+            snapshot_index=snapshot.index if snapshot else 0,
+            snapshot_bytes=storage.snapshots.size_bytes if storage else 0,
+            wal_bytes=storage.wal.size_bytes if storage else 0,
+            last_contact_ms=engine.last_contact_ms(now_s) if engine else None,
+            peers=engine.peers(now_s) if engine else (),
+        )
 
     # RaftReceiver
 
@@ -137,28 +176,40 @@ class RaftDriver:
     def on_connected(self, peer_id: int) -> None:
         """See `RaftReceiver`."""
         self._connected.add(peer_id)
+        self._wake.set()
 
     def on_disconnected(self, peer_id: int) -> None:
         """See `RaftReceiver`."""
         self._connected.discard(peer_id)
+        self._wake.set()
 
     # The task
 
-    async def _run(
-        self, wal: Wal, engine: Engine, on_committed: Callable[[CommittedEntry], None]
-    ) -> None:
+    async def _run(self, storage: Storage, engine: Engine, machine: StateMachine) -> None:
+        snapshotting = Snapshotting(storage, self._config)
         try:
             while not self._is_stopping:
-                ready = await self._step(wal, engine, on_committed)
+                ready = await self._step(storage, engine, machine, snapshotting)
+                snapshotting.begin_if_due(
+                    machine,
+                    applied_index=self._applied_index,
+                    now_s=self._clock.monotonic_s(),
+                    may_replace=not engine.is_sending_snapshot,
+                    on_done=self._wake.set,
+                )
                 await self._wait_for_work(ready.next_step_in_s)
         except Exception as error:
             logger.exception("raft cannot go on", node_id=self.node_id)
             self._is_stopping = True
             self._on_fatal(error)
         finally:
-            self._leadership = Leadership(term=self.term, leader_id=None, own_term_index=None)
-            self._fail_all("this node stopped")
-            wal.close()
+            self._leadership = Leadership(
+                role="follower", term=self.term, leader_id=None, own_term_index=None
+            )
+            await snapshotting.stop()
+            self._proposals.fail_all("this node stopped", self._not_leader())
+            self._reads.fail_all(self._not_leader())
+            storage.close()
 
     async def _wait_for_work(self, timeout_s: float) -> None:
         timer = asyncio.get_running_loop().call_later(timeout_s, self._wake.set)
@@ -167,99 +218,65 @@ class RaftDriver:
         self._wake.clear()
 
     async def _step(
-        self, wal: Wal, engine: Engine, on_committed: Callable[[CommittedEntry], None]
+        self, storage: Storage, engine: Engine, machine: StateMachine, snapshotting: Snapshotting
     ) -> Ready:
+        await snapshotting.finish_if_written()
         received, self._inbox = self._inbox, []
-        proposals = [proposal for proposal in self._waiting if not proposal.result.done()]
-        self._waiting.clear()
+        proposals = self._proposals.take()
         ready = engine.step(
+            now_s=self._clock.monotonic_s(),
             connected=sorted(self._connected),
             received=received,
             proposals=[proposal.command for proposal in proposals],
+            reads=self._reads.take(),
         )
         self._leadership = ready.leadership
-        self._keep(proposals, ready.appended)
+        if ready.appended or not proposals:
+            self._proposals.keep(proposals, ready.appended, term=self.term)
+        else:
+            self._proposals.refuse(proposals, self._not_leader())
         self._announce()
-        if wal.is_dirty:
-            await wal.sync()
+        if rules.must_sync(storage.is_dirty):
+            if storage.snapshots.has_received:
+                await snapshotting.stop()
+            await storage.sync()
             self._wake.set()  # a sole voter may commit now
-        self._tell(ready, on_committed)
+        self._tell(ready, storage, machine)
         return ready
 
-    def _keep(self, proposals: list[_Proposal], appended: list[int]) -> None:
-        if not appended:
-            self._refuse(proposals)
-            return
-        for index, proposal in zip(appended, proposals, strict=True):
-            proposal.term = self.term
-            self._appended[index] = proposal
-
-    def _tell(self, ready: Ready, on_committed: Callable[[CommittedEntry], None]) -> None:
+    def _tell(self, ready: Ready, storage: Storage, machine: StateMachine) -> None:
         for message in ready.messages:
             self._transport.send(message.receiver_id, message)
         self._commit_index = ready.commit_index
+        if ready.is_restored and storage.snapshots.latest is not None:
+            self._restore(machine, storage, storage.snapshots.latest)
         for entry in ready.committed:
             if entry.command is not None:
-                on_committed(CommittedEntry(entry.index, entry.term, entry.command))
+                machine.apply(CommittedEntry(entry.index, entry.term, entry.command))
             self._applied_index = entry.index
-            self._finish(entry)
+            self._proposals.on_committed(entry)
+        self._reads.on_confirmed(ready.reads)
+        self._reads.on_applied(self._applied_index)
         if self._leadership.own_term_index is None:
-            self._fail_appended("this node lost the leadership")
+            self._proposals.on_leadership_lost()
+            self._reads.fail_all(self._not_leader())
         self._announce()
+
+    def _restore(self, machine: StateMachine, storage: Storage, snapshot: SnapshotId) -> None:
+        machine.restore(storage.snapshots.records(), index=snapshot.index, term=snapshot.term)
+        self._applied_index = snapshot.index
 
     def _announce(self) -> None:
         state = self.is_leader, self._leadership
-        if state != self._announced:
-            self._announced = state
-            for listener in self._listeners:
-                listener()
+        if state == self._announced:
+            return
+        self._announced = state
+        for listener in self._listeners:
+            listener()
 
-    # Proposals
-
-    async def _propose(self, command: bytes | None, *, timeout_ms: int) -> EngineEntry:
+    def _check_leads(self) -> None:
         if self._leadership.own_term_index is None or self._is_stopping:
             raise self._not_leader()
-        limit = self._config.max_pending_proposals
-        if len(self._waiting) + len(self._appended) >= limit:
-            raise KafkaError(
-                common_pb2.THROTTLING_QUOTA_EXCEEDED,
-                f"{limit} proposals wait for their commit already: try again later",
-            )
-        proposal = _Proposal(command, asyncio.get_running_loop().create_future())
-        self._waiting.append(proposal)
-        self._wake.set()
-        try:
-            async with asyncio.timeout(timeout_ms / 1000):
-                return await proposal.result
-        except TimeoutError:
-            raise ProposalUnknownError(f"not committed within {timeout_ms} ms") from None
-
-    def _finish(self, entry: EngineEntry) -> None:
-        proposal = self._appended.pop(entry.index, None)
-        if proposal is None or proposal.result.done():
-            return
-        if proposal.term == entry.term:
-            proposal.result.set_result(entry)
-        else:
-            proposal.result.set_exception(ProposalUnknownError("another leader's entry took over"))
-
-    def _refuse(self, proposals: list[_Proposal]) -> None:
-        for proposal in proposals:
-            if not proposal.result.done():
-                proposal.result.set_exception(self._not_leader())
-
-    def _fail_appended(self, why: str) -> None:
-        for proposal in self._appended.values():
-            if not proposal.result.done():
-                proposal.result.set_exception(
-                    ProposalUnknownError(f"{why}: the command may still be committed")
-                )
-        self._appended.clear()
-
-    def _fail_all(self, why: str) -> None:
-        self._fail_appended(why)
-        self._refuse(self._waiting)
-        self._waiting.clear()
 
     def _not_leader(self) -> NotLeaderError:
         leader = "nobody known" if self.leader_id is None else f"node {self.leader_id}"

@@ -1,15 +1,16 @@
 """The port between the Raft engine, which decides, and its driver, which acts.
 
-One call in, effects out: everything a `Ready` holds waits for the write-ahead log to be synced,
-then is told. This module decides nothing.
+One call in, effects out. What a step writes to the write-ahead log and to the snapshots must be on
+stable storage before anything of its `Ready` is told. This module decides nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from tidelog.raft.replicated_log import PeerStatus
 from tidelog.v1 import raft_pb2
 
 
@@ -17,6 +18,7 @@ from tidelog.v1 import raft_pb2
 class Leadership:
     """Who leads, as one voter sees it."""
 
+    role: str
     term: int
     leader_id: int | None
     own_term_index: int | None
@@ -33,32 +35,60 @@ class EngineEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
-    """What one step decided, to be told only when the write-ahead log is synced."""
+class ConfirmedRead:
+    """A read that this node may answer once `index` is applied, for it led after it was asked."""
 
-    messages: list[raft_pb2.RaftMessage]
-    committed: list[EngineEntry]
-    """All entries that became committed, in index order, each once."""
-    appended: list[int]
-    """The indexes of this step's proposals; empty: none was appended, this node does not lead."""
-    commit_index: int
+    read_id: int
+    index: int
+
+
+@dataclass(slots=True)
+class Ready:
+    """What one step decided, to be told only when all it wrote is on stable storage."""
+
     leadership: Leadership
+    commit_index: int
     next_step_in_s: float
     """When to step again if nothing happens before."""
+    messages: list[raft_pb2.RaftMessage] = field(default_factory=list)
+    is_restored: bool = False
+    """The state machine must be restored from the newest snapshot, before `committed`."""
+    committed: list[EngineEntry] = field(default_factory=list)
+    """All entries that became committed, in index order, each once."""
+    appended: list[int] = field(default_factory=list)
+    """The indexes of this step's proposals; empty: none was appended, this node does not lead."""
+    reads: list[ConfirmedRead] = field(default_factory=list)
+    """Reads of this and earlier steps; those left over when this node no longer leads are void."""
 
 
 class Engine(Protocol):
-    """Raft without clock, disk or network of its own; writes its durable state to the `Wal`."""
+    """Raft without clock, disk or network of its own; writes its durable state to the storage."""
 
     def step(
         self,
         *,
-        connected: Iterable[int],
-        received: Iterable[raft_pb2.RaftMessage],
-        proposals: Iterable[bytes | None],
+        now_s: float,
+        connected: Sequence[int],
+        received: Sequence[raft_pb2.RaftMessage],
+        proposals: Sequence[bytes | None],
+        reads: Sequence[int],
     ) -> Ready:
-        """Take what happened and what time it is, and decide.
+        """Take what happened up to `now_s`, and decide.
 
-        Only with a synced write-ahead log: entries in it count as this node's durable copy.
-        A proposal of None is a no-op.
+        Only with synced storage: what is in it counts as this node's durable copy. A proposal of
+        None is a no-op. `reads` are the ids of reads asked for since the last step.
         """
+
+    def peers(self, now_s: float) -> tuple[PeerStatus, ...]:
+        """What this node knows of the others while it leads; empty otherwise."""
+
+    def last_contact_ms(self, now_s: float) -> int | None:
+        """See `QuorumStatus.last_contact_ms`."""
+
+    @property
+    def waits_for(self) -> list[int]:
+        """The voters without whose answer this one, its disk being new, takes no part."""
+
+    @property
+    def is_sending_snapshot(self) -> bool:
+        """Whether a newer snapshot now would make a follower begin again."""

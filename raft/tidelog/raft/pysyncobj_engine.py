@@ -1,4 +1,4 @@
-"""PySyncObj as the Raft engine: the only file that knows it.
+"""PySyncObj as the second Raft engine: the only file that knows it (decision 0010).
 
 The class below is named `SyncObj` on purpose: Python mangles `self.__x` with the name of the class
 it stands in, so that these methods use and override the library's private ones by their own names.
@@ -15,7 +15,7 @@ files are never reached.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from importlib import resources
 
 import pysyncobj
@@ -24,15 +24,14 @@ from pysyncobj.journal import Journal
 from pysyncobj.node import Node
 from pysyncobj.transport import Transport
 
-from tidelog.log.env import Clock, Disk, Random
-from tidelog.log.errors import InvariantError, invariant
+from tidelog.log.env import Clock, Random
+from tidelog.log.errors import InvariantError, StorageError, invariant
 from tidelog.raft.codec import Message, decode, encode
 from tidelog.raft.config import RaftConfig
-from tidelog.raft.driver import RaftDriver
-from tidelog.raft.engine import EngineEntry, Leadership, Ready
-from tidelog.raft.replicated_log import ReplicatedLog
-from tidelog.raft.transport import RaftTransport
-from tidelog.raft.wal import NO_OP, REGULAR, Wal, WalEntry
+from tidelog.raft.durable_state import NO_OP, REGULAR, WalEntry
+from tidelog.raft.engine import ConfirmedRead, EngineEntry, Leadership, Ready
+from tidelog.raft.replicated_log import PeerStatus
+from tidelog.raft.wal import Wal
 from tidelog.v1 import raft_pb2
 
 KNOWN_VERSION = "0.3.17"
@@ -40,42 +39,6 @@ KNOWN_SHA256 = "e8bdf06797085d734df86e24ab4802fe87893dff77268565ec036f7ad4a1cfe4
 _NEVER_S = float("-inf")
 _PAST_DUE_S = 0.001  # the library acts only after a deadline, not at it
 _FIRST_INDEX = 1  # the entry every log begins with; equal on all nodes
-
-
-def build_replicated_log(
-    *,
-    node_id: int,
-    voters: Mapping[int, str],
-    directory: str,
-    disk: Disk,
-    clock: Clock,
-    random: Random,
-    transport: RaftTransport,
-    config: RaftConfig,
-    on_fatal: Callable[[BaseException], None],
-) -> ReplicatedLog:
-    """Put a voter together; `voters` maps every voter's id, this node's too, to its address.
-
-    `on_fatal` is called once, on the loop, when the node must end at once without telling anyone
-    anything more: a storage error, a broken invariant, an exception of `on_committed`.
-    Errors: `InvariantError` when the installed PySyncObj is not the one this was written for.
-    """
-    check_library()
-    invariant(node_id in voters, "this node is one of the voters", node_id, sorted(voters))
-
-    def make_engine(wal: Wal) -> SyncObj:
-        return SyncObj(sorted(voters), wal, clock=clock, random=random, config=config)
-
-    return RaftDriver(
-        node_id=node_id,
-        open_wal=lambda: Wal.open(
-            disk=disk, directory=directory, node_id=node_id, wall_ms=clock.wall_ms()
-        ),
-        make_engine=make_engine,
-        transport=transport,
-        config=config,
-        on_fatal=on_fatal,
-    )
 
 
 def check_library() -> None:
@@ -109,6 +72,14 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
     def __init__(
         self, voters: list[int], wal: Wal, *, clock: Clock, random: Random, config: RaftConfig
     ) -> None:
+        check_library()
+        if wal.base_index:
+            raise StorageError(
+                f"the log of node {wal.node_id} begins with a snapshot, up to {wal.base_index}: "
+                "the engine pysyncobj has none; choose the engine tidelog"
+            )
+        if wal.is_rejoining:
+            wal.write_rejoined()  # it knows no better than to take part at once
         self._wal = wal
         self._clock = clock
         self._random = random
@@ -118,6 +89,7 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
         self._outbox = _Outbox(wal)
         self._committed: list[EngineEntry] = []
         self._told = (0, 0)
+        self._reads: dict[int, list[int]] = {}  # by the index of the no-op that proves them
         self._leader_heard_s = _NEVER_S
         self._pre_vote_due_s = _NEVER_S
         self._pre_vote_terms: dict[int, int] = {}
@@ -131,22 +103,54 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
             nodeClass=Node,
         )
 
+    waits_for: Sequence[int] = ()
+    is_sending_snapshot = False
+
     def step(
         self,
         *,
-        connected: Iterable[int],
-        received: Iterable[raft_pb2.RaftMessage],
-        proposals: Iterable[bytes | None],
+        now_s: float,  # noqa: ARG002  # the library asks its clock
+        connected: Sequence[int],
+        received: Sequence[raft_pb2.RaftMessage],
+        proposals: Sequence[bytes | None],
+        reads: Sequence[int],
     ) -> Ready:
-        """See `engine.Engine`. The library counts this node's log as durable: it must be."""
+        """See `engine.Engine`. The library counts this node's log as durable: it must be.
+
+        A read is proven by a no-op of its own.
+        """
         self._bind_ports()
         self.__connectedNodes = {self._peers[peer] for peer in connected}
         for envelope in received:
             self._receive(envelope)
         self.doTick(0.0)
-        appended = self._append(proposals)
+        appended = self._append([*proposals, *([None] if reads else [])])
+        if appended and reads:
+            self._reads[appended.pop()] = list(reads)
         self._send_news()
         return self._ready(appended)
+
+    def peers(self, now_s: float) -> tuple[PeerStatus, ...]:
+        """See `engine.Engine`."""
+        if not self._isLeader():
+            return ()
+        return tuple(
+            PeerStatus(
+                node_id=peer_id,
+                match_index=self.__raftMatchIndex[node],
+                last_contact_ms=round((now_s - self.__lastResponseTime[node]) * 1000),
+            )
+            for peer_id, node in sorted(self._peers.items())
+        )
+
+    def last_contact_ms(self, now_s: float) -> int | None:
+        """See `engine.Engine`."""
+        heard_s = self._leader_heard_s
+        if self._isLeader():
+            heard_s = sorted([now_s, *self.__lastResponseTime.values()])[
+                -(len(self._peers) // 2 + 1)
+            ]
+        return None if heard_s == _NEVER_S else round((now_s - heard_s) * 1000)
 
     def _bind_ports(self) -> None:
         """Point the library's module names at this node's ports; several nodes share a process."""
@@ -211,12 +215,21 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
         messages, self._outbox.messages = self._outbox.messages, []
         committed, self._committed = self._committed, []
         leader = self.__raftLeader
+        if not self._isLeader():
+            self._reads.clear()
+        proven = sorted(index for index in self._reads if index <= self.__raftCommitIndex)
         return Ready(
             messages=messages,
             committed=committed,
             appended=appended,
+            reads=[
+                ConfirmedRead(read_id, index)
+                for index in proven
+                for read_id in self._reads.pop(index)
+            ],
             commit_index=self.__raftCommitIndex,
             leadership=Leadership(
+                role="leader" if self._isLeader() else "follower",
                 term=self.__raftCurrentTerm,
                 leader_id=None if leader is None else leader.id,
                 own_term_index=self.__noopIDx if self._isLeader() else None,

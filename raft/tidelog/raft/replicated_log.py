@@ -1,14 +1,14 @@
 """The port of the replicated metadata log: what the controller may ask of Raft, and nothing of how.
 
-In the contract: entries are handed to `on_committed` in index order and never twice in one life
-of the node; a proposal ends in exactly one of committed, `NotLeaderError` (certainly not
-appended) or `ProposalUnknownError`. Intentionally not: which voter answers reads, compaction,
-membership changes. This module decides nothing.
+In the contract: the state machine gets entries in index order and never twice in one life of the
+node, or a snapshot instead of all entries up to its index; a proposal ends in exactly one of
+committed, `NotLeaderError` (certainly not appended) or `ProposalUnknownError`. Intentionally not:
+which voter answers reads, when snapshots are made, membership changes. This module decides nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -54,16 +54,62 @@ class ProposalUnknownError(TidelogError):
     is_outcome_unknown = True
 
 
+class StateMachine(Protocol):
+    """What the committed entries make. No method may raise: an exception stops the node."""
+
+    def apply(self, entry: CommittedEntry) -> None:
+        """Take the next entry."""
+
+    def records(self) -> Iterator[bytes]:
+        """The whole state as of this call, piece by piece; what is applied later does not show."""
+
+    def restore(self, records: Iterable[bytes], *, index: int, term: int) -> None:
+        """Become what `records` once gave: the state after the entry `index` of `term`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PeerStatus:
+    """What the leader knows of another voter."""
+
+    node_id: int
+    match_index: int
+    """The last index known to be on its stable storage."""
+    last_contact_ms: int | None
+    """Since its last answer to this leader; None: none yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumStatus:
+    """One voter's view of itself and, while it leads, of the others."""
+
+    node_id: int
+    role: str
+    """`leader`, `candidate`, `pre-candidate`, `follower`; `rejoining`: its disk is new."""
+    term: int
+    leader_id: int | None
+    last_index: int
+    commit_index: int
+    applied_index: int
+    snapshot_index: int
+    """The last index of the newest snapshot on its disk; 0: none."""
+    snapshot_bytes: int
+    wal_bytes: int
+    """What the write-ahead log holds, without the space reserved for more."""
+    last_contact_ms: int | None
+    """A follower's: since it last heard the leader. A leader's: since a majority last answered."""
+    peers: tuple[PeerStatus, ...]
+
+
 class ReplicatedLog(Protocol):
     """One voter's view of the replicated log. All methods belong to the node's event loop."""
 
     node_id: int
 
-    async def start(self, on_committed: Callable[[CommittedEntry], None]) -> None:
-        """Open the log and join the quorum; replays what is committed as it becomes known to be.
+    async def start(self, machine: StateMachine) -> None:
+        """Open the log, restore the newest snapshot and join the quorum.
 
-        `on_committed` must not raise: an exception stops the node. Errors: `StorageError` when
-        the durable state cannot be read; the message says what to do.
+        What is committed beyond it is applied as it becomes known to be. Errors: `StorageError`
+        when the durable state cannot be read; the message says what to do.
         """
 
     async def stop(self) -> None:
@@ -71,7 +117,10 @@ class ReplicatedLog(Protocol):
 
     @property
     def is_leader(self) -> bool:
-        """True once an entry of this node's own term is committed and all up to it handed out."""
+        """Whether this node leads and an entry of its own term is applied.
+
+        It may no longer be so: a decision needs `propose` or `read_barrier`.
+        """
 
     @property
     def leader_id(self) -> int | None:
@@ -87,10 +136,10 @@ class ReplicatedLog(Protocol):
 
     @property
     def applied_index(self) -> int:
-        """The last index handed out or passed over; never above `commit_index`."""
+        """The last index applied or passed over; never above `commit_index`."""
 
     async def propose(self, command: bytes, *, timeout_ms: int) -> CommittedEntry:
-        """Append `command` and wait until it is committed and handed to `on_committed` here.
+        """Append `command` and wait until it is committed and applied here.
 
         Errors: `NotLeaderError`, `MessageTooLargeError` and `KafkaError`
         THROTTLING_QUOTA_EXCEEDED (too many proposals wait): certainly not appended.
@@ -98,11 +147,15 @@ class ReplicatedLog(Protocol):
         """
 
     async def read_barrier(self, *, timeout_ms: int) -> int:
-        """Prove leadership by committing a no-op, and return its index.
+        """Prove that this node led during the call; return the last index committed before it.
 
-        All entries before it are handed out: what the caller reads after it is linearizable with
-        respect to the call. Errors as `propose`.
+        All entries up to it are applied: what the caller reads then is linearizable with respect
+        to the call (Raft, 6.4: a majority answers a message sent after the call; nothing is
+        written). Errors: `NotLeaderError`, also when the proof did not come in time.
         """
+
+    def status(self) -> QuorumStatus:
+        """What this voter knows of the quorum now; not linearizable."""
 
     def on_leadership(self, listener: Callable[[], None]) -> None:
         """Call `listener` on the loop whenever `is_leader`, `leader_id` or `term` changed."""

@@ -40,6 +40,7 @@ from tidelog.raft.wal_frames import (
     decode_records,
     encode_frame,
     encode_record,
+    frame_at,
     frames_in,
     payloads,
     unfinished_end,
@@ -85,14 +86,19 @@ def read_wal(read_at: ReadAt, size: int) -> Iterator[tuple[Frame, Record]]:
     The last one is an UNFINISHED if a crash, or a node that is writing, left something behind the
     last frame. Errors: `DamagedFileError` when it comes to what nobody wrote.
     """
-    sizes, frame = None, Frame(-1, 0, 0, b"")
-    for frame in frames_in(read_at, size):
-        for record in decode_records(frame):
-            if sizes is None:
-                sizes = _checked_sizes(record, size)
-            yield frame, record
-    position, number = frame.end, frame.number + 1
-    end = unfinished_end(read_at, size, position=position, number=number)
+    sizes, position, number, end = None, 0, 0, None
+    while end is None:
+        for frame in frames_in(read_at, size, position=position, number=number):
+            for record in decode_records(frame):
+                sizes = sizes or _checked_sizes(record, size)
+                yield frame, record
+            position, number = frame.end, frame.number + 1
+        try:
+            end = unfinished_end(read_at, size, position=position, number=number)
+        except DamagedFileError:
+            # A node that is writing may have come further since this place was read.
+            if frame_at(read_at, size, position=position, number=number) is None:
+                raise
     if sizes is None or position < sizes.carried_bytes:
         raise DamagedFileError("a frame is missing that was synced", position=position)
     if end > position:

@@ -152,9 +152,8 @@ def frame_at(read_at: ReadAt, size: int, *, position: int, number: int) -> Frame
     return None if payload is None else Frame(number, position, position + length, payload)
 
 
-def frames_in(read_at: ReadAt, size: int) -> Iterator[Frame]:
-    """The frames from the start of a file on, up to the first place without one."""
-    position, number = 0, 0
+def frames_in(read_at: ReadAt, size: int, *, position: int = 0, number: int = 0) -> Iterator[Frame]:
+    """The frames of a file from the one with this number on, up to the first place without one."""
     while frame := frame_at(read_at, size, position=position, number=number):
         yield frame
         position, number = frame.end, number + 1

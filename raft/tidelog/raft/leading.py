@@ -1,0 +1,197 @@
+"""A leader's one term: what each follower holds, what is committed, which reads may be answered.
+
+Owns the progress of the followers, the rounds and the waiting reads; made when a candidate wins,
+dropped when it steps down. It appends nothing: see `voter.py`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+
+from tidelog.log.errors import InvariantError, invariant
+from tidelog.raft import rules
+from tidelog.raft.config import RaftConfig
+from tidelog.raft.durable_state import DurableLog, Snapshots
+from tidelog.raft.engine import ConfirmedRead
+from tidelog.raft.outbox import Outbox
+from tidelog.raft.progress import Progress
+from tidelog.raft.replicated_log import PeerStatus
+from tidelog.v1.raft_pb2 import AppendEntriesReply, InstallSnapshotReply
+
+
+class Leading:
+    """Lives as long as this node leads in one term."""
+
+    def __init__(
+        self,
+        peers: Sequence[int],
+        *,
+        log: DurableLog,
+        snapshots: Snapshots,
+        outbox: Outbox,
+        config: RaftConfig,
+        now_s: float,
+    ) -> None:
+        self.own_term_index = log.last_index
+        """The no-op with which this term begins; it was just appended."""
+        self.heartbeat_due_s = now_s
+        self._log = log
+        self._snapshots = snapshots
+        self._outbox = outbox
+        self._config = config
+        self._round = 0
+        self._reads: deque[tuple[int, int]] = deque()  # round, read id
+        self.followers = {
+            peer_id: Progress(next_index=self.own_term_index, heard_s=now_s) for peer_id in peers
+        }
+
+    # What the followers answered
+
+    def on_append_reply(self, peer_id: int, reply: AppendEntriesReply, now_s: float) -> None:
+        """A follower of this term took entries, or has nothing to put them behind."""
+        follower = self._heard(peer_id, reply.round, now_s)
+        if reply.is_success:
+            invariant(reply.next_index <= self._log.last_index + 1, "acknowledged", reply)
+            follower.on_agreed(reply.next_index - 1)
+        elif reply.is_reset:
+            follower.on_rejected(reply.next_index, last_index=self._log.last_index)
+
+    def on_snapshot_reply(self, peer_id: int, reply: InstallSnapshotReply, now_s: float) -> None:
+        """A follower of this term took a piece of a snapshot, or has all of it."""
+        follower = self._heard(peer_id, reply.round, now_s)
+        snapshot = follower.snapshot
+        if snapshot is None or snapshot.index != reply.last_index:
+            return
+        follower.piece_sent_s = None
+        if reply.next_offset >= self._snapshots.size_bytes:
+            follower.on_agreed(snapshot.index)
+        else:
+            follower.snapshot_offset = reply.next_offset
+
+    def _heard(self, peer_id: int, round_: int, now_s: float) -> Progress:
+        follower = self.followers[peer_id]
+        follower.heard_s = now_s
+        follower.has_answered = True
+        follower.round = max(follower.round, round_)
+        return follower
+
+    def silent_s(self, now_s: float) -> float:
+        """Since when no majority answered; 0 for a sole voter."""
+        heard_s = [now_s, *(follower.heard_s for follower in self.followers.values())]
+        return now_s - sorted(heard_s, reverse=True)[len(heard_s) // 2]
+
+    def commit_index(self, durable_index: int) -> int:
+        """What a majority holds; `durable_index` is this node's own stable end of the log.
+
+        Meant only if `rules.may_commit` says so of the entry's term.
+        """
+        return rules.quorum_index(
+            [durable_index, *(follower.match_index for follower in self.followers.values())]
+        )
+
+    # Reads
+
+    def ask_reads(self, read_ids: Sequence[int]) -> None:
+        """Confirm these by a round of messages that begins now."""
+        if read_ids:
+            self._round += 1
+            self.heartbeat_due_s = float("-inf")
+            self._reads.extend((self._round, read_id) for read_id in read_ids)
+
+    def confirmed_reads(self, commit_index: int) -> Iterable[ConfirmedRead]:
+        """Reads whose round a majority answered, with the index to apply first."""
+        if not self._reads or not rules.may_read(self.own_term_index, commit_index):
+            return
+        rounds = [follower.round for follower in self.followers.values()]
+        quorum_round = rules.quorum_index([self._round, *rounds])
+        while self._reads and rules.is_read_confirmed(self._reads[0][0], quorum_round):
+            yield ConfirmedRead(self._reads.popleft()[1], commit_index)
+
+    # What to tell the followers
+
+    def send(self, connected: Iterable[int], *, commit_index: int, now_s: float) -> None:
+        """Send what is due: to all when it is time, else to those who lack something."""
+        is_heartbeat_due = now_s >= self.heartbeat_due_s
+        if is_heartbeat_due:
+            self.heartbeat_due_s = now_s + self._config.heartbeat_interval_ms / 1000
+        for peer_id in connected:
+            follower = self.followers[peer_id]
+            if follower.next_index <= self._log.base_index:
+                self._send_piece(peer_id, follower, now_s)
+            has_told = self._send_entries(peer_id, follower, commit_index)
+            if not has_told and (is_heartbeat_due or follower.told_commit_index < commit_index):
+                self._send_append(peer_id, follower, commit_index, is_empty=True)
+
+    def _send_entries(self, peer_id: int, follower: Progress, commit_index: int) -> bool:
+        """Send as many as may be under way; False: none was sent."""
+        has_sent = False
+        limit = self._config.max_inflight_appends
+        while follower.next_index <= self._log.last_index and follower.may_append(
+            max_in_flight=limit
+        ):
+            self._send_append(peer_id, follower, commit_index, is_empty=False)
+            has_sent = True
+        return has_sent
+
+    def _send_append(
+        self, peer_id: int, follower: Progress, commit_index: int, *, is_empty: bool
+    ) -> None:
+        previous_index = max(follower.next_index - 1, self._log.base_index)
+        previous_term = self._log.term_at(previous_index)
+        invariant(previous_term is not None, "a leader's log has no holes", previous_index)
+        body = self._outbox.to(peer_id).append_entries
+        body.previous_index = previous_index
+        body.previous_term = previous_term or 0
+        body.commit_index = commit_index
+        body.round = self._round
+        follower.told_commit_index = commit_index
+        if is_empty:
+            return
+        entries = self._log.entries_from(
+            follower.next_index,
+            max_entries=self._config.append_batch_entries,
+            max_bytes=self._config.append_batch_bytes,
+        )
+        for entry in entries:
+            body.entries.add(command=entry.command, term=entry.term)
+        follower.on_appended(entries[-1].log_index)
+
+    def _send_piece(self, peer_id: int, follower: Progress, now_s: float) -> None:
+        """Send the next piece of the newest snapshot, or one again that must be lost."""
+        snapshot = self._snapshots.latest
+        if snapshot is None:
+            raise InvariantError(f"the log begins at {self._log.base_index} without a snapshot")
+        follower.begin_snapshot(snapshot)
+        patience_s = self._config.election_timeout_max_ms / 1000
+        if follower.piece_sent_s is not None and now_s - follower.piece_sent_s < patience_s:
+            return
+        follower.piece_sent_s = now_s
+        body = self._outbox.to(peer_id).install_snapshot
+        body.last_index, body.last_term = snapshot.index, snapshot.term
+        body.total_bytes = self._snapshots.size_bytes
+        body.offset = follower.snapshot_offset
+        body.data = self._snapshots.read_chunk(
+            follower.snapshot_offset, self._config.snapshot_chunk_bytes
+        )
+        body.round = self._round
+
+    # Status
+
+    @property
+    def is_sending_snapshot(self) -> bool:
+        """Whether a newer snapshot now would make a follower begin again."""
+        return any(follower.snapshot is not None for follower in self.followers.values())
+
+    def peers(self, now_s: float) -> tuple[PeerStatus, ...]:
+        """See `Engine.peers`."""
+        return tuple(
+            PeerStatus(
+                node_id=peer_id,
+                match_index=follower.match_index,
+                last_contact_ms=(
+                    round((now_s - follower.heard_s) * 1000) if follower.has_answered else None
+                ),
+            )
+            for peer_id, follower in sorted(self.followers.items())
+        )

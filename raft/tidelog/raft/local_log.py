@@ -1,0 +1,149 @@
+"""This voter's own log: what it takes from a leader, what is committed, what was handed out.
+
+Owns the commit index and the cursor behind it, and writes entries to the durable log. Decides what
+may be taken and what must go; never who leads.
+"""
+
+from __future__ import annotations
+
+from tidelog.log.errors import invariant
+from tidelog.raft import rules
+from tidelog.raft.config import RaftConfig
+from tidelog.raft.durable_state import NO_OP, REGULAR, DurableLog, SnapshotId, Snapshots, WalEntry
+from tidelog.raft.engine import EngineEntry
+from tidelog.v1.raft_pb2 import (
+    AppendEntries,
+    AppendEntriesReply,
+    InstallSnapshot,
+    InstallSnapshotReply,
+)
+
+
+class LocalLog:
+    """Everything up to the newest snapshot is committed from the start."""
+
+    def __init__(self, log: DurableLog, snapshots: Snapshots, config: RaftConfig) -> None:
+        self.commit_index = snapshots.latest.index if snapshots.latest else 0
+        self._handed_out = self.commit_index
+        self._is_restored = False
+        self._log = log
+        self._snapshots = snapshots
+        self._config = config
+
+    @property
+    def last_entry(self) -> tuple[int, int]:
+        """Term and index, in the order in which logs compare."""
+        return self._log.last_term, self._log.last_index
+
+    @property
+    def commit_term(self) -> int | None:
+        """The term of the last committed entry."""
+        return self._log.term_at(self.commit_index)
+
+    # As the leader
+
+    def append(self, proposal: bytes | None) -> int:
+        """Append a command, or a no-op, in the present term; return its index."""
+        index = self._log.last_index + 1
+        command = NO_OP if proposal is None else REGULAR + proposal
+        self._log.write_entry(command, index=index, term=self._log.term)
+        return index
+
+    def commit_as_leader(self, index: int) -> None:
+        """A majority holds all up to `index`."""
+        if rules.may_commit(self._log.term_at(index), self._log.term):
+            self.commit_index = max(self.commit_index, index)
+
+    # As a follower
+
+    def take(self, body: AppendEntries, reply: AppendEntriesReply) -> None:
+        """Take the entries of the present term's leader, or say from where on they are wanted."""
+        previous_index, previous_term = body.previous_index, body.previous_term
+        entries = [
+            WalEntry(entry.command, previous_index + position, entry.term)
+            for position, entry in enumerate(body.entries, start=1)
+        ]
+        below_base = self._log.base_index - previous_index
+        if below_base > 0:  # committed long ago, and in a snapshot: only the rest matters
+            previous_index, previous_term = self._log.base_index, self._log.base_term
+            entries = entries[below_base:]
+        if not rules.follows(previous_term, self._log.term_at(previous_index)):
+            reply.is_reset = True
+            reply.next_index = self._retry_index(previous_index)
+            return
+        self._store(entries)
+        verified_index = previous_index + len(entries)
+        reply.is_success = True
+        reply.next_index = verified_index + 1
+        commit_index = rules.verified_commit(body.commit_index, verified_index)
+        self.commit_index = max(self.commit_index, commit_index)
+
+    def _store(self, entries: list[WalEntry]) -> None:
+        new = entries[rules.agreeing(entries, self._log.term_at) :]
+        if new and new[0].log_index <= self._log.last_index:
+            is_open = new[0].log_index > self.commit_index
+            invariant(is_open, "what is committed stays", new[0].log_index, self.commit_index)
+            self._log.write_truncation(new[0].log_index)
+        for entry in new:
+            self._log.write_entry(entry.command, index=entry.log_index, term=entry.term)
+
+    def _retry_index(self, previous_index: int) -> int:
+        """Where the leader must go back to: behind our end, or before the whole foreign term."""
+        if previous_index > self._log.last_index:
+            return self._log.last_index + 1
+        term = self._log.term_at(previous_index)
+        index = previous_index
+        while index > self.commit_index + 1 and self._log.term_at(index - 1) == term:
+            index -= 1
+        return index
+
+    def take_piece(self, body: InstallSnapshot, reply: InstallSnapshotReply) -> None:
+        """Take a piece of the leader's snapshot; the last one replaces the log, if need be."""
+        snapshot = SnapshotId(body.last_index, body.last_term)
+        reply.last_index = snapshot.index
+        reply.next_offset = body.total_bytes
+        if snapshot.index <= self.commit_index:
+            return
+        reply.next_offset = self._snapshots.receive(
+            snapshot, total_bytes=body.total_bytes, offset=body.offset, data=body.data
+        )
+        if reply.next_offset == body.total_bytes:
+            self._install(snapshot)
+
+    def _install(self, snapshot: SnapshotId) -> None:
+        if not rules.keeps_log(snapshot.term, self._log.term_at(snapshot.index)):
+            self._log.write_base(index=snapshot.index, term=snapshot.term)
+        self.commit_index = self._handed_out = snapshot.index
+        self._is_restored = True
+
+    # What to tell
+
+    def take_restored(self) -> bool:
+        """Whether a snapshot was installed since the last call."""
+        is_restored, self._is_restored = self._is_restored, False
+        return is_restored
+
+    @property
+    def has_more(self) -> bool:
+        """Whether committed entries wait to be handed out."""
+        return self._handed_out < self.commit_index
+
+    def newly_committed(self) -> list[EngineEntry]:
+        """The next committed entries, a bounded number at a time."""
+        if not self.has_more:
+            return []
+        waiting = self.commit_index - self._handed_out
+        entries = self._log.entries_from(
+            self._handed_out + 1,
+            max_entries=min(waiting, self._config.append_batch_entries),
+            max_bytes=self._config.append_batch_bytes,
+        )
+        self._handed_out = entries[-1].log_index
+        return [
+            EngineEntry(
+                index=entry.log_index,
+                term=entry.term,
+                command=entry.command[1:] if entry.command[:1] == REGULAR else None,
+            )
+            for entry in entries
+        ]

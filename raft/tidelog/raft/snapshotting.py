@@ -1,0 +1,94 @@
+"""When this voter makes a snapshot of its own, and how: beside the running quorum, step by step.
+
+Owns the task that writes it. The state is frozen at the start, written in slices between which the
+node goes on, and only when it is on stable storage does the write-ahead log lose its head.
+
+Running out of disk space costs nothing but time: the log goes on in the space it holds in advance,
+and the next attempt comes later. Any other storage error is final.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+import structlog
+
+from tidelog.log.errors import DiskFullError
+from tidelog.raft.config import RaftConfig
+from tidelog.raft.durable_state import SnapshotId
+from tidelog.raft.replicated_log import StateMachine
+from tidelog.raft.storage import Storage
+
+logger = structlog.get_logger(__name__)
+
+RETRY_S = 30.0
+
+
+class Snapshotting:
+    """At most one snapshot at a time. All methods belong to the Raft task but `begin`'s own."""
+
+    def __init__(self, storage: Storage, config: RaftConfig) -> None:
+        self._storage = storage
+        self._config = config
+        self._task: asyncio.Task[None] | None = None
+        self._begun_bytes = 0
+        self._not_before_s = float("-inf")
+
+    def begin_if_due(
+        self,
+        machine: StateMachine,
+        *,
+        applied_index: int,
+        now_s: float,
+        may_replace: bool,
+        on_done: Callable[[], None],
+    ) -> None:
+        """Begin when the log has grown enough; `may_replace`: nobody is being sent the last one."""
+        wal, latest = self._storage.wal, self._storage.snapshots.latest
+        grown_bytes = wal.size_bytes - self._begun_bytes
+        if (
+            self._task is not None
+            or grown_bytes < self._config.snapshot_interval_bytes
+            or applied_index <= (latest.index if latest else 0)
+            or not (may_replace or wal.size_bytes > self._config.wal_reserve_bytes // 2)
+            or now_s < self._not_before_s
+        ):
+            return
+        term = wal.term_at(applied_index)
+        if term is None:  # a snapshot was just installed, and is not applied yet
+            return
+        self._not_before_s = now_s + RETRY_S
+        self._task = asyncio.create_task(
+            self._write(SnapshotId(applied_index, term), machine.records()), name="raft-snapshot"
+        )
+        self._task.add_done_callback(lambda _: on_done())
+
+    async def finish_if_written(self) -> None:
+        """Cut the head off the log once the snapshot is on stable storage.
+
+        Errors: `StorageError`, any but a lack of space.
+        """
+        if self._task is None or not self._task.done():
+            return
+        task, self._task = self._task, None
+        wal, latest = self._storage.wal, self._storage.snapshots.latest
+        try:
+            task.result()
+            kept = self._config.retained_entries
+            if latest is not None and latest.index - kept > wal.base_index:
+                await wal.compact(base_index=latest.index - kept)
+        except DiskFullError as error:
+            logger.warning("no space for a snapshot of the metadata: free some", error=str(error))
+            return
+        self._begun_bytes = wal.size_bytes
+        self._not_before_s = float("-inf")
+
+    async def stop(self) -> None:
+        """Wait for a snapshot that is being written; its result no longer matters."""
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+    async def _write(self, snapshot: SnapshotId, records: Iterator[bytes]) -> None:
+        await self._storage.snapshots.write(snapshot, records)
+        await self._storage.wal.prepare_compaction()

@@ -1,0 +1,75 @@
+"""A voter's durable state as one: write-ahead log and snapshots, opened, synced, fitted together.
+
+Owns the order in which the two reach the disk. Decides nothing about Raft.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidelog.log.env import Disk
+from tidelog.log.errors import StorageError
+from tidelog.raft import rules
+from tidelog.raft.snapshots import SnapshotStore
+from tidelog.raft.wal import Wal
+
+
+@dataclass(slots=True)
+class Storage:
+    """Both are open. After an error of `sync` the node must end: nobody knows what is on disk."""
+
+    wal: Wal
+    snapshots: SnapshotStore
+
+    @classmethod
+    async def open(
+        cls, *, disk: Disk, directory: str, node_id: int, wall_ms: int, reserve_bytes: int
+    ) -> Storage:
+        """Read both. Errors: `StorageError` when either is damaged or they do not fit together."""
+        wal = await Wal.open(
+            disk=disk,
+            directory=directory,
+            node_id=node_id,
+            wall_ms=wall_ms,
+            reserve_bytes=reserve_bytes,
+        )
+        try:
+            storage = cls(wal, await SnapshotStore.open(disk=disk, directory=directory))
+            storage._fit_together(directory)
+        except BaseException:
+            wal.close()
+            raise
+        return storage
+
+    def _fit_together(self, directory: str) -> None:
+        """The log must begin where a snapshot ends, or before."""
+        snapshot = self.snapshots.latest
+        if self.wal.base_index > (snapshot.index if snapshot else 0):
+            found = f"the newest ends at {snapshot.index}" if snapshot else "there is none"
+            raise StorageError(
+                f"{directory}: the write-ahead log begins after entry {self.wal.base_index}, so a "
+                f"snapshot of it was here, but {found}. Restore it from a copy made while this "
+                "node was down; or remove the whole folder once, and this node copies everything "
+                "from the other controllers as soon as all of them answer"
+            )
+        if snapshot is None:
+            return
+        if not rules.keeps_log(snapshot.term, self.wal.term_at(snapshot.index)):
+            # A leader's snapshot was put on disk, and a crash came before the log was told.
+            self.wal.write_base(index=snapshot.index, term=snapshot.term)
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether something was written that `sync` has not put on stable storage."""
+        return self.wal.is_dirty or self.snapshots.has_received
+
+    async def sync(self) -> None:
+        """Put on stable storage all that was written: the snapshot before the log that needs it."""
+        if self.snapshots.has_received:
+            await self.snapshots.install()
+        if self.wal.is_dirty:
+            await self.wal.sync()
+
+    def close(self) -> None:
+        """Close the files; what was not synced is lost, as nobody was told of it."""
+        self.wal.close()

@@ -1,0 +1,408 @@
+"""One voter of the quorum: Raft as a state machine without clock, disk or network of its own.
+
+Decides everything, writes term, vote and entries to the durable log, acts on nothing else: see
+`engine.Engine`. Beyond the paper: pre-vote and leader stickiness (thesis, 9.6 and 4.2.3), check
+quorum (6.2), reads without writing (6.4), and voters with a new disk (`rejoining.py`).
+
+    role           leaves it when
+    rejoining      it has caught up with what its new disk lacks               → follower
+    follower       its time-out passes without a leader                        → pre-candidate
+    pre-candidate  a majority would vote for it: term + 1, its vote is spent   → candidate
+    candidate      a majority voted for it: a no-op begins its term            → leader
+    leader         no majority answers it for an election time-out             → follower
+    any            a greater term is heard                                     → follower
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from tidelog.log.env import Random
+from tidelog.log.errors import invariant
+from tidelog.raft import rules
+from tidelog.raft.config import RaftConfig
+from tidelog.raft.durable_state import DurableLog, Snapshots
+from tidelog.raft.engine import Leadership, Ready
+from tidelog.raft.leading import Leading
+from tidelog.raft.local_log import LocalLog
+from tidelog.raft.outbox import Outbox
+from tidelog.raft.rejoining import Rejoining
+from tidelog.raft.replicated_log import PeerStatus
+from tidelog.v1.raft_pb2 import PreVoteReply, RaftMessage
+
+_NEVER_S = float("-inf")
+
+
+class Role(StrEnum):
+    """See the table above."""
+
+    REJOINING = "rejoining"
+    FOLLOWER = "follower"
+    PRE_CANDIDATE = "pre-candidate"
+    CANDIDATE = "candidate"
+    LEADER = "leader"
+
+
+class Voter:
+    """Implements `engine.Engine`. `voters` holds this node's id too."""
+
+    def __init__(
+        self,
+        voters: Sequence[int],
+        *,
+        log: DurableLog,
+        snapshots: Snapshots,
+        random: Random,
+        config: RaftConfig,
+    ) -> None:
+        self.role = Role.REJOINING if log.is_rejoining else Role.FOLLOWER
+        self.leader_id: int | None = None
+        self._log = log
+        self._local = LocalLog(log, snapshots, config)
+        self._snapshots = snapshots
+        self._random = random
+        self._config = config
+        self._peers = sorted(set(voters) - {log.node_id})
+        self._incarnations = dict.fromkeys(self._peers, 0)
+        self._connected: Sequence[int] = ()
+        self._outbox = Outbox(log)
+        self._leading: Leading | None = None
+        self._rejoining = Rejoining(self._peers) if log.is_rejoining else None
+        self._ballots: set[int] = set()
+        self._leader_heard_s = _NEVER_S
+        self._due_s = _NEVER_S
+        self._is_new = True
+
+    def step(
+        self,
+        *,
+        now_s: float,
+        connected: Sequence[int],
+        received: Sequence[RaftMessage],
+        proposals: Sequence[bytes | None],
+        reads: Sequence[int],
+    ) -> Ready:
+        """See `engine.Engine`."""
+        durable_index = self._log.last_index
+        if self._is_new:
+            self._is_new = False
+            self._due_s = now_s if self._rejoining else self._election_due_s(now_s)
+        self._note_connections(connected, now_s)
+        for message in received:
+            self._receive(message, now_s)
+        self._tick(now_s)
+        appended = self._append(proposals)
+        if self._leading is not None:
+            self._lead(self._leading, durable_index, reads, now_s)
+        return self._ready(appended, now_s)
+
+    def peers(self, now_s: float) -> tuple[PeerStatus, ...]:
+        """See `engine.Engine`."""
+        return self._leading.peers(now_s) if self._leading else ()
+
+    def last_contact_ms(self, now_s: float) -> int | None:
+        """See `engine.Engine`."""
+        if self._leading is not None:
+            return round(self._leading.silent_s(now_s) * 1000)
+        if self._leader_heard_s == _NEVER_S:
+            return None
+        return round((now_s - self._leader_heard_s) * 1000)
+
+    @property
+    def waits_for(self) -> list[int]:
+        """The voters without whose answer this one, its disk being new, takes no part."""
+        return self._rejoining.silent if self._rejoining else []
+
+    @property
+    def is_sending_snapshot(self) -> bool:
+        """Whether a newer snapshot now would make a follower begin again."""
+        return self._leading is not None and self._leading.is_sending_snapshot
+
+    # What happened
+
+    def _note_connections(self, connected: Sequence[int], now_s: float) -> None:
+        lost = set(self._connected) - set(connected)
+        self._connected = list(connected)
+        if self._leading is not None:
+            for peer_id in sorted(lost):
+                self._leading.followers[peer_id].on_connection_lost()
+        elif self.leader_id in lost:
+            # A process that ends closes its connections: ask the others whether they miss it too.
+            self._leader_heard_s = _NEVER_S
+            self._due_s = min(self._due_s, now_s + self._random.random() * self._interval_s)
+
+    def _receive(self, message: RaftMessage, now_s: float) -> None:
+        peer_id = message.sender_id
+        known = self._incarnations.get(peer_id)
+        if known is None or message.receiver_id != self._log.node_id:
+            return
+        if rules.is_superseded(message.incarnation, known):
+            return
+        if message.incarnation > known:
+            self._incarnations[peer_id] = message.incarnation
+            if self._leading is not None and known:
+                self._leading.followers[peer_id].on_new_process(self._log.last_index)
+        match message.WhichOneof("body"):
+            case "rejoin":
+                self._answer_rejoin(message)
+            case "rejoin_reply":
+                self._on_rejoin_reply(message)
+            case "pre_vote" if self._may_follow():
+                self._on_pre_vote(message, now_s)
+            case str() if self._may_follow():
+                self._on_message_of_a_term(message, now_s)
+
+    def _on_message_of_a_term(self, message: RaftMessage, now_s: float) -> None:
+        """Compare terms first; only then look at what it says."""
+        kind = message.WhichOneof("body")
+        if rules.is_stale(message.term, self._log.term):
+            if kind in ("append_entries", "install_snapshot"):
+                # It carries no news but the term, which tells the old leader to step down.
+                self._outbox.to(message.sender_id).append_entries_reply.SetInParent()
+            return
+        if kind == "request_vote" and self._hears_leader(now_s):
+            return
+        if message.term > self._log.term:
+            self._enter_term(message.term, now_s)
+        match kind:
+            case "append_entries" | "install_snapshot":
+                self._on_leader(message, now_s)
+            case "request_vote":
+                self._on_request_vote(message, now_s)
+            case "vote_granted" if self.role is Role.CANDIDATE:
+                self._count(message.sender_id, now_s)
+            case "pre_vote_reply":
+                self._on_pre_vote_reply(message.sender_id, message.pre_vote_reply, now_s)
+            case "append_entries_reply" if self._leading is not None:
+                self._leading.on_append_reply(
+                    message.sender_id, message.append_entries_reply, now_s
+                )
+            case "install_snapshot_reply" if self._leading is not None:
+                self._leading.on_snapshot_reply(
+                    message.sender_id, message.install_snapshot_reply, now_s
+                )
+
+    def _tick(self, now_s: float) -> None:
+        if self._leading is not None:
+            timeout_s = self._config.election_timeout_max_ms / 1000
+            if not rules.has_quorum_contact(self._leading.silent_s(now_s), timeout_s):
+                self._follow_nobody(now_s)
+        elif now_s >= self._due_s:
+            if self._rejoining is not None and not self._has_begun_anew(self._rejoining):
+                self._ask_to_rejoin(self._rejoining, now_s)
+            else:
+                self._ask_pre_votes(now_s)
+
+    # Terms and leaders
+
+    def _enter_term(self, term: int, now_s: float) -> None:
+        self._log.write_vote(term=term, voted_for=None)
+        self._follow_nobody(now_s)
+
+    def _follow_nobody(self, now_s: float) -> None:
+        self.role = Role.FOLLOWER if self._rejoining is None else Role.REJOINING
+        self.leader_id = None
+        self._leading = None
+        self._leader_heard_s = _NEVER_S
+        self._due_s = self._election_due_s(now_s)
+
+    def _follow(self, leader_id: int, now_s: float) -> None:
+        is_only_leader = self.leader_id in (None, leader_id) and self._leading is None
+        invariant(is_only_leader, "one leader in a term", self._log.term, leader_id)
+        if self.role is not Role.FOLLOWER:
+            self._follow_nobody(now_s)
+        self.leader_id = leader_id
+        self._leader_heard_s = now_s
+        self._due_s = self._election_due_s(now_s)
+
+    def _on_leader(self, message: RaftMessage, now_s: float) -> None:
+        """The leader of this term gives entries or a piece of a snapshot."""
+        self._follow(message.sender_id, now_s)
+        answer = self._outbox.to(message.sender_id)
+        if message.HasField("append_entries"):
+            self._local.take(message.append_entries, answer.append_entries_reply)
+            answer.append_entries_reply.round = message.append_entries.round
+        else:
+            self._local.take_piece(message.install_snapshot, answer.install_snapshot_reply)
+            answer.install_snapshot_reply.round = message.install_snapshot.round
+        rejoining = self._rejoining
+        if rejoining is not None and rejoining.has_caught_up(
+            commit_index=self._local.commit_index,
+            commit_term=self._local.commit_term,
+            leader_term=self._log.term,
+        ):
+            self._take_part()
+
+    def _hears_leader(self, now_s: float) -> bool:
+        timeout_s = self._config.election_timeout_min_ms / 1000
+        silent_s = 0.0 if self._leading is not None else now_s - self._leader_heard_s
+        return rules.hears_leader(silent_s, timeout_s)
+
+    # Elections
+
+    def _on_pre_vote(self, message: RaftMessage, now_s: float) -> None:
+        """Say whether this node would vote for the sender in the sender's term + 1."""
+        body = message.pre_vote
+        theirs = body.last_log_term, body.last_log_index
+        reply = self._outbox.to(message.sender_id).pre_vote_reply
+        reply.asked_term = message.term
+        reply.is_granted = (
+            rules.takes_part(self._rejoining is not None)
+            and not rules.is_stale(message.term, self._log.term)
+            and rules.is_up_to_date(theirs, self._local.last_entry)
+            and not self._hears_leader(now_s)
+        )
+
+    def _on_request_vote(self, message: RaftMessage, now_s: float) -> None:
+        body, candidate_id = message.request_vote, message.sender_id
+        theirs = body.last_log_term, body.last_log_index
+        if not (
+            rules.takes_part(self._rejoining is not None)
+            and rules.may_vote(self._log.voted_for, candidate_id)
+            and rules.is_up_to_date(theirs, self._local.last_entry)
+        ):
+            return
+        self._log.write_vote(term=self._log.term, voted_for=candidate_id)
+        self._due_s = self._election_due_s(now_s)
+        self._outbox.to(candidate_id).vote_granted.SetInParent()
+
+    def _on_pre_vote_reply(self, peer_id: int, reply: PreVoteReply, now_s: float) -> None:
+        is_asked = self.role is Role.PRE_CANDIDATE and reply.asked_term == self._log.term
+        if is_asked and reply.is_granted:
+            self._count(peer_id, now_s)
+
+    def _ask_pre_votes(self, now_s: float) -> None:
+        if not rules.takes_part(self._rejoining is not None):
+            self._due_s = self._election_due_s(now_s)
+            return
+        self.role = Role.PRE_CANDIDATE
+        self.leader_id = None
+        self._ballots = set()
+        # Soon again: who refuses now because it hears a leader may miss it a moment later.
+        self._due_s = now_s + self._interval_s * (1 + self._random.random())
+        for peer_id in self._peers:
+            body = self._outbox.to(peer_id).pre_vote
+            body.last_log_term, body.last_log_index = self._local.last_entry
+        self._count(self._log.node_id, now_s)
+
+    def _campaign(self, now_s: float) -> None:
+        self.role = Role.CANDIDATE
+        self._ballots = set()
+        self._log.write_vote(term=self._log.term + 1, voted_for=self._log.node_id)
+        self._due_s = self._election_due_s(now_s)
+        for peer_id in self._peers:
+            body = self._outbox.to(peer_id).request_vote
+            body.last_log_term, body.last_log_index = self._local.last_entry
+        self._count(self._log.node_id, now_s)
+
+    def _count(self, voter_id: int, now_s: float) -> None:
+        self._ballots.add(voter_id)
+        if len(self._ballots) <= (len(self._peers) + 1) // 2:
+            return
+        if self.role is Role.PRE_CANDIDATE:
+            self._campaign(now_s)
+        else:
+            self._begin_to_lead(now_s)
+
+    def _begin_to_lead(self, now_s: float) -> None:
+        self.role = Role.LEADER
+        self.leader_id = self._log.node_id
+        self._local.append(None)
+        self._leading = Leading(
+            self._peers,
+            log=self._log,
+            snapshots=self._snapshots,
+            outbox=self._outbox,
+            config=self._config,
+            now_s=now_s,
+        )
+
+    # Rejoining with a new disk
+
+    def _may_follow(self) -> bool:
+        return rules.may_follow(self._rejoining is not None and self._rejoining.is_asking)
+
+    def _ask_to_rejoin(self, rejoining: Rejoining, now_s: float) -> None:
+        self._due_s = now_s + self._interval_s
+        for peer_id in rejoining.silent:
+            self._outbox.to(peer_id).rejoin.SetInParent()
+
+    def _answer_rejoin(self, message: RaftMessage) -> None:
+        reply = self._outbox.to(message.sender_id).rejoin_reply
+        reply.asked_incarnation = message.incarnation
+        reply.last_index = self._log.last_index
+        reply.commit_index = self._local.commit_index
+
+    def _on_rejoin_reply(self, message: RaftMessage) -> None:
+        rejoining, reply = self._rejoining, message.rejoin_reply
+        if rejoining is None or reply.asked_incarnation != self._log.incarnation:
+            return
+        if not rejoining.is_asking:
+            return
+        rejoining.on_reply(message.sender_id, term=message.term, reply=reply)
+        self._has_begun_anew(rejoining)
+
+    def _has_begun_anew(self, rejoining: Rejoining) -> bool:
+        """Whether all others answered; what that allows is done when the last one does."""
+        if rejoining.is_asking:
+            return False
+        if rejoining.term > self._log.term:
+            # A vote in it may have been given and forgotten: it is spent.
+            self._log.write_vote(term=rejoining.term, voted_for=self._log.node_id)
+        if rejoining.is_first_start and self._log.last_index == 0:
+            self._take_part()
+        return True
+
+    def _take_part(self) -> None:
+        self._log.write_rejoined()
+        self._rejoining = None
+        self.role = Role.FOLLOWER
+
+    # Leading
+
+    def _append(self, proposals: Sequence[bytes | None]) -> list[int]:
+        if self._leading is None:
+            return []
+        return [self._local.append(proposal) for proposal in proposals]
+
+    def _lead(
+        self, leading: Leading, durable_index: int, reads: Sequence[int], now_s: float
+    ) -> None:
+        self._local.commit_as_leader(leading.commit_index(durable_index))
+        leading.ask_reads(reads)
+        leading.send(self._connected, commit_index=self._local.commit_index, now_s=now_s)
+
+    # What to tell
+
+    def _ready(self, appended: list[int], now_s: float) -> Ready:
+        leading, commit_index = self._leading, self._local.commit_index
+        due_s = self._due_s if leading is None else leading.heartbeat_due_s
+        return Ready(
+            leadership=Leadership(
+                role=str(self.role),
+                term=self._log.term,
+                leader_id=self.leader_id,
+                own_term_index=None if leading is None else leading.own_term_index,
+            ),
+            commit_index=commit_index,
+            messages=self._outbox.take(),
+            is_restored=self._local.take_restored(),
+            committed=self._local.newly_committed(),
+            appended=appended,
+            reads=list(leading.confirmed_reads(commit_index)) if leading else [],
+            next_step_in_s=0.0 if self._local.has_more else max(0.0, due_s - now_s),
+        )
+
+    # Time
+
+    @property
+    def _interval_s(self) -> float:
+        return self._config.heartbeat_interval_ms / 1000
+
+    def _election_due_s(self, now_s: float) -> float:
+        least_ms, most_ms = (
+            self._config.election_timeout_min_ms,
+            self._config.election_timeout_max_ms,
+        )
+        return now_s + (least_ms + self._random.random() * (most_ms - least_ms)) / 1000
