@@ -1,0 +1,73 @@
+"""All invariants of a run, fed by the world with what each voter says, applies and promises.
+
+It owns which check sees what; the checks themselves are `wire_checks`, `log_checks`,
+`state_checks` and, over what clients saw, `linearizability`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tidelog.chaos.sim_raft import linearizability
+from tidelog.chaos.sim_raft.findings import Findings
+from tidelog.chaos.sim_raft.linearizability import Operation
+from tidelog.chaos.sim_raft.log_checks import LogChecks
+from tidelog.chaos.sim_raft.machine import KeyValueMachine
+from tidelog.chaos.sim_raft.state_checks import StateChecks
+from tidelog.chaos.sim_raft.timeline import Timeline
+from tidelog.chaos.sim_raft.wire_checks import WireChecks
+from tidelog.raft.driver import RaftDriver
+from tidelog.v1.raft_pb2 import RaftMessage
+
+
+class Checks:
+    """Judges one run; `findings` has the verdict."""
+
+    def __init__(self, findings: Findings, timeline: Timeline) -> None:
+        self.findings = findings
+        self.logs = LogChecks(findings)
+        self.states = StateChecks(findings)
+        self.wire = WireChecks(findings, on_elected=self._on_elected)
+        self._timeline = timeline
+        self._drivers: dict[int, RaftDriver] = {}
+
+    def begin_life(self, node_id: int, driver: RaftDriver) -> None:
+        """A voter's new process starts."""
+        self._drivers[node_id] = driver
+        self.logs.begin_life(node_id)
+        self.states.begin_life(node_id)
+
+    def on_sent(self, driver: RaftDriver, message: RaftMessage) -> None:
+        """A voter handed `message` to its transport: what it wrote is on stable storage."""
+        self.look(driver, told_index=message.append_entries.commit_index)
+        self.wire.on_sent(message)
+
+    def look(self, driver: RaftDriver, *, told_index: int = 0) -> None:
+        """Look at what is new in a voter; between its steps, or when it speaks."""
+        if driver.storage is not None:
+            self.logs.look(
+                driver.node_id,
+                driver.storage.wal,
+                term=driver.term,
+                commit_index=driver.commit_index,
+                applied_index=driver.applied_index,
+                told_index=told_index,
+            )
+
+    def look_at_whole(self, drivers: Iterable[RaftDriver]) -> None:
+        """Compare whole logs."""
+        for driver in drivers:
+            if driver.storage is not None:
+                self.logs.look_at_whole(driver.node_id, driver.storage.wal)
+
+    def finish(self, machines: Mapping[int, KeyValueMachine], history: list[Operation]) -> None:
+        """All is calm and told: judge what is left and what clients saw."""
+        self.states.finish(machines)
+        for complaint in linearizability.complaints(history):
+            self.findings.report("linearizability", complaint)
+
+    def _on_elected(self, node_id: int, term: int) -> None:
+        self._timeline.note(f"n{node_id}", f"leads in term {term}")
+        storage = self._drivers[node_id].storage
+        if storage is not None:
+            self.logs.on_elected(node_id, term, storage.wal)

@@ -1,0 +1,254 @@
+"""The faults of the Raft suite: which there are, and when each strikes whom, all from the seed.
+
+It owns the kinds, their lengths and their limits: a disk is wiped only while every other voter is
+up and takes part, so that what a majority promised is on a majority of intact disks. A seed uses
+some of the kinds and leaves others out (swarm testing), so that each kind also strikes alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from tidelog.chaos.sim_raft.network import Link, Weather
+from tidelog.chaos.sim_raft.world import WAL_PATH, Voter, World
+from tidelog.chaos.sim_stage.clock import SimRandom
+
+KINDS_USED_MIN = 4
+PAUSE_S_MIN, PAUSE_S_MAX = 0.1, 1.3
+DOWN_S_MIN, DOWN_S_MAX = 0.05, 1.5
+LONG_DOWN_PROBABILITY = 0.3
+LONG_DOWN_S_MIN, LONG_DOWN_S_MAX = 2.0, 5.0
+CRASH_IN_RECOVERY_PROBABILITY = 0.15
+
+
+class Faults:
+    """Strikes until `stop`; then `heal` takes all back."""
+
+    def __init__(self, world: World, random: SimRandom, *, can_wipe: bool) -> None:
+        self._world = world
+        self._random = random
+        self._kinds: dict[str, Callable[[], Awaitable[None]]] = {
+            "partition": self._partition,
+            "one_way": self._one_way,
+            "isolate": self._isolate,
+            "storm": self._storm,
+            "pause": self._pause,
+            "kill": self._kill,
+            "crash": self._crash,
+            "crash_at_write": self._crash_at_write,
+            "restart_all": self._restart_all,
+            "slow_disk": self._slow_disk,
+            "disk_error": self._disk_error,
+            "clock_drift": self._clock_drift,
+        }
+        if can_wipe:
+            self._kinds["wipe"] = self._wipe
+        self._used = self._draw_kinds()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def strike_until(self, end_s: float) -> None:
+        """One fault after another, some while others last; on the world's loop."""
+        while self._world.scheduler.now_s < end_s and not self._world.findings.violations:
+            await asyncio.sleep(self._random.uniform(PAUSE_S_MIN, PAUSE_S_MAX))
+            kind = self._used[self._random.randrange(0, len(self._used))]
+            self._tasks = [task for task in self._tasks if not task.done()]
+            self._tasks.append(asyncio.create_task(self._strike(kind), name=kind))
+
+    async def heal(self) -> None:
+        """Let all faults that last end, then let every voter run."""
+        await asyncio.gather(*self._tasks)
+        for voter in self._world.voters.values():
+            voter.disk.faults.heal()
+            voter.has_disk_error = False
+            self._world.resume(voter)
+            self._world.start(voter)
+
+    def _draw_kinds(self) -> list[str]:
+        left = list(self._kinds)
+        count = self._random.randrange(KINDS_USED_MIN, len(left) + 1)
+        return [left.pop(self._random.randrange(0, len(left))) for _ in range(count)]
+
+    async def _strike(self, kind: str) -> None:
+        await self._kinds[kind]()
+
+    def _count(self, kind: str, what: str = "") -> None:
+        world = self._world
+        world.findings.faults[kind] += 1
+        world.trace.record(world.scheduler.now_s, "fault", kind, what)
+        world.timeline.note("fault", f"{kind} {what}")
+
+    # Links
+
+    async def _partition(self) -> None:
+        voters = self._shuffled()
+        side = voters[: self._random.randrange(1, len(voters))]
+        links = [link for link in self._links() if (link[0] in side) != (link[1] in side)]
+        self._count("partition", f"{sorted(side)} from the others")
+        await self._cut(links)
+
+    async def _isolate(self) -> None:
+        victim = self._victim().node_id
+        self._count("isolate", f"n{victim}")
+        await self._cut([link for link in self._links() if victim in link])
+
+    async def _one_way(self) -> None:
+        victim = self._victim().node_id
+        others = [node_id for node_id in self._world.voters if node_id != victim]
+        match self._random.randrange(0, 3):
+            case 0:
+                links = [(victim, other) for other in others]
+            case 1:
+                links = [(other, victim) for other in others]
+            case _:
+                links = [(victim, others[self._random.randrange(0, len(others))])]
+        self._world.findings.coverage["one_way"] += 1
+        self._count("one_way", " ".join(f"n{source}>n{target}" for source, target in links))
+        await self._cut(links)
+
+    async def _cut(self, links: list[Link]) -> None:
+        self._world.network.cut(links)
+        await self._last(0.1, 4.0)
+        self._world.network.mend(links)
+        self._world.timeline.note("fault", f"{len(links)} links carry again")
+
+    async def _storm(self) -> None:
+        network = self._world.network
+        weather = Weather(
+            loss=self._random.uniform(0, 0.25),
+            repeat=self._random.uniform(0, 0.3),
+            delay_s_max=self._random.uniform(0.002, 0.6),
+        )
+        self._count("storm", str(weather))
+        network.weather = weather
+        await self._last(0.3, 3.0)
+        if network.weather is weather:
+            network.weather = Weather()
+            self._world.timeline.note("fault", "the storm is over")
+
+    # Processes
+
+    async def _pause(self) -> None:
+        victim = self._victim()
+        if not victim.is_running:
+            return
+        self._count("pause", victim.name)
+        self._world.findings.coverage["pauses"] += 1
+        self._world.pause(victim)
+        await self._last(0.05, 3.0)
+        self._world.resume(victim)
+
+    async def _kill(self) -> None:
+        victim = self._victim()
+        if victim.loop is not None:
+            self._count("kill", victim.name)
+            self._world.kill(victim)
+            await self._start_later(victim)
+
+    async def _crash(self) -> None:
+        victim = self._victim()
+        if victim.loop is not None:
+            self._count("crash", victim.name)
+            self._world.crash(victim)
+            await self._start_later(victim)
+
+    async def _crash_at_write(self) -> None:
+        victim = self._victim()
+        if victim.loop is not None:
+            number = self._random.randrange(1, 60)
+            self._count("crash_at_write", f"{victim.name}, operation {number} from now")
+            victim.disk.crash_at(number)
+            await self._wait_until_down(victim)
+            await self._start_later(victim)
+
+    async def _restart_all(self) -> None:
+        is_lossy = self._random.random() < 0.5
+        self._count("restart_all", "power" if is_lossy else "kill -9")
+        for voter in self._world.voters.values():
+            if voter.loop is not None:
+                (self._world.crash if is_lossy else self._world.kill)(voter)
+        for node_id in self._shuffled():
+            await self._last(0.0, 0.3)
+            self._world.start(self._world.voters[node_id])
+
+    async def _wipe(self) -> None:
+        voters = self._world.voters.values()
+        victim = self._victim()
+        others = [voter for voter in voters if voter is not victim]
+        if victim.was_rejoining or not all(self._takes_part(voter) for voter in others):
+            return
+        self._count("wipe", victim.name)
+        self._world.wipe(victim)
+        await self._start_later(victim)
+
+    def _takes_part(self, voter: Voter) -> bool:
+        return voter.is_running and not voter.is_rejoining and not voter.was_rejoining
+
+    async def _start_later(self, voter: Voter) -> None:
+        if self._random.random() < LONG_DOWN_PROBABILITY:
+            await self._last(LONG_DOWN_S_MIN, LONG_DOWN_S_MAX)
+        else:
+            await self._last(DOWN_S_MIN, DOWN_S_MAX)
+        if voter.loop is None and self._random.random() < CRASH_IN_RECOVERY_PROBABILITY:
+            self._count("crash_in_recovery", voter.name)
+            voter.disk.crash_at(self._random.randrange(1, 12))
+            self._world.start(voter)
+            await self._wait_until_down(voter)
+            await self._last(DOWN_S_MIN, DOWN_S_MAX)
+        self._world.start(voter)
+
+    async def _wait_until_down(self, voter: Voter) -> None:
+        loop = voter.loop
+        for _ in range(20):
+            if voter.loop is not loop:
+                return
+            await self._last(0.05, 0.15)
+        voter.disk.faults.heal()
+
+    # Machines
+
+    async def _slow_disk(self) -> None:
+        victim = self._victim()
+        latency_s = self._random.uniform(0.02, 0.7)
+        self._count("slow_disk", f"{victim.name}: {latency_s:.3f} s a sync")
+        victim.disk.slow_down(latency_s)
+        await self._last(0.5, 4.0)
+        victim.disk.slow_down(self._random.uniform(0.0001, self._world.config.sync_latency_s_max))
+
+    async def _disk_error(self) -> None:
+        victim = self._victim()
+        if victim.is_running and not victim.has_disk_error:
+            self._count("disk_error", victim.name)
+            victim.has_disk_error = True
+            victim.disk.faults.fail("sync", WAL_PATH, spared=self._random.randrange(0, 10), count=1)
+            await self._wait_until_down(victim)
+            victim.disk.faults.heal()
+            victim.has_disk_error = False
+            await self._start_later(victim)
+
+    async def _clock_drift(self) -> None:
+        victim = self._victim()
+        rate = self._random.uniform(0.6, 1.6)
+        self._count("clock_drift", f"{victim.name}: {rate:.2f}")
+        self._world.drift(victim, rate)
+
+    # Draws
+
+    async def _last(self, low_s: float, high_s: float) -> None:
+        await asyncio.sleep(self._random.uniform(low_s, high_s))
+
+    def _victim(self) -> Voter:
+        """The leader every other time, else anyone."""
+        leader = self._world.leader()
+        if leader is not None and self._random.random() < 0.5:
+            return leader
+        voters = list(self._world.voters.values())
+        return voters[self._random.randrange(0, len(voters))]
+
+    def _shuffled(self) -> list[int]:
+        left = list(self._world.voters)
+        return [left.pop(self._random.randrange(0, len(left))) for _ in range(len(left))]
+
+    def _links(self) -> list[Link]:
+        voters = self._world.voters
+        return [(source, target) for source in voters for target in voters if source != target]

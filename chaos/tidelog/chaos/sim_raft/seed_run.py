@@ -1,0 +1,150 @@
+"""One seed of the Raft suite: a storm over a fresh world, a calm, a verdict.
+
+It owns the story of a run and what its result holds; never what strikes or what is judged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+
+from tidelog.chaos.sim_raft.faults import Faults
+from tidelog.chaos.sim_raft.findings import Findings, Violation
+from tidelog.chaos.sim_raft.workload import Workload
+from tidelog.chaos.sim_raft.world import World, draw_config
+from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.chaos.sim_stage.scheduler import SimulationError
+
+STORM_S = 17.0
+RUN_S_MIN = 20.0
+OPERATIONS_MIN = 200
+CALM_S_MAX = 20.0
+LOOK_EVERY_S = 1.0
+ENGINES = ("tidelog", "pysyncobj")
+
+
+@dataclass(frozen=True, slots=True)
+class SeedResult:
+    """What became of one seed; `violation` is None when all is well."""
+
+    seed: int
+    violation: Violation | None
+    faults: dict[str, int]
+    coverage: dict[str, int]
+    operations: int
+    acknowledged: int
+    steps: int
+    virtual_s: float
+    trace_hash: str
+
+
+def run_seed(
+    seed: int,
+    *,
+    engine: str = ENGINES[0],
+    has_faults: bool = True,
+    timeline_sink: Callable[[str], None] | None = None,
+) -> SeedResult:
+    """Run the story under `seed`; an error of the run is a violation like the checks'.
+
+    Without faults it is the control that every mutant must pass.
+    """
+    random = SimRandom(seed)
+    findings = Findings()
+    world = World(
+        random=random.fork("world"),
+        config=draw_config(random.fork("config"), engine),
+        findings=findings,
+        timeline_sink=timeline_sink,
+    )
+    story = _Story(world, random, can_wipe=engine == ENGINES[0], has_faults=has_faults)
+    try:
+        world.scheduler.run(world.loop, story.tell())
+    except SimulationError as error:
+        findings.report(type(error).__name__, str(error))
+    finally:
+        world.scheduler.close()
+    for violation in findings.violations:
+        world.timeline.note("VIOLATED", f"{violation.invariant}: {violation.what}")
+    return SeedResult(
+        seed=seed,
+        violation=findings.violations[0] if findings.violations else None,
+        faults=dict(findings.faults),
+        coverage=dict(findings.coverage),
+        operations=story.workload.operations,
+        acknowledged=world.checks.states.acknowledged,
+        steps=world.scheduler.steps,
+        virtual_s=round(world.scheduler.now_s, 3),
+        trace_hash=world.trace.hexdigest(),
+    )
+
+
+def silence_voters() -> None:
+    """Let simulated voters log nothing: they are judged by what they do."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+
+
+class _Story:
+    def __init__(
+        self, world: World, random: SimRandom, *, can_wipe: bool, has_faults: bool
+    ) -> None:
+        self.workload = Workload(world, random.fork("workload"))
+        self._world = world
+        self._faults = Faults(world, random.fork("faults"), can_wipe=can_wipe)
+        self._has_faults = has_faults
+
+    async def tell(self) -> None:
+        world = self._world
+        world.timeline.note("config", str(world.config))
+        for voter in world.voters.values():
+            world.start(voter)
+        looking = asyncio.create_task(self._look(), name="look")
+        clients = asyncio.create_task(self.workload.run(), name="clients")
+        if self._has_faults:
+            await self._faults.strike_until(STORM_S)
+            await self._faults.heal()
+        await self._calm_down()
+        self.workload.is_over = True
+        looking.cancel()
+        if not world.findings.violations:
+            await clients
+            await self._end()
+
+    async def _look(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_EVERY_S)
+            self._world.look_at_all()
+
+    async def _calm_down(self) -> None:
+        """Clients go on until the run is long enough."""
+        while not self._is_long_enough() and not self._world.findings.violations:  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
+
+    def _is_long_enough(self) -> bool:
+        is_long = self._world.scheduler.now_s >= RUN_S_MIN
+        return is_long and self.workload.operations >= OPERATIONS_MIN
+
+    async def _end(self) -> None:
+        world = self._world
+        deadline_s = world.scheduler.now_s + CALM_S_MAX
+        while not world.is_settled() and not world.findings.violations:
+            if world.scheduler.now_s > deadline_s:
+                world.findings.report("liveness", self._unsettled())
+            await asyncio.sleep(0.05)
+        await self.workload.read_all()
+        world.look_at_all()
+        machines = {
+            node_id: voter.machine
+            for node_id, voter in world.voters.items()
+            if voter.machine is not None
+        }
+        world.checks.finish(machines, self.workload.history)
+
+    def _unsettled(self) -> str:
+        drivers = [voter.driver for voter in self._world.voters.values()]
+        found = "; ".join(str(driver.status()) for driver in drivers if driver is not None)
+        return f"{CALM_S_MAX} s after the last fault: {found}"

@@ -1,0 +1,120 @@
+"""`tidelog sim`: run seeds of a simulation suite, or show what happened in one.
+
+Owns the commands' options, output and exit codes; `tidelog.chaos.sim_raft` does the work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from tidelog.chaos.sim_raft import ledger as ledgers
+from tidelog.chaos.sim_raft.seed_run import ENGINES, SeedResult, run_seed, silence_voters
+from tidelog.chaos.sim_raft.suite import NAME, WORKERS, SuiteConfig, SuiteResult, run_suite
+from tidelog.log.system import SystemClock
+
+SHOW_EVERY_SEEDS = 100
+
+suite_option = click.option(
+    "--suite", type=click.Choice([NAME]), required=True, help="Which simulation."
+)
+engine_option = click.option(
+    "--engine", type=click.Choice(ENGINES), default=ENGINES[0], show_default=True
+)
+
+
+class SeedRange(click.ParamType[range]):
+    """`FIRST:END`, half open."""
+
+    name = "FIRST:END"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> range:
+        """See `click.ParamType`."""
+        if isinstance(value, range):
+            return value
+        first, _, end = str(value).partition(":")
+        try:
+            seeds = range(int(first), int(end))
+        except ValueError:
+            self.fail(f"{value!r} is not FIRST:END, as in 0:100", param, ctx)
+        if not seeds:
+            self.fail(f"{value!r} holds no seed", param, ctx)
+        return seeds
+
+
+@click.group()
+def sim() -> None:
+    """Run the simulation on virtual time."""
+
+
+@sim.command()
+@suite_option
+@engine_option
+@click.option("--seeds", type=SeedRange(), required=True, help="Half open: 0:100 is a hundred.")
+@click.option("--json", "is_json", is_flag=True, help="Nothing but the line of sums.")
+@click.option("--workers", type=click.IntRange(1), default=WORKERS, show_default=True)
+@click.option(
+    "--ledger",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Append the run to this file of JSON lines.",
+)
+def run(
+    *, suite: str, engine: str, seeds: range, is_json: bool, workers: int, ledger: Path | None
+) -> None:
+    """Run seeds; the last line is a JSON object of sums.
+
+    Exit code 1: an invariant did not hold, or 100 or more seeds never made something happen that
+    they must.
+    """
+    config = SuiteConfig(seeds=seeds, engine=engine, workers=workers)
+    progress = _Progress(suite, is_silent=is_json)
+    result = asyncio.run(run_suite(config, progress.on_result))
+    if ledger is not None:
+        ledgers.append(ledger, result, SystemClock())
+    if not is_json:
+        _show_uncovered(result)
+    click.echo(json.dumps(result.summary()))
+    sys.exit(0 if result.is_good else 1)
+
+
+@sim.command()
+@suite_option
+@engine_option
+@click.option("--seed", type=int, required=True)
+def replay(*, suite: str, engine: str, seed: int) -> None:
+    """Run one seed again and tell what happens, second by second."""
+    silence_voters()
+    result = run_seed(seed, engine=engine, timeline_sink=click.echo)
+    click.echo(
+        f"{suite} seed {seed}: {result.operations} operations, {result.acknowledged} commands "
+        f"acknowledged, {result.virtual_s} virtual s, {result.steps} steps, {result.trace_hash}"
+    )
+    sys.exit(0 if result.violation is None else 1)
+
+
+class _Progress:
+    def __init__(self, suite: str, *, is_silent: bool) -> None:
+        self._suite = suite
+        self._is_silent = is_silent
+        self._count = 0
+
+    def on_result(self, result: SeedResult) -> None:
+        self._count += 1
+        if self._is_silent:
+            return
+        if result.violation is not None:
+            invariant, what = result.violation.invariant, result.violation.what
+            click.echo(f"{self._suite} seed {result.seed}: {invariant}: {what}")
+        if self._count % SHOW_EVERY_SEEDS == 0:
+            click.echo(f"{self._suite}: {self._count} seeds")
+
+
+def _show_uncovered(result: SuiteResult) -> None:
+    for name in result.missing_coverage():
+        click.echo(f"never happened in {result.seeds} seeds: {name}")
