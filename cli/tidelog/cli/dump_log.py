@@ -14,7 +14,7 @@ from tidelog.cli.dump_batches import dump_log as dump_batches
 from tidelog.cli.dump_files import Source
 from tidelog.cli.dump_indexes import dump_index, dump_time_index, dump_transaction_index
 from tidelog.cli.dump_lines import Line, damage, note
-from tidelog.cli.dump_metadata import dump_raft_wal
+from tidelog.cli.dump_metadata import dump_raft_snapshot, dump_raft_wal
 from tidelog.cli.dump_states import (
     dump_checkpoint,
     dump_clean_marker,
@@ -23,6 +23,7 @@ from tidelog.cli.dump_states import (
 )
 from tidelog.log.checkpoints import CHECKPOINT_FILE, CLEAN_FILE, METADATA_FILE
 from tidelog.log.file_names import INDEX, LOG, SNAPSHOT, TIME_INDEX, TXN_INDEX
+from tidelog.raft.snapshot_file import parse_name
 from tidelog.raft.wal import FILE_NAME as RAFT_WAL_FILE
 
 _INDEXES = {INDEX: dump_index, TIME_INDEX: dump_time_index}
@@ -55,8 +56,9 @@ def dump_log(*, files: tuple[Path, ...], as_json: bool, deep: bool, verify_index
     """Show what is in each FILE, of a stopped node or a running one; nothing is ever written.
 
     A FILE is a .log, .index, .timeindex, .txnindex or .snapshot (also .deleted, .cleaned, .swap), a
-    checkpoint, .clean or partition.metadata, or a raft.wal. Fields have the names that Kafka's
-    DumpLogSegments gives them; what there is none of is left out, or null with --json.
+    checkpoint, .clean or partition.metadata, or of the metadata log the raft.wal or a .checkpoint.
+    Fields have the names that Kafka's DumpLogSegments gives them; what there is none of is left
+    out, or null with --json.
 
     Exit code 1 says that something is damaged: lines that begin with DAMAGED tell what and where.
     """
@@ -96,6 +98,8 @@ def _lines(source: Source, *, is_deep: bool, verifies: bool) -> Iterator[Line]:
         yield from _index_lines(source, source.beside(LOG) if verifies else None)
     elif source.kind in _OTHERS:
         yield from _OTHERS[source.kind](source)
+    elif parse_name(source.kind):
+        yield from dump_raft_snapshot(source)
     else:
         raise click.ClickException(f"{source.path} is no file of a partition or a metadata log")
 

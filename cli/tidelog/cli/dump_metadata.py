@@ -1,25 +1,19 @@
-"""The metadata log's file: its votes and entries, what was proposed decoded to metadata records."""
+"""The metadata log's files: votes, entries and snapshots, decoded to metadata records."""
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 
 from google.protobuf.json_format import MessageToDict
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, Message
 
 from tidelog.cli.dump_files import Source
 from tidelog.cli.dump_lines import Line, damage, note
-from tidelog.log.errors import InvariantError
-from tidelog.raft.wal import (
-    FRAME_HEADER_BYTES,
-    REGULAR,
-    RecordKind,
-    is_unfinished,
-    payload_at,
-    records_in,
-)
-from tidelog.v1.metadata_records_pb2 import MetadataBatch
+from tidelog.raft.durable_state import REGULAR
+from tidelog.raft.snapshot_file import SnapshotKind, parse_name, read_snapshot
+from tidelog.raft.wal_file import RecordKind, Sizes, read_wal
+from tidelog.raft.wal_frames import DamagedFileError, Frame, Record
+from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataSnapshotPiece
 
 _FIELDS: dict[int, tuple[str, ...]] = {
     RecordKind.IDENTITY: ("format", "nodeId"),
@@ -27,47 +21,71 @@ _FIELDS: dict[int, tuple[str, ...]] = {
     RecordKind.VOTE: ("term", "votedFor"),
     RecordKind.ENTRY: ("term", "offset"),
     RecordKind.TRUNCATION: ("", "offset"),
+    RecordKind.REJOINED: (),
+    RecordKind.BASE: ("term", "offset"),
+    SnapshotKind.HEADER: ("offset", "term"),
+    SnapshotKind.RECORD: (),
+    SnapshotKind.END: ("records", "crc"),
 }
-_TAIL_BYTES_MAX = 64 << 20
+_HEADER = SnapshotKind.HEADER.name.lower()
 
 
 def dump_raft_wal(source: Source) -> Iterator[Line]:
     """A line a record of the file; an entry's offset is that of the metadata it makes."""
-    position, size = 0, source.size()
-    while position < size:
-        payload = payload_at(source.read_at, position, size)
-        if payload is None:
-            yield _bad_end(source, position, size)
-            return
-        try:
-            for kind, a, b, body in records_in(payload):
-                yield _record(kind, (a, b), body)
-        except (InvariantError, DecodeError, ValueError, struct.error) as error:
-            yield damage(f"a frame holds what nobody wrote: {error}", position=position)
-        position += FRAME_HEADER_BYTES + len(payload)
+    return _dump(read_wal(source.read_at, source.size()))
 
 
-def _record(kind: int, numbers: tuple[int, int], body: bytes) -> Line:
-    name = RecordKind(kind).name.lower()
-    found: dict[str, object] = dict(zip(_FIELDS[kind], numbers, strict=False))
+def dump_raft_snapshot(source: Source) -> Iterator[Line]:
+    """A line a record of the file; its offset is that of the last entry it holds."""
+    named = parse_name(source.kind)
+    for line in _dump(read_snapshot(source.read_at, source.size())):
+        yield line
+        found = [line.fields.get(name) for name in ("offset", "term")]
+        if line.kind == _HEADER and named is not None and found != [named.index, named.term]:
+            yield damage("it is another snapshot than its name says", **line.fields)
+
+
+def _dump(records: Iterator[tuple[Frame, Record]]) -> Iterator[Line]:
+    try:
+        for frame, record in records:
+            try:
+                yield _line(frame, record)
+            except (DecodeError, ValueError) as error:
+                reason = f"a frame holds what nobody wrote: {error}"
+                yield damage(reason, position=frame.position)
+    except DamagedFileError as error:
+        yield damage(error.reason, position=error.position)
+
+
+def _line(frame: Frame, record: Record) -> Line:
+    if record.kind == RecordKind.UNFINISHED:
+        unread_bytes = frame.end - frame.position
+        return note("a frame is unfinished", position=frame.position, unreadBytes=unread_bytes)
+    name = _kind(record.kind).name.lower()
+    numbers = zip(_FIELDS[record.kind], (record.a, record.b), strict=False)
+    found: dict[str, object] = {"kind": name, **dict(numbers)}
     found.pop("", None)
-    if kind == RecordKind.ENTRY:
-        found["metadata"] = _metadata(body)
-    return Line(name, {"kind": name, **found})
+    return Line(name, found | _body(record))
 
 
-def _metadata(command: bytes) -> dict[str, object] | None:
-    """What was proposed; None for Raft's own entries."""
-    if command[:1] != REGULAR:
-        return None
-    batch = MetadataBatch.FromString(command[1:])
-    return MessageToDict(batch, always_print_fields_with_no_presence=True)
+def _kind(kind: int) -> RecordKind | SnapshotKind:
+    return SnapshotKind(kind) if kind >= min(SnapshotKind) else RecordKind(kind)
 
 
-def _bad_end(source: Source, position: int, size: int) -> Line:
-    """A crash, or a node that is writing, leaves a frame unfinished; nothing else is right."""
-    where = {"position": position, "unreadBytes": size - position}
-    is_short = size - position <= _TAIL_BYTES_MAX
-    if is_short and is_unfinished(source.read_at(position, size - position), offset=position):
-        return note("a frame is unfinished", **where)
-    return damage("a frame is not as it was written", **where)
+def _body(record: Record) -> dict[str, object]:
+    match record.kind:
+        case RecordKind.IDENTITY:
+            sizes = Sizes.of(record)
+            return {"reservedBytes": sizes.reserved_bytes, "carriedBytes": sizes.carried_bytes}
+        case RecordKind.ENTRY:
+            # Raft's own entries have no metadata.
+            is_regular = record.body[:1] == REGULAR
+            body = _decoded(MetadataBatch.FromString(record.body[1:])) if is_regular else None
+            return {"metadata": body}
+        case SnapshotKind.RECORD:
+            return {"metadata": _decoded(MetadataSnapshotPiece.FromString(record.body))}
+    return {}
+
+
+def _decoded(message: Message) -> dict[str, object]:
+    return MessageToDict(message, always_print_fields_with_no_presence=True)

@@ -55,8 +55,8 @@ _ZEROS = bytes(SLICE_BYTES)
 class RecordKind(IntEnum):
     """What a record says; the module's table names its fields."""
 
-    UNFINISHED = 0
-    """Not stored: `read_wal` tells so that its frame is what a crash left of one."""
+    UNFINISHED = -1
+    """Never stored: `read_wal` tells so that its frame is what a crash left of one."""
     IDENTITY = 1
     START = 2
     VOTE = 3
