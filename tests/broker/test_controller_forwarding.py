@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import aclosing
 from typing import Any
 
 import pytest
 
 from tidelog.broker.controller_channel import ControllerChannel
+from tidelog.broker.controller_epoch import ControllerEpoch, StaleControllerError
 from tidelog.broker.rpc.controller import ControllerHandler
 from tidelog.log.errors import CallFailedError, UnreachableError
-from tidelog.v1 import common_pb2
+from tidelog.metadata.committed import CommittedMetadata
+from tidelog.metadata.config import ControllerConfig
+from tidelog.metadata.image import EMPTY_IMAGE
+from tidelog.raft.replicated_log import CommittedEntry, PeerStatus, QuorumStatus
+from tidelog.v1 import common_pb2, controller_pb2, methods
 from tidelog.v1.common_pb2 import Error
 from tidelog.v1.controller_pb2 import (
     BrokerHeartbeatRequest,
+    DescribeQuorumRequest,
+    FollowMetadataRequest,
     RegisterBrokerRequest,
     RegisterBrokerResponse,
 )
-from tidelog.v1.methods import REGISTER_BROKER
+from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord, NoOpRecord
+from tidelog.v1.methods import REGISTER_BROKER, Method
 
 VOTERS = {1: "a:1", 2: "b:2", 3: "c:3"}
 NOT_CONTROLLER = RegisterBrokerResponse(error=Error(code=common_pb2.NOT_CONTROLLER))
@@ -29,6 +38,25 @@ class StubQuorum:
     def __init__(self, *, is_active: bool, leader_id: int | None) -> None:
         self.is_active = is_active
         self.leader_id = leader_id
+        self.term = 5
+        self.image = EMPTY_IMAGE
+        self.follow: Any = None  # set where it is used
+
+    def status(self) -> QuorumStatus:
+        return QuorumStatus(
+            node_id=1,
+            role="leader",
+            term=self.term,
+            leader_id=self.leader_id,
+            last_index=41,
+            commit_index=40,
+            applied_index=39,
+            snapshot_index=30,
+            snapshot_bytes=9,
+            wal_bytes=700,
+            last_contact_ms=0,
+            peers=(PeerStatus(2, 40, 12), PeerStatus(3, 0, None)),
+        )
 
     async def register_broker(self, request: RegisterBrokerRequest) -> RegisterBrokerResponse:
         return RegisterBrokerResponse(broker_epoch=request.broker_id * 100)
@@ -131,6 +159,7 @@ async def test_channel_goes_on_to_the_controller_that_answers_and_stays_there() 
         peers=peers,  # type: ignore[arg-type]
         addresses=list(VOTERS.values()),
         clock=SteppingClock(),
+        epoch=ControllerEpoch(),
     )
     for _ in range(2):
         response = await channel.call(REGISTER_BROKER, RegisterBrokerRequest(), timeout_ms=1000)
@@ -143,6 +172,117 @@ async def test_channel_gives_up_at_its_deadline_with_the_last_error() -> None:
         peers=StubPeers(lambda _a, _r: CallFailedError("broke")),  # type: ignore[arg-type]
         addresses=["a:1"],
         clock=SteppingClock(),
+        epoch=ControllerEpoch(),
     )
     with pytest.raises(CallFailedError, match="broke"):
         await channel.call(REGISTER_BROKER, RegisterBrokerRequest(), timeout_ms=50)
+
+
+DECIDING: list[Method[Any, Any]] = [
+    methods.REGISTER_BROKER,
+    methods.BROKER_HEARTBEAT,
+    methods.ALTER_PARTITION,
+    methods.CONTROLLER_CREATE_TOPICS,
+    methods.CONTROLLER_DELETE_TOPICS,
+    methods.CONTROLLER_ALTER_CONFIGS,
+]
+
+
+def two_channels(peers: StubPeers) -> tuple[ControllerChannel, ControllerChannel]:
+    """Of one broker."""
+    epoch = ControllerEpoch()
+    one, other = (
+        ControllerChannel(
+            peers=peers,  # type: ignore[arg-type]
+            addresses=list(VOTERS.values()),
+            clock=SteppingClock(),
+            epoch=epoch,
+        )
+        for _ in range(2)
+    )
+    return one, other
+
+
+@pytest.mark.parametrize("method", DECIDING, ids=lambda method: method.name)
+@pytest.mark.parametrize("code", [common_pb2.NONE, common_pb2.STALE_BROKER_EPOCH])
+async def test_what_a_replaced_controller_decides_is_refused_and_another_asked(
+    method: Method[Any, Any], code: common_pb2.ErrorCode
+) -> None:
+    """Whatever it decides, on any of the broker's channels."""
+    epochs = {"a:1": 7, "b:2": 6, "c:3": 8}
+    peers = StubPeers(
+        lambda address, _r: method.response_type(
+            error=Error(code=code), controller_epoch=epochs[address]
+        )
+    )
+    one, other = two_channels(peers)
+    first = await one.call(REGISTER_BROKER, RegisterBrokerRequest(), timeout_ms=1000)
+    assert first.controller_epoch == 7
+    other.rotate()
+    answer = await other.call(method, method.request_type(), timeout_ms=1000)
+    assert (answer.controller_epoch, answer.error.code) == (8, code)
+    assert [address for address, _ in peers.asked] == ["a:1", "b:2", "c:3"]
+
+
+async def test_a_broker_that_hears_replaced_controllers_alone_says_so() -> None:
+    peers = StubPeers(lambda _a, _r: RegisterBrokerResponse(broker_epoch=9, controller_epoch=6))
+    channel, _ = two_channels(peers)
+    channel.epoch.learn(7)
+    with pytest.raises(StaleControllerError, match="controller epoch 6, which ended: it is 7"):
+        await channel.call(REGISTER_BROKER, RegisterBrokerRequest(), timeout_ms=50)
+
+
+@pytest.mark.parametrize("code", [common_pb2.NOT_CONTROLLER, common_pb2.REQUEST_TIMED_OUT])
+async def test_an_answer_that_nobody_decided_has_no_epoch_to_refuse(
+    code: common_pb2.ErrorCode,
+) -> None:
+    answers = {"a:1": Error(code=code), "b:2": Error(), "c:3": Error()}
+    peers = StubPeers(lambda address, _r: RegisterBrokerResponse(error=answers[address]))
+    channel, _ = two_channels(peers)
+    channel.epoch.learn(7)
+    answer = await channel.call(REGISTER_BROKER, RegisterBrokerRequest(), timeout_ms=1000)
+    assert answer.error.code in (common_pb2.NONE, common_pb2.REQUEST_TIMED_OUT)
+    assert channel.epoch.highest == 7
+
+
+def test_every_deciding_method_of_the_controllers_answers_with_its_epoch() -> None:
+    service = controller_pb2.DESCRIPTOR.services_by_name["Controller"]
+    undecided = {"FollowMetadata", "DescribeQuorum"}
+    deciding = {method.name for method in DECIDING}
+    assert deciding == {method.name for method in service.methods} - undecided
+    for method in DECIDING:
+        assert "controller_epoch" in method.response_type.DESCRIPTOR.fields_by_name
+
+
+async def test_a_voter_describes_itself_whether_it_leads_or_not() -> None:
+    peers = StubPeers(lambda _a, _r: AssertionError("not to be asked"))
+    served = handler(StubQuorum(is_active=False, leader_id=3), peers)
+    described = await served.describe_quorum(DescribeQuorumRequest())
+    assert (described.node_id, described.role, described.leader_id) == (1, "leader", 3)
+    assert (described.term, described.commit_index, described.applied_index) == (5, 40, 39)
+    assert (described.last_index, described.snapshot_index, described.snapshot_bytes) == (41, 30, 9)
+    assert (described.wal_bytes, described.last_contact_ms) == (700, 0)
+    contacts = {
+        peer.node_id: peer.last_contact_ms if peer.HasField("last_contact_ms") else None
+        for peer in described.peers
+    }
+    assert contacts == {2: 12, 3: None}
+    assert [peer.match_index for peer in described.peers] == [40, 0]
+    assert {voter.node_id: voter.address for voter in described.voters} == VOTERS
+
+
+@pytest.mark.parametrize("accepts_snapshot", [True, False])
+async def test_the_metadata_is_streamed_as_the_caller_takes_it(accepts_snapshot: bool) -> None:
+    committed = CommittedMetadata(ControllerConfig(cluster_id="tide"))
+    batch = MetadataBatch(controller_epoch=1, records=[MetadataRecord(no_op=NoOpRecord())])
+    committed.apply(CommittedEntry(4, 1, batch.SerializeToString()))
+    quorum = StubQuorum(is_active=False, leader_id=3)
+    quorum.image, quorum.follow = committed.image, committed.follow
+    served = handler(quorum, StubPeers(lambda _a, _r: AssertionError("not to be asked")))
+    request = FollowMetadataRequest(accepts_snapshot=accepts_snapshot)
+    stream = served.follow_metadata(request)
+    async with aclosing(stream) as responses:  # type: ignore[type-var]  # a generator
+        response = await anext(responses)
+    assert (response.committed_offset, response.leader_id, response.controller_epoch) == (4, 3, 5)
+    assert response.HasField("snapshot") is accepts_snapshot
+    assert [entry.offset for entry in response.entries] == ([] if accepts_snapshot else [4])

@@ -1,6 +1,7 @@
 """Calls to the controllers from a broker: any one will do, since they forward to the active one.
 
-Owns which controller answered last; never decides what an answer means.
+Owns which controller answered last, and refuses answers of replaced ones; never decides what an
+answer means.
 """
 
 from __future__ import annotations
@@ -9,6 +10,9 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
+import structlog
+
+from tidelog.broker.controller_epoch import ControllerEpoch, StaleControllerError
 from tidelog.broker.peers import Peers
 from tidelog.log.env import Clock
 from tidelog.log.errors import CallFailedError, TidelogError, UnreachableError
@@ -18,16 +22,23 @@ from tidelog.v1.methods import Method, Request, Response
 
 RETRY_BACKOFF_MS = 50
 
+log = structlog.get_logger(__name__)
+
 
 class _Answer(Protocol):
     @property
     def error(self) -> Error: ...
+    @property
+    def controller_epoch(self) -> int: ...
 
 
 class ControllerChannel:
-    """One broker's way to the quorum."""
+    """One broker's way to the quorum; `epoch` is the broker's."""
 
-    def __init__(self, *, peers: Peers, addresses: Sequence[str], clock: Clock) -> None:
+    def __init__(
+        self, *, peers: Peers, addresses: Sequence[str], clock: Clock, epoch: ControllerEpoch
+    ) -> None:
+        self.epoch = epoch
         self._peers = peers
         self._addresses = list(addresses)
         self._clock = clock
@@ -47,7 +58,8 @@ class ControllerChannel:
     ) -> Response:
         """Send to one controller after the other until one answers anything but NOT_CONTROLLER.
 
-        Errors: the last call's, once `timeout_ms` has passed. Requests must be idempotent: after a
+        Answers of controllers that have been replaced are refused. Errors: the last call's, or
+        `StaleControllerError`, once `timeout_ms` has passed. Requests must be idempotent: after a
         `CallFailedError` the next controller is asked again.
         """
         deadline = self._clock.monotonic_ms() + timeout_ms
@@ -58,17 +70,22 @@ class ControllerChannel:
                 response = await self._peers.call(
                     self.address, method, request, timeout_ms=max(1, left // 2)
                 )
+                answer = _answer_in(response)
+                self.epoch.check(answer.controller_epoch, source=self.address)
             except (UnreachableError, CallFailedError) as error:
                 last = error
+            except StaleControllerError as error:
+                log.warning("controller was replaced", method=method.name, error=str(error))
+                last = error
             else:
-                if _error_of(response).code != common_pb2.NOT_CONTROLLER:
+                if answer.error.code != common_pb2.NOT_CONTROLLER:
+                    self.epoch.learn(answer.controller_epoch)
                     return response
-                last = UnreachableError(_error_of(response).message)
+                last = UnreachableError(answer.error.message)
             self.rotate()
             await asyncio.sleep(RETRY_BACKOFF_MS / 1000)
         raise last
 
 
-def _error_of(response: object) -> Error:
-    answer: _Answer = response  # type: ignore[assignment]  # every Controller answer has .error
-    return answer.error
+def _answer_in(response: object) -> _Answer:
+    return response  # type: ignore[return-value]  # every Controller answer has these fields

@@ -1,6 +1,7 @@
 """Follows the committed metadata from any controller and publishes each new image.
 
-Owns the broker's image; it changes by `replay` alone. Never decides what the image means.
+Owns the broker's image; it changes by `replay` and by whole snapshots alone, and never goes back.
+Never decides what the image means.
 """
 
 from __future__ import annotations
@@ -13,11 +14,18 @@ import structlog
 
 from tidelog.broker.background import Background
 from tidelog.broker.controller_channel import ControllerChannel
+from tidelog.broker.controller_epoch import StaleControllerError
 from tidelog.broker.peers import Peers
 from tidelog.log.env import Clock
-from tidelog.log.errors import CallFailedError, KafkaError, UnreachableError
+from tidelog.log.errors import (
+    CallFailedError,
+    CorruptMessageError,
+    KafkaError,
+    UnreachableError,
+)
 from tidelog.metadata.delta import replay
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
+from tidelog.metadata.snapshot import SnapshotReader
 from tidelog.v1.controller_pb2 import FollowMetadataRequest, FollowMetadataResponse
 from tidelog.v1.methods import FOLLOW_METADATA
 
@@ -26,6 +34,12 @@ SOURCE_SILENCE_MS_MAX = 3000
 # How long a source may stay behind what the active controller has committed.
 SOURCE_LAG_MS_MAX = 2000
 RETRY_BACKOFF_MS = 100
+
+# After these another source is asked.
+_LOST = (
+    *(UnreachableError, CallFailedError, KafkaError, TimeoutError),
+    *(StaleControllerError, CorruptMessageError),
+)
 
 log = structlog.get_logger(__name__)
 
@@ -101,13 +115,16 @@ class MetadataFollower:
         while True:
             try:
                 await self._follow_one_source()
-            except (UnreachableError, CallFailedError, KafkaError, TimeoutError) as error:
+            except _LOST as error:
                 log.info("metadata source lost", source=self._source.address, error=str(error))
             self._source.rotate()
             await asyncio.sleep(RETRY_BACKOFF_MS / 1000)
 
     async def _follow_one_source(self) -> None:
-        request = FollowMetadataRequest(from_offset=self.image.offset, broker_id=self._broker_id)
+        request = FollowMetadataRequest(
+            from_offset=self.image.offset, broker_id=self._broker_id, accepts_snapshot=True
+        )
+        reader = SnapshotReader()
         stream = self._peers.stream(self._source.address, FOLLOW_METADATA, request)
         async with aclosing(stream) as responses:  # type: ignore[type-var]  # a generator
             while True:
@@ -115,14 +132,22 @@ class MetadataFollower:
                     response = await anext(responses, None)
                 if response is None:
                     return
-                self._apply(response)
+                self._apply(response, reader)
 
-    def _apply(self, response: FollowMetadataResponse) -> None:
+    def _apply(self, response: FollowMetadataResponse, reader: SnapshotReader) -> None:
+        """Errors: `StaleControllerError` for a source that has not heard of a new controller."""
+        self._source.epoch.check(response.controller_epoch, source=self._source.address)
         self.leader_id = response.leader_id if response.HasField("leader_id") else None
         image = self.image
         for entry in response.entries:
             image = replay(image, entry.batch, offset=entry.offset)
+        if response.HasField("snapshot"):
+            whole = reader.take(response.snapshot)
+            if whole is not None and whole.offset > image.offset:
+                log.info("metadata snapshot applied", offset=whole.offset)
+                image = whole
         if image is not self.image:
             self.image = image
+            self._source.epoch.learn(image.controller_epoch)
             self._listener(image)
             self._changed.set()

@@ -14,6 +14,7 @@ import structlog
 from tidelog.broker.config import NodeConfig
 from tidelog.broker.config_changes import ConfigChanger
 from tidelog.broker.controller_channel import ControllerChannel
+from tidelog.broker.controller_epoch import ControllerEpoch
 from tidelog.broker.lifecycle import Lifecycle
 from tidelog.broker.metadata_follower import MetadataFollower
 from tidelog.broker.peers import Peers
@@ -217,8 +218,12 @@ def _build_broker(config: NodeConfig, ports: Ports) -> BrokerParts:
     voters = sorted(config.controller_voters, key=lambda node_id: node_id != config.node_id)
     addresses = [config.controller_voters[node_id] for node_id in voters]
 
+    epoch = ControllerEpoch()
+
     def channel() -> ControllerChannel:
-        return ControllerChannel(peers=ports.peers, addresses=addresses, clock=ports.clock)
+        return ControllerChannel(
+            peers=ports.peers, addresses=addresses, clock=ports.clock, epoch=epoch
+        )
 
     controllers = channel()
 

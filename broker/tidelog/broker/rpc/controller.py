@@ -9,6 +9,7 @@ from tidelog.broker.errors import error_message, to_wire
 from tidelog.broker.peers import Peers
 from tidelog.log.errors import CallFailedError, UnreachableError
 from tidelog.metadata.quorum import Quorum
+from tidelog.raft.replicated_log import QuorumStatus
 from tidelog.v1 import common_pb2, methods
 from tidelog.v1.admin_pb2 import (
     AlterConfigsRequest,
@@ -18,16 +19,20 @@ from tidelog.v1.admin_pb2 import (
     DeleteTopicsRequest,
     DeleteTopicsResponse,
 )
+from tidelog.v1.common_pb2 import Endpoint
 from tidelog.v1.controller_pb2 import (
     AlterPartitionRequest,
     AlterPartitionResponse,
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
     FollowMetadataRequest,
     FollowMetadataResponse,
     RegisterBrokerRequest,
     RegisterBrokerResponse,
 )
+from tidelog.v1.metadata_records_pb2 import MetadataSnapshotPiece
 from tidelog.v1.methods import Method, Request, Response
 
 FORWARD_TIMEOUT_MS = 5000
@@ -78,15 +83,26 @@ class ControllerHandler:
         self, request: FollowMetadataRequest
     ) -> AsyncIterator[FollowMetadataResponse]:
         """See `Controller.FollowMetadata`; never forwarded."""
-        async for entries in self._quorum.follow(request.from_offset):
-            yield FollowMetadataResponse(
-                entries=[
-                    FollowMetadataResponse.Entry(offset=offset, batch=batch)
-                    for offset, batch in entries
-                ],
+        following = self._quorum.follow(
+            request.from_offset, accepts_snapshot=request.accepts_snapshot
+        )
+        async for followed in following:
+            response = FollowMetadataResponse(
                 committed_offset=self._quorum.image.offset,
                 leader_id=self._quorum.leader_id,
+                controller_epoch=self._quorum.term,
             )
+            if isinstance(followed, MetadataSnapshotPiece):
+                response.snapshot.CopyFrom(followed)
+            else:
+                for offset, batch in followed:
+                    response.entries.add(offset=offset, batch=batch)
+            yield response
+
+    async def describe_quorum(self, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+        """See `Controller.DescribeQuorum`; never forwarded."""
+        del request
+        return _described(self._quorum.status(), self._voters)
 
     async def _decide(
         self,
@@ -110,6 +126,35 @@ class ControllerHandler:
             return _answer(method, _not_controller(self._node_id, leader_id))
         except CallFailedError as error:
             return _answer(method, to_wire(error))
+
+
+def _described(status: QuorumStatus, voters: Mapping[int, str]) -> DescribeQuorumResponse:
+    peers = [
+        DescribeQuorumResponse.Peer(
+            node_id=peer.node_id,
+            match_index=peer.match_index,
+            last_contact_ms=peer.last_contact_ms,
+        )
+        for peer in status.peers
+    ]
+    return DescribeQuorumResponse(
+        node_id=status.node_id,
+        role=status.role,
+        term=status.term,
+        leader_id=status.leader_id,
+        last_index=status.last_index,
+        commit_index=status.commit_index,
+        applied_index=status.applied_index,
+        snapshot_index=status.snapshot_index,
+        snapshot_bytes=status.snapshot_bytes,
+        wal_bytes=status.wal_bytes,
+        last_contact_ms=status.last_contact_ms,
+        peers=peers,
+        voters=[
+            Endpoint(node_id=node_id, address=address)
+            for node_id, address in sorted(voters.items())
+        ],
+    )
 
 
 def _answer(method: Method[Request, Response], error: common_pb2.Error) -> Response:
