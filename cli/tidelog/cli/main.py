@@ -18,6 +18,7 @@ COMMANDS = {
     "produce": "tidelog.cli.produce:produce",
     "consume": "tidelog.cli.consume:consume",
     "dump-log": "tidelog.cli.dump_log:dump_log",
+    "sim": "tidelog.cli.sim:sim",
     "demo": "tidelog.cli.demo:demo",
 }
 INTERRUPTED = 130

@@ -1,4 +1,4 @@
-"""A voter's disk: tells when the power went in the midst of an operation, and what a crash did."""
+"""A voter's disk: tells when its machine or process ends within an operation, and what is lost."""
 
 from __future__ import annotations
 
@@ -19,10 +19,20 @@ class Loss(NamedTuple):
     """A file has some of its un-synced bytes and lacks others."""
 
 
+class ProcessKilledError(BaseException):
+    """The process ended within an operation. No `Exception`: nobody is left to catch it."""
+
+
 class _TellingFaults(DiskFaults):
-    def __init__(self, on_power_cut: Callable[[], None]) -> None:
+    def __init__(self, *, on_power_cut: Callable[[], None], on_killed: Callable[[], None]) -> None:
         super().__init__()
+        self.kill_at: int | None = None
         self._on_power_cut = on_power_cut
+        self._on_killed = on_killed
+
+    def heal(self) -> None:
+        super().heal()
+        self.kill_at = None
 
     def count(self) -> None:
         try:
@@ -30,16 +40,30 @@ class _TellingFaults(DiskFaults):
         except PowerCutError:
             self._on_power_cut()
             raise
+        if self.operations == self.kill_at:
+            self.kill_at = None
+            self._on_killed()
+            raise ProcessKilledError
 
 
 class VoterDisk(SimDisk):
-    """A `SimDisk`; `on_power_cut` is called within the operation that `crash_at` chose."""
+    """A `SimDisk`; the listeners are called within the operation that was chosen."""
 
     def __init__(
-        self, random: Random, *, sync_latency_s: float, on_power_cut: Callable[[], None]
+        self,
+        random: Random,
+        *,
+        sync_latency_s: float,
+        on_power_cut: Callable[[], None],
+        on_killed: Callable[[], None],
     ) -> None:
         super().__init__(random, sync_latency_s)
-        self.faults = _TellingFaults(on_power_cut)
+        self._telling = _TellingFaults(on_power_cut=on_power_cut, on_killed=on_killed)
+        self.faults = self._telling
+
+    def kill_at(self, number: int) -> None:
+        """End the process, not the machine, in the `number`-th operation from now."""
+        self._telling.kill_at = self.operations + number
 
     def slow_down(self, sync_latency_s: float) -> None:
         """Let every sync from now on take this long."""

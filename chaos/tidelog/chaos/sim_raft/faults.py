@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from tidelog.chaos.sim_raft.network import Link, Weather
-from tidelog.chaos.sim_raft.world import WAL_PATH, Voter, World
+from tidelog.chaos.sim_raft.world import DIRECTORY, WAL_PATH, Voter, World
 from tidelog.chaos.sim_stage.clock import SimRandom
 
 KINDS_USED_MIN = 4
@@ -37,6 +37,7 @@ class Faults:
             "kill": self._kill,
             "crash": self._crash,
             "crash_at_write": self._crash_at_write,
+            "kill_at_write": self._kill_at_write,
             "restart_all": self._restart_all,
             "slow_disk": self._slow_disk,
             "disk_error": self._disk_error,
@@ -161,6 +162,15 @@ class Faults:
             await self._wait_until_down(victim)
             await self._start_later(victim)
 
+    async def _kill_at_write(self) -> None:
+        victim = self._victim()
+        if victim.loop is not None:
+            number = self._random.randrange(1, 60)
+            self._count("kill_at_write", f"{victim.name}, operation {number} from now")
+            victim.disk.kill_at(number)
+            await self._wait_until_down(victim)
+            await self._start_later(victim)
+
     async def _restart_all(self) -> None:
         is_lossy = self._random.random() < 0.5
         self._count("restart_all", "power" if is_lossy else "kill -9")
@@ -220,10 +230,13 @@ class Faults:
         if victim.is_running and not victim.has_disk_error:
             self._count("disk_error", victim.name)
             victim.has_disk_error = True
-            victim.disk.faults.fail("sync", WAL_PATH, spared=self._random.randrange(0, 10), count=1)
+            path = (WAL_PATH, DIRECTORY)[self._random.randrange(0, 2)]
+            victim.disk.faults.fail("sync", path, spared=self._random.randrange(0, 10), count=1)
             await self._wait_until_down(victim)
             victim.disk.faults.heal()
             victim.has_disk_error = False
+            if path == DIRECTORY and victim.loop is None:
+                self._world.crash(victim)  # a file system with a failed journal needs a reboot
             await self._start_later(victim)
 
     async def _clock_drift(self) -> None:

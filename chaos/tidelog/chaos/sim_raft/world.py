@@ -243,7 +243,10 @@ class World:
         random = voter.random.fork(f"disk-{voter.lives}")
         latency_s = random.uniform(0.0001, self.config.sync_latency_s_max)
         return VoterDisk(
-            random, sync_latency_s=latency_s, on_power_cut=lambda: self._on_power_cut(voter)
+            random,
+            sync_latency_s=latency_s,
+            on_power_cut=lambda: self._on_power_cut(voter),
+            on_killed=lambda: self.kill(voter),
         )
 
     def _build(self, voter: Voter, loop: NodeLoop) -> RaftDriver:
