@@ -51,9 +51,9 @@ def content_of(disk: SimDisk, path: str = PATH) -> bytes:
     return disk.open(path).read_at(0, disk.size(path))
 
 
-async def disk_with(content: bytes, path: str = PATH) -> SimDisk:
+async def disk_with(content: bytes, path: str = PATH, *, seed: int = 1) -> SimDisk:
     """A new disk with this file on stable storage and nothing else."""
-    disk = new_disk()
+    disk = new_disk(seed)
     await make_directory_durably(disk, FOLDER)
     file = disk.open(path, create=True)
     file.write_at(0, content)
