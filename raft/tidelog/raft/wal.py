@@ -77,6 +77,8 @@ class Wal:
         if not disk.exists(path):
             await make_directory_durably(disk, directory)
             await _make_new(disk, path, node_id=node_id, reserve_bytes=reserve_bytes)
+        else:  # who renamed it may not have come to this
+            await disk.sync_directory(directory)
         wal = cls(disk.open(path), disk=disk, node_id=node_id)
         try:
             await wal._recover()
@@ -280,14 +282,25 @@ class Wal:
             )
 
     async def _recover(self) -> None:
+        last: Frame | None = None
         try:
             for frame, record in read_wal(self._file.read_at, self._file.size()):
                 if record.kind == RecordKind.UNFINISHED:
                     await clear(self._file, frame.position, frame.end)
                 else:
                     self._read(frame, record)
+                    last = frame
         except DamagedFileError as error:
             raise refusal(self._path, error) from error
+        if last is not None:
+            await self._store_again(last)
+
+    async def _store_again(self, frame: Frame) -> None:
+        """Make sure of the last frame: its sync may have failed, and only memory holds it."""
+        self._file.write_at(
+            frame.position, self._file.read_at(frame.position, frame.end - frame.position)
+        )
+        await self._file.sync()
 
     def _read(self, frame: Frame, record: Record) -> None:
         try:
