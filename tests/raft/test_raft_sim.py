@@ -1,281 +1,210 @@
-"""Three voters under crashes, lost syncs, loss, delay, reordering, repetition and partitions.
+"""The Raft suite: a hundred seeds hold every invariant, and one seed is the same run anywhere.
 
-Every seed is one run on virtual time over the sim stage's disk. The network is this file's own: it
-keeps no order and no connections, which is worse than gRPC and than the stage's.
+Longer runs: `tidelog sim run --suite raft --seeds 0:500`.
 """
 
 from __future__ import annotations
 
-import asyncio
+import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+import structlog
+from click.testing import CliRunner
 
-from tidelog.chaos.sim_stage.clock import SimClock, SimRandom
-from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.chaos.sim_stage.loop import NodeLoop
-from tidelog.chaos.sim_stage.scheduler import Scheduler, SchedulerLimits
-from tidelog.chaos.sim_stage.trace import Trace
-from tidelog.log.errors import TidelogError
-from tidelog.raft.config import RaftConfig
-from tidelog.raft.pysyncobj_engine import build_replicated_log
-from tidelog.raft.replicated_log import CommittedEntry, NotLeaderError, ReplicatedLog
-from tidelog.raft.transport import RaftReceiver
-from tidelog.v1.raft_pb2 import RaftMessage
+from tidelog.chaos.sim_raft.findings import COVERAGE, Violation
+from tidelog.chaos.sim_raft.seed_run import SeedResult, run_seed, silence_voters
+from tidelog.chaos.sim_raft.suite import (
+    SuiteConfig,
+    SuiteResult,
+    WorkerError,
+    from_line,
+    run_suite,
+    to_line,
+)
+from tidelog.cli.sim import sim
 
 pytestmark = pytest.mark.sim
 
-VOTERS = {1: "n1", 2: "n2", 3: "n3"}
-STORM_S = 8.0
-CALM_S = 2.0
-SEEDS = range(1, 31)
+SEEDS = 100
+SEEDS_PER_TEST = 4
+PYSYNCOBJ_SEEDS = 12
+REGRESSIONS = Path(__file__).with_name("regressions.txt")
 
 
-@dataclass(slots=True)
-class Machine:
-    """What survives a crash, and the life that does not."""
-
-    node_id: int
-    clock: SimClock
-    disk: SimDisk
-    random: SimRandom
-    lives: int = 0
-    loop: NodeLoop | None = None
-    log: ReplicatedLog | None = None
-    receiver: RaftReceiver | None = None
-    handed_out: list[CommittedEntry] = field(default_factory=list)
+@pytest.fixture(autouse=True)
+def _silent_voters() -> Iterator[None]:
+    silence_voters()
+    yield
+    structlog.reset_defaults()
 
 
-@dataclass(slots=True)
-class Storm:
-    """How bad the network is now; `cut` is a node that nobody reaches."""
-
-    loss: float = 0.0
-    delay_s_max: float = 0.002
-    repeat: float = 0.0
-    cut: int | None = None
+def regression_seeds() -> list[int]:
+    """First column of the file; the rest of a line says what the seed found."""
+    lines = REGRESSIONS.read_text(encoding="utf-8").splitlines()
+    return [int(line.split()[0]) for line in lines if line and not line.startswith("#")]
 
 
-class LawlessTransport:
-    """Implements `RaftTransport`: every message goes its own way."""
-
-    def __init__(self, cluster: Cluster, machine: Machine) -> None:
-        self._cluster = cluster
-        self._machine = machine
-
-    async def start(self, receiver: RaftReceiver) -> None:
-        self._machine.receiver = receiver
-        for peer_id in VOTERS:
-            if peer_id != self._machine.node_id:
-                receiver.on_connected(peer_id)
-
-    async def stop(self) -> None:
-        self._machine.receiver = None
-
-    def send(self, peer_id: int, message: RaftMessage) -> bool:
-        self._cluster.send(self._machine.node_id, peer_id, message)
-        return True
-
-    def is_connected(self, peer_id: int) -> bool:
-        return True
+def assert_seed_is_clean(seed: int, engine: str = "tidelog") -> None:
+    result = run_seed(seed, engine=engine)
+    assert result.violation is None, f"seed {seed}: {result.violation}"
+    assert result.operations >= 200
+    assert result.virtual_s >= 20
+    assert sum(result.faults.values()) >= 3
+    assert result.acknowledged > 0
 
 
-class Cluster:
-    """Runs one seed and keeps what is checked: who led, what was acknowledged and handed out."""
-
-    def __init__(self, seed: int) -> None:
-        self.trace = Trace()
-        self.scheduler = Scheduler(trace=self.trace, limits=SchedulerLimits(steps=300_000))
-        self.random = SimRandom(seed)
-        self.storm = Storm()
-        self.machines = {
-            node_id: Machine(
-                node_id=node_id,
-                clock=SimClock(lambda: self.scheduler.now_s, rate=0.9 + 0.1 * node_id),
-                disk=self._new_disk(node_id),
-                random=self.random.fork(f"random{node_id}"),
-            )
-            for node_id in VOTERS
-        }
-        self.leader_of_term: dict[int, int] = {}
-        self.committed: dict[int, CommittedEntry] = {}
-        self.acknowledged: dict[bytes, int] = {}
-        self.refused: set[bytes] = set()
-        self.proposed = 0
-        self.is_quiet = False
-        self.tasks: list[asyncio.Task[None]] = []
-
-    def _new_disk(self, node_id: int) -> SimDisk:
-        latency_s = self.random.uniform(0.001, 0.04)
-        return SimDisk(self.random.fork(f"disk{node_id}"), sync_latency_s=latency_s)
-
-    def start(self, node_id: int) -> None:
-        machine = self.machines[node_id]
-        machine.lives += 1
-        machine.handed_out = []
-        machine.loop = self.scheduler.new_loop(f"n{node_id}.{machine.lives}", machine.clock)
-        machine.log = build_replicated_log(
-            node_id=node_id,
-            voters=VOTERS,
-            directory="/data/meta",
-            disk=machine.disk,
-            clock=machine.clock,
-            random=machine.random,
-            transport=LawlessTransport(self, machine),
-            config=RaftConfig(),
-            on_fatal=lambda error: self.scheduler.record_failure(f"n{node_id}", repr(error)),
-        )
-        machine.loop.create_task(self._live(machine, machine.log), name="life")
-
-    def crash(self, node_id: int) -> None:
-        machine = self.machines[node_id]
-        if machine.loop is not None:
-            self.trace.record(self.scheduler.now_s, "crash", node_id)
-            machine.loop.kill()
-            machine.disk.crash()
-            machine.loop = machine.receiver = None
-
-    def send(self, sender_id: int, receiver_id: int, message: RaftMessage) -> None:
-        if message.HasField("append_entries"):
-            leader_id = self.leader_of_term.setdefault(message.term, sender_id)
-            assert leader_id == sender_id, f"two leaders in term {message.term}"
-        if self.storm.cut in (sender_id, receiver_id) or self.random.random() < self.storm.loss:
-            return
-        copies = 2 if self.random.random() < self.storm.repeat else 1
-        content = message.SerializeToString(deterministic=True)
-        for _ in range(copies):
-            self._deliver(sender_id, self.machines[receiver_id], content)
-
-    def _deliver(self, sender_id: int, target: Machine, content: bytes) -> None:
-        if target.loop is None:
-            return
-
-        def arrive() -> None:
-            if target.receiver is not None:
-                route = f"{sender_id}>{target.node_id}"
-                self.trace.record_message(self.scheduler.now_s, route, content)
-                target.receiver.on_message(sender_id, RaftMessage.FromString(content))
-
-        delay_s = self.random.uniform(0.0002, self.storm.delay_s_max)
-        self.scheduler.deliver(target.loop, arrive, delay_s=delay_s)
-
-    # On a node's loop
-
-    async def _live(self, machine: Machine, log: ReplicatedLog) -> None:
-        await log.start(lambda entry: self._on_committed(machine, entry))
-        while True:
-            await asyncio.sleep(machine.random.random() * 0.06)
-            if log.leader_id == machine.node_id and not self.is_quiet:
-                self.tasks.append(asyncio.create_task(self._propose(log)))
-
-    def _on_committed(self, machine: Machine, entry: CommittedEntry) -> None:
-        assert not machine.handed_out or machine.handed_out[-1].index < entry.index
-        assert self.committed.setdefault(entry.index, entry) == entry, "applied sequences differ"
-        machine.handed_out.append(entry)
-
-    async def _propose(self, log: ReplicatedLog) -> None:
-        self.proposed += 1
-        command = b"command %d" % self.proposed
-        try:
-            entry = await log.propose(command, timeout_ms=700)
-        except NotLeaderError:
-            self.refused.add(command)
-        except TidelogError:
-            pass
-        else:
-            self.acknowledged[command] = entry.index
-
-    # On the loop of the scenario
-
-    async def run(self) -> None:
-        for node_id in VOTERS:
-            self.start(node_id)
-        while self.scheduler.now_s < STORM_S:
-            await asyncio.sleep(self.random.uniform(0.05, 0.5))
-            self._do_harm()
-        self.storm = Storm()
-        for machine in self.machines.values():
-            if machine.loop is None:
-                self.start(machine.node_id)
-            machine.loop.resume()  # type: ignore[union-attr]  # just started
-        await asyncio.sleep(CALM_S)
-        self.is_quiet = True
-        await asyncio.sleep(CALM_S)
-
-    def _do_harm(self) -> None:
-        random = self.random
-        victim = self.machines[random.randrange(1, 4)]
-        match random.randrange(0, 8):
-            case 0 | 1 if victim.loop is not None:
-                self.crash(victim.node_id)
-            case 2:
-                for node_id in VOTERS:
-                    self.crash(node_id)
-                    self.start(node_id)
-            case 3 if victim.loop is not None:
-                victim.loop.pause()
-            case 4:
-                self.storm.cut = victim.node_id
-            case 5:
-                self.storm = Storm(loss=0.1, delay_s_max=random.uniform(0.1, 0.6), repeat=0.1)
-            case _:
-                self.storm = Storm(delay_s_max=random.uniform(0.002, 0.05))
-                if victim.loop is None:
-                    self.start(victim.node_id)
-                victim.loop.resume()  # type: ignore[union-attr]  # just started
-
-    def check(self) -> None:
-        commands = {entry.command: index for index, entry in self.committed.items()}
-        assert len(commands) == len(self.committed), "a command was applied twice"
-        missing = [c for c, index in self.acknowledged.items() if commands.get(c) != index]
-        assert not missing, "acknowledged commands are lost"
-        assert not self.refused & commands.keys(), "a refused command was applied"
-        everything = [self.committed[index] for index in sorted(self.committed)]
-        for machine in self.machines.values():
-            assert machine.handed_out == everything, f"n{machine.node_id} is not complete"
+@pytest.mark.parametrize("first", range(0, SEEDS, SEEDS_PER_TEST))
+def test_every_invariant_holds_under_faults(first: int) -> None:
+    for seed in range(first, first + SEEDS_PER_TEST):
+        assert_seed_is_clean(seed)
 
 
-def run_seed(seed: int) -> Cluster:
-    cluster = Cluster(seed)
-    driver = cluster.scheduler.new_loop("scenario")
-
-    async def scenario() -> None:
-        await cluster.run()
-        for machine in cluster.machines.values():
-            machine.loop.pause()  # type: ignore[union-attr]  # all run at the end
-
-    try:
-        cluster.scheduler.run(driver, scenario())
-        cluster.check()
-    finally:
-        cluster.scheduler.close()
-    return cluster
+@pytest.mark.parametrize("first", range(0, PYSYNCOBJ_SEEDS, SEEDS_PER_TEST))
+def test_every_invariant_holds_with_the_second_engine(first: int) -> None:
+    for seed in range(first, first + SEEDS_PER_TEST):
+        assert_seed_is_clean(seed, "pysyncobj")
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_acknowledged_commands_survive_and_all_voters_agree(seed: int) -> None:
-    cluster = run_seed(seed)
-
-    assert len(cluster.acknowledged) > 20
-    assert len(cluster.leader_of_term) > 1
+@pytest.mark.parametrize("seed", regression_seeds())
+def test_a_seed_that_once_failed_stays_fixed(seed: int) -> None:
+    assert_seed_is_clean(seed)
 
 
-def test_a_seed_gives_the_same_trace_in_every_process() -> None:
-    traces = {
-        subprocess.run(
-            [sys.executable, __file__, "7"],
-            env={**os.environ, "PYTHONHASHSEED": hash_seed},
-            check=True,
-            capture_output=True,
-        ).stdout
-        for hash_seed in ("1", "2")
-    }
+def test_without_faults_one_leader_is_elected_and_nothing_is_unknown() -> None:
+    result = run_seed(1, has_faults=False)
 
-    assert traces == {f"{run_seed(7).trace.hexdigest()}\n".encode()}
+    assert result.violation is None
+    assert result.coverage["elections"] == 1
+    assert result.coverage["truncated_entries"] == 0
 
 
-if __name__ == "__main__":
-    print(run_seed(int(sys.argv[1])).trace.hexdigest())  # noqa: T201
+def test_a_seed_is_the_same_run_in_every_process() -> None:
+    outputs = [_run_in_a_process(hash_seed=hash_seed) for hash_seed in ("1", "2")]
+
+    assert outputs[0] == outputs[1]
+    assert [from_line(line) for line in outputs[0].splitlines()] == [run_seed(5), run_seed(6)]
+
+
+def _run_in_a_process(*, hash_seed: str) -> bytes:
+    return subprocess.run(
+        [sys.executable, "-m", "tidelog.chaos.sim_raft.worker", "--seeds=5:7:1"],
+        env={**os.environ, "PYTHONHASHSEED": hash_seed},
+        check=True,
+        capture_output=True,
+    ).stdout
+
+
+# Sums
+
+
+def result_of(
+    seed: int, coverage: dict[str, int] | None = None, *, violation: Violation | None = None
+) -> SeedResult:
+    return SeedResult(
+        seed=seed,
+        violation=violation,
+        faults={"kill": 2},
+        coverage=coverage or {},
+        operations=200,
+        acknowledged=100,
+        steps=10,
+        virtual_s=20.0,
+        trace_hash="",
+    )
+
+
+def sums_of(*results: SeedResult, engine: str = "tidelog") -> SuiteResult:
+    sums = SuiteResult(SuiteConfig(range(len(results)), engine=engine))
+    for result in results:
+        sums.add(result)
+    return sums
+
+
+def test_sums_have_the_promised_form() -> None:
+    sums = sums_of(
+        result_of(0, {"elections": 2}), result_of(1, violation=Violation("I17", "two lead"))
+    )
+
+    summary = sums.summary()
+
+    assert list(summary) == ["suite", "seeds", "steps", "faults", "coverage", "violations"]
+    assert (summary["suite"], summary["seeds"], summary["steps"]) == ("raft", 2, 20)
+    assert summary["faults"] == {"kill": 4}
+    assert summary["coverage"] == {**dict.fromkeys(COVERAGE, 0), "elections": 2}
+    assert summary["violations"] == [
+        {"seed": 1, "invariant": "I17", "replay": "tidelog sim replay --suite raft --seed 1"}
+    ]
+    assert not sums.is_good
+
+
+def test_what_a_hundred_seeds_leave_out_is_a_failure() -> None:
+    full = dict.fromkeys(COVERAGE, 1)
+    few = [result_of(seed) for seed in range(99)]
+
+    assert sums_of(*few).is_good
+    assert sums_of(*few, result_of(99, full)).is_good
+    lacking = sums_of(*few, result_of(99, {**full, "rejoins": 0}))
+    assert lacking.missing_coverage() == ["rejoins"]
+    assert not lacking.is_good
+    assert sums_of(*few, result_of(99, {**full, "rejoins": 0}), engine="pysyncobj").is_good
+
+
+def test_a_workers_line_is_read_as_it_was_written() -> None:
+    result = result_of(3, {"reads": 4}, violation=Violation("I19", "two votes"))
+
+    assert from_line(to_line(result).encode()) == result
+
+
+# Processes
+
+
+async def test_two_workers_run_every_seed_once() -> None:
+    seen: list[int] = []
+
+    sums = await run_suite(SuiteConfig(range(3, 6)), lambda result: seen.append(result.seed))
+
+    assert sorted(seen) == [3, 4, 5]
+    assert sums.seeds == 3
+    assert sums.is_good
+
+
+async def test_a_patch_is_called_in_the_worker_before_its_seeds() -> None:
+    with pytest.raises(WorkerError, match="0 of 1 seeds"):
+        await run_suite(SuiteConfig(range(1), patch="sys:exit"))
+
+
+def test_command_ends_with_the_sums_and_keeps_a_ledger(tmp_path: Path) -> None:
+    ledger = tmp_path / "runs.jsonl"
+    options = ["run", "--suite", "raft", "--seeds", "7:9", "--ledger", str(ledger)]
+
+    outputs = [CliRunner().invoke(sim, [*options, *more]) for more in ([], ["--json"])]
+
+    for output in outputs:
+        assert output.exit_code == 0, output.output
+        assert json.loads(output.stdout.splitlines()[-1])["seeds"] == 2
+    lines = [json.loads(line) for line in ledger.read_text(encoding="utf-8").splitlines()]
+    assert len(lines) == 2
+    assert list(lines[0]) == ["commit", "date", "suite", "engine", "seeds", "result"]
+    assert lines[0]["seeds"] == "7:9"
+
+
+@pytest.mark.parametrize("seeds", ["3", "5:5", "a:b", "9:2"])
+def test_command_refuses_what_is_no_range(seeds: str) -> None:
+    output = CliRunner().invoke(sim, ["run", "--suite", "raft", "--seeds", seeds])
+
+    assert output.exit_code == 2
+
+
+def test_replay_tells_faults_elections_and_operations() -> None:
+    output = CliRunner().invoke(sim, ["replay", "--suite", "raft", "--seed", "7"])
+
+    assert output.exit_code == 0
+    lines = output.stdout.splitlines()
+    assert lines[-1].startswith("raft seed 7: ")
+    for told in ("leads in term", "fault ", "client-", "voter_ids=(1, 2, 3"):
+        assert any(told in line for line in lines), told

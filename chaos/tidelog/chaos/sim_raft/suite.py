@@ -119,7 +119,7 @@ async def run_suite(
                 worker.kill()
             await worker.wait()
     if not (config.stops_at_violation and result.violations):
-        _check_exits(workers)
+        _check_exits(workers, result)
     return result
 
 
@@ -145,10 +145,11 @@ async def _read(worker: asyncio.subprocess.Process, take: Callable[[SeedResult],
     await worker.wait()
 
 
-def _check_exits(workers: list[asyncio.subprocess.Process]) -> None:
+def _check_exits(workers: list[asyncio.subprocess.Process], result: SuiteResult) -> None:
     codes = [worker.returncode for worker in workers]
-    if any(codes):
-        raise WorkerError(f"workers ended with {codes}")
+    wanted = len(result.config.seeds)
+    if any(codes) or result.seeds != wanted:
+        raise WorkerError(f"workers ended with {codes} after {result.seeds} of {wanted} seeds")
 
 
 def to_line(result: SeedResult) -> str:
