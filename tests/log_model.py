@@ -119,6 +119,8 @@ class LogModel:
     """Everything below was flushed."""
     anew_at: int | None = None
     """A crash came while the log was started anew at this offset."""
+    refused: list[Batch] = field(default_factory=list)
+    """Cut off when the disk was full, at what was the end: nothing says that the cut is stored."""
     cleanings: list[Cleaning] = field(default_factory=list)
 
     @property
@@ -148,9 +150,19 @@ class LogModel:
 
     def start_anew(self, offset: int) -> None:
         """Forget everything."""
-        self.batches, self.cleanings, self.anew_at = [], [], None
+        self.batches, self.cleanings, self.anew_at, self.refused = [], [], None, []
         self.base_offset = self.end_at_least = offset
         self.start_at_least = self.start_at_most = offset
+
+    def take_back(self, log: PartitionLog) -> None:
+        """After a power cut: what was refused may be there instead of what was not flushed."""
+        bases = [one.header.base_offset for one in self.refused]
+        first = max(self.end_at_least, min(bases, default=0))
+        possible = {one.records: one for one in self.batches + self.refused}
+        there = [one.records for one in scan(log) if one.header.base_offset >= first]
+        if any(one.records in there for one in self.refused):
+            self.cut(first)
+            self.batches += [possible[records] for records in there]
 
     def check(self, log: PartitionLog) -> list[Batch]:
         """The log is what it may be; returns what it holds."""
@@ -167,7 +179,7 @@ class LogModel:
 
     def accept(self, log: PartitionLog) -> None:
         """After a start: what is not there is gone for good."""
-        self.anew_at = None
+        self.anew_at, self.refused = None, []
         self.start_at_most = log.log_start_offset
         self.cut(log.log_end_offset)
         if self.end < log.log_end_offset:

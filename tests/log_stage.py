@@ -86,6 +86,7 @@ class LogStage:
         if self.model.anew_at is not None and self.log.damage:
             self.run(self.log.start_anew(self.model.anew_at))
         assert self.log.damage is None
+        self.model.take_back(self.log)
         self.model.check(self.log)
         self.model.accept(self.log)
         assert self.log.log_start_offset <= self.log.high_watermark <= self.log.log_end_offset

@@ -419,6 +419,7 @@ class LogMachine(RuleBasedStateMachine):
                 with pytest.raises(StorageError, match="open it anew"):
                     stage.log.append_as_leader(data, leader_epoch=stage.epoch)
                 stage.disk.capacity_bytes = None
+                stage.model.refused += stage.placed(data)
                 stage.restart_after_kill()
                 event("the disk was full")
             stage.disk.capacity_bytes = None

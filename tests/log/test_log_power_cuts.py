@@ -13,6 +13,7 @@ from log_stage import LogStage
 from partition_logs import END, NOW_MS
 
 from tidelog.log.config import LogConfig
+from tidelog.log.errors import StorageError
 
 SEEDS = range(24)
 SEGMENT_BYTES = 200
@@ -142,3 +143,21 @@ def test_a_producer_that_was_forgotten_stays_so(new_stage: NewStage) -> None:
     stage.log = stage.run(stage.open())
     again = stage.log.append_as_leader(sent, leader_epoch=0)
     assert (again.is_duplicate, again.base_offset) == (True, result.base_offset)
+
+
+def test_what_a_full_disk_took_is_not_behind_what_was_flushed(new_stage: NewStage) -> None:
+    """It was cut off; the next segment followed, and the cut was undone."""
+    stage = new_stage(segment_bytes=250)
+    append(stage, [b"a"], [b"a"])
+    stage.run(stage.flush())
+    stage.run(stage.checkpoint())
+    stage.disk.capacity_bytes = stage.disk.used_bytes() + 1
+    with pytest.raises(StorageError):
+        append(stage, [b"a"])
+    stage.disk.capacity_bytes = None
+    stage.restart_after_kill()
+    append(stage, [b"b"] * 9)
+    assert len(stage.log.segments) == 2
+    stage.run(stage.flush())
+    stage.restart_after_power_cut()
+    assert stage.log.log_end_offset == 11

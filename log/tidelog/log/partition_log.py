@@ -177,8 +177,8 @@ class PartitionLog:
 
         A batch that an idempotent producer has sent before is not appended again: see
         `AppendResult`. Raises what `validate_produced` and `ProducerStates.check` raise;
-        `StorageError` when the disk refused: nothing was appended, unless it `is_outcome_unknown`,
-        and the log is out of service until it is opened anew.
+        `StorageError` when the disk refused: the log is out of service until it is opened anew, and
+        nothing was appended, unless it `is_outcome_unknown` or the power goes before a `flush`.
         """
         self._require_usable()
         now_ms = self._clock.wall_ms()

@@ -70,8 +70,8 @@ class StableStorage:
 
     async def sync(self, segments: Sequence[Segment]) -> None:
         """Bring what is unflushed of the log's first segments to stable storage."""
-        unflushed = [one for one in segments if one.next_offset > self.recovery_point]
-        flushed = unflushed[-1].next_offset if unflushed else self.recovery_point
+        unflushed = [one for one in segments if self._is_unflushed(one)]
+        flushed = max([self.recovery_point, *(one.next_offset for one in unflushed)])
         began_ms = self._clock.monotonic_ms()
         with self.failing():
             await self._segments.sync_names()
@@ -80,9 +80,13 @@ class StableStorage:
                 await segment.sync_indexes()
             for segment in unflushed:
                 await segment.file.sync()
-        self.recovery_point = max(flushed, self.recovery_point)
+        self.recovery_point = flushed
         is_all = flushed == self._segments.active.next_offset
         self._unflushed_since_ms = None if is_all else began_ms
+
+    def _is_unflushed(self, segment: Segment) -> bool:
+        """Or one whose end a start found: the last life may have cut off what a full disk took."""
+        return segment.next_offset > self.recovery_point or segment.has_unsynced_indexes
 
     async def checkpoint(self, segments: Sequence[Segment]) -> None:
         """Sync the log's first segments, and let a start know it."""
