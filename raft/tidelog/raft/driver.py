@@ -68,6 +68,7 @@ class RaftDriver:
         self._proposals = Proposals(config)
         self._reads = Reads(config)
         self._wake = asyncio.Event()
+        self._waits_for: list[int] = []
         self._is_stopping = False
         self._task: asyncio.Task[None] | None = None
 
@@ -190,13 +191,15 @@ class RaftDriver:
         try:
             while not self._is_stopping:
                 ready = await self._step(storage, engine, machine, snapshotting)
-                snapshotting.begin_if_due(
-                    machine,
-                    applied_index=self._applied_index,
-                    now_s=self._clock.monotonic_s(),
-                    may_replace=not engine.is_sending_snapshot,
-                    on_done=self._wake.set,
-                )
+                self._tell_who_is_missing(list(engine.waits_for))
+                if engine.has_snapshots:
+                    snapshotting.begin_if_due(
+                        machine,
+                        applied_index=self._applied_index,
+                        now_s=self._clock.monotonic_s(),
+                        may_replace=not engine.is_sending_snapshot,
+                        on_done=self._wake.set,
+                    )
                 await self._wait_for_work(ready.next_step_in_s)
         except Exception as error:
             logger.exception("raft cannot go on", node_id=self.node_id)
@@ -273,6 +276,15 @@ class RaftDriver:
         self._announced = state
         for listener in self._listeners:
             listener()
+
+    def _tell_who_is_missing(self, waits_for: list[int]) -> None:
+        if waits_for != self._waits_for:
+            self._waits_for = waits_for
+            logger.warning(
+                "this controller's disk is new: it takes part when all others have answered",
+                node_id=self.node_id,
+                waits_for=waits_for,
+            )
 
     def _check_leads(self) -> None:
         if self._leadership.own_term_index is None or self._is_stopping:

@@ -86,8 +86,11 @@ class Engine(Protocol):
         """See `QuorumStatus.last_contact_ms`."""
 
     @property
-    def waits_for(self) -> list[int]:
+    def waits_for(self) -> Sequence[int]:
         """The voters without whose answer this one, its disk being new, takes no part."""
+
+    has_snapshots: bool
+    """Whether it can go on with a log whose head is in a snapshot."""
 
     @property
     def is_sending_snapshot(self) -> bool:

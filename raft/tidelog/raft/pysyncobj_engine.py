@@ -55,6 +55,10 @@ def check_library() -> None:
 class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no types
     """One voter's Raft state; `step` is the only way in (see `engine.Engine`)."""
 
+    waits_for: Sequence[int] = ()
+    has_snapshots = False
+    is_sending_snapshot = False
+
     # The library's state that is read or written here.
     __connectedNodes: set[Node]
     __lastResponseTime: dict[Node, float]
@@ -102,9 +106,6 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
             transport=self._outbox,
             nodeClass=Node,
         )
-
-    waits_for: Sequence[int] = ()
-    is_sending_snapshot = False
 
     def step(
         self,

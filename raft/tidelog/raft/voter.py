@@ -47,6 +47,8 @@ class Role(StrEnum):
 class Voter:
     """Implements `engine.Engine`. `voters` holds this node's id too."""
 
+    has_snapshots = True
+
     def __init__(
         self,
         voters: Sequence[int],

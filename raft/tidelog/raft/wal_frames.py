@@ -199,7 +199,7 @@ def _payload(stored: bytes, number: int) -> bytes | None:
 
 
 def _sector(stored: bytes) -> _Sector | None:
-    if len(stored) != SECTOR_BYTES or not stored.endswith(_MARK):
+    if len(stored) != SECTOR_BYTES:
         return None
     crc, frame, following, length = _HEADER.unpack_from(stored)
     if length > _DATA_BYTES or crc != zlib.crc32(stored[_CRC.size :]):
