@@ -20,6 +20,7 @@ from tidelog.metadata.configs import alter_configs, describe_configs
 from tidelog.metadata.image import MetadataImage, TopicImage
 from tidelog.v1 import admin_pb2, common_pb2, data_pb2
 from tidelog.v1.common_pb2 import Error, ErrorCode, LeaderHint
+from tidelog.v1.controller_pb2 import DescribeQuorumRequest, DescribeQuorumResponse
 from tidelog.v1.methods import Method, Request, Response
 
 ADDRESSES = {1: "node1:9192", 2: "node2:9192", 3: "node3:9192"}
@@ -132,6 +133,10 @@ class FakeCluster:
         """Nodes that are fenced though they answer; dead ones are fenced anyway."""
         self.answers_behind: dict[int, int] = {}
         """How many more DescribeCluster answers of a node do not know of the newest change."""
+        self.followed: dict[bytes, Any] = {}
+        """What changes were answered, by command id."""
+        self.quorum: dict[int, DescribeQuorumResponse] = {}
+        """What each controller says of the quorum; others serve no controller."""
         self.in_flight: dict[str, int] = {}
         self.most_in_flight = 0
         self._appended = asyncio.Event()
@@ -202,8 +207,14 @@ class FakeCluster:
             "DescribeCluster": self._describe_cluster,
             "DescribeConfigs": self._describe_configs,
             "AlterConfigs": self._alter_configs,
+            "DescribeQuorum": self._describe_quorum,
         }
-        response: Response = await handlers[method.name](node_id, request, code)
+        command_id = getattr(request, "command_id", b"")
+        response: Response = self.followed.get(command_id) or await handlers[method.name](
+            node_id, request, code
+        )
+        if command_id and code == common_pb2.NONE:
+            self.followed[command_id] = response
         self.before_answer(method.name)
         if not self.alive[node_id]:
             raise CallFailedError(f"{address} went away")
@@ -414,6 +425,13 @@ class FakeCluster:
                     described.high_watermark = described.log_end_offset = state.end_offset
         return response
 
+    async def _describe_quorum(
+        self, node_id: int, _request: DescribeQuorumRequest, _code: ErrorCode
+    ) -> DescribeQuorumResponse:
+        if node_id not in self.quorum:
+            raise CallFailedError("no such service")
+        return self.quorum[node_id]
+
     async def _describe_configs(
         self, _node_id: int, request: admin_pb2.DescribeConfigsRequest, _code: ErrorCode
     ) -> admin_pb2.DescribeConfigsResponse:
@@ -453,6 +471,7 @@ class FakeCluster:
         for broker_id, address in ADDRESSES.items():
             is_fenced = broker_id in self.fenced or not self.alive[broker_id]
             response.brokers.add(broker_id=broker_id, address=address, fenced=is_fenced)
+            response.controllers.add(node_id=broker_id, address=address)
         return response
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from tidelog.broker.config_changes import ConfigChanger
 from tidelog.log.errors import CallFailedError, TidelogError, UnreachableError
+from tidelog.log.system import SystemRandom
 from tidelog.metadata.image import MetadataImage
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import AlterConfigsRequest, AlterConfigsResponse
@@ -19,10 +20,12 @@ from tidelog.v1.methods import CONTROLLER_ALTER_CONFIGS
 class StubControllers:
     def __init__(self, answer: AlterConfigsResponse | TidelogError) -> None:
         self.timeouts_ms: list[int] = []
+        self.command_ids: list[bytes] = []
         self._answer = answer
 
-    async def call(self, method: object, _request: object, *, timeout_ms: int) -> Any:
+    async def call(self, method: object, request: AlterConfigsRequest, *, timeout_ms: int) -> Any:
         assert method is CONTROLLER_ALTER_CONFIGS
+        self.command_ids.append(request.command_id)
         self.timeouts_ms.append(timeout_ms)
         if isinstance(self._answer, TidelogError):
             raise self._answer
@@ -46,7 +49,11 @@ class StubFollower:
 
 
 def changer(controllers: StubControllers, follower: StubFollower) -> ConfigChanger:
-    return ConfigChanger(controllers=controllers, follower=follower)  # type: ignore[arg-type]
+    return ConfigChanger(
+        controllers=controllers,  # type: ignore[arg-type]
+        follower=follower,  # type: ignore[arg-type]
+        random=SystemRandom(),
+    )
 
 
 async def test_the_answer_comes_when_the_own_image_is_where_the_change_is() -> None:
@@ -86,3 +93,13 @@ async def test_the_callers_timeout_is_kept_to_a_bound() -> None:
     for timeout_ms in (200, 0, 10**9):
         await changer(controllers, follower).alter(AlterConfigsRequest(timeout_ms=timeout_ms))
     assert controllers.timeouts_ms == [200, 15_000, 15_000]
+
+
+async def test_a_change_without_an_id_gets_one_and_keeps_its_own() -> None:
+    controllers, follower = StubControllers(AlterConfigsResponse()), StubFollower()
+    for request in (AlterConfigsRequest(), AlterConfigsRequest(), AlterConfigsRequest()):
+        await changer(controllers, follower).alter(request)
+    await changer(controllers, follower).alter(AlterConfigsRequest(command_id=b"i" * 16))
+    assert len(set(controllers.command_ids)) == 4
+    assert {len(one) for one in controllers.command_ids} == {16}
+    assert controllers.command_ids[-1] == b"i" * 16

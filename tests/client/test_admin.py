@@ -11,6 +11,7 @@ from tidelog.client import Admin, NewTopic, TopicPartition, errors
 from tidelog.client.offsets import At
 from tidelog.log.records import Record, encode_batch
 from tidelog.v1 import common_pb2
+from tidelog.v1.admin_pb2 import CreateTopicsRequest, CreateTopicsResponse
 
 
 def admin(cluster: FakeCluster, *, api_timeout_ms: int = 5_000) -> Admin:
@@ -53,6 +54,72 @@ async def test_create_after_a_lost_answer_is_not_refused_as_existing() -> None:
     cluster.mishaps.append(Mishap("CreateTopics", error=error, is_after_work=True))
     async with admin(cluster) as a:
         assert (await a.create_topic("t")).name == "t"
+
+
+@pytest.mark.parametrize("method", ["CreateTopics", "DeleteTopics"])
+async def test_a_change_of_unknown_outcome_is_asked_for_again_under_the_same_id(
+    method: str,
+) -> None:
+    """Somebody else undoes it in between: it is not done again."""
+    cluster = FakeCluster()
+    if method == "DeleteTopics":
+        cluster.create("t")
+    cluster.mishaps.append(
+        Mishap(method, error=errors.CallFailedError("broke"), is_after_work=True, times=2)
+    )
+
+    def undo(_method: str) -> None:
+        if method == "CreateTopics":
+            cluster.topics.pop("t", None)
+        else:
+            cluster.create("t")
+        cluster.before_answer = lambda _: None
+
+    cluster.before_answer = undo
+    async with admin(cluster, api_timeout_ms=2_000) as a:
+        if method == "DeleteTopics":
+            await a.delete_topics(["t"])
+        else:
+            with pytest.raises(errors.KafkaError, match="has no leader"):
+                await a.create_topic("t")
+    assert ("t" in cluster.topics) is (method == "DeleteTopics")
+    ids = {request.command_id for request in cluster.requests(method)}
+    assert len(ids) == 1
+    assert len(ids.pop()) == 16
+
+
+class HalfAnswering(FakeCluster):
+    """The first creation stops after its first topic."""
+
+    async def _create_topics(
+        self, node_id: int, request: CreateTopicsRequest, code: common_pb2.ErrorCode
+    ) -> CreateTopicsResponse:
+        response = await super()._create_topics(node_id, request, code)
+        if len(self.requests("CreateTopics")) == 1:
+            for result in response.topics[1:]:
+                result.error.code = common_pb2.NOT_CONTROLLER
+                del self.topics[result.name]
+        return response
+
+
+async def test_what_is_left_of_a_change_is_another_command() -> None:
+    """Under the old id it would be answered as the whole was, for ever."""
+    cluster = HalfAnswering()
+    async with admin(cluster, api_timeout_ms=2_000) as a:
+        await a.create_topics([NewTopic("a"), NewTopic("b")])
+        await a.create_topics([NewTopic("c")])
+    assert list(cluster.topics) == ["a", "b", "c"]
+    assert len({request.command_id for request in cluster.requests("CreateTopics")}) == 3
+
+
+async def test_a_topic_that_exists_is_refused_also_after_an_unknown_outcome() -> None:
+    cluster = FakeCluster()
+    cluster.create("t")
+    error = errors.CallFailedError("broke")
+    cluster.mishaps.append(Mishap("CreateTopics", error=error, is_after_work=True))
+    async with admin(cluster) as a:
+        with pytest.raises(errors.KafkaError, match="already exists"):
+            await a.create_topic("t")
 
 
 async def test_changes_are_retried_while_no_controller_leads() -> None:

@@ -263,9 +263,10 @@ def _build_broker(config: NodeConfig, ports: Ports) -> BrokerParts:
     topic_creator = TopicCreator(
         controllers=controllers,
         follower=follower,
+        random=ports.random,
         auto_create=config.auto_create_topics_enable,
     )
-    config_changer = ConfigChanger(controllers=controllers, follower=follower)
+    config_changer = ConfigChanger(controllers=controllers, follower=follower, random=ports.random)
     return BrokerParts(replica_manager, follower, lifecycle, topic_creator, config_changer)
 
 

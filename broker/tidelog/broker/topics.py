@@ -7,9 +7,12 @@ from collections.abc import Iterable, Mapping
 from tidelog.broker.controller_channel import ControllerChannel
 from tidelog.broker.errors import to_wire
 from tidelog.broker.metadata_follower import MetadataFollower
+from tidelog.log.env import Random
 from tidelog.log.errors import TidelogError
+from tidelog.metadata.commands import COMMAND_ID_BYTES
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (
+    AlterConfigsRequest,
     CreateTopicsRequest,
     CreateTopicsResponse,
     DeleteTopicsRequest,
@@ -24,18 +27,32 @@ VISIBLE_TIMEOUT_MS = 3_000
 _SETTLED = frozenset({common_pb2.NONE, common_pb2.TOPIC_ALREADY_EXISTS})
 
 
+def give_id(
+    request: CreateTopicsRequest | DeleteTopicsRequest | AlterConfigsRequest, random: Random
+) -> None:
+    """Let the request have an id if it has none, since it may be sent to several controllers."""
+    request.command_id = request.command_id or random.randbytes(COMMAND_ID_BYTES)
+
+
 class TopicCreator:
     """Asks the active controller; waits until this broker sees the outcome."""
 
     def __init__(
-        self, *, controllers: ControllerChannel, follower: MetadataFollower, auto_create: bool
+        self,
+        *,
+        controllers: ControllerChannel,
+        follower: MetadataFollower,
+        random: Random,
+        auto_create: bool,
     ) -> None:
         self._controllers = controllers
         self._follower = follower
+        self._random = random
         self._auto_create = auto_create
 
     async def create(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
         """Create topics; the answer comes when this broker's image holds them."""
+        give_id(request, self._random)
         timeout_ms = min(request.timeout_ms or REQUEST_TIMEOUT_MS, REQUEST_TIMEOUT_MS)
         try:
             response = await self._controllers.call(
@@ -50,6 +67,7 @@ class TopicCreator:
 
     async def delete(self, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
         """Delete topics; the answer comes when this broker's image lacks them."""
+        give_id(request, self._random)
         timeout_ms = min(request.timeout_ms or REQUEST_TIMEOUT_MS, REQUEST_TIMEOUT_MS)
         try:
             response = await self._controllers.call(

@@ -32,12 +32,13 @@ from tidelog.client.errors import (
 )
 from tidelog.client.offsets import At, ListedOffset, OffsetLookup, OffsetQuery
 from tidelog.client.ports import ClientPorts
+from tidelog.client.quorum import QuorumDescription, QuorumLookup
 from tidelog.client.records import TopicPartition
-from tidelog.client.routing import Routing, RoutingConfig
+from tidelog.client.routing import Routing, RoutingConfig, parse_bootstrap
 from tidelog.log.env import Clock, Random
 from tidelog.log.transport import Transport
 from tidelog.v1 import admin_pb2, common_pb2
-from tidelog.v1.common_pb2 import Error, ErrorCode
+from tidelog.v1.common_pb2 import Error
 from tidelog.v1.data_pb2 import DeleteRecordsRequest, DeleteRecordsResponse, MetadataRequest
 from tidelog.v1.methods import (
     ALTER_CONFIGS,
@@ -55,6 +56,7 @@ from tidelog.v1.methods import (
 
 _ANSWER_MARGIN_MS = 4_000
 """How much longer than what a leader may wait for its followers a call lasts."""
+_COMMAND_ID_BYTES = 16
 _RETRIED_CODES = frozenset(
     {
         common_pb2.NOT_CONTROLLER,
@@ -73,7 +75,8 @@ class _Result(Protocol):
     error: Error
 
 
-Attempt = Callable[[list[str]], Awaitable[tuple[Error, Sequence[_Result]]]]
+Attempt = Callable[[list[str], bytes], Awaitable[tuple[Error, Sequence[_Result]]]]
+"""Ask for the change of these, under this command id."""
 
 
 class Admin:
@@ -98,6 +101,7 @@ class Admin:
         self._backoff = Backoff()
         self._ports = ClientPorts.of(transport=transport, clock=clock, random=random)
         self._routing = Routing(bootstrap, ports=self._ports, config=RoutingConfig())
+        self._quorum = QuorumLookup(self._ports.transport, bootstrap=parse_bootstrap(bootstrap))
         self._lookup = OffsetLookup(
             self._routing, backoff=self._backoff, request_timeout_ms=request_timeout_ms
         )
@@ -137,11 +141,12 @@ class Admin:
         by_name = {topic.name: topic for topic in topics}
         created: dict[str, CreatedTopic] = {}
 
-        async def attempt(names: list[str]) -> tuple[Error, Sequence[_Result]]:
+        async def attempt(names: list[str], command_id: bytes) -> tuple[Error, Sequence[_Result]]:
             request = admin_pb2.CreateTopicsRequest(
                 topics=[_new_topic(by_name[name]) for name in names],
                 timeout_ms=self._request_timeout_ms,
                 validate_only=validate_only,
+                command_id=command_id,
             )
             response = await self._call(CREATE_TOPICS, request, is_idempotent=False)
             for result in response.topics:
@@ -151,9 +156,7 @@ class Admin:
             return response.error, response.topics
 
         deadline_ms = self._deadline_ms()
-        await self._change(
-            list(by_name), attempt, done=common_pb2.TOPIC_ALREADY_EXISTS, deadline_ms=deadline_ms
-        )
+        await self._change(list(by_name), attempt, deadline_ms=deadline_ms)
         if not validate_only:
             await self._wait_until_usable(list(by_name), deadline_ms=deadline_ms)
         return [created[name] for name in by_name]
@@ -161,19 +164,14 @@ class Admin:
     async def delete_topics(self, names: Sequence[str]) -> None:
         """Delete topics with all their records. Raises the first refusal after all were tried."""
 
-        async def attempt(pending: list[str]) -> tuple[Error, Sequence[_Result]]:
+        async def attempt(pending: list[str], command_id: bytes) -> tuple[Error, Sequence[_Result]]:
             request = admin_pb2.DeleteTopicsRequest(
-                names=pending, timeout_ms=self._request_timeout_ms
+                names=pending, timeout_ms=self._request_timeout_ms, command_id=command_id
             )
             response = await self._call(DELETE_TOPICS, request, is_idempotent=False)
             return response.error, response.topics
 
-        await self._change(
-            list(dict.fromkeys(names)),
-            attempt,
-            done=common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
-            deadline_ms=self._deadline_ms(),
-        )
+        await self._change(list(dict.fromkeys(names)), attempt, deadline_ms=self._deadline_ms())
 
     async def list_topics(self) -> list[str]:
         """Names of all topics, sorted."""
@@ -192,6 +190,10 @@ class Admin:
         """Brokers, fenced ones too, controllers, and who leads them."""
         answer = await self._call(DESCRIBE_CLUSTER, admin_pb2.DescribeClusterRequest())
         return cluster_description(answer)
+
+    async def describe_quorum(self) -> QuorumDescription:
+        """Every controller, with what it says of the quorum; those that do not answer, too."""
+        return await self._quorum.describe()
 
     async def describe_configs(self, topic: str | None) -> dict[str, ConfigDescription]:
         """Every config of a topic, or with None the cluster's defaults for topics, by name.
@@ -227,14 +229,15 @@ class Admin:
             resource.changes.add(key=key, value=value)
         altered_at = 0
 
-        async def attempt(_names: list[str]) -> tuple[Error, Sequence[_Result]]:
+        async def attempt(_names: list[str], command_id: bytes) -> tuple[Error, Sequence[_Result]]:
             nonlocal altered_at
+            request.command_id = command_id
             response = await self._call(ALTER_CONFIGS, request)
             altered_at = response.metadata_offset
             return response.error, response.resources
 
         deadline_ms = self._deadline_ms()
-        await self._change([topic or ""], attempt, done=common_pb2.NONE, deadline_ms=deadline_ms)
+        await self._change([topic or ""], attempt, deadline_ms=deadline_ms)
         await self._wait_until_known(altered_at, deadline_ms=deadline_ms)
 
     async def list_offsets(
@@ -287,18 +290,21 @@ class Admin:
     def _deadline_ms(self) -> int:
         return self._ports.clock.monotonic_ms() + self._api_timeout_ms
 
-    async def _change(
-        self, names: list[str], attempt: Attempt, *, done: ErrorCode, deadline_ms: int
-    ) -> None:
+    async def _change(self, names: list[str], attempt: Attempt, *, deadline_ms: int) -> None:
         """Attempt a change until every topic has an answer; raises the first refusal.
 
-        After an attempt of unknown outcome the code `done` means that it had worked.
+        The same attempt again has the same command id: after an unknown outcome it is answered as
+        it was if it had happened, and happens once.
         """
-        changes = _Changes(names, done=done)
+        changes = _Changes(names)
         failures = 0
+        asked: list[str] = []
         while changes.pending:
+            if asked != list(changes.pending):
+                asked = list(changes.pending)
+                command_id = self._ports.random.randbytes(_COMMAND_ID_BYTES)
             try:
-                error, results = await attempt(list(changes.pending))
+                error, results = await attempt(asked, command_id)
                 raise_for(error)
                 changes.take(results)
             except UnreachableError:
@@ -387,36 +393,27 @@ class Admin:
 class _Changes:
     """Topics a change was asked for, until each has its answer."""
 
-    def __init__(self, names: list[str], *, done: ErrorCode) -> None:
+    def __init__(self, names: list[str]) -> None:
         self.pending: dict[str, None] = dict.fromkeys(names)
         self.refusal: TidelogError | None = None
         self.last_error: TidelogError | None = None
-        self._done = done
-        self._unknown: dict[str, None] = {}
 
     def take(self, results: Sequence[_Result]) -> None:
         """The answers of one attempt."""
         for result in results:
             code = result.error.code
-            if code == common_pb2.NONE or (code == self._done and result.name in self._unknown):
-                self.pending.pop(result.name, None)
-                continue
-            error = error_from_wire(result.error)
             if code in _RETRIED_CODES:
-                self.last_error = error
-                if error.is_outcome_unknown:
-                    self._unknown[result.name] = None
-            else:
-                self.pending.pop(result.name, None)
-                self.refusal = self.refusal or error
+                self.last_error = error_from_wire(result.error)
+                continue
+            self.pending.pop(result.name, None)
+            if code != common_pb2.NONE:
+                self.refusal = self.refusal or error_from_wire(result.error)
 
     def attempt_failed(self, error: TidelogError) -> None:
         """A whole attempt failed; raises it when no retry can help."""
         if error.code not in _RETRIED_CODES:
             raise error
         self.last_error = error
-        if error.is_outcome_unknown:
-            self._unknown.update(self.pending)
 
 
 def _resource_type(topic: str | None) -> admin_pb2.ConfigResourceType:
