@@ -15,6 +15,7 @@ COMMANDS = {
     "cluster": "tidelog.cli.cluster:cluster",
     "topics": "tidelog.cli.topics:topics",
     "configs": "tidelog.cli.configs:configs",
+    "quorum": "tidelog.cli.quorum:quorum",
     "produce": "tidelog.cli.produce:produce",
     "consume": "tidelog.cli.consume:consume",
     "dump-log": "tidelog.cli.dump_log:dump_log",

@@ -1,0 +1,199 @@
+"""`tidelog quorum status | log`: the controllers, and what they agreed on."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing
+from dataclasses import asdict
+from itertools import chain
+from pathlib import Path
+
+import click
+
+from tidelog.cli.connection import API_TIMEOUT_MS, bootstrap_option, run
+from tidelog.cli.metadata_log import LogLine, batch_lines, file_lines, log_files, piece_lines
+from tidelog.client.admin import Admin
+from tidelog.client.errors import CallFailedError, UnreachableError
+from tidelog.client.quorum import QuorumDescription, VoterDescription, VoterStatus
+from tidelog.client.routing import parse_bootstrap
+from tidelog.v1.controller_pb2 import FollowMetadataRequest, FollowMetadataResponse
+from tidelog.v1.methods import FOLLOW_METADATA
+
+_COLUMNS = ("id", "address", "role", "term", "commit", "applied", "contact ms", "WAL bytes")
+_NOBODY = -1
+"""The broker id of a follower that is none."""
+
+
+@click.group()
+def quorum() -> None:
+    """Show the controllers and the metadata log they keep."""
+
+
+@quorum.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@bootstrap_option
+def status(*, as_json: bool, bootstrap: str) -> None:
+    """Show every controller as it describes itself: role, term, indexes, log size.
+
+    Exit code 1 says that no leader is known; a controller that does not answer is listed.
+    """
+
+    async def work() -> QuorumDescription:
+        async with Admin(bootstrap, api_timeout_ms=API_TIMEOUT_MS) as admin:
+            return await admin.describe_quorum()
+
+    described = run(work())
+    if as_json:
+        click.echo(json.dumps(_as_json(described)))
+    else:
+        _print_table(described)
+    click.get_current_context().exit(int(described.leader_id is None))
+
+
+@quorum.command()
+@click.argument(
+    "files",
+    nargs=-1,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="[FILE…]",
+)
+@click.option(
+    "--data-dir",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Read the files of this node instead, which need not run.",
+)
+@click.option(
+    "--from",
+    "from_offset",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="OFFSET",
+    help="Of a running controller: only what is after it.",
+)
+@click.option(
+    "--snapshot",
+    "with_snapshot",
+    is_flag=True,
+    help="Of a running controller: all metadata as it is, not the newest changes.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@bootstrap_option
+def log(
+    *,
+    files: tuple[Path, ...],
+    data_dir: Path | None,
+    from_offset: int,
+    with_snapshot: bool,
+    as_json: bool,
+    bootstrap: str,
+) -> None:
+    """Show metadata records with the index and term of their entries, a line each.
+
+    Of a running controller, which holds the newest changes; or of each FILE: a raft.wal or a
+    .checkpoint. In files there may be entries at the end that never were committed.
+    """
+    paths = [*(log_files(data_dir) if data_dir else []), *files]
+    try:
+        if paths:
+            _write_all(chain.from_iterable(map(file_lines, paths)), as_json=as_json)
+        else:
+            request = FollowMetadataRequest(
+                from_offset=from_offset, broker_id=_NOBODY, accepts_snapshot=with_snapshot
+            )
+            run(_write_followed(parse_bootstrap(bootstrap), request, as_json=as_json))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read has seen enough. Python would complain when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _write_all(lines: Iterator[LogLine], *, as_json: bool) -> None:
+    for line in lines:
+        sys.stdout.write((line.as_json() if as_json else line.as_text()) + "\n")
+
+
+async def _write_followed(
+    addresses: list[str], request: FollowMetadataRequest, *, as_json: bool
+) -> None:
+    """From the first controller that answers. Raises UnreachableError when none does."""
+    from tidelog.log.grpc_transport import GrpcTransport
+
+    transport = GrpcTransport()
+    try:
+        for address in addresses:
+            answers = transport.stream(address, FOLLOW_METADATA, request)
+            try:
+                await _write_answers(answers, request.from_offset, as_json=as_json)
+            except (UnreachableError, CallFailedError):
+                continue
+            return
+        raise UnreachableError(f"no controller answers at {', '.join(addresses)}")
+    finally:
+        await transport.close()
+
+
+async def _write_answers(
+    answers: AsyncIterator[FollowMetadataResponse], from_offset: int, *, as_json: bool
+) -> None:
+    """Up to what was committed when the first answer came."""
+    until, position = None, from_offset
+    async with aclosing(answers) as responses:  # type: ignore[type-var]  # a generator
+        async for response in responses:
+            until = response.committed_offset if until is None else until
+            _write_all(_lines(response), as_json=as_json)
+            if response.HasField("snapshot"):
+                position = response.snapshot.offset if response.snapshot.is_last else position
+            elif response.entries:
+                position = response.entries[-1].offset
+            else:
+                return  # nothing is left
+            if position >= until:
+                return
+
+
+def _lines(response: FollowMetadataResponse) -> Iterator[LogLine]:
+    for entry in response.entries:
+        term = entry.batch.controller_epoch
+        yield from batch_lines(entry.batch, index=entry.offset, term=term)
+    if response.HasField("snapshot"):
+        yield from piece_lines(response.snapshot)
+
+
+def _as_json(described: QuorumDescription) -> dict[str, object]:
+    nothing: dict[str, object] = dict.fromkeys(VoterStatus.__slots__)
+    voters = [
+        {
+            "node_id": voter.node_id,
+            "address": voter.address,
+            **(nothing | {"role": "unreachable"} if voter.status is None else asdict(voter.status)),
+        }
+        for voter in described.voters
+    ]
+    return {"leader_id": described.leader_id, "term": described.term, "voters": voters}
+
+
+def _print_table(described: QuorumDescription) -> None:
+    """One line a controller, whole at any width of the terminal."""
+    leader = "unknown" if described.leader_id is None else f"{described.leader_id}"
+    click.echo(f"leader {leader}, term {described.term}")
+    rows = [(*_COLUMNS, "snapshot"), *map(_row, described.voters)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        click.echo("  ".join(cells).rstrip())
+
+
+def _row(voter: VoterDescription) -> tuple[str, ...]:
+    known, found = (str(voter.node_id), voter.address), voter.status
+    if found is None:
+        return (*known, "unreachable", *(["-"] * 6))
+    contact = "-" if found.last_contact_ms is None else str(found.last_contact_ms)
+    return (
+        *(*known, found.role, str(found.term), str(found.commit_index), str(found.applied_index)),
+        *(contact, str(found.wal_bytes), str(found.snapshot_index)),
+    )
