@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from tidelog.log.env import Clock
+from tidelog.log.errors import invariant
 from tidelog.raft import rules
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import SnapshotId
@@ -251,8 +252,9 @@ class RaftDriver:
         for message in ready.messages:
             self._transport.send(message.receiver_id, message)
         self._commit_index = ready.commit_index
-        if ready.is_restored and storage.snapshots.latest is not None:
-            self._restore(machine, storage, storage.snapshots.latest)
+        if ready.restored is not None:
+            invariant(storage.snapshots.latest == ready.restored, "installed", ready.restored)
+            self._restore(machine, storage, ready.restored)
         for entry in ready.committed:
             if entry.command is not None:
                 machine.apply(CommittedEntry(entry.index, entry.term, entry.command))

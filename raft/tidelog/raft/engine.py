@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from tidelog.raft.durable_state import SnapshotId
 from tidelog.raft.replicated_log import PeerStatus
 from tidelog.v1 import raft_pb2
 
@@ -51,8 +52,8 @@ class Ready:
     next_step_in_s: float
     """When to step again if nothing happens before."""
     messages: list[raft_pb2.RaftMessage] = field(default_factory=list)
-    is_restored: bool = False
-    """The state machine must be restored from the newest snapshot, before `committed`."""
+    restored: SnapshotId | None = None
+    """A snapshot the leader gave: the state machine becomes what it says, before `committed`."""
     committed: list[EngineEntry] = field(default_factory=list)
     """All entries that became committed, in index order, each once."""
     appended: list[int] = field(default_factory=list)

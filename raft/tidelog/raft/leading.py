@@ -60,14 +60,7 @@ class Leading:
     def on_snapshot_reply(self, peer_id: int, reply: InstallSnapshotReply, now_s: float) -> None:
         """A follower of this term took a piece of a snapshot, or has all of it."""
         follower = self._heard(peer_id, reply.round, now_s)
-        snapshot = follower.snapshot
-        if snapshot is None or snapshot.index != reply.last_index:
-            return
-        follower.piece_sent_s = None
-        if reply.next_offset >= self._snapshots.size_bytes:
-            follower.on_agreed(snapshot.index)
-        else:
-            follower.snapshot_offset = reply.next_offset
+        follower.on_piece_taken(reply.last_index, reply.next_offset)
 
     def _heard(self, peer_id: int, round_: int, now_s: float) -> Progress:
         follower = self.followers[peer_id]
@@ -162,7 +155,7 @@ class Leading:
         snapshot = self._snapshots.latest
         if snapshot is None:
             raise InvariantError(f"the log begins at {self._log.base_index} without a snapshot")
-        follower.begin_snapshot(snapshot)
+        follower.begin_snapshot(snapshot, self._snapshots.size_bytes)
         patience_s = self._config.election_timeout_max_ms / 1000
         if follower.piece_sent_s is not None and now_s - follower.piece_sent_s < patience_s:
             return

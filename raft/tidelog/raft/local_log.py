@@ -25,7 +25,7 @@ class LocalLog:
     def __init__(self, log: DurableLog, snapshots: Snapshots, config: RaftConfig) -> None:
         self.commit_index = snapshots.latest.index if snapshots.latest else 0
         self._handed_out = self.commit_index
-        self._is_restored = False
+        self._restored: SnapshotId | None = None
         self._log = log
         self._snapshots = snapshots
         self._config = config
@@ -114,14 +114,14 @@ class LocalLog:
         if not rules.keeps_log(snapshot.term, self._log.term_at(snapshot.index)):
             self._log.write_base(index=snapshot.index, term=snapshot.term)
         self.commit_index = self._handed_out = snapshot.index
-        self._is_restored = True
+        self._restored = snapshot
 
     # What to tell
 
-    def take_restored(self) -> bool:
-        """Whether a snapshot was installed since the last call."""
-        is_restored, self._is_restored = self._is_restored, False
-        return is_restored
+    def take_restored(self) -> SnapshotId | None:
+        """The snapshot that was installed since the last call."""
+        restored, self._restored = self._restored, None
+        return restored
 
     @property
     def has_more(self) -> bool:

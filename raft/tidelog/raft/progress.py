@@ -30,6 +30,7 @@ class Progress:
     in_flight: deque[int] = field(default_factory=deque)
     """The last indexes of the appends that were not answered."""
     snapshot: SnapshotId | None = None
+    snapshot_bytes: int = 0
     snapshot_offset: int = 0
     piece_sent_s: float | None = None
     """When the piece under way was sent; None: none is."""
@@ -76,9 +77,23 @@ class Progress:
         self.on_connection_lost()
         self.next_index = last_index + 1
 
-    def begin_snapshot(self, snapshot: SnapshotId) -> None:
+    def begin_snapshot(self, snapshot: SnapshotId, size_bytes: int) -> None:
         """Send this one, or go on with it."""
         if self.snapshot != snapshot:
             self.snapshot = snapshot
+            self.snapshot_bytes = size_bytes
             self.snapshot_offset = 0
+            self.piece_sent_s = None
+
+    def on_piece_taken(self, snapshot_index: int, next_offset: int) -> None:
+        """The follower wants the piece at `next_offset`, or has all of the snapshot.
+
+        Asked for the same piece again it gets it, but not at once: it may have no room.
+        """
+        if self.snapshot is None or self.snapshot.index != snapshot_index:
+            return
+        if next_offset >= self.snapshot_bytes:
+            self.on_agreed(snapshot_index)
+        elif next_offset != self.snapshot_offset:
+            self.snapshot_offset = next_offset
             self.piece_sent_s = None

@@ -29,7 +29,7 @@ from tidelog.raft.local_log import LocalLog
 from tidelog.raft.outbox import Outbox
 from tidelog.raft.rejoining import Rejoining
 from tidelog.raft.replicated_log import PeerStatus
-from tidelog.v1.raft_pb2 import PreVoteReply, RaftMessage
+from tidelog.v1.raft_pb2 import RaftMessage
 
 _NEVER_S = float("-inf")
 
@@ -152,6 +152,8 @@ class Voter:
                 self._on_rejoin_reply(message)
             case "pre_vote" if self._may_follow():
                 self._on_pre_vote(message, now_s)
+            case "pre_vote_reply" if self._may_follow():
+                self._on_pre_vote_reply(message, now_s)
             case str() if self._may_follow():
                 self._on_message_of_a_term(message, now_s)
 
@@ -174,8 +176,6 @@ class Voter:
                 self._on_request_vote(message, now_s)
             case "vote_granted" if self.role is Role.CANDIDATE:
                 self._count(message.sender_id, now_s)
-            case "pre_vote_reply":
-                self._on_pre_vote_reply(message.sender_id, message.pre_vote_reply, now_s)
             case "append_entries_reply" if self._leading is not None:
                 self._leading.on_append_reply(
                     message.sender_id, message.append_entries_reply, now_s
@@ -269,10 +269,17 @@ class Voter:
         self._due_s = self._election_due_s(now_s)
         self._outbox.to(candidate_id).vote_granted.SetInParent()
 
-    def _on_pre_vote_reply(self, peer_id: int, reply: PreVoteReply, now_s: float) -> None:
+    def _on_pre_vote_reply(self, message: RaftMessage, now_s: float) -> None:
+        """Count a promise, whatever older term it comes from, or learn of a newer term.
+
+        Else a longer log in a lower term and a shorter one in a greater would wait for each other.
+        """
+        if message.term > self._log.term:
+            self._enter_term(message.term, now_s)
+        reply = message.pre_vote_reply
         is_asked = self.role is Role.PRE_CANDIDATE and reply.asked_term == self._log.term
         if is_asked and reply.is_granted:
-            self._count(peer_id, now_s)
+            self._count(message.sender_id, now_s)
 
     def _ask_pre_votes(self, now_s: float) -> None:
         if not rules.takes_part(self._rejoining is not None):
@@ -389,7 +396,7 @@ class Voter:
             ),
             commit_index=commit_index,
             messages=self._outbox.take(),
-            is_restored=self._local.take_restored(),
+            restored=self._local.take_restored(),
             committed=self._local.newly_committed(),
             appended=appended,
             reads=list(leading.confirmed_reads(commit_index)) if leading else [],
