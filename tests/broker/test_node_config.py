@@ -8,6 +8,7 @@ from tidelog.broker.config import KEYS, parse_config
 from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.log.cleaner import CleanerConfig
 from tidelog.log.errors import KafkaError
+from tidelog.raft.config import RaftConfig
 from tidelog.v1 import common_pb2
 
 VALID = """
@@ -47,9 +48,31 @@ def test_the_upkeep_of_logs_is_what_the_file_says() -> None:
     assert parse_config(VALID).replica == ReplicaConfig()
 
 
+def test_the_quorum_is_what_the_file_says() -> None:
+    lines = """
+"controller.quorum.election.timeout.ms" = 1000
+"controller.quorum.heartbeat.interval.ms" = 100
+"controller.quorum.engine" = "pysyncobj"
+"metadata.log.max.record.bytes.between.snapshots" = 5000
+"metadata.log.reserve.bytes" = 10000
+"""
+    assert parse_config(VALID + lines).raft == RaftConfig(
+        engine="pysyncobj",
+        election_timeout_min_ms=1000,
+        election_timeout_max_ms=2000,
+        heartbeat_interval_ms=100,
+        snapshot_interval_bytes=5000,
+        wal_reserve_bytes=10000,
+    )
+    assert parse_config(VALID).raft == RaftConfig()
+
+
 @pytest.mark.parametrize(
     ("line", "named"),
     [
+        ('"controller.quorum.engine" = "zookeeper"', "must be one of tidelog, pysyncobj"),
+        ('"controller.quorum.heartbeat.interval.ms" = 100', "must be below a third of controller"),
+        ('"metadata.log.reserve.bytes" = 4096', "must be at least twice metadata.log.max"),
         ('"http.port" = 70000', "http.port = 70000: must be a whole number from 0 to 65535"),
         ('"process.roles" = ["boss"]', "process.roles"),
         ('"process.roles" = []', "process.roles"),

@@ -14,7 +14,7 @@ from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.log.cleaner import CleanerConfig
 from tidelog.log.errors import KafkaError
 from tidelog.metadata.config import ControllerConfig
-from tidelog.raft.config import RaftConfig
+from tidelog.raft.config import ENGINES, RaftConfig
 from tidelog.v1 import common_pb2
 
 ROLES = ("broker", "controller")
@@ -74,6 +74,15 @@ def _text(value: Any) -> str:  # a TOML value
     return value
 
 
+def _choice(allowed: tuple[str, ...]) -> Callable[[Any], str]:
+    def read(value: Any) -> str:  # a TOML value
+        if value not in allowed:
+            raise ValueError("must be one of " + ", ".join(allowed))
+        return str(value)
+
+    return read
+
+
 def _boolean(value: Any) -> bool:  # a TOML value
     if not isinstance(value, bool):
         raise ValueError("must be true or false")  # noqa: TRY004  # as above
@@ -102,12 +111,45 @@ def _voters(value: Any) -> dict[int, str]:  # a TOML value
 MAX_MS = 24 * 3600 * 1000
 MAX_BYTES = 2**63 - 1
 _REPLICA = ReplicaConfig()
+_RAFT = RaftConfig()
 KEYS = (
     ConfigKey("node.id", _integer(1, 2**31 - 1), None, "This node's id, unique in the cluster."),
     ConfigKey("cluster.id", _text, None, "The cluster this node belongs to."),
     ConfigKey("listeners", _address, None, "host:port of the gRPC listener."),
     ConfigKey("log.dirs", _text, None, "Absolute path of the folder that holds all data."),
     ConfigKey("controller.quorum.voters", _voters, None, "Node id -> host:port of every voter."),
+    ConfigKey(
+        "controller.quorum.election.timeout.ms",
+        _integer(50, MAX_MS),
+        _RAFT.election_timeout_min_ms,
+        "A voter that hears no leader for once to twice this long asks to be elected, and a leader "
+        "that no majority answers for twice this long steps down.",
+    ),
+    ConfigKey(
+        "controller.quorum.heartbeat.interval.ms",
+        _integer(1, MAX_MS),
+        _RAFT.heartbeat_interval_ms,
+        "How often an idle leader speaks; less than a third of the election timeout.",
+    ),
+    ConfigKey(
+        "controller.quorum.engine",
+        _choice(ENGINES),
+        _RAFT.engine,
+        "tidelog, or pysyncobj: PySyncObj's core behind the same port, without snapshots.",
+    ),
+    ConfigKey(
+        "metadata.log.max.record.bytes.between.snapshots",
+        _integer(1 << 10, 1 << 30),
+        _RAFT.snapshot_interval_bytes,
+        "A snapshot of the metadata is made when its log has grown by so many bytes.",
+    ),
+    ConfigKey(
+        "metadata.log.reserve.bytes",
+        _integer(1 << 11, 1 << 31),
+        _RAFT.wal_reserve_bytes,
+        "Disk space the metadata log holds in advance, so that a disk full of records does not "
+        "stop the quorum; at least twice the bytes between snapshots.",
+    ),
     ConfigKey("process.roles", _roles, ROLES, "broker, controller or both."),
     ConfigKey("http.port", _integer(0, 65535), None, "Metrics and health; absent: no HTTP."),
     ConfigKey("broker.rack", _text, "", "Where the broker stands."),
@@ -221,6 +263,7 @@ def _node_config(values: Mapping[str, Any]) -> NodeConfig:  # values typed by KE
             default_replication_factor=values["default.replication.factor"],
         ),
         replica=_replica_config(values),
+        raft=_raft_config(values),
     )
     if config.is_controller and config.controller_voters.get(config.node_id) != config.address:
         raise _invalid(
@@ -241,6 +284,29 @@ def _replica_config(values: Mapping[str, Any]) -> ReplicaConfig:  # as above
             io_max_bytes_per_second=values["log.cleaner.io.max.bytes.per.second"],
             backoff_ms=values["log.cleaner.backoff.ms"],
         ),
+    )
+
+
+def _raft_config(values: Mapping[str, Any]) -> RaftConfig:  # as above
+    election, heartbeat = (
+        "controller.quorum.election.timeout.ms",
+        "controller.quorum.heartbeat.interval.ms",
+    )
+    reserve, between = (
+        "metadata.log.reserve.bytes",
+        "metadata.log.max.record.bytes.between.snapshots",
+    )
+    if 3 * values[heartbeat] >= values[election]:
+        raise _invalid(f"{heartbeat} must be below a third of {election}")
+    if values[reserve] < 2 * values[between]:
+        raise _invalid(f"{reserve} must be at least twice {between}")
+    return RaftConfig(
+        engine=values["controller.quorum.engine"],
+        election_timeout_min_ms=values[election],
+        election_timeout_max_ms=2 * values[election],
+        heartbeat_interval_ms=values[heartbeat],
+        snapshot_interval_bytes=values[between],
+        wal_reserve_bytes=values[reserve],
     )
 
 
