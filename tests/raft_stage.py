@@ -181,7 +181,8 @@ class Stage:
         if has_synced:
             await storage.sync()
         self.in_flight += [m for m in ready.messages if self._is_sent(m)]
-        if ready.is_restored:
+        if ready.restored is not None:
+            invariant(ready.restored == storage.snapshots.latest, "installed", ready.restored)
             self._restore(machine, storage)
         for entry in ready.committed:
             invariant(entry.index == machine.applied_index + 1, "in order", node_id, entry.index)

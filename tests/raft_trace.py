@@ -289,11 +289,9 @@ class Player:
     def _tell(self, steps: Iterable[Happened]) -> None:
         for step in steps:
             self._tell_leadership(step)
-            if step.ready.is_restored:
-                _, storage, _ = self._stage.running(step.node_id)
-                snapshot = storage.snapshots.latest
-                held = f"{snapshot.index}/{snapshot.term}" if snapshot else "nothing: none is there"
-                self._print(f"{step.node_id} restores {held}")
+            restored = step.ready.restored
+            if restored is not None:
+                self._print(f"{step.node_id} restores {restored.index}/{restored.term}")
             applied = [
                 f"{e.index}/{e.term} {e.command.decode() if e.command else '-'}"
                 for e in step.ready.committed
