@@ -225,6 +225,7 @@ async def test_a_deletion_retried_at_the_next_controller_spares_a_topic_of_the_s
     expected.controller_epoch = nodes.raft.term
     assert retried == expected
     assert "t" in active.image.topics
+    assert active.image == nodes.quorums[1].image, "what is remembered stays as it was answered"
 
 
 async def test_a_config_change_retried_does_not_undo_a_later_one(

@@ -1,7 +1,7 @@
 """The shell around the controller: a queue of commands in front, the replicated log behind.
 
-Owns whether this node is the active controller, and the order of decisions. Decides nothing:
-`Controller` does, and the image changes by `replay` alone.
+Owns the order of decisions. Decides nothing: `Controller` does, and the image changes by `replay`
+alone; whether this node is the active controller, and the proof of it, is `ActiveTerm`'s.
 
 One task decides. It takes the commands that wait, decides each on the image that those before it
 will leave, proposes all records as one batch and answers when that has applied. A batch names the
@@ -21,6 +21,7 @@ import structlog
 
 from tidelog.log.env import Clock, Random
 from tidelog.log.errors import KafkaError, TidelogError, invariant
+from tidelog.metadata.active_term import ActiveTerm, void
 from tidelog.metadata.committed import CommittedMetadata, Followed
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.controller import (
@@ -35,7 +36,6 @@ from tidelog.metadata.decision import wire_error
 from tidelog.metadata.delta import speculate
 from tidelog.metadata.image import MetadataImage
 from tidelog.raft.replicated_log import (
-    CommittedEntry,
     ProposalUnknownError,
     QuorumStatus,
     ReplicatedLog,
@@ -57,14 +57,10 @@ from tidelog.v1.controller_pb2 import (
     RegisterBrokerRequest,
     RegisterBrokerResponse,
 )
-from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord
+from tidelog.v1.metadata_records_pb2 import MetadataRecord
 
 _log = structlog.get_logger(__name__)
 _ReplyT = TypeVar("_ReplyT", bound=Reply)
-
-COMMAND_ID_BYTES = 16
-_NOWHERE = -1
-"""An offset that no image has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +94,11 @@ class Quorum:
     ) -> None:
         self._log = log
         self._clock = clock
-        self._random = random
         self._config = config
         self._controller = Controller(config, random)
         self._committed = CommittedMetadata(config)
+        self._active = ActiveTerm(log=log, committed=self._committed, random=random, config=config)
         self._queue: asyncio.Queue[_Waiting] = asyncio.Queue(config.commands_queued_max)
-        self._active_term: int | None = None
-        self._is_outcome_unknown = False
         self._tasks: list[asyncio.Task[None]] = []
 
     @property
@@ -114,8 +108,8 @@ class Quorum:
 
     @property
     def is_active(self) -> bool:
-        """Whether this node leads and has replayed all that was committed before it did."""
-        return self._active_term is not None and self._log.is_leader
+        """See `ActiveTerm.is_active`."""
+        return self._active.is_active
 
     @property
     def leader_id(self) -> int | None:
@@ -135,12 +129,12 @@ class Quorum:
     async def stop(self) -> None:
         """Leave the quorum; all that wait are answered, followers end."""
         await self._log.stop()
-        self._active_term = None
+        self._active.end()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         while not self._queue.empty():
-            self._queue.get_nowait().refuse(self._not_controller())
+            self._queue.get_nowait().refuse(self._active.refusal())
         self._committed.close()
 
     async def register_broker(self, request: RegisterBrokerRequest) -> RegisterBrokerResponse:
@@ -150,7 +144,7 @@ class Quorum:
     async def broker_heartbeat(self, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse:
         """See `brokers.heartbeat`. One that changes nothing does not wait for other commands."""
         try:
-            term = await self._confirmed_term()
+            term = await self._active.confirm()
         except TidelogError as error:
             return BrokerHeartbeatResponse(error=wire_error(error))
         decision = self._controller.handle(request, self.image, self._clock.monotonic_ms())
@@ -201,7 +195,7 @@ class Quorum:
     async def _submit(self, command: Command, reply_type: type[_ReplyT]) -> _ReplyT:
         waiting = _Waiting(command, asyncio.get_running_loop().create_future())
         if not self.is_active:
-            waiting.refuse(self._not_controller())
+            waiting.refuse(self._active.refusal())
         elif self._queue.full():
             waiting.refuse(
                 KafkaError(
@@ -223,12 +217,12 @@ class Quorum:
             try:
                 await self._decide(waiting)
             except TidelogError as error:
-                self._is_outcome_unknown |= error.is_outcome_unknown
+                self._active.is_outcome_unknown |= error.is_outcome_unknown
                 for one in waiting:
                     one.refuse(error)
             except Exception:  # noqa: BLE001  # the task's top: others wait
                 _log.exception("commands failed", commands=len(waiting))
-                self._is_outcome_unknown = True
+                self._active.is_outcome_unknown = True
             finally:
                 for one in waiting:
                     one.refuse(ProposalUnknownError("the controller stopped in the middle of it"))
@@ -239,16 +233,17 @@ class Quorum:
         Raises the `TidelogError` that all those without an answer get. After an unknown outcome
         nothing is decided until it is known.
         """
-        if self._is_outcome_unknown:
-            await self._settle()
-        term, decided_on = self._term_as_active(), self.image
+        if self._active.is_outcome_unknown:
+            await self._active.settle()
+        term, decided_on = self._active.current(), self.image
         records, decided = self._decide_in_order(waiting)
+        offset = decided_on.offset
         if records:
-            offset = await self._commit(records, base_offset=decided_on.offset, term=term)
-        elif await self._confirmed_term() == term and self.image is decided_on:
-            offset = decided_on.offset
+            offset = await self._active.commit(records, base_offset=offset, term=term)
         else:
-            raise _void()
+            await self._active.confirm()
+            if self.image is not decided_on:
+                raise void()
         for one, reply in decided:
             one.answer(_completed(reply, offset=offset, term=term))
 
@@ -269,57 +264,6 @@ class Quorum:
             decided.append((one, decision.reply))
         return records, decided
 
-    async def _commit(self, records: list[MetadataRecord], *, base_offset: int, term: int) -> int:
-        """Commit a batch and return its offset; it has applied then. Errors as `propose`."""
-        entry = await self._propose(records, base_offset=base_offset, term=term)
-        if not self._committed.has_applied(entry.index):
-            raise _void()
-        return entry.index
-
-    async def _settle(self) -> None:
-        """Have it known what became of the last batch: commit one behind it, void anywhere.
-
-        The log is in order: by then the last one has applied, or never will.
-        """
-        term = self._term_as_active()
-        try:
-            await self._propose([], base_offset=_NOWHERE, term=term)
-        except ProposalUnknownError:
-            raise self._not_controller() from None  # of those that wait nothing was proposed
-        self._is_outcome_unknown = False
-
-    async def _propose(
-        self, records: list[MetadataRecord], *, base_offset: int, term: int
-    ) -> CommittedEntry:
-        batch = MetadataBatch(
-            controller_id=self._log.node_id,
-            controller_epoch=term,
-            base_offset=base_offset,
-            records=records,
-            command_id=self._random.randbytes(COMMAND_ID_BYTES),
-        )
-        return await self._log.propose(
-            batch.SerializeToString(deterministic=True), timeout_ms=self._config.commit_timeout_ms
-        )
-
-    async def _confirmed_term(self) -> int:
-        """The term in which a majority confirmed, after this call began, that this node leads.
-
-        All that was committed before the call has applied. Errors: a `TidelogError`, mostly
-        NOT_CONTROLLER; nothing was decided.
-        """
-        term = self._term_as_active()
-        await self._log.read_barrier(timeout_ms=self._config.commit_timeout_ms)
-        if self._term_as_active() != term:
-            raise self._not_controller()
-        return term
-
-    def _term_as_active(self) -> int:
-        term = self._active_term
-        if term is None or not self.is_active or term != self._log.term:
-            raise self._not_controller()
-        return term
-
     async def _expire_sessions_forever(self) -> None:
         while True:
             await asyncio.sleep(self._config.session_check_interval_ms / 1000)
@@ -338,21 +282,10 @@ class Quorum:
 
     def _on_leadership(self) -> None:
         """Start anew whenever this node becomes active: it heard no heartbeats while it was not."""
-        term = self._log.term if self._log.is_leader else None
-        if term is not None and term != self._active_term:
+        term = self._active.update()
+        if term is not None:
             self._controller.activate(self._clock.monotonic_ms())
-            self._is_outcome_unknown = False
             _log.info("this node is the active controller", controller_epoch=term)
-        self._active_term = term
-
-    def _not_controller(self) -> KafkaError:
-        leader_id = self._log.leader_id
-        is_known = leader_id is not None and leader_id != self._log.node_id
-        where = f"controller {leader_id} leads" if is_known else "no controller leads yet"
-        return KafkaError(
-            common_pb2.NOT_CONTROLLER,
-            f"node {self._log.node_id} is not the active controller: {where}, try again",
-        )
 
 
 def _completed(reply: Reply, *, offset: int, term: int) -> Reply:
@@ -364,10 +297,3 @@ def _completed(reply: Reply, *, offset: int, term: int) -> Reply:
     if isinstance(reply, AlterConfigsResponse):
         reply.metadata_offset = offset
     return reply
-
-
-def _void() -> KafkaError:
-    return KafkaError(
-        common_pb2.NOT_CONTROLLER,
-        "another controller decided first and this decision is void: try again",
-    )

@@ -1,0 +1,129 @@
+"""Whether this node is the active controller, and the two proofs that it was when it decided.
+
+A decision with records is proven by their commit: they are void at any other offset than the one
+they were decided on. A decision without any is proven by a read barrier. Both hold in one Raft
+term, which is the controller epoch. Owns the term in which this node is active; decides nothing.
+"""
+
+from __future__ import annotations
+
+from tidelog.log.env import Random
+from tidelog.log.errors import KafkaError
+from tidelog.metadata.committed import CommittedMetadata
+from tidelog.metadata.config import ControllerConfig
+from tidelog.raft.replicated_log import CommittedEntry, ProposalUnknownError, ReplicatedLog
+from tidelog.v1 import common_pb2
+from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord
+
+_BATCH_ID_BYTES = 16
+_NOWHERE = -1
+"""An offset that no image has."""
+
+
+class ActiveTerm:
+    """`is_outcome_unknown` says that a batch of this term may have committed, or may yet."""
+
+    def __init__(
+        self,
+        *,
+        log: ReplicatedLog,
+        committed: CommittedMetadata,
+        random: Random,
+        config: ControllerConfig,
+    ) -> None:
+        self.is_outcome_unknown = False
+        self._log = log
+        self._committed = committed
+        self._random = random
+        self._timeout_ms = config.commit_timeout_ms
+        self._term: int | None = None
+
+    @property
+    def is_active(self) -> bool:
+        """Whether this node leads and has replayed all that was committed before it did.
+
+        As far as it knows: good for choosing whom to ask.
+        """
+        return self._term is not None and self._log.is_leader
+
+    def update(self) -> int | None:
+        """Look at the log's leadership; the term, when this node has become active in it."""
+        before, self._term = self._term, self._log.term if self._log.is_leader else None
+        if self._term is None or self._term == before:
+            return None
+        self.is_outcome_unknown = False  # what was before this term has applied or never will
+        return self._term
+
+    def end(self) -> None:
+        """This node takes no part any more."""
+        self._term = None
+
+    def current(self) -> int:
+        """The term to decide in; raises NOT_CONTROLLER while this node is not active."""
+        term = self._term
+        if term is None or not self.is_active or term != self._log.term:
+            raise self.refusal()
+        return term
+
+    async def confirm(self) -> int:
+        """The term in which a majority confirmed, after this call began, that this node leads.
+
+        All that was committed before the call has applied. Errors: a `TidelogError`, mostly
+        NOT_CONTROLLER; nothing was decided.
+        """
+        term = self.current()
+        await self._log.read_barrier(timeout_ms=self._timeout_ms)
+        if self.current() != term:
+            raise self.refusal()
+        return term
+
+    async def commit(self, records: list[MetadataRecord], *, base_offset: int, term: int) -> int:
+        """Commit a batch and return its offset; it has applied then. Errors as `propose`."""
+        entry = await self._propose(records, base_offset=base_offset, term=term)
+        if not self._committed.has_applied(entry.index):
+            raise void()
+        return entry.index
+
+    async def settle(self) -> None:
+        """Have it known what became of the last batch: commit one behind it, void anywhere.
+
+        The log is in order: by then the last one has applied, or never will.
+        """
+        term = self.current()
+        try:
+            await self._propose([], base_offset=_NOWHERE, term=term)
+        except ProposalUnknownError:
+            raise self.refusal() from None  # of those that wait nothing was proposed
+        self.is_outcome_unknown = False
+
+    def refusal(self) -> KafkaError:
+        """NOT_CONTROLLER, with who is."""
+        leader_id = self._log.leader_id
+        is_known = leader_id is not None and leader_id != self._log.node_id
+        where = f"controller {leader_id} leads" if is_known else "no controller leads yet"
+        return KafkaError(
+            common_pb2.NOT_CONTROLLER,
+            f"node {self._log.node_id} is not the active controller: {where}, try again",
+        )
+
+    async def _propose(
+        self, records: list[MetadataRecord], *, base_offset: int, term: int
+    ) -> CommittedEntry:
+        batch = MetadataBatch(
+            controller_id=self._log.node_id,
+            controller_epoch=term,
+            base_offset=base_offset,
+            records=records,
+            command_id=self._random.randbytes(_BATCH_ID_BYTES),
+        )
+        return await self._log.propose(
+            batch.SerializeToString(deterministic=True), timeout_ms=self._timeout_ms
+        )
+
+
+def void() -> KafkaError:
+    """What was decided did not happen and never will."""
+    return KafkaError(
+        common_pb2.NOT_CONTROLLER,
+        "another controller decided first and this decision is void: try again",
+    )
