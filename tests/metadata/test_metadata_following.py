@@ -178,10 +178,16 @@ async def test_followers_of_a_restored_image_are_given_a_snapshot() -> None:
         assert piece.offset == 9
 
 
-@pytest.mark.parametrize("index", [2, 8])
-def test_a_snapshot_that_is_not_of_this_log_stops_the_node(index: int) -> None:
+@pytest.mark.parametrize(
+    ("applied", "index", "term"),
+    [(5, 4, 1), (0, 3, 1), (0, 4, 0)],
+    ids=["older than the image", "newer than it says", "of a later term than it says"],
+)
+def test_a_snapshot_that_is_not_of_this_log_stops_the_node(
+    applied: int, index: int, term: int
+) -> None:
     with pytest.raises(InvariantError):
-        grown(9).restore(grown(4).records(), index=index, term=1)
+        grown(applied).restore(grown(4).records(), index=index, term=term)
 
 
 def test_half_a_snapshot_stops_the_node() -> None:
