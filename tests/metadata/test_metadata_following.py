@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import replace
@@ -100,6 +101,21 @@ async def test_a_follower_that_is_new_or_too_far_behind_gets_a_snapshot_then_bat
         assert offsets(await anext(followed)) == [12]
 
 
+async def test_a_new_follower_gets_no_history_though_it_is_held() -> None:
+    async with aclosing(grown(10).follow(0, accepts_snapshot=True)) as followed:
+        assert isinstance(await anext(followed), MetadataSnapshotPiece)
+
+
+async def test_a_new_follower_of_a_new_cluster_waits_for_its_first_batch() -> None:
+    committed = grown(0)
+    async with aclosing(committed.follow(0, accepts_snapshot=True)) as followed:
+        assert await anext(followed) == []
+        committed.apply(topic_entry(1, base=0))
+        piece = await anext(followed)
+        assert isinstance(piece, MetadataSnapshotPiece)
+        assert SnapshotReader().take(piece) == committed.image
+
+
 async def test_a_follower_within_the_tail_gets_no_snapshot() -> None:
     async with aclosing(grown(10, tail_batches_max=3).follow(7, accepts_snapshot=True)) as followed:
         assert offsets(await anext(followed)) == [8, 9, 10]
@@ -112,12 +128,14 @@ async def test_a_follower_that_takes_no_snapshot_gets_what_is_held() -> None:
 
 
 async def test_a_follower_overtaken_while_it_waits_gets_a_snapshot() -> None:
-    committed = grown(5, tail_batches_max=3)
+    committed = grown(5, tail_batches_max=3, follow_keep_alive_ms=60_000)
     async with aclosing(committed.follow(5, accepts_snapshot=True)) as followed:
-        assert await anext(followed) == []
+        waiting = asyncio.ensure_future(anext(followed))
+        await asyncio.sleep(0)
         for index in range(6, 12):
             committed.apply(topic_entry(index, base=index - 1))
-        piece = await anext(followed)
+        async with asyncio.timeout(5):
+            piece = await waiting
         assert isinstance(piece, MetadataSnapshotPiece)
         assert piece.offset == 11
 
@@ -169,11 +187,13 @@ def test_records_are_of_the_image_at_the_call_and_restore_it() -> None:
 
 
 async def test_followers_of_a_restored_image_are_given_a_snapshot() -> None:
-    source, committed = grown(9), grown(2)
+    source, committed = grown(9), grown(2, follow_keep_alive_ms=60_000)
     async with aclosing(committed.follow(2, accepts_snapshot=True)) as followed:
-        assert await anext(followed) == []
+        waiting = asyncio.ensure_future(anext(followed))
+        await asyncio.sleep(0)
         committed.restore(source.records(), index=11, term=1)
-        piece = await anext(followed)
+        async with asyncio.timeout(5):
+            piece = await waiting
         assert isinstance(piece, MetadataSnapshotPiece)
         assert piece.offset == 9
 
