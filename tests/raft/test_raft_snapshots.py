@@ -376,19 +376,44 @@ async def test_a_power_cut_in_the_first_snapshot_leaves_none_or_it() -> None:
             assert store.latest == NEW or (store.latest is None and not has_ended)
 
 
-@WAYS
-async def test_a_snapshot_without_room_leaves_all_as_it_was(work: Work) -> None:
+async def test_an_own_snapshot_without_room_leaves_all_as_it_was() -> None:
     disk, store = await with_old()
     for room in (0, 1, SECTOR, len(NEW_FILE) - 1):
         disk.capacity_bytes = disk.used_bytes() + room
         with pytest.raises(DiskFullError):
-            await work(store)
+            await write_new(store)
         assert (store.latest, store.records()) == (OLD, OLD_RECORDS)
         assert disk.list(FOLDER) == [file_name(OLD)]
 
     disk.capacity_bytes = disk.used_bytes() + len(NEW_FILE)
-    await work(store)
+    await write_new(store)
     assert (store.latest, store.records()) == (NEW, NEW_RECORDS)
+
+
+async def test_a_piece_without_room_is_asked_for_again_and_nobody_counts_on_it() -> None:
+    disk, store = await with_old()
+    total, half = len(NEW_FILE), len(NEW_FILE) // 2
+    disk.capacity_bytes = disk.used_bytes() + half
+    assert store.receive(NEW, total_bytes=total, offset=0, data=NEW_FILE[:half]) == half
+    for _ in range(2):
+        assert store.receive(NEW, total_bytes=total, offset=half, data=NEW_FILE[half:]) == half
+        assert not store.has_received
+    assert (store.latest, store.records()) == (OLD, OLD_RECORDS)
+
+    disk.capacity_bytes = disk.used_bytes() + half
+    assert store.receive(NEW, total_bytes=total, offset=half, data=NEW_FILE[half:]) == total
+    await store.install()
+    assert (store.latest, store.records()) == (NEW, NEW_RECORDS)
+
+
+async def test_a_whole_snapshot_stays_until_it_is_installed() -> None:
+    store = await opened(new_disk())
+    receive(store)
+    later = SnapshotId(NEW.index + 1, NEW.term)
+    assert store.receive(later, total_bytes=10_000, offset=0, data=b"x") == 0
+    assert store.has_received
+    await store.install()
+    assert store.latest == NEW
 
 
 @WAYS

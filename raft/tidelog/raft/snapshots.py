@@ -7,10 +7,12 @@ file is whole and on stable storage before it gets its name, and the older one g
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+
+import structlog
 
 from tidelog.log.env import Disk, File, make_directory_durably
-from tidelog.log.errors import StorageError, invariant
+from tidelog.log.errors import DiskFullError, StorageError, invariant
 from tidelog.raft.durable_state import SnapshotId
 from tidelog.raft.snapshot_file import (
     SnapshotKind,
@@ -21,7 +23,9 @@ from tidelog.raft.snapshot_file import (
     read_snapshot,
 )
 from tidelog.raft.wal_file import discard, publish, refusal
-from tidelog.raft.wal_frames import SECTOR_BYTES, SLICE_BYTES, DamagedFileError, is_whole_sector
+from tidelog.raft.wal_frames import SECTOR_BYTES, DamagedFileError, is_whole_sector
+
+logger = structlog.get_logger(__name__)
 
 SNAPSHOT_BYTES_MAX = 1 << 30
 """What `receive` collects at most."""
@@ -101,27 +105,45 @@ class SnapshotStore:
         Leaves the loop alone every `SLICE_BYTES`; one call at a time. Errors: `StorageError`, as
         for want of space: then the newest is what it was.
         """
-        await self._write(snapshot, encode_snapshot(snapshot, records), suffix=_OWN)
+        file = self._new_file(snapshot, _OWN)
+        try:
+            position = 0
+            for piece in encode_snapshot(snapshot, records):
+                file.write_at(position, piece)
+                position += len(piece)
+                await asyncio.sleep(0)
+            await self._publish(snapshot, file)
+        finally:
+            # Its name is another one now, unless it is of no use.
+            discard(self._disk, file)
+        self._remove_others()
 
     def receive(self, snapshot: SnapshotId, *, total_bytes: int, offset: int, data: bytes) -> int:
         """Take a piece of a leader's snapshot; return where the next one must begin.
 
         `total_bytes` once it is whole and verified (`has_received`): install it. 0 when it is not
-        what it should be, or not newer than the newest here: begin again.
+        what it should be, or not newer than the newest here: begin again. `offset` when the disk
+        has no room for the piece: it may have later. Errors: any other `StorageError`.
         """
         incoming = self._incoming
-        if self.has_received:  # it counts as stored already: the log relies on it
-            return 0
+        if incoming is not None and incoming.is_whole and incoming.snapshot != snapshot:
+            return 0  # the one that is here counts as stored already: the log relies on it
         if incoming is None or incoming.snapshot != snapshot or incoming.size_bytes != total_bytes:
             is_newer = self.latest is None or snapshot.index > self.latest.index
             if offset != 0 or not is_newer or not 0 < total_bytes <= SNAPSHOT_BYTES_MAX:
                 return 0
-            incoming = self._incoming = _Incoming(snapshot, total_bytes)
+            self._drop_incoming()
+            incoming = None
         try:
+            if incoming is None:
+                incoming = self._incoming = self._begin(snapshot, total_bytes)
             return incoming.take(offset, data)
         except DamagedFileError:
-            self._incoming = None
+            self._drop_incoming()
             return 0
+        except DiskFullError as error:
+            logger.warning("no space for the leader's snapshot: free some", error=str(error))
+            return offset
 
     @property
     def has_received(self) -> bool:
@@ -129,29 +151,36 @@ class SnapshotStore:
         return self._incoming is not None and self._incoming.is_whole
 
     async def install(self) -> None:
-        """Make the received snapshot the newest, on stable storage. Errors: as `write`."""
+        """Make the received snapshot the newest, on stable storage. Errors: `StorageError`."""
         incoming = self._incoming
         assert incoming is not None
         invariant(incoming.is_whole, "a whole snapshot", incoming.snapshot)
-        await self._write(incoming.snapshot, incoming.slices(), suffix=_RECEIVED)
-        self._incoming = None
-
-    async def _write(
-        self, snapshot: SnapshotId, pieces: Iterable[bytes | memoryview], *, suffix: str
-    ) -> None:
-        path = self._path(snapshot)
-        self._disk.remove(path + suffix)
-        file = self._disk.open(path + suffix, create=True)
         try:
-            await _write_pieces(file, pieces)
-            async with self._publishing:
-                if self._is_newest(snapshot):
-                    await publish(self._disk, path + suffix, path)
-                    self._use(snapshot)
+            await self._publish(incoming.snapshot, incoming.file)
         finally:
-            # Its name is another one now, unless it is of no use.
-            discard(self._disk, file)
+            self._drop_incoming()
         self._remove_others()
+
+    def _begin(self, snapshot: SnapshotId, total_bytes: int) -> _Incoming:
+        return _Incoming(snapshot, total_bytes, self._new_file(snapshot, _RECEIVED))
+
+    def _drop_incoming(self) -> None:
+        if self._incoming is not None:
+            discard(self._disk, self._incoming.file)
+            self._incoming = None
+
+    def _new_file(self, snapshot: SnapshotId, suffix: str) -> File:
+        path = self._path(snapshot) + suffix
+        self._disk.remove(path)
+        return self._disk.open(path, create=True)
+
+    async def _publish(self, snapshot: SnapshotId, file: File) -> None:
+        """Sync a file with all of a snapshot in it, and give it its name unless a newer came."""
+        await file.sync()
+        async with self._publishing:
+            if self._is_newest(snapshot):
+                await publish(self._disk, file.path, self._path(snapshot))
+                self._use(snapshot)
 
     def _is_newest(self, snapshot: SnapshotId) -> bool:
         return self.latest is None or snapshot.index > self.latest.index
@@ -187,11 +216,12 @@ class SnapshotStore:
 
 
 class _Incoming:
-    """The pieces of a snapshot that is being received, checked as they come."""
+    """The pieces of a snapshot that is being received, checked and stored as they come."""
 
-    def __init__(self, snapshot: SnapshotId, size_bytes: int) -> None:
+    def __init__(self, snapshot: SnapshotId, size_bytes: int, file: File) -> None:
         self.snapshot = snapshot
         self.size_bytes = size_bytes
+        self.file = file
         self._data = bytearray()
         self._reader = SnapshotReader(lambda at, length: bytes(self._data[at : at + length]))
 
@@ -201,28 +231,18 @@ class _Incoming:
         return len(self._data) == self.size_bytes
 
     def take(self, offset: int, data: bytes) -> int:
-        """The next offset wanted. Errors: `DamagedFileError`, also for another snapshot."""
+        """The next offset wanted. Errors: `DamagedFileError`, also for another snapshot.
+
+        It goes to the file at once: whether there is room must show before anybody counts on it.
+        """
         if offset != len(self._data) or self.is_whole:
             return len(self._data)
         if len(data) > self.size_bytes - offset:
             raise self._reader.damaged("it is longer than announced")
+        self.file.write_at(offset, data)
         self._data += data
         while frame := self._reader.next_frame(len(self._data)):
             self._reader.check(frame)
         if self.is_whole:
             self._reader.check_end(self.size_bytes, self.snapshot)
         return len(self._data)
-
-    def slices(self) -> Iterator[memoryview]:
-        """All of it."""
-        view = memoryview(self._data)
-        return (view[at : at + SLICE_BYTES] for at in range(0, len(view), SLICE_BYTES))
-
-
-async def _write_pieces(file: File, pieces: Iterable[bytes | memoryview]) -> None:
-    position = 0
-    for piece in pieces:
-        file.write_at(position, piece)
-        position += len(piece)
-        await asyncio.sleep(0)
-    await file.sync()
