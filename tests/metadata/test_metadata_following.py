@@ -198,6 +198,15 @@ async def test_followers_of_a_restored_image_are_given_a_snapshot() -> None:
         assert piece.offset == 9
 
 
+async def test_no_batch_from_before_a_restored_image_is_held() -> None:
+    source, committed = grown(9), grown(2)
+    committed.restore(source.records(), index=11, term=1)
+    async with aclosing(committed.follow(0)) as followed:
+        assert await anext(followed) == []
+        committed.apply(topic_entry(12, base=9))
+        assert offsets(await anext(followed)) == [12]
+
+
 @pytest.mark.parametrize(
     ("applied", "index", "term"),
     [(5, 4, 1), (0, 3, 1), (0, 4, 0)],
