@@ -60,13 +60,19 @@ def test_what_was_lost_is_caught_up_at_the_index_heard_in_the_leaders_term(
     assert rules.has_caught_up(commit, (7, 3)) == has_caught_up
 
 
-def test_entries_agree_up_to_the_first_of_another_term_or_the_end_of_the_log() -> None:
+@pytest.mark.parametrize(
+    ("terms", "agreeing"),
+    [({4: 2, 5: 2, 6: 2, 7: 2}, 3), ({4: 2, 5: 1, 6: 2}, 1), ({4: 2}, 1), ({}, 0)],
+)
+def test_entries_agree_up_to_the_first_of_another_term_or_the_end_of_the_log(
+    terms: dict[int, int], agreeing: int
+) -> None:
     entries = [WalEntry(b"", index, 2) for index in (4, 5, 6)]
 
-    assert rules.agreeing(entries, {4: 2, 5: 2, 6: 2, 7: 2}.get) == 3
-    assert rules.agreeing(entries, {4: 2, 5: 1, 6: 2}.get) == 1
-    assert rules.agreeing(entries, {4: 2}.get) == 1
-    assert rules.agreeing([], {}.get) == 0
+    def term_at(index: int) -> int | None:
+        return terms.get(index)
+
+    assert rules.agreeing(entries, term_at) == agreeing
 
 
 def test_entries_follow_only_the_very_entry_they_followed() -> None:
