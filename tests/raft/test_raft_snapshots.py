@@ -111,7 +111,7 @@ async def test_any_piece_of_the_newest_is_read_as_it_is_on_disk() -> None:
             store.read_chunk(offset, 1)
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.binary(max_size=700), max_size=6), st.integers(1, 4000))
 def test_what_one_voter_wrote_another_receives(records: list[bytes], piece_bytes: int) -> None:
     async def run() -> None:

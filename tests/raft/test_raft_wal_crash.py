@@ -141,6 +141,27 @@ async def test_a_power_cut_in_any_operation_of_a_recovery_leaves_what_was_there(
     assert cuts >= 2 * FATES
 
 
+async def test_what_an_unfinished_frame_left_never_mixes_with_the_next_one() -> None:
+    left = await write_history(new_disk(), tail=5)
+    (start, before), _ = left.frames[-2:]
+    torn = left.content[: start + SECTOR] + bytes(SECTOR) + left.content[start + 2 * SECTOR :]
+    found = set()
+    for seed in range(300):
+        disk = await disk_with(torn, seed=seed)
+        wal = await open_wal(disk)
+        wal.write_entry(b"\0" + b"n" * (4 * SECTOR), index=6, term=4)
+        after = state_of(wal)
+        operations = disk.operations
+        disk.crash_at(2)
+        assert not await ends(wal.sync())
+        assert disk.operations == operations + 2
+        disk.crash()
+        state = state_of(await open_wal(disk))
+        assert state in (before, after)
+        found.add(state)
+    assert found == {before, after}
+
+
 async def test_a_full_disk_does_not_stop_the_log_within_its_reserve() -> None:
     disk = new_disk()
     wal = await open_wal(disk)

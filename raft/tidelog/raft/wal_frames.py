@@ -142,7 +142,7 @@ def frame_at(read_at: ReadAt, size: int, *, position: int, number: int) -> Frame
     """The frame with this number at `position` of a file of `size` bytes; None unless whole."""
     first = read_at(position, SECTOR_BYTES)
     sector = _sector(first)
-    if sector is None or sector.frame != number:
+    if sector is None:
         return None
     length = (sector.following + 1) * SECTOR_BYTES
     if length > min(size - position, FRAME_BYTES_MAX):
