@@ -10,7 +10,7 @@ import pytest
 
 from tidelog.chaos.sim_stage.clock import SimClock, SimRandom
 from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.log.errors import InvariantError
+from tidelog.log.errors import InvariantError, StorageError
 from tidelog.raft import pysyncobj_engine
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.engine import EngineEntry, Ready
@@ -41,7 +41,9 @@ class Voter:
         self.committed: list[EngineEntry] = []
 
     async def start(self) -> Voter:
-        self.wal = await Wal.open(disk=self.disk, directory="/data/meta", node_id=1, wall_ms=0)
+        self.wal = await Wal.open(
+            disk=self.disk, directory="/data/meta", node_id=1, wall_ms=0, reserve_bytes=16_384
+        )
         self.engine = SyncObj(
             self.voters, self.wal, clock=self.clock, random=SimRandom(7), config=RaftConfig()
         )
@@ -52,9 +54,18 @@ class Voter:
         self.disk.crash()
         await self.start()
 
-    async def step(self, *received: RaftMessage, proposals: tuple[bytes, ...] = ()) -> Ready:
+    async def step(
+        self,
+        *received: RaftMessage,
+        proposals: tuple[bytes, ...] = (),
+        reads: tuple[int, ...] = (),
+    ) -> Ready:
         ready = self.engine.step(
-            connected=self.voters[1:], received=received, proposals=list(proposals)
+            now_s=self.now_s,
+            connected=self.voters[1:],
+            received=received,
+            proposals=list(proposals),
+            reads=reads,
         )
         if self.wal.is_dirty:
             await self.wal.sync()
@@ -422,6 +433,53 @@ async def test_a_shorter_log_gets_no_vote() -> None:
     voter.now_s += 0.301
 
     assert "vote_granted" not in kinds(await voter.step(request_vote(3, 2, last=(3, 1))))
+
+
+# Reads and status
+
+
+async def test_a_read_is_proven_by_a_no_op_of_its_own() -> None:
+    voter = await Voter().start()
+    await voter.lead()
+    await voter.step(reply(2, 1, next_index=3, is_success=True))
+
+    ready = await voter.step(proposals=(b"a",), reads=(7, 8))
+    assert ready.appended == [3]
+    assert ready.reads == []
+
+    ready = await voter.step(reply(2, 1, next_index=5, is_success=True))
+    assert [(read.read_id, read.index) for read in ready.reads] == [(7, 4), (8, 4)]
+    assert [entry.command for entry in ready.committed] == [b"a", None]
+
+
+async def test_reads_end_with_the_leadership() -> None:
+    voter = await Voter().start()
+    await voter.lead()
+    await voter.step(reads=(7,))
+    await voter.step(append(3, 2, after=(3, 1), commit_index=3))
+
+    assert (await voter.step(append(3, 2, after=(3, 1), commit_index=3))).reads == []
+
+
+async def test_a_log_that_was_cut_for_our_own_engine_is_refused() -> None:
+    voter = await Voter().start()
+    voter.wal.write_base(index=9, term=1)
+    await voter.wal.sync()
+    voter.wal.close()
+
+    with pytest.raises(StorageError, match="snapshot"):
+        await voter.start()
+
+
+async def test_a_leader_says_what_it_knows_of_the_others() -> None:
+    voter = await Voter().start()
+    await voter.lead()
+    voter.now_s += 0.25
+    await voter.step(reply(2, 1, next_index=3, is_success=True))
+
+    assert [peer.match_index for peer in voter.engine.peers(voter.now_s)] == [2, 0]
+    assert voter.engine.peers(voter.now_s)[0].last_contact_ms == 0
+    assert voter.engine.last_contact_ms(voter.now_s) == 0
 
 
 # The library
