@@ -28,8 +28,10 @@ class Faults:
     def __init__(self, world: World, random: SimRandom, *, can_wipe: bool) -> None:
         self._world = world
         self._random = random
+        self._can_wipe = can_wipe
         self._kinds: dict[str, Callable[[], Awaitable[None]]] = {
             "partition": self._partition,
+            "shift": self._shift,
             "one_way": self._one_way,
             "isolate": self._isolate,
             "storm": self._storm,
@@ -46,10 +48,14 @@ class Faults:
         if can_wipe:
             self._kinds["wipe"] = self._wipe
         self._used = self._draw_kinds()
+        self._used += [kind for kind in ("shift", "wipe") if kind in self._used]  # rarer by nature
         self._tasks: list[asyncio.Task[None]] = []
+        self._is_shifting = False
+        self._end_s = 0.0
 
     async def strike_until(self, end_s: float) -> None:
         """One fault after another, some while others last; on the world's loop."""
+        self._end_s = end_s
         while self._world.scheduler.now_s < end_s and not self._world.findings.violations:
             await asyncio.sleep(self._random.uniform(PAUSE_S_MIN, PAUSE_S_MAX))
             kind = self._used[self._random.randrange(0, len(self._used))]
@@ -84,9 +90,47 @@ class Faults:
     async def _partition(self) -> None:
         voters = self._shuffled()
         side = voters[: self._random.randrange(1, len(voters))]
-        links = [link for link in self._links() if (link[0] in side) != (link[1] in side)]
         self._count("partition", f"{sorted(side)} from the others")
-        await self._cut(links)
+        await self._cut(self._links_between(side))
+
+    async def _shift(self) -> None:
+        """Bare majorities that overlap in one voter, which something happens to in between.
+
+        What the first one committed or voted, the second knows from that voter alone.
+        """
+        for _ in range(self._random.randrange(1, 4)):
+            if self._is_shifting or self._world.scheduler.now_s > self._end_s:
+                return
+            self._is_shifting = True
+            first = self._bare_majority(self._victim().node_id)
+            overlap = first[self._random.randrange(0, len(first))]
+            second = [node_id for node_id in self._world.voters if node_id not in first]
+            self._count("shift", f"{sorted(first)}, then {sorted([overlap, *second])}")
+            await self._cut(self._links_between(first), 0.2, 1.5)
+            struck = asyncio.create_task(self._strike_overlap(self._world.voters[overlap]))
+            await self._cut(self._links_between([overlap, *second]), 0.5, 2.5)
+            await struck
+            self._is_shifting = False
+
+    async def _strike_overlap(self, voter: Voter) -> None:
+        match self._random.randrange(0, 5):
+            case 0:
+                self._world.kill(voter)
+            case 1 | 2:
+                self._world.crash(voter)
+            case 3 if self._may_wipe(voter):
+                self._count("wipe", voter.name)
+                self._world.wipe(voter)
+        await self._last(0.0, 0.3)
+        self._world.start(voter)
+
+    def _bare_majority(self, member: int) -> list[int]:
+        others = [node_id for node_id in self._shuffled() if node_id != member]
+        return [member, *others[: len(self._world.voters) // 2]]
+
+    def _links_between(self, side: list[int]) -> list[Link]:
+        """All links from one side to the other and back."""
+        return [link for link in self._links() if (link[0] in side) != (link[1] in side)]
 
     async def _isolate(self) -> None:
         victim = self._victim().node_id
@@ -107,9 +151,9 @@ class Faults:
         self._count("one_way", " ".join(f"n{source}>n{target}" for source, target in links))
         await self._cut(links)
 
-    async def _cut(self, links: list[Link]) -> None:
+    async def _cut(self, links: list[Link], low_s: float = 0.1, high_s: float = 4.0) -> None:
         self._world.network.cut(links)
-        await self._last(0.1, 4.0)
+        await self._last(low_s, high_s)
         self._world.network.mend(links)
         self._world.timeline.note("fault", f"{len(links)} links carry again")
 
@@ -182,14 +226,19 @@ class Faults:
             self._world.start(self._world.voters[node_id])
 
     async def _wipe(self) -> None:
-        voters = self._world.voters.values()
         victim = self._victim()
-        others = [voter for voter in voters if voter is not victim]
-        if victim.was_rejoining or not all(self._takes_part(voter) for voter in others):
-            return
-        self._count("wipe", victim.name)
-        self._world.wipe(victim)
-        await self._start_later(victim)
+        if self._may_wipe(victim):
+            self._count("wipe", victim.name)
+            self._world.wipe(victim)
+            await self._start_later(victim)
+
+    def _may_wipe(self, victim: Voter) -> bool:
+        others = [voter for voter in self._world.voters.values() if voter is not victim]
+        return (
+            self._can_wipe
+            and not victim.was_rejoining
+            and all(self._takes_part(voter) for voter in others)
+        )
 
     def _takes_part(self, voter: Voter) -> bool:
         return voter.is_running and not voter.is_rejoining and not voter.was_rejoining

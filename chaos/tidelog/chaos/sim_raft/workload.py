@@ -20,6 +20,7 @@ from tidelog.chaos.sim_stage.clock import SimRandom
 KEYS = 5
 CLIENTS = 5
 THINK_S_MAX = 0.25
+POLL_S_MAX = 0.06
 GIVE_UP_S_MIN, GIVE_UP_S_MAX = 0.4, 2.0
 ATTEMPT_S = 0.7
 REFUSED_WAIT_S = 0.08
@@ -27,6 +28,7 @@ CLIENT_LATENCY_S_MIN, CLIENT_LATENCY_S_MAX = 0.0002, 0.003
 ASK_ANYONE_PROBABILITY = 0.15
 LOST_REQUEST_PROBABILITY = 0.01
 PADDING_CHARACTERS_MAX = 120
+LARGE_PROBABILITY, LARGE_PADDING_CHARACTERS_MAX = 0.2, 1800
 
 
 class Workload:
@@ -49,6 +51,8 @@ class Workload:
                 random = self._random.fork(f"client-{number}")
                 client = Client(f"client-{number}", self, self._world, random)
                 group.create_task(client.run(), name=client.name)
+            poller = Client("poller", self, self._world, self._random.fork("poller"))
+            group.create_task(poller.poll(), name=poller.name)
 
     def next_event(self) -> int:
         """The next place in the order of all calls and ends."""
@@ -79,6 +83,19 @@ class Client:
             await asyncio.sleep(self._random.uniform(0, THINK_S_MAX))
             await self.do(self._draw())
 
+    async def poll(self) -> None:
+        """Read from anyone who believes to lead, whomever others follow.
+
+        These reads come beside the operations that are counted.
+        """
+        while not self._workload.is_over:
+            await asyncio.sleep(self._random.uniform(0, POLL_S_MAX))
+            key, called = self._random.randrange(0, KEYS), self._workload.next_event()
+            operation = Operation(number=0, kind="read", key=key, called=called)
+            self._leader_id = None
+            answer = await self._attempt(operation, attempt=1)
+            self._end(operation, answer)
+
     async def do(self, operation: Operation) -> None:
         """Call it, wait for its end, and write both down."""
         workload = self._workload
@@ -92,9 +109,13 @@ class Client:
             self._last_found[operation.key] = answer.outcome.previous
             if operation.kind != "read" and answer.outcome.is_done:
                 self._last_found[operation.key] = operation.value
+        self._end(operation, answer)
+
+    def _end(self, operation: Operation, answer: Answer) -> None:
+        if answer.outcome is not None:
             operation = replace(
                 operation,
-                returned=workload.next_event(),
+                returned=self._workload.next_event(),
                 found=answer.outcome.previous,
                 is_done=answer.outcome.is_done,
             )
@@ -111,8 +132,9 @@ class Client:
             coverage["refused_commands" if answer.is_refused else "unknown_outcomes"] += 1
         if is_counted:
             self._workload.history.append(operation)
-        what = "refused" if answer.is_refused else ""
-        self._world.timeline.note(self.name, f"{operation} {what}")
+        if is_counted or operation.number:
+            what = "refused" if answer.is_refused else ""
+            self._world.timeline.note(self.name, f"{operation} {what}")
 
     def _draw(self) -> Operation:
         key = self._random.randrange(0, KEYS)
@@ -150,7 +172,9 @@ class Client:
             await asyncio.sleep(self._latency_s())
             return Answer(is_refused=loop is None)
         reply: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        padding = "x" * self._random.randrange(0, PADDING_CHARACTERS_MAX)
+        is_large = self._random.random() < LARGE_PROBABILITY
+        most = LARGE_PADDING_CHARACTERS_MAX if is_large else PADDING_CHARACTERS_MAX
+        padding = "x" * self._random.randrange(0, most)
         command = Command(
             command_id=operation.number,
             attempt=attempt,

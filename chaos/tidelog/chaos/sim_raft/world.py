@@ -54,7 +54,7 @@ def draw_config(random: SimRandom, engine: str) -> WorldConfig:
             wal_reserve_bytes=2 * interval_bytes + random.randrange(0, 32768),
             snapshot_chunk_bytes=random.randrange(300, 4096),
             max_inflight_appends=random.randrange(1, 16),
-            append_batch_bytes=random.randrange(1024, 65536),
+            append_batch_bytes=random.randrange(2048, 65536),
         ),
         network=NetworkKind(is_lawless=random.random() < 0.5, has_stragglers=random.random() < 0.5),
         sync_latency_s_max=random.uniform(0.0005, 0.02),
