@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -14,13 +15,32 @@ from tidelog.chaos.sim_stage.raft_transport import SimRaftTransport
 from tidelog.chaos.sim_stage.scheduler import Scheduler, SchedulerLimits
 from tidelog.chaos.sim_stage.trace import Trace
 from tidelog.log.errors import TidelogError
-from tidelog.raft.config import RaftConfig
-from tidelog.raft.pysyncobj_engine import build_replicated_log
+from tidelog.raft.building import build_replicated_log
+from tidelog.raft.config import ENGINES, RaftConfig
 from tidelog.raft.replicated_log import CommittedEntry, ReplicatedLog
 
 pytestmark = pytest.mark.sim
 
+CONFIG = RaftConfig(
+    wal_reserve_bytes=16 * 1024, snapshot_interval_bytes=4 * 1024, retained_entries=2
+)
 VOTERS = {1: "voter-1:1", 2: "voter-2:1", 3: "voter-3:1"}
+
+
+@dataclass
+class Applied:
+    """Implements `StateMachine`: the commands in order."""
+
+    commands: list[bytes] = field(default_factory=list)
+
+    def apply(self, entry: CommittedEntry) -> None:
+        self.commands.append(entry.command)
+
+    def records(self) -> Iterator[bytes]:
+        return iter(list(self.commands))
+
+    def restore(self, records: Iterable[bytes], *, index: int, term: int) -> None:
+        self.commands = list(records)
 
 
 @dataclass
@@ -29,7 +49,7 @@ class Voter:
 
     clock: SimClock
     disk: SimDisk
-    applied: list[CommittedEntry] = field(default_factory=list)
+    applied: Applied = field(default_factory=Applied)
     host: Host | None = None
     log: ReplicatedLog | None = None
 
@@ -37,7 +57,8 @@ class Voter:
 class Voters:
     """Three voters; proposals are made on the leader's own loop."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, engine: str) -> None:
+        self.config = replace(CONFIG, engine=engine)
         self.random = SimRandom(seed)
         self.trace = Trace()
         self.scheduler = Scheduler(trace=self.trace, limits=SchedulerLimits(virtual_s=120))
@@ -58,7 +79,7 @@ class Voters:
         loop = self.scheduler.new_loop(f"voter-{node_id}", voter.clock)
         host = voter.host = Host(name=loop.name, loop=loop, address=VOTERS[node_id])
         self.network.attach(host)
-        voter.applied = []
+        voter.applied = Applied()
         voter.log = build_replicated_log(
             node_id=node_id,
             voters=VOTERS,
@@ -73,10 +94,10 @@ class Voters:
                 voter_ids=VOTERS,
                 directory=self.directory,
             ),
-            config=RaftConfig(),
+            config=self.config,
             on_fatal=lambda error: self.scheduler.record_failure(loop.name, repr(error)),
         )
-        loop.create_task(voter.log.start(voter.applied.append), name="start")
+        loop.create_task(voter.log.start(voter.applied), name="start")
 
     def crash(self, node_id: int) -> None:
         voter = self.voters[node_id]
@@ -117,7 +138,7 @@ class Voters:
                 await asyncio.sleep(0.05)
 
     def is_equal(self) -> bool:
-        first, *others = [[e.command for e in voter.applied] for voter in self.voters.values()]
+        first, *others = [voter.applied.commands for voter in self.voters.values()]
         return all(first == other for other in others) and set(self.acknowledged) <= set(first)
 
     def run(self) -> None:
@@ -142,15 +163,17 @@ class Voters:
         assert b"last" in self.acknowledged
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("seed", range(10))
-def test_acknowledged_commands_survive_the_crash_of_each_leader(seed: int) -> None:
-    Voters(seed).run()
+def test_acknowledged_commands_survive_the_crash_of_each_leader(seed: int, engine: str) -> None:
+    Voters(seed, engine=engine).run()
 
 
-def test_one_seed_has_one_trace() -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_one_seed_has_one_trace(engine: str) -> None:
     hashes = []
     for seed in (1, 1, 2):
-        voters = Voters(seed)
+        voters = Voters(seed, engine=engine)
         voters.run()
         hashes.append(voters.trace.hexdigest())
 
