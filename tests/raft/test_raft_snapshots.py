@@ -428,3 +428,16 @@ async def test_a_failing_disk_leaves_the_older_snapshot(work: Work, action: str)
         assert (store.latest, store.records()) == (OLD, OLD_RECORDS)
         disk.crash()
         assert (await opened(disk)).latest in (OLD, NEW)
+
+
+@WAYS
+async def test_a_snapshot_found_at_a_start_is_there_for_good(work: Work) -> None:
+    for seed in range(20):
+        disk, store = await with_old(seed)
+        killed = asyncio.ensure_future(work(store))
+        while not disk.exists(path_of(NEW)):
+            await asyncio.sleep(0)  # noqa: ASYNC110  # each turn of the loop is one step of it
+        killed.cancel()
+        assert (await opened(disk)).latest == NEW
+        disk.crash()
+        assert (await opened(disk)).latest == NEW

@@ -53,6 +53,7 @@ class SnapshotStore:
         Errors: `StorageError` when it is damaged; the message says what to do.
         """
         await make_directory_durably(disk, directory)
+        await disk.sync_directory(directory)  # who renamed the newest may not have come to this
         store = cls(disk, directory)
         names = disk.list(directory)
         latest = max(filter(None, map(parse_name, names)), default=None)
