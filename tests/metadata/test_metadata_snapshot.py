@@ -60,7 +60,11 @@ def _read(pieces: list[MetadataSnapshotPiece]) -> MetadataImage | None:
 @pytest.mark.parametrize("image", [FULL, EMPTY_IMAGE])
 def test_every_field_survives(image: MetadataImage) -> None:
     (piece,) = pieces_of(image)
-    assert _read([piece]) == image
+    again = _read([piece])
+    assert again == image
+    assert again is not None
+    for name in ("brokers", "topics", "topics_by_id", "cluster_configs", "commands"):
+        assert list(getattr(again, name)) == list(getattr(image, name)), "in the same order"
 
 
 def test_the_example_leaves_no_field_out() -> None:
