@@ -435,8 +435,8 @@ async def test_a_snapshot_found_at_a_start_is_there_for_good(work: Work) -> None
     for seed in range(20):
         disk, store = await with_old(seed)
         killed = asyncio.ensure_future(work(store))
-        while not disk.exists(path_of(NEW)):
-            await asyncio.sleep(0)  # noqa: ASYNC110  # each turn of the loop is one step of it
+        while not disk.exists(path_of(NEW)):  # noqa: ASYNC110  # a turn of the loop is a step of it
+            await asyncio.sleep(0)
         killed.cancel()
         assert (await opened(disk)).latest == NEW
         disk.crash()
