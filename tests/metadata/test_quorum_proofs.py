@@ -148,6 +148,21 @@ async def test_an_answer_from_an_image_that_changed_before_its_proof_is_not_told
     assert not answer.topics
 
 
+async def test_nothing_is_decided_in_a_term_that_this_node_was_not_told_to_lead(
+    nodes: Nodes, active: Quorum
+) -> None:
+    """A batch of that epoch would be valid, though what was heard of brokers is of another."""
+    log = nodes.logs[0]
+    proposed = len(log.proposed)
+    log.term += 1
+    for answer in (
+        await active.create_topics(creation("u")),
+        await active.broker_heartbeat(_beat(active)),
+    ):
+        assert answer.error.code == common_pb2.NOT_CONTROLLER
+    assert len(log.proposed) == proposed
+
+
 async def test_a_heartbeat_is_decided_on_what_was_committed_before_it_was_asked(
     nodes: Nodes, active: Quorum
 ) -> None:
