@@ -32,6 +32,8 @@ NEW_RECORDS = [bytes([number]) * 300 for number in range(5)]
 NEW_FILE = b"".join(encode_snapshot(NEW, NEW_RECORDS))
 HEADER = (17, 25, 3, b"\1\0\0\0")
 HEADER_CRC = zlib.crc32(encode_record(Record(*HEADER)))
+NEXT_FORMAT = (17, 25, 3, b"\2\0\0\0")
+NEXT_FORMAT_CRC = zlib.crc32(encode_record(Record(*NEXT_FORMAT)))
 Work = Callable[[SnapshotStore], Awaitable[None]]
 
 
@@ -290,13 +292,16 @@ async def test_a_file_under_another_name_refuses_to_start() -> None:
     "frames",
     [
         pytest.param([[(18, 0, 0, b"x")], [(19, 1, 0, b"")]], id="no header"),
-        pytest.param([[(17, 25, 3, b"\2\0\0\0")], [(19, 0, 0, b"")]], id="another format"),
+        pytest.param([[NEXT_FORMAT], [(19, 0, NEXT_FORMAT_CRC, b"")]], id="another format"),
         pytest.param([[HEADER] * 2, [(19, 0, 0, b"")]], id="two headers"),
         pytest.param([[HEADER], [(19, 0, 0, b"")]], id="a wrong CRC"),
         pytest.param([[HEADER], [(19, 1, HEADER_CRC, b"")]], id="a wrong count"),
         pytest.param([[HEADER], [(19, 0, HEADER_CRC, b"")] * 2], id="two ends in a frame"),
         pytest.param([[HEADER], *[[(19, 0, HEADER_CRC, b"")]] * 2], id="two ends"),
         pytest.param([[HEADER, (19, 0, 0, b"")]], id="an end that is not alone"),
+        pytest.param(
+            [[HEADER], [(19, 0, HEADER_CRC, b"")], [(18, 0, 0, b"x")]], id="a record behind the end"
+        ),
         pytest.param([[HEADER], [(99, 0, 0, b"")]], id="an unknown record"),
     ],
 )
