@@ -21,7 +21,7 @@ _NOWHERE = -1
 
 
 class ActiveTerm:
-    """`is_outcome_unknown` says that a batch of this term may have committed, or may yet."""
+    """`is_outcome_unknown` says that a batch of this node may have committed, or may yet."""
 
     def __init__(
         self,
@@ -49,10 +49,7 @@ class ActiveTerm:
     def update(self) -> int | None:
         """Look at the log's leadership; the term, when this node has become active in it."""
         before, self._term = self._term, self._log.term if self._log.is_leader else None
-        if self._term is None or self._term == before:
-            return None
-        self.is_outcome_unknown = False  # what was before this term has applied or never will
-        return self._term
+        return None if self._term == before else self._term
 
     def end(self) -> None:
         """This node takes no part any more."""
