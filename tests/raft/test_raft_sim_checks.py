@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from tidelog.chaos.sim_raft.contact_checks import ContactChecks
 from tidelog.chaos.sim_raft.findings import Findings
 from tidelog.chaos.sim_raft.log_checks import LogChecks
 from tidelog.chaos.sim_raft.machine import Command, KeyValueMachine, Outcome
@@ -335,6 +336,62 @@ def test_acknowledged_command_is_not_applied_or_gone_at_the_end(stage: Stage) ->
     stage.states.on_acknowledged(entry(2))
 
     assert stage.violated == ["acknowledged_lost"] * 2
+
+
+# Contact
+
+
+@pytest.fixture
+def contacts(stage: Stage) -> ContactChecks:
+    checks = ContactChecks(stage.findings, voters=3, timeout_s_min=0.3, timeout_s_max=0.6)
+    for node_id in (1, 2, 3):
+        checks.begin_life(node_id, 0.0)
+    return checks
+
+
+def message(sender: int, term: int, body: str, receiver: int = 9) -> RaftMessage:
+    made = RaftMessage(sender_id=sender, receiver_id=receiver, term=term, incarnation=1)
+    getattr(made, body).SetInParent()
+    return made
+
+
+def speak(contacts: ContactChecks, said: RaftMessage, now_s: float) -> None:
+    contacts.on_sent(said, now_s, sync_s=0.01, can_lose_connections=False)
+
+
+def test_leader_goes_on_without_a_majority(stage: Stage, contacts: ContactChecks) -> None:
+    lead = message(1, 4, "append_entries")
+    speak(contacts, lead, 10.0)
+    speak(contacts, lead, 11.1)
+    contacts.on_delivered(1, message(2, 4, "append_entries_reply"), 11.1)
+    speak(contacts, lead, 12.3)
+    contacts.on_resumed(1, 14.0)
+    speak(contacts, lead, 15.2)
+    assert stage.violated == []
+
+    contacts.on_delivered(1, message(2, 3, "append_entries_reply"), 15.3)
+    speak(contacts, lead, 15.4)
+
+    assert stage.violated == ["check_quorum"]
+
+
+def test_voter_that_hears_the_leader_helps_to_depose_it(
+    stage: Stage, contacts: ContactChecks
+) -> None:
+    granted = message(1, 4, "pre_vote_reply", receiver=3)
+    granted.pre_vote_reply.is_granted = True
+    contacts.on_delivered(1, message(2, 4, "append_entries"), 10.0)
+    contacts.on_delivered(1, message(3, 4, "pre_vote"), 10.2)
+    contacts.on_delivered(1, message(2, 4, "append_entries"), 10.3)  # after the question
+    speak(contacts, granted, 10.31)
+    contacts.on_delivered(1, message(3, 4, "pre_vote"), 10.4)
+    speak(contacts, message(1, 4, "pre_vote_reply", receiver=3), 10.4)
+    assert stage.violated == []
+
+    contacts.on_delivered(1, message(3, 4, "pre_vote"), 10.5)
+    speak(contacts, granted, 10.5)
+
+    assert stage.violated == ["leader_stickiness"]
 
 
 # The state machine

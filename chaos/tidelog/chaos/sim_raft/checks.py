@@ -1,7 +1,7 @@
 """All invariants of a run, fed by the world with what each voter says, applies and promises.
 
 It owns which check sees what; the checks themselves are `wire_checks`, `log_checks`,
-`state_checks` and, over what clients saw, `linearizability`.
+`state_checks`, `contact_checks` and, over what clients saw, `linearizability`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tidelog.chaos.sim_raft import linearizability
+from tidelog.chaos.sim_raft.contact_checks import ContactChecks
 from tidelog.chaos.sim_raft.findings import Findings
 from tidelog.chaos.sim_raft.linearizability import Operation
 from tidelog.chaos.sim_raft.log_checks import LogChecks
@@ -23,8 +24,9 @@ from tidelog.v1.raft_pb2 import RaftMessage
 class Checks:
     """Judges one run; `findings` has the verdict."""
 
-    def __init__(self, findings: Findings, timeline: Timeline) -> None:
+    def __init__(self, findings: Findings, timeline: Timeline, *, contacts: ContactChecks) -> None:
         self.findings = findings
+        self.contacts = contacts
         self.logs = LogChecks(findings)
         self.states = StateChecks(findings)
         self.wire = WireChecks(findings, on_elected=self._on_elected)

@@ -58,6 +58,7 @@ class VoterDisk(SimDisk):
         on_killed: Callable[[], None],
     ) -> None:
         super().__init__(random, sync_latency_s)
+        self._earlier_latency_s = 0.0
         self._telling = _TellingFaults(on_power_cut=on_power_cut, on_killed=on_killed)
         self.faults = self._telling
 
@@ -65,8 +66,14 @@ class VoterDisk(SimDisk):
         """End the process, not the machine, in the `number`-th operation from now."""
         self._telling.kill_at = self.operations + number
 
+    @property
+    def slowest_sync_s(self) -> float:
+        """What a sync that ends now may have taken."""
+        return max(self._sync_latency_s, self._earlier_latency_s)
+
     def slow_down(self, sync_latency_s: float) -> None:
         """Let every sync from now on take this long."""
+        self._earlier_latency_s = self._sync_latency_s
         self._sync_latency_s = sync_latency_s
 
     def lose_power(self) -> Loss:

@@ -43,6 +43,7 @@ class Faults:
             "restart_all": self._restart_all,
             "slow_disk": self._slow_disk,
             "disk_error": self._disk_error,
+            "disk_full": self._disk_full,
             "clock_drift": self._clock_drift,
         }
         if can_wipe:
@@ -67,6 +68,7 @@ class Faults:
         await asyncio.gather(*self._tasks)
         for voter in self._world.voters.values():
             voter.disk.faults.heal()
+            voter.disk.capacity_bytes = None
             voter.has_disk_error = False
             self._world.resume(voter)
             self._world.start(voter)
@@ -287,6 +289,19 @@ class Faults:
             if path == DIRECTORY and victim.loop is None:
                 self._world.crash(victim)  # a file system with a failed journal needs a reboot
             await self._start_later(victim)
+
+    async def _disk_full(self) -> None:
+        """Someone else fills the disk: no snapshot fits, and no log beyond its reserve."""
+        victim = self._victim()
+        if not victim.has_disk_error:
+            self._count("disk_full", victim.name)
+            victim.has_disk_error = True
+            room_bytes = self._random.randrange(0, 8192)
+            victim.disk.capacity_bytes = victim.disk.used_bytes() + room_bytes
+            await self._last(0.3, 4.0)
+            victim.disk.capacity_bytes = None
+            victim.has_disk_error = False
+            self._world.start(victim)
 
     async def _clock_drift(self) -> None:
         victim = self._victim()

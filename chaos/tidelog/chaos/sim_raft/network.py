@@ -70,7 +70,13 @@ class RaftNetwork:
     """All links. `loop` is nobody's: it carries what outlives a receiver."""
 
     def __init__(
-        self, *, scheduler: Scheduler, loop: NodeLoop, random: SimRandom, kind: NetworkKind
+        self,
+        *,
+        scheduler: Scheduler,
+        loop: NodeLoop,
+        random: SimRandom,
+        kind: NetworkKind,
+        on_delivered: Callable[[int, RaftMessage], None],
     ) -> None:
         self.weather = Weather()
         self.kind = kind
@@ -78,6 +84,7 @@ class RaftNetwork:
         self._scheduler = scheduler
         self._loop = loop
         self._random = random
+        self._on_delivered = on_delivered
         self._ends: dict[int, _End] = {}
         self._cuts: dict[Link, int] = {}
         self._connections: dict[Link, _Connection] = {}
@@ -164,7 +171,9 @@ class RaftNetwork:
     def _deliver(self, end: _End, link: Link, content: bytes) -> None:
         route = f"{link[0]}>{link[1]}"
         self._scheduler.trace.record_message(self._scheduler.now_s, route, content)
-        end.receiver.on_message(link[0], RaftMessage.FromString(content))
+        message = RaftMessage.FromString(content)
+        self._on_delivered(link[1], message)
+        end.receiver.on_message(link[0], message)
 
     # With connections
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from tidelog.chaos.sim_raft.checks import Checks
+from tidelog.chaos.sim_raft.contact_checks import ContactChecks
 from tidelog.chaos.sim_raft.disk import VoterDisk
 from tidelog.chaos.sim_raft.findings import Findings
 from tidelog.chaos.sim_raft.machine import KeyValueMachine
@@ -24,6 +25,7 @@ from tidelog.log.errors import StorageError
 from tidelog.raft.building import build_replicated_log
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.driver import RaftDriver
+from tidelog.v1.raft_pb2 import RaftMessage
 
 DIRECTORY = "/data/raft"
 WAL_PATH = f"{DIRECTORY}/raft.wal"
@@ -51,7 +53,8 @@ def draw_config(random: SimRandom, engine: str) -> WorldConfig:
             engine=engine,
             snapshot_interval_bytes=interval_bytes,
             retained_entries=random.randrange(1, 30),
-            wal_reserve_bytes=2 * interval_bytes + random.randrange(0, 32768),
+            # the least there may be, or more
+            wal_reserve_bytes=2 * interval_bytes + random.randrange(0, 2) * 32768,
             snapshot_chunk_bytes=random.randrange(300, 4096),
             max_inflight_appends=random.randrange(1, 16),
             append_batch_bytes=random.randrange(2048, 65536),
@@ -110,13 +113,23 @@ class World:
         self.trace = Trace()
         self.scheduler = Scheduler(trace=self.trace, limits=LIMITS)
         self.timeline = Timeline(lambda: self.scheduler.now_s, timeline_sink)
-        self.checks = Checks(findings, self.timeline)
+        self.checks = Checks(
+            findings,
+            self.timeline,
+            contacts=ContactChecks(
+                findings,
+                voters=len(config.voter_ids),
+                timeout_s_min=config.raft.election_timeout_min_ms / 1000,
+                timeout_s_max=config.raft.election_timeout_max_ms / 1000,
+            ),
+        )
         self.loop = self.scheduler.new_loop(WORLD)
         self.network = RaftNetwork(
             scheduler=self.scheduler,
             loop=self.loop,
             random=random.fork("network"),
             kind=config.network,
+            on_delivered=self._on_delivered,
         )
         self.voters = {
             node_id: self._new_voter(node_id, random.fork(f"voter-{node_id}"))
@@ -140,6 +153,7 @@ class World:
         )
         voter.driver = self._build(voter, voter.loop)
         self.checks.begin_life(voter.node_id, voter.driver)
+        self.checks.contacts.begin_life(voter.node_id, voter.clock.monotonic_s())
         voter.loop.create_task(self._live(voter, voter.driver, voter.machine), name="start")
 
     def kill(self, voter: Voter) -> None:
@@ -178,6 +192,7 @@ class World:
         if voter.loop is not None and voter.loop.is_paused:
             self.note(voter, "goes on")
             voter.loop.resume()
+            self.checks.contacts.on_resumed(voter.node_id, voter.clock.monotonic_s())
 
     def drift(self, voter: Voter, rate: float) -> None:
         """Let its clock run at `rate` seconds a second from now on."""
@@ -261,7 +276,7 @@ class World:
             node_id=voter.node_id,
             peers=peers,
             loop=loop,
-            on_sent=lambda message: self.checks.on_sent(driver, message),
+            on_sent=lambda message: self._on_sent(voter, driver, message),
         )
         driver = build_replicated_log(
             node_id=voter.node_id,
@@ -277,6 +292,19 @@ class World:
         return driver
 
     # On a voter's loop
+
+    def _on_sent(self, voter: Voter, driver: RaftDriver, message: RaftMessage) -> None:
+        self.checks.on_sent(driver, message)
+        self.checks.contacts.on_sent(
+            message,
+            voter.clock.monotonic_s(),
+            sync_s=voter.disk.slowest_sync_s,
+            can_lose_connections=not self.config.network.is_lawless,
+        )
+
+    def _on_delivered(self, node_id: int, message: RaftMessage) -> None:
+        now_s = self.voters[node_id].clock.monotonic_s()
+        self.checks.contacts.on_delivered(node_id, message, now_s)
 
     async def _live(self, voter: Voter, driver: RaftDriver, machine: KeyValueMachine) -> None:
         try:
@@ -310,7 +338,6 @@ class World:
 
     def _lose_power(self, voter: Voter) -> None:
         loss = voter.disk.lose_power()
-        voter.has_disk_error = False
         self.findings.coverage["lossy_crashes"] += loss.is_lossy
         self.findings.coverage["torn_writes"] += loss.is_torn
         self.note(voter, f"lost power{', bytes' * loss.is_lossy}{', torn' * loss.is_torn}")
