@@ -162,6 +162,28 @@ def test_a_leaders_snapshot_is_on_disk_before_it_is_acknowledged_and_applied_fir
     run(main())
 
 
+def test_a_leaders_snapshot_waits_for_room_on_a_full_disk(node: Node, run: Run) -> None:
+    async def main() -> None:
+        content = await snapshot_content((9, 4), b"x", b"y")
+        node.followers.elect = False
+        await node.log.start(node.machine)
+        await asyncio.sleep(3 * SYNC_S)
+        node.disk.capacity_bytes = node.disk.used_bytes()
+        node.followers.sent.clear()
+        node.hear(piece(2, 4, snapshot=(9, 4), content=content))
+        await asyncio.sleep(3 * SYNC_S)
+        (_, answer), *_ = node.followers.sent
+        assert answer.install_snapshot_reply.next_offset == 0
+        assert node.fatal == []
+
+        node.disk.capacity_bytes = None
+        node.hear(piece(2, 4, snapshot=(9, 4), content=content))
+        await asyncio.sleep(5 * SYNC_S)
+        assert node.machine.happened == ["restore 9/4"]
+
+    run(main())
+
+
 def test_status_says_what_a_leader_knows(node: Node, run: Run) -> None:
     async def main() -> None:
         status = node.log.status()
