@@ -107,7 +107,7 @@ class LocalLog:
         reply.next_offset = self._snapshots.receive(
             snapshot, total_bytes=body.total_bytes, offset=body.offset, data=body.data
         )
-        if reply.next_offset == body.total_bytes:
+        if 0 < reply.next_offset == body.total_bytes:
             self._install(snapshot)
 
     def _install(self, snapshot: SnapshotId) -> None:
