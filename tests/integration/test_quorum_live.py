@@ -1,0 +1,21 @@
+"""A few rounds of `tests/quorum_live.py`: real controllers killed, paused, damaged, under load."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from quorum_live import COMBINED, LiveRun
+
+pytestmark = [pytest.mark.process, pytest.mark.timeout(300)]
+
+
+async def test_nothing_acknowledged_is_lost_and_nobody_votes_twice(tmp_path: Path) -> None:
+    run = LiveRun(tmp_path, roles=COMBINED, seed=0)
+    result = await run.run(kills=3, pauses=1, damages=3)
+    assert result["violations"] == []
+    assert sum(result["acknowledged"].values()) > 0
+    assert result["linearizable_reads"] > 0
+    assert result["asked_while_paused"].keys() <= {"refused", "no answer"}
+    assert result["terms_led"] > 1
+    assert result["votes"] >= result["terms_led"]
