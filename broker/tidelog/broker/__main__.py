@@ -84,7 +84,11 @@ async def _run_node(config: NodeConfig, disk: SystemDisk) -> None:
     await server.start()
     if http is not None:
         await http.start()
-    await node.start()
+    try:
+        await node.start()
+    except (TidelogError, OSError) as error:
+        # Peers may be connected already, and nothing needs an orderly end: one line is all.
+        _end_at_once(error, how="error")
     log.info("started", node_id=config.node_id, address=config.address)
     await _until_told_to_stop(node, server)
     await server.set_healthy(healthy=False)
@@ -130,9 +134,9 @@ async def _until_told_to_stop(node: Node, server: GrpcServer) -> None:
             continue
 
 
-def _end_at_once(error: BaseException) -> None:
+def _end_at_once(error: BaseException, *, how: str = "fatal") -> None:
     """A crash is safe, going on is not: what is not synced was never told."""
-    sys.stderr.write(f"fatal: {error}\n")
+    sys.stderr.write(f"{how}: {error}\n")
     sys.stderr.flush()
     end_process(1)
 
