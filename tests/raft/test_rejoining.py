@@ -148,6 +148,18 @@ async def test_it_takes_part_when_the_commit_index_heard_is_here_in_the_leaders_
     assert not voter.wal.is_rejoining
 
 
+async def test_the_greatest_commit_index_heard_counts_whoever_answers_last() -> None:
+    voter = await asking()
+    await voter.step(
+        rejoin_reply(2, 1, asked=voter.wal.incarnation, last_index=3, commit_index=3),
+        rejoin_reply(3, 1, asked=voter.wal.incarnation, last_index=1, commit_index=1),
+    )
+
+    await voter.step(append(2, 1, entries=(NO_OP_1, A), commit_index=2))
+
+    assert voter.wal.is_rejoining
+
+
 async def test_entries_of_earlier_terms_alone_are_not_enough() -> None:
     voter = await following()
     await voter.step(append(2, 2, entries=(NO_OP_1, A, B), commit_index=3))
