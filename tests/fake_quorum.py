@@ -94,6 +94,13 @@ class FakeLog:
         else:
             self.machine.apply(entry)
 
+    def catch_up(self) -> None:
+        """The isolation is over."""
+        for entry in self.missed:
+            self.hear(entry)
+        self.missed.clear()
+        self.hear_of_leader()
+
     def hear_of_leader(self) -> None:
         if not self.is_isolated:
             self.term = self.raft.term

@@ -220,6 +220,11 @@ def new_world() -> type[World]:
     return World
 
 
+@pytest.fixture(scope="session")
+def new_random() -> type[SeededRandom]:
+    return SeededRandom
+
+
 @pytest.fixture
 def random() -> SeededRandom:
     return SeededRandom()
