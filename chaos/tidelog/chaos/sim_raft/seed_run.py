@@ -107,10 +107,10 @@ class _Story:
         if self._has_faults:
             await self._faults.strike_until(STORM_S)
             await self._faults.heal()
-        await self._calm_down()
+        await self._calm_down(clients)
         self.workload.is_over = True
         looking.cancel()
-        if not world.findings.violations:
+        if not world.findings.violations or clients.done():
             await clients
             await self._end()
 
@@ -119,9 +119,9 @@ class _Story:
             await asyncio.sleep(LOOK_EVERY_S)
             self._world.look_at_all()
 
-    async def _calm_down(self) -> None:
+    async def _calm_down(self, clients: asyncio.Task[None]) -> None:
         """Clients go on until the run is long enough."""
-        while not self._is_long_enough() and not self._world.findings.violations:  # noqa: ASYNC110
+        while not (self._is_long_enough() or self._world.findings.violations or clients.done()):  # noqa: ASYNC110
             await asyncio.sleep(0.1)
 
     def _is_long_enough(self) -> bool:

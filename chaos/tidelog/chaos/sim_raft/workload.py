@@ -20,7 +20,7 @@ from tidelog.chaos.sim_stage.clock import SimRandom
 KEYS = 5
 CLIENTS = 5
 THINK_S_MAX = 0.25
-POLL_S_MAX = 0.06
+COMPARE_S_MAX = 0.03
 GIVE_UP_S_MIN, GIVE_UP_S_MAX = 0.4, 2.0
 ATTEMPT_S = 0.7
 REFUSED_WAIT_S = 0.08
@@ -29,6 +29,9 @@ ASK_ANYONE_PROBABILITY = 0.15
 LOST_REQUEST_PROBABILITY = 0.01
 PADDING_CHARACTERS_MAX = 120
 LARGE_PROBABILITY, LARGE_PADDING_CHARACTERS_MAX = 0.2, 1800
+
+
+Kind = Literal["read", "write", "compare-and-set"]
 
 
 class Workload:
@@ -51,8 +54,8 @@ class Workload:
                 random = self._random.fork(f"client-{number}")
                 client = Client(f"client-{number}", self, self._world, random)
                 group.create_task(client.run(), name=client.name)
-            poller = Client("poller", self, self._world, self._random.fork("poller"))
-            group.create_task(poller.poll(), name=poller.name)
+            comparer = Client("comparer", self, self._world, self._random.fork("comparer"))
+            group.create_task(comparer.compare_leaders(), name=comparer.name)
 
     def next_event(self) -> int:
         """The next place in the order of all calls and ends."""
@@ -63,7 +66,7 @@ class Workload:
         """Read every key once, in the calm at the end."""
         client = Client("reader", self, self._world, self._random.fork("reader"))
         for key in range(KEYS):
-            await client.do(Operation(number=0, kind="read", key=key, called=0))
+            await client.do("read", key)
 
 
 class Client:
@@ -81,29 +84,34 @@ class Client:
         """Until the workload is over."""
         while not self._workload.is_over:
             await asyncio.sleep(self._random.uniform(0, THINK_S_MAX))
-            await self.do(self._draw())
+            await self.do(*self._draw())
 
-    async def poll(self) -> None:
-        """Read from anyone who believes to lead, whomever others follow.
+    async def compare_leaders(self) -> None:
+        """While two voters believe to lead, write through the newer and read from the older one.
 
-        These reads come beside the operations that are counted.
+        A client may be so unlucky; here one always is, for such moments are short.
         """
         while not self._workload.is_over:
-            await asyncio.sleep(self._random.uniform(0, POLL_S_MAX))
-            key, called = self._random.randrange(0, KEYS), self._workload.next_event()
-            operation = Operation(number=0, kind="read", key=key, called=called)
-            self._leader_id = None
-            answer = await self._attempt(operation, attempt=1)
-            self._end(operation, answer)
+            await asyncio.sleep(self._random.uniform(0, COMPARE_S_MAX))
+            leaders = self._world.leaders()
+            if len(leaders) > 1:
+                key = self._random.randrange(0, KEYS)
+                await self._do_once(self._new("write", key), leaders[-1])
+                await self._do_once(self._new("read", key), leaders[0])
 
-    async def do(self, operation: Operation) -> None:
-        """Call it, wait for its end, and write both down."""
+    async def _do_once(self, operation: Operation, voter: Voter) -> None:
+        self._end(operation, await self._attempt(operation, 1, voter))
+
+    def _new(self, kind: Kind, key: int, expected: int | None = None) -> Operation:
         workload = self._workload
         workload.operations += 1
-        number = workload.operations
-        operation = replace(operation, number=number, called=workload.next_event())
-        if operation.kind != "read":
-            operation = replace(operation, value=number)
+        number, called = workload.operations, workload.next_event()
+        value = None if kind == "read" else number
+        return Operation(number, kind, key, called, value=value, expected=expected)
+
+    async def do(self, kind: Kind, key: int, expected: int | None = None) -> None:
+        """Call it, wait for its end, and write both down."""
+        operation = self._new(kind, key, expected)
         answer = await self._call_until_known(operation)
         if answer.outcome is not None:
             self._last_found[operation.key] = answer.outcome.previous
@@ -132,20 +140,17 @@ class Client:
             coverage["refused_commands" if answer.is_refused else "unknown_outcomes"] += 1
         if is_counted:
             self._workload.history.append(operation)
-        if is_counted or operation.number:
-            what = "refused" if answer.is_refused else ""
-            self._world.timeline.note(self.name, f"{operation} {what}")
+        what = "refused" if answer.is_refused else ""
+        self._world.timeline.note(self.name, f"{operation} {what}")
 
-    def _draw(self) -> Operation:
+    def _draw(self) -> tuple[Kind, int, int | None]:
         key = self._random.randrange(0, KEYS)
         drawn = self._random.random()
-        kind: Literal["read", "write", "compare-and-set"] = "write"
         if drawn < 0.35:
-            kind = "read"
-        elif drawn < 0.6:
-            kind = "compare-and-set"
-        expected = self._last_found.get(key) if kind == "compare-and-set" else None
-        return Operation(number=0, kind=kind, key=key, called=0, expected=expected)
+            return "read", key, None
+        if drawn < 0.6:
+            return "compare-and-set", key, self._last_found.get(key)
+        return "write", key, None
 
     # Attempts
 
@@ -156,7 +161,7 @@ class Client:
         is_unknown = False
         while self._world.scheduler.now_s < give_up_s:
             attempt += 1
-            answer = await self._attempt(operation, attempt)
+            answer = await self._attempt(operation, attempt, self._choose())
             if answer.outcome is not None:
                 self._world.findings.coverage["retried_commands"] += is_unknown
                 return answer
@@ -165,8 +170,7 @@ class Client:
             await asyncio.sleep(self._random.uniform(0, REFUSED_WAIT_S))
         return Answer(is_refused=not is_unknown)
 
-    async def _attempt(self, operation: Operation, attempt: int) -> Answer:
-        voter = self._choose()
+    async def _attempt(self, operation: Operation, attempt: int, voter: Voter) -> Answer:
         loop = voter.loop
         if loop is None or self._random.random() < LOST_REQUEST_PROBABILITY:
             await asyncio.sleep(self._latency_s())

@@ -206,14 +206,16 @@ class World:
 
     def leader(self) -> Voter | None:
         """The voter of the greatest term that believes to lead."""
-        leaders = [
-            voter
+        return next(reversed(self.leaders()), None)
+
+    def leaders(self) -> list[Voter]:
+        """All that believe to lead, by term."""
+        found = [
+            (voter.driver.term, voter.node_id)
             for voter in self.voters.values()
             if voter.driver is not None and voter.has_started and voter.driver.is_leader
         ]
-        return max(
-            leaders, key=lambda voter: voter.driver.term if voter.driver else 0, default=None
-        )
+        return [self.voters[node_id] for _, node_id in sorted(found)]
 
     def note(self, voter: Voter, what: str) -> None:
         """An event of a voter."""
