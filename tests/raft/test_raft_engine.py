@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import inspect
-from typing import Any
 
 import pytest
+from one_voter import Entry, appends, kinds, pre_vote_reply, replies, to_me
 
 from tidelog.chaos.sim_stage.clock import SimClock, SimRandom
 from tidelog.chaos.sim_stage.disk import SimDisk
@@ -21,13 +21,10 @@ from tidelog.v1.raft_pb2 import (
     AppendEntriesReply,
     LogEntry,
     PreVote,
-    PreVoteReply,
     RaftMessage,
     RequestVote,
     VoteGranted,
 )
-
-Entry = tuple[int, bytes]  # term, command
 
 
 class Voter:
@@ -87,15 +84,6 @@ class Voter:
         return [(entry.term, entry.command) for entry in self.wal.entries[1:]]
 
 
-def to_me(sender_id: int, term: int, *, incarnation: int = 1) -> dict[str, Any]:
-    return {
-        "sender_id": sender_id,
-        "receiver_id": 1,
-        "term": term,
-        "incarnation": incarnation,
-    }
-
-
 def append(
     sender_id: int,
     term: int,
@@ -128,34 +116,11 @@ def reply(
     )
 
 
-def pre_vote_reply(sender_id: int, term: int, *, asked_term: int, is_granted: bool) -> RaftMessage:
-    return RaftMessage(
-        **to_me(sender_id, term),
-        pre_vote_reply=PreVoteReply(asked_term=asked_term, is_granted=is_granted),
-    )
-
-
 def request_vote(sender_id: int, term: int, *, last: tuple[int, int] = (1, 0)) -> RaftMessage:
     return RaftMessage(
         **to_me(sender_id, term),
         request_vote=RequestVote(last_log_index=last[0], last_log_term=last[1]),
     )
-
-
-def kinds(ready: Ready) -> list[str | None]:
-    return [message.WhichOneof("body") for message in ready.messages]
-
-
-def replies(ready: Ready) -> list[AppendEntriesReply]:
-    return [m.append_entries_reply for m in ready.messages if m.HasField("append_entries_reply")]
-
-
-def appends(ready: Ready, receiver_id: int) -> list[AppendEntries]:
-    return [
-        message.append_entries
-        for message in ready.messages
-        if message.receiver_id == receiver_id and message.HasField("append_entries")
-    ]
 
 
 A, B, C = (1, b"\0a"), (1, b"\0b"), (1, b"\0c")
