@@ -99,6 +99,11 @@ class LiveNode:
         code = self._running().wait(timeout=REFUSAL_TIMEOUT_S)
         return code, self.log_path.read_bytes()[position:].decode("utf-8", "replace")
 
+    def last_words(self) -> str:
+        """The last line of its log."""
+        lines = self.log_path.read_text("utf-8", "replace").splitlines()
+        return lines[-1] if lines else "nothing"
+
     def snapshots(self) -> list[Path]:
         """Its snapshot files, oldest first."""
         return sorted(path for path in self.metadata_dir.glob("*") if parse_name(path.name))

@@ -121,6 +121,9 @@ class LiveQuorum:
 
         async def all_have_it() -> bool:
             nonlocal goal
+            for voter in self.voters:
+                if not voter.is_running:
+                    raise TooLateError(f"node {voter.node_id} ended: {voter.last_words()}")
             statuses = [await self.status(voter) for voter in self.voters]
             whole = [status for status in statuses if status is not None]
             if len(whole) < len(self.voters):

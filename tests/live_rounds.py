@@ -11,6 +11,7 @@ from live_clients import Reader
 from live_nodes import LiveNode
 from live_quorum import LiveQuorum
 
+ASKING = 6
 QUEUED_TIMEOUT_MS = 60_000
 SKEW_S = 0.5
 HOLD_S = 1.0
@@ -25,7 +26,8 @@ class Rounds:
     def __init__(self, quorum: LiveQuorum, *, seed: int) -> None:
         self._quorum = quorum
         self._random = random.Random(seed)
-        self._reader = Reader(quorum.voters, quorum.history)
+        # On connections of their own: in which order a node that wakes reads them, who knows.
+        self._readers = [Reader(quorum.voters, quorum.history) for _ in range(ASKING)]
         self._probes = 0
         self.counts: Counter[str] = Counter()
         self.answers: Counter[str] = Counter()
@@ -59,7 +61,8 @@ class Rounds:
         term = await self._quorum.term()
         (paused,) = self._victims(kind, leader)
         self._quorum.wals.look(self._quorum.voters)
-        await self._reader.read(paused, is_forwarded=True, timeout_ms=QUEUED_TIMEOUT_MS)  # connects
+        for reader in self._readers:  # connects
+            await reader.read(paused, is_forwarded=True, timeout_ms=QUEUED_TIMEOUT_MS)
         self._quorum.pause(paused)
         queued = self._ask(paused)
         if kind == "leader":
@@ -76,19 +79,18 @@ class Rounds:
 
     async def close(self) -> None:
         """Close its connections."""
-        await self._reader.close()
+        for reader in self._readers:
+            await reader.close()
 
     def _ask(self, node: LiveNode) -> list[asyncio.Task[str]]:
         """Reads, a heartbeat and a change that the node finds when it wakes, if not before."""
         self._probes += 1
         name = f"asked-{self._probes}"
         limit = QUEUED_TIMEOUT_MS
-        calls = [
-            self._reader.read(node, is_forwarded=True, timeout_ms=limit),
-            self._reader.heartbeat(node, timeout_ms=limit),
-            self._reader.create(node, name, timeout_ms=limit),
-            self._reader.read(node, is_forwarded=True, timeout_ms=limit),
-        ]
+        calls = [self._readers[0].create(node, name, timeout_ms=limit)]
+        for reader in self._readers:
+            calls.append(reader.read(node, is_forwarded=True, timeout_ms=limit))
+            calls.append(reader.heartbeat(node, timeout_ms=limit))
         return [asyncio.create_task(call) for call in calls]
 
     def _victims(self, kind: str, leader: LiveNode) -> list[LiveNode]:

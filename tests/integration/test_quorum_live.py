@@ -16,6 +16,6 @@ async def test_nothing_acknowledged_is_lost_and_nobody_votes_twice(tmp_path: Pat
     assert result["violations"] == []
     assert sum(result["acknowledged"].values()) > 0
     assert result["linearizable_reads"] > 0
-    assert result["asked_while_paused"].keys() <= {"refused", "no answer"}
+    assert result["asked_while_paused"]["refused"] > 0
     assert result["terms_led"] > 1
     assert result["votes"] >= result["terms_led"]
