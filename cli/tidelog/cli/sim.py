@@ -12,12 +12,16 @@ from pathlib import Path
 
 import click
 
+from tidelog.chaos.mutants.hunt import Verdict, hunt
+from tidelog.chaos.mutants.hunt import summary as summary_of
+from tidelog.chaos.mutants.raft import MUTANTS
 from tidelog.chaos.sim_raft import ledger as ledgers
 from tidelog.chaos.sim_raft.seed_run import ENGINES, SeedResult, run_seed, silence_voters
 from tidelog.chaos.sim_raft.suite import NAME, WORKERS, SuiteConfig, SuiteResult, run_suite
 from tidelog.log.system import SystemClock
 
 SHOW_EVERY_SEEDS = 100
+MUTANT_SEEDS = range(300)
 
 suite_option = click.option(
     "--suite", type=click.Choice([NAME]), required=True, help="Which simulation."
@@ -96,6 +100,44 @@ def replay(*, suite: str, engine: str, seed: int) -> None:
         f"acknowledged, {result.virtual_s} virtual s, {result.steps} steps, {result.trace_hash}"
     )
     sys.exit(0 if result.violation is None else 1)
+
+
+@sim.command()
+@suite_option
+@click.option(
+    "--seeds",
+    type=SeedRange(),
+    default=MUTANT_SEEDS,
+    show_default=f"{MUTANT_SEEDS.start}:{MUTANT_SEEDS.stop}",
+    help="Half open; a mutant not caught in them is a miss.",
+)
+@click.option("--json", "is_json", is_flag=True, help="Nothing but the line of verdicts.")
+@click.option("--workers", type=click.IntRange(1), default=WORKERS, show_default=True)
+@click.option(
+    "--mutant",
+    "names",
+    type=click.Choice(list(MUTANTS)),
+    multiple=True,
+    metavar="NAME",
+    help="Only this one; may be given more than once.",
+)
+def mutants(
+    *, suite: str, seeds: range, is_json: bool, workers: int, names: tuple[str, ...]
+) -> None:
+    """Break one rule after another, and see whether the seeds notice.
+
+    Each mutant first runs without faults, where nobody must notice. The last line is a JSON object
+    of verdicts. Exit code 1: a mutant was not caught, or noticed without faults.
+    """
+    chosen = [MUTANTS[name] for name in names or MUTANTS]
+
+    def show(verdict: Verdict) -> None:
+        if not is_json:
+            click.echo(f"{suite}: {verdict}")
+
+    verdicts = asyncio.run(hunt(chosen, seeds, workers=workers, on_verdict=show))
+    click.echo(json.dumps(summary_of(verdicts)))
+    sys.exit(0 if all(verdict.is_caught for verdict in verdicts) else 1)
 
 
 class _Progress:

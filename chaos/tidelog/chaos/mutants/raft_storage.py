@@ -1,0 +1,131 @@
+"""Mutants of what reaches the disk, and when."""
+# ruff: noqa: SLF001  # they take the place of methods
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from tidelog.chaos.mutants.mutant import replaces
+from tidelog.log.env import Disk, File
+from tidelog.raft import wal_file
+from tidelog.raft.driver import RaftDriver
+from tidelog.raft.durable_state import SnapshotId
+from tidelog.raft.engine import Engine, Ready
+from tidelog.raft.replicated_log import StateMachine
+from tidelog.raft.snapshots import SnapshotStore
+from tidelog.raft.snapshotting import Snapshotting
+from tidelog.raft.storage import Storage
+from tidelog.raft.wal import FILE_NAME, Wal
+from tidelog.raft.wal_frames import (
+    DamagedFileError,
+    Frame,
+    ReadAt,
+    encode_frame,
+    unfinished_end,
+)
+
+_step = RaftDriver._step
+_open = Storage.open
+
+
+class _SaidToBeSynced(Storage):
+    @property
+    def is_dirty(self) -> bool:
+        return self.snapshots.has_received
+
+
+@replaces(RaftDriver, "_step")
+async def send_before_sync(
+    self: RaftDriver,
+    storage: Storage,
+    engine: Engine,
+    machine: StateMachine,
+    snapshotting: Snapshotting,
+) -> Ready:
+    """Votes and acknowledgements leave before the disk has them."""
+    said = _SaidToBeSynced(storage.wal, storage.snapshots)
+    ready = await _step(self, said, engine, machine, snapshotting)
+    await storage.sync()
+    return ready
+
+
+@replaces(Wal, "sync")
+async def frames_not_synced(self: Wal) -> None:
+    """Frames are written and not synced."""
+    if self._unwritten:
+        frame = encode_frame(self._frames, b"".join(self._unwritten))
+        self._unwritten = []
+        self._file.write_at(self._end, frame)
+        self._end += len(frame)
+        self._frames += 1
+
+
+@replaces(Wal, "write_vote")
+def vote_not_persisted(self: Wal, *, term: int, voted_for: int | None) -> None:
+    """The term is on disk, whom it was given to is not."""
+    self._write(wal_file.RecordKind.VOTE, a=term, b=wal_file.NOBODY)
+    self.voted_for = voted_for
+
+
+@replaces(Wal, "write_vote")
+def term_not_persisted(self: Wal, *, term: int, voted_for: int | None) -> None:
+    """Term and vote are only remembered."""
+    self._apply_vote(term=term, voted_for=voted_for)
+
+
+@replaces(Wal, "_store_again")
+async def last_frame_not_stored_again(self: Wal, frame: Frame) -> None:
+    """A start trusts a frame whose sync may have failed."""
+
+
+@replaces(wal_file, "unfinished_end")
+def torn_tail_is_damage(read_at: ReadAt, size: int, *, position: int, number: int) -> int:
+    """What a power cut leaves of a frame keeps the voter from starting."""
+    end = unfinished_end(read_at, size, position=position, number=number)
+    if end != position:
+        raise DamagedFileError("something is there", position=position)
+    return end
+
+
+@replaces(wal_file, "clear")
+async def torn_tail_not_cleared(file: File, start: int, end: int) -> None:
+    """What a power cut left stays behind the next frames."""
+
+
+@replaces(SnapshotStore, "_publish")
+async def log_trimmed_before_snapshot_is_durable(
+    self: SnapshotStore, snapshot: SnapshotId, file: File
+) -> None:
+    """A snapshot counts before it is synced."""
+    async with self._publishing:
+        if self._is_newest(snapshot):
+            await wal_file.publish(self._disk, file.path, self._path(snapshot))
+            self._use(snapshot)
+
+
+class _ForgetfulDisk:
+    """A disk that stores no names."""
+
+    def __init__(self, disk: Disk) -> None:
+        self._disk = disk
+
+    def __getattr__(self, name: str) -> Any:  # whatever the disk has
+        return getattr(self._disk, name)
+
+    async def sync_directory(self, path: str) -> None:
+        """Not done."""
+
+
+@replaces(Storage, "open")
+async def names_not_synced_at_open(
+    *,
+    disk: Disk,
+    directory: str,
+    **options: Any,  # as of `Storage.open`
+) -> Storage:
+    """A start trusts names that a killed process may not have stored."""
+    is_new = not disk.exists(f"{directory}/{FILE_NAME}")
+    used = disk if is_new else cast("Disk", _ForgetfulDisk(disk))
+    storage = await _open(disk=used, directory=directory, **options)
+    storage.wal._disk = storage.snapshots._disk = disk
+    return storage
