@@ -72,6 +72,19 @@ def test_a_vote_leaves_only_after_its_sync(node: Node, run: Run) -> None:
     run(main())
 
 
+def test_a_message_in_another_voters_name_is_dropped(node: Node, run: Run) -> None:
+    async def main() -> None:
+        await node.log.start(node.machine)
+        await asyncio.sleep(2 * SYNC_S)
+        assert node.followers.receiver is not None
+        node.followers.receiver.on_message(3, vote_request())
+        await asyncio.sleep(2 * SYNC_S)
+        assert node.log.term < vote_request().term
+        assert not any(message.HasField("vote_granted") for _, message in node.followers.sent)
+
+    run(main())
+
+
 def test_a_failed_sync_ends_the_node_and_tells_nobody(node: Node, run: Run) -> None:
     async def main() -> None:
         await node.log.start(node.machine)
