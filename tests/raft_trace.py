@@ -20,7 +20,7 @@ print. `#` begins a comment. A rewrite puts there what they print now; a person 
     stabilize [FILTER…]           delivers until nothing is in flight
     drop|twice|reverse [FILTER…]  loses, doubles, turns around what is in flight
     hold NAME [FILTER…] · release NAME    keeps messages back, puts them behind all others
-    disconnect|connect A B · cut|mend A>B · isolate|rejoin A    `cut` loses silently, one way
+    disconnect|connect A B · cut|mend A>B · isolate|return A    `cut` loses silently, one way
     crash N · restart N · wipe N  power off, on; a new disk
     snapshot N                    of all that is applied; the log keeps `retained_entries`
     state [N…]                    leader, term, commit index and log of each
@@ -243,7 +243,7 @@ class Player:
     def do_isolate(self, node: str) -> None:
         self._stage.cut |= self._ways_of(int(node))
 
-    def do_rejoin(self, node: str) -> None:
+    def do_return(self, node: str) -> None:
         self._stage.cut -= self._ways_of(int(node))
 
     # Storage
