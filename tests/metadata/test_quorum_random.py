@@ -135,7 +135,7 @@ async def _run(random: SeededRandom, steps: list[tuple[str, int, str, int]]) -> 
         await quorum.stop()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(seed=st.integers(0, 1_000), steps=st.lists(_STEPS, min_size=5, max_size=40))
 def test_what_is_decided_is_true_and_happens_once(
     new_random: type[SeededRandom], seed: int, steps: list[tuple[str, int, str, int]]
