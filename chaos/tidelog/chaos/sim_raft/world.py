@@ -58,6 +58,7 @@ def draw_config(random: SimRandom, engine: str) -> WorldConfig:
             snapshot_chunk_bytes=random.randrange(300, 4096),
             max_inflight_appends=random.randrange(1, 16),
             append_batch_bytes=random.randrange(2048, 65536),
+            append_batch_entries=(1, 2, 8, 4096)[random.randrange(0, 4)],
         ),
         network=NetworkKind(is_lawless=random.random() < 0.5, has_stragglers=random.random() < 0.5),
         sync_latency_s_max=random.uniform(0.0005, 0.02),
