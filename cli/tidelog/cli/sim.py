@@ -78,9 +78,10 @@ def run(
     """
     config = SuiteConfig(seeds=seeds, engine=engine, workers=workers)
     progress = _Progress(suite, is_silent=is_json)
+    commit = ledgers.checked_out_commit()
     result = asyncio.run(run_suite(config, progress.on_result))
     if ledger is not None:
-        ledgers.append(ledger, result, SystemClock())
+        ledgers.append(ledger, result, commit=commit, clock=SystemClock())
     if not is_json:
         _show_uncovered(result)
     click.echo(json.dumps(result.summary()))

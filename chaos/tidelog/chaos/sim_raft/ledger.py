@@ -13,11 +13,11 @@ from tidelog.log.env import Clock
 _SECONDS_TO_MS = 1000
 
 
-def append(path: Path, result: SuiteResult, clock: Clock) -> None:
-    """Add a run of the checked-out commit; `+` after it: the tree had changes."""
+def append(path: Path, result: SuiteResult, *, commit: str, clock: Clock) -> None:
+    """Add a run of `commit`, which ended now."""
     seeds = result.config.seeds
     line = {
-        "commit": _commit(),
+        "commit": commit,
         "date": datetime.fromtimestamp(clock.wall_ms() / _SECONDS_TO_MS, UTC).isoformat(
             "T", "seconds"
         ),
@@ -40,12 +40,14 @@ def append(path: Path, result: SuiteResult, clock: Clock) -> None:
         file.write(json.dumps(line) + "\n")
 
 
-def _commit() -> str:
+def checked_out_commit() -> str:
+    """The present one; `+` after it: the tree has changes. "unknown" outside a checkout."""
     commit = _git("rev-parse", "--short=12", "HEAD")
-    changes = _git("status", "--porcelain", "--untracked-files=no")
-    return commit + "+" if changes else commit
+    if commit is None:
+        return "unknown"
+    return commit + "+" if _git("status", "--porcelain", "--untracked-files=no") else commit
 
 
-def _git(*arguments: str) -> str:
-    done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True)
-    return done.stdout.strip()
+def _git(*arguments: str) -> str | None:
+    done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else None
