@@ -91,12 +91,6 @@ def previous_entry_not_compared(_previous_term: int, term_here: int | None) -> b
     return term_here is not None
 
 
-@replaces(rules, "next_match")
-def match_moves_back(_match_index: int, acknowledged_index: int) -> int:
-    """A late acknowledgement takes an earlier one back."""
-    return acknowledged_index
-
-
 @replaces(rules, "quorum_index")
 def minority_is_enough(indexes: Iterable[int]) -> int:
     """One voter less than a majority."""
