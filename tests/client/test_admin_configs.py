@@ -111,4 +111,10 @@ async def test_altering_is_tried_again(cluster: FakeCluster, mishap: Mishap) -> 
     cluster.mishaps.append(mishap)
     async with admin(cluster) as a:
         await a.alter_configs("t", {"flush.ms": "5"})
+        await a.alter_configs("t", {"flush.ms": "5"})
     assert cluster.configs == {"t": {"flush.ms": "5"}}
+    *ids, of_another = [request.command_id for request in cluster.requests("AlterConfigs")]
+    assert len(ids) > 1
+    assert len({*ids}) == 1, "asked again, it is the same command"
+    assert len(ids[0]) == 16
+    assert of_another not in ids
