@@ -15,7 +15,8 @@ import structlog
 from tidelog.chaos.sim_raft.faults import Faults
 from tidelog.chaos.sim_raft.findings import Findings, Violation
 from tidelog.chaos.sim_raft.workload import Workload
-from tidelog.chaos.sim_raft.world import World, draw_config
+from tidelog.chaos.sim_raft.world import World
+from tidelog.chaos.sim_raft.world_config import draw_config
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.scheduler import SimulationError
 
@@ -57,7 +58,7 @@ def run_seed(
     findings = Findings()
     world = World(
         random=random.fork("world"),
-        config=draw_config(random.fork("config"), engine),
+        config=draw_config(random.fork("config"), engine=engine, is_calm=not has_faults),
         findings=findings,
         timeline_sink=timeline_sink,
     )

@@ -8,22 +8,22 @@ once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from tidelog.chaos.sim_raft.checks import Checks
 from tidelog.chaos.sim_raft.contact_checks import ContactChecks
 from tidelog.chaos.sim_raft.disk import VoterDisk
 from tidelog.chaos.sim_raft.findings import Findings
 from tidelog.chaos.sim_raft.machine import KeyValueMachine
-from tidelog.chaos.sim_raft.network import NetworkKind, RaftNetwork, VoterTransport
+from tidelog.chaos.sim_raft.network import RaftNetwork, VoterTransport
 from tidelog.chaos.sim_raft.timeline import WORLD, Timeline
+from tidelog.chaos.sim_raft.world_config import WorldConfig
 from tidelog.chaos.sim_stage.clock import SimClock, SimRandom
 from tidelog.chaos.sim_stage.loop import NodeLoop
 from tidelog.chaos.sim_stage.scheduler import Scheduler, SchedulerLimits
 from tidelog.chaos.sim_stage.trace import Trace
 from tidelog.log.errors import StorageError
 from tidelog.raft.building import build_replicated_log
-from tidelog.raft.config import RaftConfig
 from tidelog.raft.driver import RaftDriver
 from tidelog.v1.raft_pb2 import RaftMessage
 
@@ -31,38 +31,6 @@ DIRECTORY = "/data/raft"
 WAL_PATH = f"{DIRECTORY}/raft.wal"
 LIMITS = SchedulerLimits(steps=2_000_000, virtual_s=120.0)
 REJOINING = "rejoining"
-
-
-@dataclass(frozen=True, slots=True)
-class WorldConfig:
-    """What a seed draws before it begins."""
-
-    voter_ids: tuple[int, ...]
-    raft: RaftConfig
-    network: NetworkKind
-    sync_latency_s_max: float
-
-
-def draw_config(random: SimRandom, engine: str) -> WorldConfig:
-    """Small logs and small pieces, so that everything happens in twenty seconds."""
-    interval_bytes = random.randrange(2048, 8192)
-    return WorldConfig(
-        voter_ids=tuple(range(1, 4 + 2 * random.randrange(0, 2))),
-        raft=replace(
-            RaftConfig(),
-            engine=engine,
-            snapshot_interval_bytes=interval_bytes,
-            retained_entries=random.randrange(1, 30),
-            # the least there may be, or more
-            wal_reserve_bytes=2 * interval_bytes + random.randrange(0, 2) * 32768,
-            snapshot_chunk_bytes=random.randrange(300, 4096),
-            max_inflight_appends=random.randrange(1, 16),
-            append_batch_bytes=random.randrange(2048, 65536),
-            append_batch_entries=(1, 2, 8, 4096)[random.randrange(0, 4)],
-        ),
-        network=NetworkKind(is_lawless=random.random() < 0.5, has_stragglers=random.random() < 0.5),
-        sync_latency_s_max=random.uniform(0.0005, 0.02),
-    )
 
 
 @dataclass(slots=True)

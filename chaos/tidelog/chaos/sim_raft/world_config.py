@@ -1,0 +1,47 @@
+"""How the world of one seed is made: how many voters, which network, which sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tidelog.chaos.sim_raft.network import NetworkKind
+from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.raft.config import RaftConfig
+
+
+@dataclass(frozen=True, slots=True)
+class WorldConfig:
+    """What a seed draws before it begins."""
+
+    voter_ids: tuple[int, ...]
+    raft: RaftConfig
+    network: NetworkKind
+    sync_latency_s_max: float
+
+
+def draw_config(random: SimRandom, *, engine: str, is_calm: bool) -> WorldConfig:
+    """Small logs and small pieces, so that everything happens in twenty seconds.
+
+    Calm is a network that keeps the order of messages.
+    """
+    interval_bytes = random.randrange(2048, 8192)
+    return WorldConfig(
+        voter_ids=tuple(range(1, 4 + 2 * random.randrange(0, 2))),
+        raft=replace(
+            RaftConfig(),
+            engine=engine,
+            snapshot_interval_bytes=interval_bytes,
+            retained_entries=random.randrange(1, 30),
+            # the least there may be, or more
+            wal_reserve_bytes=2 * interval_bytes + random.randrange(0, 2) * 32768,
+            snapshot_chunk_bytes=random.randrange(300, 4096),
+            max_inflight_appends=random.randrange(1, 16),
+            append_batch_bytes=random.randrange(2048, 65536),
+            append_batch_entries=(1, 2, 8, 4096)[random.randrange(0, 4)],
+        ),
+        network=NetworkKind(
+            is_lawless=random.random() < 0.5 and not is_calm,
+            has_stragglers=random.random() < 0.5 and not is_calm,
+        ),
+        sync_latency_s_max=random.uniform(0.0005, 0.02),
+    )
