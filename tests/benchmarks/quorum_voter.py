@@ -110,8 +110,7 @@ async def _obey(log: RaftDriver, command: str, *arguments: str) -> dict[str, Any
             await asyncio.sleep(float(arguments[0]))
             return {"cpu_s": time.process_time() - before_s}
         case "memory":
-            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])  # noqa: ASYNC240
-            return {"resident_mib": pages * os.sysconf("SC_PAGE_SIZE") / 2**20}
+            return {"resident_mib": _resident_mib()}
     raise ValueError(command)
 
 
@@ -140,6 +139,11 @@ async def _first(log: RaftDriver, limit_s: float) -> dict[str, Any]:
         else:
             return {"at_s": time.monotonic()}
     return {"at_s": None}
+
+
+def _resident_mib() -> float:
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def _voters(text: str) -> dict[int, str]:

@@ -83,3 +83,14 @@ async def test_reads_end_with_the_leadership_taken_confirmed_or_not() -> None:
         with pytest.raises(NotLeaderError):
             await read
     assert reads.take() == []
+
+
+async def test_what_a_step_took_that_never_ended_is_unknown() -> None:
+    proposals = Proposals(RaftConfig())
+    proposal = proposals.add(b"a")
+    proposals.take()
+
+    proposals.fail_all("this node stopped", NOT_LEADER)
+
+    with pytest.raises(ProposalUnknownError, match="stopped"):
+        await proposal.result

@@ -66,6 +66,20 @@ def test_a_snapshot_is_made_at_the_interval_and_the_log_loses_its_head(
     run(main())
 
 
+def test_what_is_kept_behind_a_snapshot_is_bounded_in_bytes_too(
+    scheduler: Scheduler, run: Run
+) -> None:
+    node = Node(scheduler, config=replace(SMALL, retained_entries=1000))
+
+    async def main() -> None:
+        await node.lead()
+        await propose(node, 16)
+        latest = await until_snapshot(node)
+        assert 1 <= latest.index - storage_of(node).wal.base_index <= 8 * 1024 // 4 // 400
+
+    run(main())
+
+
 def test_a_snapshot_holds_the_state_at_its_begin_while_the_node_goes_on(
     node: Node, run: Run
 ) -> None:

@@ -191,3 +191,28 @@ async def test_every_voter_answers_with_what_it_holds_and_for_whom() -> None:
     assert (answer.receiver_id, answer.term) == (3, 1)
     assert answer.rejoin_reply.asked_incarnation == 77
     assert (answer.rejoin_reply.last_index, answer.rejoin_reply.commit_index) == (2, 1)
+
+
+async def test_a_voter_whose_clock_was_set_back_takes_an_incarnation_that_counts_again() -> None:
+    voter = await asking()
+    before = voter.wal.incarnation
+    answer = rejoin_reply(2, 1, asked=before, last_index=3, commit_index=3)
+    answer.rejoin_reply.known_incarnation = before + 500
+    await voter.step(rejoin_reply(3, 1, asked=before, last_index=3), answer)
+
+    assert voter.wal.incarnation == before + 501
+    assert voter.engine.waits_for == [2, 3]  # nobody has answered to that one
+    await voter.restart()
+    assert voter.wal.incarnation > before + 501
+
+
+async def test_a_rejoin_of_an_incarnation_that_counts_no_more_is_answered_with_the_known_one() -> (
+    None
+):
+    voter = await OneVoter().start()
+    (first,) = (await voter.step(rejoin(2, incarnation=900))).messages
+    (second,) = (await voter.step(rejoin(2, incarnation=30))).messages
+
+    assert first.rejoin_reply.known_incarnation == 0
+    assert second.rejoin_reply.asked_incarnation == 30
+    assert second.rejoin_reply.known_incarnation == 900

@@ -131,14 +131,16 @@ class Rejoin(_message.Message):
     def __init__(self) -> None: ...
 
 class RejoinReply(_message.Message):
-    __slots__ = ("asked_incarnation", "last_index", "commit_index")
+    __slots__ = ("asked_incarnation", "last_index", "commit_index", "known_incarnation")
     ASKED_INCARNATION_FIELD_NUMBER: _ClassVar[int]
     LAST_INDEX_FIELD_NUMBER: _ClassVar[int]
     COMMIT_INDEX_FIELD_NUMBER: _ClassVar[int]
+    KNOWN_INCARNATION_FIELD_NUMBER: _ClassVar[int]
     asked_incarnation: int
     last_index: int
     commit_index: int
-    def __init__(self, asked_incarnation: _Optional[int] = ..., last_index: _Optional[int] = ..., commit_index: _Optional[int] = ...) -> None: ...
+    known_incarnation: int
+    def __init__(self, asked_incarnation: _Optional[int] = ..., last_index: _Optional[int] = ..., commit_index: _Optional[int] = ..., known_incarnation: _Optional[int] = ...) -> None: ...
 
 class RaftExchangeEnd(_message.Message):
     __slots__ = ()

@@ -45,7 +45,10 @@ class RaftConfig:
     """How much of a snapshot one message carries."""
 
     retained_entries: int = 1000
-    """Entries kept behind a snapshot, so that a follower a little behind needs none."""
+    """Entries kept behind a snapshot at most, so that a follower a little behind needs none.
+
+    They take no more than a quarter of `snapshot_interval_bytes`.
+    """
 
     wal_reserve_bytes: int = 16 * 1024 * 1024
     """Disk space the write-ahead log holds in advance: a full disk does not stop the quorum."""
@@ -56,7 +59,10 @@ class RaftConfig:
     max_inbox_messages: int = 1000
     """Received messages waiting for a running sync; more are dropped, which Raft repairs."""
 
-    max_peer_queue_bytes: int = 8 * 1024 * 1024
+    max_inbox_bytes: int = 64 * 1024 * 1024
+    """Likewise, in bytes."""
+
+    max_peer_queue_bytes: int = 32 * 1024 * 1024
     """Messages waiting for a slow peer; more are dropped, which Raft repairs."""
 
     connect_timeout_ms: int = 1000

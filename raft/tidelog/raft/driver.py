@@ -66,6 +66,7 @@ class RaftDriver:
         self._applied_index = 0
         self._connected: set[int] = set()
         self._inbox: list[raft_pb2.RaftMessage] = []
+        self._inbox_bytes = 0
         self._proposals = Proposals(config)
         self._reads = Reads(config)
         self._wake = asyncio.Event()
@@ -171,7 +172,13 @@ class RaftDriver:
 
     def on_message(self, peer_id: int, message: raft_pb2.RaftMessage) -> None:
         """See `RaftReceiver`."""
-        if message.sender_id == peer_id and len(self._inbox) < self._config.max_inbox_messages:
+        size_bytes = self._inbox_bytes + message.ByteSize()
+        is_full = (
+            len(self._inbox) >= self._config.max_inbox_messages
+            or size_bytes > self._config.max_inbox_bytes
+        )
+        if message.sender_id == peer_id and not is_full:
+            self._inbox_bytes = size_bytes
             self._inbox.append(message)
             self._wake.set()
 
@@ -225,7 +232,7 @@ class RaftDriver:
         self, storage: Storage, engine: Engine, machine: StateMachine, snapshotting: Snapshotting
     ) -> Ready:
         await snapshotting.finish_if_written()
-        received, self._inbox = self._inbox, []
+        received, self._inbox, self._inbox_bytes = self._inbox, [], 0
         proposals = self._proposals.take()
         ready = engine.step(
             now_s=self._clock.monotonic_s(),

@@ -56,6 +56,9 @@ class DurableLog(Protocol):
     def entries_from(self, index: int, *, max_entries: int, max_bytes: int) -> list[WalEntry]:
         """Entries from `index` > `base_index` on: at least one if there is one."""
 
+    def write_incarnation(self, incarnation: int) -> None:
+        """Take a greater incarnation than the clock gave."""
+
     def write_vote(self, *, term: int, voted_for: int | None) -> None:
         """Enter `term`, having voted for that node or nobody yet; a vote is never changed."""
 

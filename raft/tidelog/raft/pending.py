@@ -31,6 +31,7 @@ class Proposals:
     def __init__(self, config: RaftConfig) -> None:
         self._config = config
         self._waiting: list[Proposal] = []
+        self._taken: list[Proposal] = []
         self._appended: dict[int, Proposal] = {}
 
     def add(self, command: bytes) -> Proposal:
@@ -56,19 +57,21 @@ class Proposals:
             raise ProposalUnknownError(f"not committed within {timeout_ms} ms") from None
 
     def take(self) -> list[Proposal]:
-        """Those that nobody appended yet and somebody still waits for."""
-        waiting = [proposal for proposal in self._waiting if not proposal.result.done()]
+        """Those that nobody appended yet and somebody still waits for; `keep` or `refuse` them."""
+        self._taken = [proposal for proposal in self._waiting if not proposal.result.done()]
         self._waiting.clear()
-        return waiting
+        return self._taken
 
     def keep(self, proposals: Sequence[Proposal], indexes: Sequence[int], *, term: int) -> None:
         """They were appended at these indexes."""
+        self._taken = []
         for index, proposal in zip(indexes, proposals, strict=True):
             proposal.term = term
             self._appended[index] = proposal
 
     def refuse(self, proposals: Iterable[Proposal], error: NotLeaderError) -> None:
         """They were certainly not appended."""
+        self._taken = []
         for proposal in proposals:
             if not proposal.result.done():
                 proposal.result.set_exception(error)
@@ -91,15 +94,16 @@ class Proposals:
 
     def fail_all(self, why: str, error: NotLeaderError) -> None:
         """The node stops."""
-        self._fail_appended(why)
+        self._fail_appended(why)  # and those of a step that did not end
         self.refuse(self.take(), error)
 
     def _fail_appended(self, why: str) -> None:
-        for proposal in self._appended.values():
+        for proposal in [*self._taken, *self._appended.values()]:
             if not proposal.result.done():
                 proposal.result.set_exception(
                     ProposalUnknownError(f"{why}: the command may still be committed")
                 )
+        self._taken = []
         self._appended.clear()
 
 

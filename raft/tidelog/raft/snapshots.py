@@ -71,9 +71,11 @@ class SnapshotStore:
         return store
 
     def close(self) -> None:
-        """Close the newest's file."""
+        """Close the newest's file, and the one that is being received."""
         if self._file is not None:
             self._file.close()
+        if self._incoming is not None:
+            self._incoming.file.close()
 
     def records(self) -> list[bytes]:
         """The state the newest holds; none if there is none. Errors: `StorageError`, damaged."""
@@ -188,7 +190,8 @@ class SnapshotStore:
 
     def _use(self, snapshot: SnapshotId) -> None:
         file = self._disk.open(self._path(snapshot))
-        self.close()
+        if self._file is not None:
+            self._file.close()
         self._file = file
         self.latest, self.size_bytes = snapshot, file.size()
 

@@ -75,14 +75,27 @@ class Snapshotting:
         wal, latest = self._storage.wal, self._storage.snapshots.latest
         try:
             task.result()
-            kept = self._config.retained_entries
-            if latest is not None and latest.index - kept > wal.base_index:
-                await wal.compact(base_index=latest.index - kept)
+            base_index = self._base_index(latest.index if latest else 0)
+            if base_index > wal.base_index:
+                await wal.compact(base_index=base_index)
         except DiskFullError as error:
             logger.warning("no space for a snapshot of the metadata: free some", error=str(error))
             return
         self._begun_bytes = wal.size_bytes
         self._not_before_s = float("-inf")
+
+    def _base_index(self, snapshot_index: int) -> int:
+        """Where the log shall begin: some entries behind the snapshot, in number and in size."""
+        wal, left_bytes = self._storage.wal, self._config.snapshot_interval_bytes // 4
+        index = snapshot_index
+        oldest = max(wal.base_index, snapshot_index - self._config.retained_entries)
+        while index > oldest:
+            (entry,) = wal.entries_from(index, max_entries=1, max_bytes=0)
+            left_bytes -= len(entry.command)
+            if left_bytes < 0:
+                break
+            index -= 1
+        return index
 
     async def stop(self) -> None:
         """Wait for a snapshot that is being written; its result no longer matters."""

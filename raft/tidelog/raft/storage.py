@@ -73,3 +73,4 @@ class Storage:
     def close(self) -> None:
         """Close the files; what was not synced is lost, as nobody was told of it."""
         self.wal.close()
+        self.snapshots.close()

@@ -140,6 +140,8 @@ class Voter:
         if known is None or message.receiver_id != self._log.node_id:
             return
         if rules.is_superseded(message.incarnation, known):
+            if message.HasField("rejoin"):
+                self._answer_rejoin(message, known_incarnation=known)
             return
         if message.incarnation > known:
             self._incarnations[peer_id] = message.incarnation
@@ -337,8 +339,9 @@ class Voter:
         for peer_id in rejoining.silent:
             self._outbox.to(peer_id).rejoin.SetInParent()
 
-    def _answer_rejoin(self, message: RaftMessage) -> None:
+    def _answer_rejoin(self, message: RaftMessage, *, known_incarnation: int = 0) -> None:
         reply = self._outbox.to(message.sender_id).rejoin_reply
+        reply.known_incarnation = known_incarnation
         reply.asked_incarnation = message.incarnation
         reply.last_index = self._log.last_index
         reply.commit_index = self._local.commit_index
@@ -348,6 +351,11 @@ class Voter:
         if rejoining is None or reply.asked_incarnation != self._log.incarnation:
             return
         if not rejoining.is_asking:
+            return
+        if reply.known_incarnation:
+            # The clock is behind where it was in a life that this disk knows nothing of.
+            self._log.write_incarnation(reply.known_incarnation + 1)
+            self._rejoining = Rejoining(self._peers)
             return
         rejoining.on_reply(message.sender_id, term=message.term, reply=reply)
         self._has_begun_anew(rejoining)

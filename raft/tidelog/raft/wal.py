@@ -138,6 +138,10 @@ class Wal:
 
     # What changes it
 
+    def write_incarnation(self, incarnation: int) -> None:
+        """Take a greater incarnation than the clock gave at `open`."""
+        self._write(RecordKind.START, a=incarnation)
+
     def write_vote(self, *, term: int, voted_for: int | None) -> None:
         """Enter `term`, having voted for that node or nobody yet; a vote is never changed."""
         self._write(RecordKind.VOTE, a=term, b=NOBODY if voted_for is None else voted_for)
