@@ -132,3 +132,13 @@ async def test_a_changed_byte_stops_no_start_and_is_noted_by_whoever_finds_it(
         if not await does(work, log) and work is not close:
             found = await healed(log)
             assert found == before[log.log_start_offset :][: len(found)]
+
+
+async def test_a_start_that_finds_damage_removes_no_batch(disk: SimDisk, open_log: OpenLog) -> None:
+    """They may be the last ones anywhere."""
+    await filled(open_log, is_closed=True)
+    first, *others = base_offsets(disk, DIRECTORY)
+    disk.open(segment_path(DIRECTORY, first)).truncate(400)
+    sizes = [disk.size(segment_path(DIRECTORY, base)) for base in (first, *others)]
+    assert (await open_log(**CONFIG)).damage is not None
+    assert [disk.size(segment_path(DIRECTORY, base)) for base in (first, *others)] == sizes

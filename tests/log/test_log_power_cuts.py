@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from log_stage import LogStage
-from partition_logs import END, NOW_MS
+from partition_logs import DIRECTORY, END, NOW_MS
 
 from tidelog.log.config import LogConfig
 from tidelog.log.errors import StorageError
@@ -161,3 +161,20 @@ def test_what_a_full_disk_took_is_not_behind_what_was_flushed(new_stage: NewStag
     stage.run(stage.flush())
     stage.restart_after_power_cut()
     assert stage.log.log_end_offset == 11
+
+
+def test_a_segment_that_a_start_removed_does_not_come_back(new_stage: NewStage) -> None:
+    """New batches may end where it began."""
+    stage = new_stage()
+    append(stage, *[[b"a"]] * 6)
+    first, second = stage.log.segments[:2]
+    stage.disk.open(first.file.path).truncate(first.size - 1)
+    for segment in stage.log.segments:
+        stage.run(segment.file.sync())
+    stage.run(stage.disk.sync_directory(DIRECTORY))
+    stage.log = stage.run(stage.open())
+    assert stage.log.log_end_offset == second.base_offset - 1
+    stage.log.append_as_leader(stage.encode([(b"b", b"value")]), leader_epoch=0)
+    stage.run(stage.log.segments[0].file.sync())
+    stage.disk.crash()
+    assert stage.run(stage.open()).log_end_offset <= second.base_offset

@@ -142,3 +142,12 @@ async def test_a_closed_log_replaces_nothing(disk: SimDisk, open_log: OpenLog) -
     assert not await log.replace_segments(old, cleaned, first_dirty_offset=4)
     assert not leftovers(disk)
     assert (await open_log()).was_clean
+
+
+async def test_a_damaged_swap_replaces_nothing(disk: SimDisk, open_log: OpenLog) -> None:
+    log = await filled(open_log, on=disk)
+    before, cleaned = contents(log), compacted(log, log.segments[:2])
+    cleaned.rename(suffix=SWAP)
+    cleaned.file.truncate(cleaned.size - 1)
+    again = await open_log()
+    assert (contents(again), again.damage, leftovers(disk)) == (before, None, [])

@@ -190,11 +190,11 @@ class _Recovery:
         """Take all that is good; the first that is not ends the log or damages it."""
         bases = self._bases()
         self._load_producers(bases)
+        if self._is_first_missing(bases):
+            self._end_here("its first segment is missing", bases)
+            return
         for place, base_offset in enumerate(bases):
             following = bases[place + 1] if place + 1 < len(bases) else None
-            if self._has_gap_before(base_offset):
-                self._end_here("a segment is missing", bases[place:])
-                return
             segment = self._open(base_offset)
             self._found.segments.append(segment)
             if not await self._take(segment, following):
@@ -208,11 +208,8 @@ class _Recovery:
             self._remove_files(bases.pop(0))
         return bases
 
-    def _has_gap_before(self, base_offset: int) -> bool:
-        segments = self._found.segments
-        if segments:
-            return base_offset != segments[-1].next_offset
-        return self._has_checkpoint and base_offset > self._found.log_start_offset
+    def _is_first_missing(self, bases: list[int]) -> bool:
+        return self._has_checkpoint and min(bases, default=0) > self._found.log_start_offset
 
     async def _take(self, segment: Segment, following: int | None) -> bool:
         """Find the end of a segment; whether it reaches `following`, or whatever end it may."""
