@@ -394,6 +394,23 @@ def test_voter_that_hears_the_leader_helps_to_depose_it(
     assert stage.violated == ["leader_stickiness"]
 
 
+def test_what_an_earlier_process_of_the_leader_said_is_not_heard(
+    stage: Stage, contacts: ContactChecks
+) -> None:
+    granted = message(1, 4, "pre_vote_reply", receiver=3)
+    granted.pre_vote_reply.is_granted = True
+    restarted = message(2, 4, "pre_vote")
+    restarted.incarnation = 2
+    contacts.on_delivered(1, message(2, 4, "append_entries"), 10.0)
+    contacts.on_delivered(1, restarted, 10.1)
+    contacts.on_delivered(1, message(2, 4, "append_entries"), 10.15)
+    contacts.on_delivered(1, message(3, 4, "pre_vote"), 10.2)
+
+    speak(contacts, granted, 10.2)
+
+    assert stage.violated == []
+
+
 # The state machine
 
 

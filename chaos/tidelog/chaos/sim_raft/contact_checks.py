@@ -25,8 +25,10 @@ class _Contacts:
     led_term: int = 0
     by_peer: dict[int, float] = field(default_factory=dict)
     """When each last spoke in the term this voter leads."""
+    incarnations: dict[int, int] = field(default_factory=dict)
+    """By peer, the newest it was heard of."""
+    leader_id: int = 0
     leader_term: int = 0
-    leader_incarnation: int = 0
     leader_heard_s: list[float] = field(default_factory=list)
     """When the leader of `leader_term` spoke."""
     asked_s: dict[int, float] = field(default_factory=dict)
@@ -56,23 +58,26 @@ class ContactChecks:
     def on_delivered(self, node_id: int, message: RaftMessage, now_s: float) -> None:
         """A message reached a voter."""
         contacts = self._contacts[node_id]
+        sender = message.sender_id
+        known = contacts.incarnations.get(sender, 0)
+        if message.incarnation < known:
+            return  # what an earlier process said counts for nothing
+        if message.incarnation > known and sender == contacts.leader_id:
+            contacts.leader_heard_s = []
+        contacts.incarnations[sender] = message.incarnation
         if message.term == contacts.led_term:
-            contacts.by_peer[message.sender_id] = now_s
+            contacts.by_peer[sender] = now_s
         kind = message.WhichOneof("body")
         if kind == "pre_vote":
-            contacts.asked_s.setdefault(message.sender_id, now_s)
+            contacts.asked_s.setdefault(sender, now_s)
         elif kind in _LEADERS_ONLY:
             self._hear(contacts, message, now_s)
 
     def _hear(self, contacts: _Contacts, message: RaftMessage, now_s: float) -> None:
         if message.term > contacts.leader_term:
-            contacts.leader_term = message.term
-            contacts.leader_incarnation = message.incarnation
+            contacts.leader_id, contacts.leader_term = message.sender_id, message.term
             contacts.leader_heard_s = []
-        if (message.term, message.incarnation) == (
-            contacts.leader_term,
-            contacts.leader_incarnation,
-        ):
+        if message.term == contacts.leader_term:
             contacts.leader_heard_s.append(now_s)
 
     def on_sent(

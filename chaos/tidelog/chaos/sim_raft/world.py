@@ -240,7 +240,8 @@ class World:
         driver: RaftDriver
 
         def on_fatal(error: BaseException) -> None:
-            self._on_end(voter, error, "voter_failed")
+            if not loop.is_dead:  # the dead close their files, and say nothing
+                self._on_end(voter, error, "voter_failed")
 
         transport = VoterTransport(
             network=self.network,
