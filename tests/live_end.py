@@ -24,16 +24,15 @@ async def check_end(quorum: LiveQuorum) -> Mapping[str, Any]:
     await quorum.until_ready()
     offset = await _still(quorum)
     quorum.wals.look(quorum.voters)
-    images = {node.node_id: await _image(quorum, node) for node in quorum.voters}
-    reference = images[quorum.voters[0].node_id]
-    for node_id, image in images.items():
-        if image != reference:
-            quorum.history.violation(f"the metadata of node {node_id} differs")
-        _check_image(quorum.history, node_id, image)
+    images = await asyncio.gather(*(_image(quorum, node) for node in quorum.voters))
+    for node, image in zip(quorum.voters, images, strict=True):
+        if image != images[0]:
+            quorum.history.violation(f"the metadata of node {node.node_id} differs")
+        _check_image(quorum.history, node.node_id, image)
     await _check_topic_lists(quorum)
     _check_logged(quorum)
     await _check_stopped(quorum)
-    return {"metadata_offset": offset, "metadata_records": len(reference)}
+    return {"metadata_offset": offset, "metadata_records": len(images[0])}
 
 
 async def _still(quorum: LiveQuorum) -> int:
@@ -98,12 +97,14 @@ def _check_image(history: History, node_id: int, image: list[str]) -> None:
 
 async def _check_topic_lists(quorum: LiveQuorum) -> None:
     """Every broker lists the same."""
-    lists = {
-        await _tidelog(quorum, "topics", "list", "--bootstrap", node.address)
-        for node in quorum.nodes
-        if node.is_broker
-    }
-    if len(lists) != 1:
+    lists = await asyncio.gather(
+        *(
+            _tidelog(quorum, "topics", "list", "--bootstrap", node.address)
+            for node in quorum.nodes
+            if node.is_broker
+        )
+    )
+    if len(set(lists)) != 1:
         quorum.history.violation("brokers list different topics")
 
 
@@ -125,5 +126,7 @@ async def _check_stopped(quorum: LiveQuorum) -> None:
     """The files of all, killed at once, are whole and have everything, as their reader says."""
     await quorum.kill(*quorum.nodes)
     quorum.wals.look(quorum.voters)
-    for node in quorum.voters:
-        await _tidelog(quorum, "quorum", "log", "--json", "--data-dir", str(node.data_dir))
+    reading = ("quorum", "log", "--json", "--data-dir")
+    await asyncio.gather(
+        *(_tidelog(quorum, *reading, str(node.data_dir)) for node in quorum.voters)
+    )
