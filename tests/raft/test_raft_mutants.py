@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from tidelog.chaos.mutants import hunt as hunting
 from tidelog.chaos.mutants.hunt import CONTROL_SEEDS, Verdict, hunt
-from tidelog.chaos.mutants.raft import MUTANTS, UnknownMutantError, mutant_named
+from tidelog.chaos.mutants.raft import ALL, MUTANTS, UNSEEN, UnknownMutantError, mutant_named
 from tidelog.chaos.sim_raft.findings import Violation
 from tidelog.chaos.sim_raft.seed_run import SeedResult, run_seed, silence_voters
 from tidelog.chaos.sim_raft.suite import SuiteConfig, SuiteResult
@@ -57,16 +57,17 @@ def suite_of(monkeypatch: pytest.MonkeyPatch) -> dict[int, Violation]:
 
 def test_every_mutant_has_a_claim_and_is_found_by_a_worker() -> None:
     assert len(MUTANTS) >= 16
-    for name, mutant in MUTANTS.items():
+    assert ALL.keys() - MUTANTS.keys() == UNSEEN
+    for name, mutant in ALL.items():
         module, _, function = mutant.patch.partition(":")
         assert getattr(import_module(module), function) is mutant
         assert mutant.name == name
         assert mutant.claim.endswith(".")
 
 
-@pytest.mark.parametrize("name", MUTANTS)
+@pytest.mark.parametrize("name", ALL)
 def test_a_mutant_is_wrong_inside_and_right_again_after(name: str) -> None:
-    mutant = MUTANTS[name]
+    mutant = mutant_named(name)
     original = vars(mutant.owner)[mutant.attribute]
 
     with contextlib.suppress(KeyError), mutant.applied():

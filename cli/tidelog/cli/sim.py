@@ -14,7 +14,7 @@ import click
 
 from tidelog.chaos.mutants.hunt import Verdict, hunt
 from tidelog.chaos.mutants.hunt import summary as summary_of
-from tidelog.chaos.mutants.raft import MUTANTS
+from tidelog.chaos.mutants.raft import ALL, MUTANTS
 from tidelog.chaos.sim_raft import ledger as ledgers
 from tidelog.chaos.sim_raft.seed_run import ENGINES, SeedResult, run_seed, silence_voters
 from tidelog.chaos.sim_raft.suite import NAME, WORKERS, SuiteConfig, SuiteResult, run_suite
@@ -117,7 +117,7 @@ def replay(*, suite: str, engine: str, seed: int) -> None:
 @click.option(
     "--mutant",
     "names",
-    type=click.Choice(list(MUTANTS)),
+    type=click.Choice(list(ALL)),
     multiple=True,
     metavar="NAME",
     help="Only this one; may be given more than once.",
@@ -130,7 +130,7 @@ def mutants(
     Each mutant first runs without faults, where nobody must notice. The last line is a JSON object
     of verdicts. Exit code 1: a mutant was not caught, or noticed without faults.
     """
-    chosen = [MUTANTS[name] for name in names or MUTANTS]
+    chosen = [ALL[name] for name in names or MUTANTS]
 
     def show(verdict: Verdict) -> None:
         if not is_json:
