@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from tidelog.chaos.mutants.mutant import replaces
 from tidelog.log.env import Disk, File
-from tidelog.raft import wal_file
+from tidelog.raft import wal, wal_file
 from tidelog.raft.driver import RaftDriver
 from tidelog.raft.durable_state import SnapshotId
 from tidelog.raft.engine import Engine, Ready
@@ -87,7 +87,7 @@ def torn_tail_is_damage(read_at: ReadAt, size: int, *, position: int, number: in
     return end
 
 
-@replaces(wal_file, "clear")
+@replaces(wal, "clear")
 async def torn_tail_not_cleared(file: File, start: int, end: int) -> None:
     """What a power cut left stays behind the next frames."""
 
