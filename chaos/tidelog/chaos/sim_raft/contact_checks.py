@@ -87,17 +87,19 @@ class ContactChecks:
         contacts = self._contacts[message.sender_id]
         kind = message.WhichOneof("body")
         if kind in _LEADERS_ONLY:
-            self._check_quorum(contacts, message, now_s - 8 * sync_s)
+            self._check_quorum(contacts, message, now_s, decided_s=now_s - 8 * sync_s)
         elif kind == "pre_vote_reply":
             asked_s = contacts.asked_s.pop(message.receiver_id, _FOREVER_AGO)
             if message.pre_vote_reply.is_granted and not can_lose_connections:
                 self._check_stickiness(contacts, message, asked_s, now_s)
 
-    def _check_quorum(self, contacts: _Contacts, message: RaftMessage, decided_s: float) -> None:
+    def _check_quorum(
+        self, contacts: _Contacts, message: RaftMessage, now_s: float, *, decided_s: float
+    ) -> None:
         if message.term != contacts.led_term:
             contacts.led_term = message.term
             contacts.by_peer = {}
-            contacts.since_s = decided_s
+            contacts.since_s = now_s
         heard_s = sorted(contacts.by_peer.values(), reverse=True)
         is_enough = len(heard_s) >= self._majority_of_peers
         contact_s = heard_s[self._majority_of_peers - 1] if is_enough else _FOREVER_AGO
