@@ -74,6 +74,7 @@ CORES = (
     "metadata/tidelog/metadata/election.py",
     "metadata/tidelog/metadata/image.py",
     "metadata/tidelog/metadata/placement.py",
+    "metadata/tidelog/metadata/producer_ids.py",
     "metadata/tidelog/metadata/records.py",
     "metadata/tidelog/metadata/replication.py",
     "metadata/tidelog/metadata/snapshot.py",
@@ -96,7 +97,6 @@ CORES = (
 )
 # Cores the architecture names; they count as soon as they exist.
 CORES_TO_COME = (
-    "metadata/tidelog/metadata/producer_ids.py",
     "broker/tidelog/broker/coordinator/shard.py",
     "broker/tidelog/broker/coordinator/groups.py",
     "broker/tidelog/broker/coordinator/offsets.py",

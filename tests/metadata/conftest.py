@@ -194,6 +194,7 @@ class World:
 def check_step(before: MetadataImage, after: MetadataImage) -> None:
     """Invariants I14 and I15, written apart from the code that keeps them; and sound configs."""
     assert after.offset > before.offset
+    assert after.next_producer_id >= before.next_producer_id
     for topic in after.topics.values():
         log_config(topic.configs, after.cluster_configs)
     for broker_id, broker in before.brokers.items():
@@ -218,6 +219,11 @@ def world() -> World:
 @pytest.fixture(scope="session")
 def new_world() -> type[World]:
     return World
+
+
+@pytest.fixture(scope="session")
+def new_random() -> type[SeededRandom]:
+    return SeededRandom
 
 
 @pytest.fixture

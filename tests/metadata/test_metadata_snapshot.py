@@ -47,6 +47,7 @@ FULL = MetadataImage(
     cluster_configs={"retention.ms": "9", "cleanup.policy": "delete"},
     commands={b"c" * 16: CommandRecord(command_id=b"c" * 16)},
     commands_bytes=18,
+    next_producer_id=3_000,
 )
 
 

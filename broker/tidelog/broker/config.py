@@ -178,6 +178,13 @@ KEYS = (
         "How often logs are looked through for what retention.ms and retention.bytes let go.",
     ),
     ConfigKey(
+        "producer.id.expiration.ms",
+        _integer(1, 365 * MAX_MS),
+        _REPLICA.producer_id_expiration_ms,
+        "A partition forgets the sequences of an idempotent producer that was silent in it "
+        "for this long; looked at as often as retention.",
+    ),
+    ConfigKey(
         "log.scrub.bytes.per.second",
         _integer(0, MAX_BYTES),
         _REPLICA.log_scrub_bytes_per_second,
@@ -276,6 +283,7 @@ def _replica_config(values: Mapping[str, Any]) -> ReplicaConfig:  # as above
     return ReplicaConfig(
         replica_lag_time_max_ms=values["replica.lag.time.max.ms"],
         log_retention_check_interval_ms=values["log.retention.check.interval.ms"],
+        producer_id_expiration_ms=values["producer.id.expiration.ms"],
         log_scrub_bytes_per_second=values["log.scrub.bytes.per.second"],
         log_scrub_interval_ms=values["log.scrub.interval.ms"],
         cleaner=CleanerConfig(

@@ -18,6 +18,7 @@ from tidelog.broker.controller_epoch import ControllerEpoch
 from tidelog.broker.lifecycle import Lifecycle
 from tidelog.broker.metadata_follower import MetadataFollower
 from tidelog.broker.peers import Peers
+from tidelog.broker.producer_ids import ProducerIds
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.broker.rpc.admin import AdminHandler
 from tidelog.broker.rpc.broker import BrokerHandler
@@ -161,6 +162,7 @@ class Node:
                 image=self._image,
                 controller_id=self._controller_id,
                 topic_creator=self._broker.topic_creator,
+                producer_ids=self._broker.producer_ids,
             )
             self.services["tidelog.v1.Admin"] = AdminHandler(
                 config=config.controller,
@@ -182,6 +184,7 @@ class BrokerParts:
     lifecycle: Lifecycle
     topic_creator: TopicCreator
     config_changer: ConfigChanger
+    producer_ids: ProducerIds
 
 
 def build_node(config: NodeConfig, ports: Ports) -> Node:
@@ -214,10 +217,7 @@ def _build_quorum(config: NodeConfig, ports: Ports) -> Quorum:
 
 
 def _build_broker(config: NodeConfig, ports: Ports) -> BrokerParts:
-    # The own controller first, then the others: a broker beside a controller asks next door.
-    voters = sorted(config.controller_voters, key=lambda node_id: node_id != config.node_id)
-    addresses = [config.controller_voters[node_id] for node_id in voters]
-
+    addresses = _controller_addresses(config)
     epoch = ControllerEpoch()
 
     def channel() -> ControllerChannel:
@@ -267,7 +267,20 @@ def _build_broker(config: NodeConfig, ports: Ports) -> BrokerParts:
         auto_create=config.auto_create_topics_enable,
     )
     config_changer = ConfigChanger(controllers=controllers, follower=follower, random=ports.random)
-    return BrokerParts(replica_manager, follower, lifecycle, topic_creator, config_changer)
+    producer_ids = ProducerIds(
+        broker_id=config.node_id,
+        broker_epoch=lambda: lifecycle.broker_epoch,
+        controllers=controllers,
+    )
+    return BrokerParts(
+        replica_manager, follower, lifecycle, topic_creator, config_changer, producer_ids
+    )
+
+
+def _controller_addresses(config: NodeConfig) -> list[str]:
+    """The own controller first, then the others: a broker beside a controller asks next door."""
+    voters = sorted(config.controller_voters, key=lambda node_id: node_id != config.node_id)
+    return [config.controller_voters[node_id] for node_id in voters]
 
 
 class _Publisher:

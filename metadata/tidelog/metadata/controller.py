@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from tidelog.log.env import Random
 from tidelog.log.errors import KafkaError, TidelogError
-from tidelog.metadata import brokers, commands, configs, replication, topics
+from tidelog.metadata import brokers, commands, configs, producer_ids, replication, topics
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.decision import Decision, wire_error
 from tidelog.metadata.image import MetadataImage
@@ -26,6 +26,8 @@ from tidelog.v1.admin_pb2 import (
 )
 from tidelog.v1.common_pb2 import Error
 from tidelog.v1.controller_pb2 import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
     AlterPartitionRequest,
     AlterPartitionResponse,
     BrokerHeartbeatRequest,
@@ -54,6 +56,7 @@ Command = (
     | CreateTopicsRequest
     | DeleteTopicsRequest
     | AlterConfigsRequest
+    | AllocateProducerIdsRequest
     | ExpireSessions
 )
 Reply = (
@@ -63,6 +66,7 @@ Reply = (
     | CreateTopicsResponse
     | DeleteTopicsResponse
     | AlterConfigsResponse
+    | AllocateProducerIdsResponse
     | SessionsExpired
 )
 
@@ -73,6 +77,7 @@ _REPLIES: Mapping[type[Command], type[Reply]] = {
     CreateTopicsRequest: CreateTopicsResponse,
     DeleteTopicsRequest: DeleteTopicsResponse,
     AlterConfigsRequest: AlterConfigsResponse,
+    AllocateProducerIdsRequest: AllocateProducerIdsResponse,
     ExpireSessions: SessionsExpired,
 }
 
@@ -151,6 +156,8 @@ class Controller:
                 return topics.delete_topics(command, image, config=self._config)
             case AlterConfigsRequest():
                 return configs.alter_configs(command, image, config=self._config)
+            case AllocateProducerIdsRequest():
+                return producer_ids.allocate_producer_ids(command, image)
             case ExpireSessions():
                 return self._expire_sessions(image, now_ms)
 

@@ -5,7 +5,7 @@ decided on by the active controller and committed by Raft. Asserted here (a brea
 handler, which `speculate` finds before the batch is proposed): the leader is in the ISR or there is
 none; the ISR is a part of the replicas; a fenced broker is in no ISR but as its last, leaderless
 member; the leader epoch grows with each change of the leader and the partition epoch by one with
-each change of the partition; no command is followed twice.
+each change of the partition; no command is followed twice; no producer id is given out twice.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from tidelog.v1.metadata_records_pb2 import (
     MetadataRecord,
     PartitionChangeRecord,
     PartitionRecord,
+    ProducerIdsRecord,
     RegisterBrokerRecord,
     RemoveTopicRecord,
     TopicRecord,
@@ -100,6 +101,7 @@ class _Draft:
         self._cluster_configs = dict(image.cluster_configs)
         self._commands = dict(image.commands)
         self._commands_bytes = image.commands_bytes
+        self._next_producer_id = image.next_producer_id
         self._changed: dict[str, list[PartitionImage]] = {}
         self._touched: list[tuple[str, int]] = []
 
@@ -122,6 +124,8 @@ class _Draft:
                 self._set_config(record.config)
             case "command":
                 self._complete(record.command)
+            case "producer_ids":
+                self._give_producer_ids(record.producer_ids)
             case _:
                 invariant(kind == "no_op", "a kind of record this version knows", kind)
 
@@ -136,6 +140,7 @@ class _Draft:
             cluster_configs=self._cluster_configs,
             commands=self._commands,
             commands_bytes=self._commands_bytes,
+            next_producer_id=self._next_producer_id,
         )
         if self._brokers == self._image.brokers:
             at_risk = [after.partition(*touched) for touched in self._touched]
@@ -228,6 +233,11 @@ class _Draft:
         while len(commands) > COMMANDS_MAX or self._commands_bytes > COMMANDS_BYTES_MAX:
             oldest = next(iter(commands))
             self._commands_bytes -= commands.pop(oldest).ByteSize()
+
+    def _give_producer_ids(self, record: ProducerIdsRecord) -> None:
+        before, after = self._next_producer_id, record.next_producer_id
+        invariant(after > before, "no producer id is given out twice", before, record)
+        self._next_producer_id = after
 
     def _name_of(self, topic_id: bytes) -> str:
         name = self._topics_by_id.get(topic_id)

@@ -60,6 +60,8 @@ class MetadataImage:
     """The newest commands that were followed, by id, oldest first, with what they were answered."""
     commands_bytes: int = 0
     """The size of all in `commands`."""
+    next_producer_id: int = 0
+    """No producer id from here on was given to a broker."""
 
     def partition(self, topic: str, partition: int) -> PartitionImage | None:
         """The partition, or None when the topic or its partition does not exist."""

@@ -50,6 +50,8 @@ from tidelog.v1.admin_pb2 import (
     DeleteTopicsResponse,
 )
 from tidelog.v1.controller_pb2 import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
     AlterPartitionRequest,
     AlterPartitionResponse,
     BrokerHeartbeatRequest,
@@ -168,6 +170,12 @@ class Quorum:
     async def alter_configs(self, request: AlterConfigsRequest) -> AlterConfigsResponse:
         """See `configs.alter_configs`."""
         return await self._submit(request, AlterConfigsResponse)
+
+    async def allocate_producer_ids(
+        self, request: AllocateProducerIdsRequest
+    ) -> AllocateProducerIdsResponse:
+        """See `producer_ids.allocate_producer_ids`."""
+        return await self._submit(request, AllocateProducerIdsResponse)
 
     def follow(
         self, from_offset: int, *, accepts_snapshot: bool = False

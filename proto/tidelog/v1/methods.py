@@ -50,6 +50,9 @@ OFFSET_FOR_LEADER_EPOCH = Method(
     data_pb2.OffsetForLeaderEpochResponse,
 )
 METADATA = Method(_BROKER, "Metadata", data_pb2.MetadataRequest, data_pb2.MetadataResponse)
+INIT_PRODUCER_ID = Method(
+    _BROKER, "InitProducerId", data_pb2.InitProducerIdRequest, data_pb2.InitProducerIdResponse
+)
 
 _ADMIN = "tidelog.v1.Admin"
 CREATE_TOPICS = Method(
@@ -117,6 +120,13 @@ DESCRIBE_QUORUM = Method(
     "DescribeQuorum",
     controller_pb2.DescribeQuorumRequest,
     controller_pb2.DescribeQuorumResponse,
+)
+
+ALLOCATE_PRODUCER_IDS = Method(
+    _CONTROLLER,
+    "AllocateProducerIds",
+    controller_pb2.AllocateProducerIdsRequest,
+    controller_pb2.AllocateProducerIdsResponse,
 )
 
 RAFT_EXCHANGE = Method(

@@ -21,6 +21,8 @@ from tidelog.v1.admin_pb2 import (
 )
 from tidelog.v1.common_pb2 import Endpoint
 from tidelog.v1.controller_pb2 import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
     AlterPartitionRequest,
     AlterPartitionResponse,
     BrokerHeartbeatRequest,
@@ -77,6 +79,14 @@ class ControllerHandler:
         """See `Controller.AlterConfigs`."""
         return await self._decide(
             methods.CONTROLLER_ALTER_CONFIGS, self._quorum.alter_configs, request
+        )
+
+    async def allocate_producer_ids(
+        self, request: AllocateProducerIdsRequest
+    ) -> AllocateProducerIdsResponse:
+        """See `Controller.AllocateProducerIds`."""
+        return await self._decide(
+            methods.ALLOCATE_PRODUCER_IDS, self._quorum.allocate_producer_ids, request
         )
 
     async def follow_metadata(
