@@ -324,7 +324,7 @@ class PartitionLog:
             return self.log_start_offset
 
     async def apply_retention(self, *, expiration_ms: int = EXPIRATION_MS) -> RetentionResult:
-        """Let go of segments that had their time or are too many, and of producers silent so long."""
+        """Let go of segments that had their time or are too many, and of silent producers."""
         async with self._files():
             self._require_usable()
             now_ms = self._clock.wall_ms()
