@@ -93,6 +93,7 @@ CORES = (
     "client/tidelog/client/partitioners.py",
     "client/tidelog/client/record_fields.py",
     "client/tidelog/client/records.py",
+    "client/tidelog/client/sequences.py",
     "spark/tidelog/spark/planner.py",
 )
 # Cores the architecture names; they count as soon as they exist.
