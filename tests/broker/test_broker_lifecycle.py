@@ -63,6 +63,7 @@ async def test_no_plain_heartbeat_follows_the_wish_to_shut_down() -> None:
         controllers=controllers,  # type: ignore[arg-type]
         follower=StubFollower(),  # type: ignore[arg-type]
         random=StubRandom(),  # type: ignore[arg-type]
+        is_prepared=lambda: True,
         on_registered=on_registered,
         on_fatal=fatal.append,
     )

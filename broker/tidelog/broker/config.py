@@ -111,6 +111,7 @@ def _voters(value: Any) -> dict[int, str]:  # a TOML value
 MAX_MS = 24 * 3600 * 1000
 MAX_BYTES = 2**63 - 1
 _REPLICA = ReplicaConfig()
+_CONTROLLER = ControllerConfig(cluster_id="")
 _RAFT = RaftConfig()
 KEYS = (
     ConfigKey("node.id", _integer(1, 2**31 - 1), None, "This node's id, unique in the cluster."),
@@ -158,6 +159,18 @@ KEYS = (
         _integer(100, MAX_MS),
         3000,
         "A broker without a heartbeat for this long is fenced.",
+    ),
+    ConfigKey(
+        "auto.leader.rebalance.enable",
+        _boolean,
+        _CONTROLLER.auto_leader_rebalance_enable,
+        "Whether the active controller gives leaderships back to preferred leaders in sync.",
+    ),
+    ConfigKey(
+        "leader.imbalance.check.interval.seconds",
+        _integer(1, MAX_MS // 1000),
+        _CONTROLLER.leader_imbalance_check_interval_ms // 1000,
+        "How often it looks for leaderships to give back.",
     ),
     ConfigKey("broker.heartbeat.interval.ms", _integer(10, MAX_MS), 500, "Between heartbeats."),
     ConfigKey(
@@ -268,6 +281,9 @@ def _node_config(values: Mapping[str, Any]) -> NodeConfig:  # values typed by KE
             session_timeout_ms=values["broker.session.timeout.ms"],
             num_partitions=values["num.partitions"],
             default_replication_factor=values["default.replication.factor"],
+            auto_leader_rebalance_enable=values["auto.leader.rebalance.enable"],
+            leader_imbalance_check_interval_ms=1000
+            * values["leader.imbalance.check.interval.seconds"],
         ),
         replica=_replica_config(values),
         raft=_raft_config(values),

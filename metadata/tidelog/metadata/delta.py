@@ -3,9 +3,11 @@
 Owns what each record does to an image and what must hold afterwards. Decides nothing: a batch was
 decided on by the active controller and committed by Raft. Asserted here (a breach is a bug in a
 handler, which `speculate` finds before the batch is proposed): the leader is in the ISR or there is
-none; the ISR is a part of the replicas; a fenced broker is in no ISR but as its last, leaderless
-member; the leader epoch grows with each change of the leader and the partition epoch by one with
-each change of the partition; no command is followed twice; no producer id is given out twice.
+none; ISR and ELR are parts of the replicas and have no member in common; a fenced broker is in no
+ISR; a damaged one is in no ELR, and in no ISR but as a leader that was elected to cut its log;
+where both are empty it is known who led last; the leader epoch grows with each change of the leader
+and the partition epoch by one with each change of the partition; no command is followed twice; no
+producer id is given out twice.
 """
 
 from __future__ import annotations
@@ -188,6 +190,9 @@ class _Draft:
             leader_id=record.leader_id if record.HasField("leader_id") else None,
             leader_epoch=record.leader_epoch,
             partition_epoch=record.partition_epoch,
+            elr=tuple(record.elr),
+            last_known_leader_id=_last_known(record),
+            damaged=tuple(record.damaged),
         )
         _check_state(added)
         partitions.append(added)
@@ -202,6 +207,9 @@ class _Draft:
             leader_id=record.leader_id if record.HasField("leader_id") else None,
             leader_epoch=record.leader_epoch,
             partition_epoch=record.partition_epoch,
+            elr=tuple(record.elr),
+            last_known_leader_id=_last_known(record),
+            damaged=tuple(record.damaged),
         )
         _check_state(after)
         _check_epochs(before, after)
@@ -258,12 +266,31 @@ def _set_or_reset(configs: dict[str, str], record: ConfigRecord) -> None:
         configs.pop(record.key, None)
 
 
+def _last_known(record: PartitionRecord | PartitionChangeRecord) -> int | None:
+    return record.last_known_leader_id if record.HasField("last_known_leader_id") else None
+
+
 def _check_state(partition: PartitionImage) -> None:
     replicas, isr, leader_id = partition.replicas, partition.isr, partition.leader_id
     invariant(len(set(replicas)) == len(replicas), "no broker holds two replicas", partition)
-    invariant(0 < len(set(isr)) == len(isr), "the ISR is a set and never empty", partition)
-    invariant(all(member in replicas for member in isr), "ISR within replicas", partition)
+    for members in (isr, partition.elr, partition.damaged):
+        invariant(len(set(members)) == len(members), "a set of replicas", partition)
+        invariant(all(one in replicas for one in members), "ISR, ELR within replicas", partition)
+    invariant(not set(isr) & set(partition.elr), "ISR and ELR have nobody in common", partition)
     invariant(leader_id is None or leader_id in isr, "leader in ISR or none", partition)
+    invariant(
+        (leader_id is None) or (partition.last_known_leader_id is None),
+        "the last leader is who led before nobody did",
+        partition,
+    )
+    is_lost = not isr and not partition.elr
+    invariant(
+        not is_lost or partition.last_known_leader_id is not None,
+        "with nobody complete left it is known who led last",
+        partition,
+    )
+    complete = {*isr, *partition.elr} - {leader_id}
+    invariant(not complete & set(partition.damaged), "no damaged replica is complete", partition)
 
 
 def _check_epochs(before: PartitionImage, after: PartitionImage) -> None:
@@ -283,6 +310,5 @@ def _check_epochs(before: PartitionImage, after: PartitionImage) -> None:
 
 
 def _check_members_are_alive(image: MetadataImage, partition: PartitionImage) -> None:
-    if not all(image.is_alive(member) for member in partition.isr):
-        is_last_standing = len(partition.isr) == 1 and partition.leader_id is None
-        invariant(is_last_standing, "a fenced broker leads nothing", partition)
+    are_alive = all(image.is_alive(member) for member in partition.isr)
+    invariant(are_alive, "a fenced broker is in no ISR", partition)

@@ -26,7 +26,10 @@ class BrokerImage:
 
 @dataclass(frozen=True, slots=True)
 class PartitionImage:
-    """A partition. `replicas` in order of preference; `leader_id` is None or a member of `isr`."""
+    """A partition. `replicas` in order of preference; `leader_id` is None or a member of `isr`.
+
+    Who is in which set is decided in `tidelog.metadata.election`.
+    """
 
     partition: int
     replicas: tuple[int, ...]
@@ -34,6 +37,12 @@ class PartitionImage:
     leader_id: int | None
     leader_epoch: int
     partition_epoch: int
+    elr: tuple[int, ...] = ()
+    """Eligible leader replicas: outside the ISR, and hold all that is committed (KIP-966)."""
+    last_known_leader_id: int | None = None
+    """Who led last; None while somebody leads."""
+    damaged: tuple[int, ...] = ()
+    """Whose log was found damaged, and that did not join the ISR since."""
 
 
 @dataclass(frozen=True, slots=True)

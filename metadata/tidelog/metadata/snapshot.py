@@ -135,5 +135,8 @@ def _partition(topic: TopicImage, partition: PartitionImage) -> MetadataRecord:
             leader_id=partition.leader_id,
             leader_epoch=partition.leader_epoch,
             partition_epoch=partition.partition_epoch,
+            elr=partition.elr,
+            last_known_leader_id=partition.last_known_leader_id,
+            damaged=partition.damaged,
         )
     )

@@ -73,6 +73,9 @@ DESCRIBE_CONFIGS = Method(
 ALTER_CONFIGS = Method(
     _ADMIN, "AlterConfigs", admin_pb2.AlterConfigsRequest, admin_pb2.AlterConfigsResponse
 )
+ELECT_LEADERS = Method(
+    _ADMIN, "ElectLeaders", admin_pb2.ElectLeadersRequest, admin_pb2.ElectLeadersResponse
+)
 
 _NODE = "tidelog.v1.Node"
 NODE_STATUS = Method(_NODE, "Status", admin_pb2.NodeStatusRequest, admin_pb2.NodeStatusResponse)
@@ -107,6 +110,15 @@ CONTROLLER_DELETE_TOPICS = Method(
 )
 CONTROLLER_ALTER_CONFIGS = Method(
     _CONTROLLER, "AlterConfigs", admin_pb2.AlterConfigsRequest, admin_pb2.AlterConfigsResponse
+)
+REPORT_DAMAGE = Method(
+    _CONTROLLER,
+    "ReportDamage",
+    controller_pb2.ReportDamageRequest,
+    controller_pb2.ReportDamageResponse,
+)
+CONTROLLER_ELECT_LEADERS = Method(
+    _CONTROLLER, "ElectLeaders", admin_pb2.ElectLeadersRequest, admin_pb2.ElectLeadersResponse
 )
 FOLLOW_METADATA = Method(
     _CONTROLLER,

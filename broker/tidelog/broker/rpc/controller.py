@@ -18,6 +18,8 @@ from tidelog.v1.admin_pb2 import (
     CreateTopicsResponse,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
+    ElectLeadersRequest,
+    ElectLeadersResponse,
 )
 from tidelog.v1.common_pb2 import Endpoint
 from tidelog.v1.controller_pb2 import (
@@ -33,6 +35,8 @@ from tidelog.v1.controller_pb2 import (
     FollowMetadataResponse,
     RegisterBrokerRequest,
     RegisterBrokerResponse,
+    ReportDamageRequest,
+    ReportDamageResponse,
 )
 from tidelog.v1.metadata_records_pb2 import MetadataSnapshotPiece
 from tidelog.v1.methods import Method, Request, Response
@@ -87,6 +91,16 @@ class ControllerHandler:
         """See `Controller.AllocateProducerIds`."""
         return await self._decide(
             methods.ALLOCATE_PRODUCER_IDS, self._quorum.allocate_producer_ids, request
+        )
+
+    async def report_damage(self, request: ReportDamageRequest) -> ReportDamageResponse:
+        """See `Controller.ReportDamage`."""
+        return await self._decide(methods.REPORT_DAMAGE, self._quorum.report_damage, request)
+
+    async def elect_leaders(self, request: ElectLeadersRequest) -> ElectLeadersResponse:
+        """See `Controller.ElectLeaders`."""
+        return await self._decide(
+            methods.CONTROLLER_ELECT_LEADERS, self._quorum.elect_leaders, request
         )
 
     async def follow_metadata(
