@@ -69,8 +69,12 @@ async def test_each_id_is_given_out_once_and_a_block_is_asked_for_when_one_is_us
 
 async def test_many_at_once_share_blocks_and_get_an_id_of_their_own() -> None:
     controllers = StubControllers()
+    controllers.gate.clear()
     ids = broker(controllers)
-    answers = await asyncio.gather(*(ask(ids) for _ in range(3 * LENGTH)))
+    asking = [asyncio.create_task(ask(ids)) for _ in range(3 * LENGTH)]
+    await asyncio.sleep(0)
+    controllers.gate.set()
+    answers = await asyncio.gather(*asking)
     given = [answer.producer_id for answer in answers]
     assert len(set(given)) == len(given)
     assert (len(controllers.requests), controllers.most_in_flight) == (3, 1)

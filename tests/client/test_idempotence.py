@@ -200,7 +200,9 @@ async def test_a_batch_given_up_ends_the_epoch() -> None:
             await p.send("t", value=b"b")
         cluster.mishaps.remove(hold)
         assert not caught.value.is_outcome_unknown
+        attempts = len(sent(cluster))
         assert (await p.send("t", value=b"c")).offset == 1
+        assert len(sent(cluster)) == attempts + 1, "none was refused for the gap"
     assert [(h.producer_epoch, h.base_sequence) for h in headers(state)] == [(0, 0), (1, 0)]
 
 
