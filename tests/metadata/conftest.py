@@ -126,6 +126,14 @@ class World:
         assert isinstance(reply, BrokerHeartbeatResponse)
         return reply
 
+    def heartbeat(self, broker_id: int) -> BrokerHeartbeatRequest:
+        """One that has the broker let in."""
+        return BrokerHeartbeatRequest(
+            broker_id=broker_id,
+            broker_epoch=self.epoch(broker_id),
+            metadata_offset=self.image.offset,
+        )
+
     def start(self, *broker_ids: int) -> None:
         for broker_id in broker_ids:
             assert not self.register(broker_id).error.code

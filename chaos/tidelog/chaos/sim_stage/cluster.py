@@ -140,10 +140,11 @@ class SimCluster:
         machine.host.loop.create_task(self._boot(machine, machine.host), name="boot")
 
     def crash(self, node_id: int) -> None:
-        """Cut a node's power: its machine starts anew, un-synced writes are lost or torn."""
+        """Cut a node's power, up or down: un-synced writes are lost or torn."""
         machine = self._machines[node_id]
         self._record("crash", machine)
-        self._end_process(machine)
+        if machine.host is not None:
+            self._end_process(machine)
         machine.disk.crash()
         machine.boots += 1
 
