@@ -159,6 +159,28 @@ def test_no_batch_fences_a_broker_and_leaves_it_in_an_isr(world: World) -> None:
         speculate(world.image, [fencing(world.image.brokers[2], fenced=True)])
 
 
+def test_the_last_member_that_earlier_versions_left_in_an_isr_leads_when_it_is_back(
+    world: World,
+) -> None:
+    world.start(1, 2)
+    world.create("t", replication_factor=1)
+    (owner,) = world.partition("t").replicas
+    earlier = PartitionChangeRecord(
+        topic_id=world.image.topics["t"].topic_id,
+        partition=0,
+        isr=[owner],
+        leader_epoch=1,
+        partition_epoch=1,
+    )
+    fenced = fencing(world.image.brokers[owner], fenced=True)
+    batch = _batch(world.image, fenced, MetadataRecord(partition_change=earlier))
+    world.image = replay(world.image, batch, offset=world.image.offset + 2)
+    assert not world.register(owner, incarnation=2).error.code
+    assert world.partition("t").elr == (owner,)
+    world.beat(owner)
+    assert world.partition("t").leader_id == owner
+
+
 def test_no_batch_takes_a_fenced_broker_into_an_isr(world: World) -> None:
     world.start(1, 2, 3)
     world.create("t")

@@ -216,3 +216,46 @@ def test_a_stop_moves_leaderships_first_and_is_clean() -> None:
 
     lines = play(story)
     assert [line["start_loss"] for line in lines if "start_loss" in line][-1] == "NOTHING"
+
+
+def test_damage_found_at_a_start_is_told_before_the_broker_may_be_elected() -> None:
+    async def story(told: Story) -> None:
+        first, second, third = await told.create(flush_messages="1")
+        await told.produce(20)
+        await asyncio.sleep(6)  # a checkpoint says what is on stable storage
+        for one in (first, second, third):
+            told.cluster.kill(one)
+        disk = told.cluster.disk(first)
+        segment = f"/data/{TOPIC}-0/{0:020d}.log"
+        disk.open(segment).truncate(disk.size(segment) // 2)
+        told.cluster.start(first)
+        await told.until(lambda p: p.damaged == (first,))
+        state = await told.state()
+        assert first not in (state.leader, *state.isr, *state.elr)
+        told.cluster.start(second)
+        await told.until(lambda p: p.leader == second)
+        told.cluster.start(third)
+        await told.until(lambda p: len(p.isr) == 3)
+        assert (await told.state()).damaged == ()
+        assert await told.read() == told.acked
+
+    lines = play(story)
+    damaged = next(at for at, line in enumerate(lines) if "first_bad_offset" in line)
+    led = [line for line in lines[damaged:] if line["event"] == "leading"]
+    assert len(led) == 1, "nobody but the second, though the first was back before it"
+
+
+def test_a_cluster_that_stops_and_starts_as_a_whole_keeps_all_who_were_in_sync() -> None:
+    async def story(told: Story) -> None:
+        replicas = await told.create(min_insync_replicas="1")
+        await told.produce(20)
+        for one in told.cluster.node_ids:
+            told.cluster.kill(one)
+        for one in sorted(replicas, key=replicas.index, reverse=True):
+            told.cluster.start(one)
+        await told.until(lambda p: len(p.isr) == 3)
+        assert await told.read() == told.acked
+
+    lines = play(story)
+    assert not [line for line in lines if line["event"] == "truncated" and line["records"]]
+    assert not [one for one in lines if one["event"].startswith("leader elected that may lack")]

@@ -310,5 +310,7 @@ def _check_epochs(before: PartitionImage, after: PartitionImage) -> None:
 
 
 def _check_members_are_alive(image: MetadataImage, partition: PartitionImage) -> None:
+    if partition.leader_id is None and partition.last_known_leader_id is None:
+        return  # written before there was an ELR, when the last fenced member stayed in the ISR
     are_alive = all(image.is_alive(member) for member in partition.isr)
     invariant(are_alive, "a fenced broker is in no ISR", partition)

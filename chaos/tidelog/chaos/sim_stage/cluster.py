@@ -165,6 +165,10 @@ class SimCluster:
                 await asyncio.sleep(STOP_POLL_S)
         self._end_process(machine)
 
+    def disk(self, node_id: int) -> SimDisk:
+        """A node's disk, for what faults do to it."""
+        return self._machines[node_id].disk
+
     def pause(self, node_id: int) -> None:
         """Step a node no more (SIGSTOP)."""
         self._record("pause", self._machines[node_id])
