@@ -14,6 +14,7 @@ from typing import Any
 
 from tidelog.client.errors import CallFailedError, TidelogError, UnreachableError
 from tidelog.log.batch import iter_batches, parse_header, placed, validate_batches
+from tidelog.log.producers import ProducerStates
 from tidelog.log.records import Record, encode_batch, iter_records
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.configs import alter_configs, describe_configs
@@ -55,6 +56,7 @@ class FakePartition:
     start_offset: int = 0
     batches: list[bytes] = field(default_factory=list)
     max_message_bytes: int = 1 << 20
+    producers: ProducerStates = field(default_factory=ProducerStates)
 
     @property
     def end_offset(self) -> int:
@@ -62,8 +64,15 @@ class FakePartition:
 
     def append(self, records: bytes) -> int:
         """Append whole batches as a leader does; returns the first offset."""
-        validate_batches(records, max_message_bytes=self.max_message_bytes)
+        batches = validate_batches(records, max_message_bytes=self.max_message_bytes)
         first = self.end_offset
+        if batches[0][0].producer_id >= 0:
+            assert len(batches) == 1, "an idempotent producer's batches are answered one by one"
+            duplicate = self.producers.check(batches[0][0])
+            if duplicate is not None:
+                return duplicate.base_offset
+            header = batches[0][0]._replace(base_offset=first)
+            self.producers.update(header, now_ms=0)
         for batch in iter_batches(records):
             _, pieces = placed([batch], base_offset=self.end_offset, leader_epoch=self.epoch)
             self.batches.append(b"".join(pieces))
@@ -137,6 +146,8 @@ class FakeCluster:
         """What changes were answered, by command id."""
         self.quorum: dict[int, DescribeQuorumResponse] = {}
         """What each controller says of the quorum; others serve no controller."""
+        self.producer_ids = 0
+        """The last one given out."""
         self.in_flight: dict[str, int] = {}
         self.most_in_flight = 0
         self._appended = asyncio.Event()
@@ -200,6 +211,7 @@ class FakeCluster:
             "Fetch": self._fetch,
             "ListOffsets": self._list_offsets,
             "DeleteRecords": self._delete_records,
+            "InitProducerId": self._init_producer_id,
             "Metadata": self._metadata,
             "CreateTopics": self._create_topics,
             "DeleteTopics": self._delete_topics,
@@ -354,6 +366,14 @@ class FakeCluster:
                 state.start_offset = state.end_offset if item.offset < 0 else item.offset
                 result.low_watermark = state.start_offset
         return response
+
+    async def _init_producer_id(
+        self, _node_id: int, _request: data_pb2.InitProducerIdRequest, code: ErrorCode
+    ) -> data_pb2.InitProducerIdResponse:
+        if code != common_pb2.NONE:
+            return data_pb2.InitProducerIdResponse(error=Error(code=code), producer_id=-1)
+        self.producer_ids += 1
+        return data_pb2.InitProducerIdResponse(producer_id=self.producer_ids)
 
     async def _metadata(
         self, _node_id: int, request: data_pb2.MetadataRequest, code: ErrorCode

@@ -55,6 +55,8 @@ class Core:
         latest_epoch: int = -1,
         log_start_offset: int = 0,
         first_bad_offset: int | None = None,
+        elr: tuple[int, ...] = (),
+        damaged: tuple[int, ...] = (),
     ) -> list[Effect]:
         return self.tell(
             PartitionChanged(
@@ -65,6 +67,8 @@ class Core:
                     leader_id=leader_id,
                     leader_epoch=leader_epoch,
                     partition_epoch=partition_epoch,
+                    elr=elr,
+                    damaged=damaged,
                 ),
                 min_insync_replicas=min_insync_replicas,
                 log_end_offset=log_end_offset,
@@ -121,6 +125,7 @@ class Core:
         error: ErrorCode = common_pb2.NONE,
         *,
         isr: tuple[int, ...] = (),
+        elr: tuple[int, ...] = (),
         partition_epoch: int = 11,
         asked_partition_epoch: int = 10,
     ) -> list[Effect]:
@@ -132,6 +137,7 @@ class Core:
                 leader_epoch=5,
                 partition_epoch=partition_epoch,
                 isr=isr,
+                elr=elr,
             )
         )
 

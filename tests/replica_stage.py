@@ -25,13 +25,21 @@ from tidelog.chaos.sim_stage.trace import Trace
 from tidelog.log.batch import iter_batches
 from tidelog.log.errors import CallFailedError
 from tidelog.log.records import iter_records
+from tidelog.metadata.damage import report_damage
 from tidelog.metadata.delta import replay
 from tidelog.metadata.election import changes_with, changes_without
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, PartitionImage
+from tidelog.metadata.leaders import elect_leaders
 from tidelog.metadata.records import partition_change
 from tidelog.metadata.replication import alter_partition
 from tidelog.v1 import common_pb2
-from tidelog.v1.controller_pb2 import AlterPartitionRequest, AlterPartitionResponse
+from tidelog.v1.admin_pb2 import UNCLEAN, ElectLeadersRequest
+from tidelog.v1.controller_pb2 import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    ReportDamageRequest,
+    ReportDamageResponse,
+)
 from tidelog.v1.data_pb2 import (
     DeleteRecordsRequest,
     DeleteRecordsResponse,
@@ -86,6 +94,8 @@ class ReplicaStage:
         """Brokers that hear nothing from the controller."""
         self.alter_partition_errors: list[Exception] = []
         """The next answers are lost in this way, though the requests are carried out."""
+        self.is_deaf_to_damage = False
+        """Damage is reported in vain."""
         self.fatal: list[BaseException] = []
         self.scheduler = Scheduler(trace=Trace())
         self.network = SimNetwork(scheduler=self.scheduler, random=SimRandom(1))
@@ -217,6 +227,11 @@ class ReplicaStage:
             partition_change(topic.topic_id, topic.partitions[0], isr=isr, leader_id=leader_id)
         )
 
+    def elect_unclean(self) -> None:
+        """As an operator orders it."""
+        decision = elect_leaders(ElectLeadersRequest(election_type=UNCLEAN), self.image)
+        self.commit(*decision.records)
+
     def fence(self, broker_id: int) -> None:
         fencing = BrokerFencingRecord(
             broker_id=broker_id,
@@ -253,6 +268,15 @@ class ReplicaStage:
             self.commit(*decision.records)
         if self.alter_partition_errors:
             raise self.alter_partition_errors.pop(0)
+        return decision.reply
+
+    async def _report_damage(self, request: ReportDamageRequest) -> ReportDamageResponse:
+        await asyncio.sleep(0.002)
+        if request.broker_id in self.blind or self.is_deaf_to_damage:
+            raise CallFailedError("no controller answers")
+        decision = report_damage(request, self.image)
+        if decision.records:
+            self.commit(*decision.records)
         return decision.reply
 
     # Clients
@@ -391,6 +415,7 @@ class ReplicaStage:
             config=self.config,
             peers=SimPeers(network=self.network, host=host),
             alter_partition=self._alter_partition,
+            report_damage=self._report_damage,
             on_fatal=self.fatal.append,
         )
 

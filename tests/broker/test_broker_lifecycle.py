@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from tidelog.broker.config import NodeConfig
 from tidelog.broker.lifecycle import Lifecycle
-from tidelog.metadata.image import EMPTY_IMAGE
+from tidelog.metadata.image import MetadataImage
+from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import (
+    NOTHING,
+    UNFLUSHED,
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     RegisterBrokerResponse,
+    StartLoss,
 )
 
 
@@ -20,19 +25,29 @@ class StubControllers:
 
     def __init__(self) -> None:
         self.wishes: list[bool] = []
+        self.offsets: list[int] = []
+        self.losses: list[StartLoss] = []
+        self.refuse_at: int | None = None
         self.heard = asyncio.Event()
 
     async def call(self, method: Any, request: Any, *, timeout_ms: int) -> Any:
         await asyncio.sleep(0)
         if not isinstance(request, BrokerHeartbeatRequest):
+            self.losses.append(request.start_loss)
             return RegisterBrokerResponse(broker_epoch=7)
+        self.offsets.append(request.metadata_offset)
         self.wishes.append(request.want_shut_down)
         self.heard.set()
-        return BrokerHeartbeatResponse(should_shut_down=sum(self.wishes) >= 3)
+        response = BrokerHeartbeatResponse(
+            is_fenced=request.metadata_offset < 7, should_shut_down=sum(self.wishes) >= 3
+        )
+        if len(self.offsets) == self.refuse_at:
+            response.error.code = common_pb2.BROKER_ID_NOT_REGISTERED
+        return response
 
 
 class StubFollower:
-    image = EMPTY_IMAGE
+    image = MetadataImage(offset=9)
 
     def note_committed_offset(self, offset: int) -> None:
         """Of no interest here."""
@@ -43,15 +58,16 @@ class StubRandom:
         return bytes(length)
 
 
-async def test_no_plain_heartbeat_follows_the_wish_to_shut_down() -> None:
-    controllers = StubControllers()
-    registered: list[int] = []
-    fatal: list[BaseException] = []
+def broker(
+    controllers: StubControllers,
+    on_registered: Callable[[int], Awaitable[None]],
+    *,
+    is_prepared: Callable[[], bool] = lambda: True,
+) -> Lifecycle:
+    def fail(error: BaseException) -> None:
+        raise AssertionError from error
 
-    async def on_registered(broker_epoch: int) -> None:
-        registered.append(broker_epoch)
-
-    lifecycle = Lifecycle(
+    return Lifecycle(
         config=NodeConfig(
             node_id=1,
             cluster_id="c",
@@ -63,9 +79,30 @@ async def test_no_plain_heartbeat_follows_the_wish_to_shut_down() -> None:
         controllers=controllers,  # type: ignore[arg-type]
         follower=StubFollower(),  # type: ignore[arg-type]
         random=StubRandom(),  # type: ignore[arg-type]
+        is_prepared=is_prepared,
         on_registered=on_registered,
-        on_fatal=fatal.append,
+        on_fatal=fail,
     )
+
+
+async def nothing(_: int) -> None:
+    await asyncio.sleep(0)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(5):
+        while not condition():  # noqa: ASYNC110  # a stub has no event for each step
+            await asyncio.sleep(0)
+
+
+async def test_no_plain_heartbeat_follows_the_wish_to_shut_down() -> None:
+    controllers = StubControllers()
+    registered: list[int] = []
+
+    async def on_registered(broker_epoch: int) -> None:
+        registered.append(broker_epoch)
+
+    lifecycle = broker(controllers, on_registered)
     await lifecycle.start()
     async with asyncio.timeout(5):
         await controllers.heard.wait()
@@ -74,4 +111,28 @@ async def test_no_plain_heartbeat_follows_the_wish_to_shut_down() -> None:
     plain, wishes = controllers.wishes[:-3], controllers.wishes[-3:]
     assert wishes == [True, True, True]
     assert not any(plain)
-    assert fatal == []
+
+
+async def test_a_broker_is_not_let_in_before_its_logs_are_open_and_their_damage_is_told() -> None:
+    controllers = StubControllers()
+    prepared: list[bool] = []
+    lifecycle = broker(controllers, nothing, is_prepared=lambda: bool(prepared))
+    await lifecycle.start()
+    await until(lambda: len(controllers.offsets) >= 3)
+    assert set(controllers.offsets) == {0}
+    assert not lifecycle.is_ready
+    prepared.append(True)
+    await until(lambda: lifecycle.is_ready)
+    assert controllers.offsets[-1] == 9
+    await lifecycle.stop()
+
+
+async def test_what_a_start_may_have_lost_is_told_with_its_first_registration() -> None:
+    controllers = StubControllers()
+    controllers.refuse_at = 1
+    lifecycle = broker(controllers, nothing)
+    lifecycle.start_loss = UNFLUSHED
+    await lifecycle.start()
+    await until(lambda: len(controllers.losses) == 2)
+    assert controllers.losses == [UNFLUSHED, NOTHING]
+    await lifecycle.stop()

@@ -63,6 +63,7 @@ class StubQuorum:
 
     broker_heartbeat = alter_partition = register_broker
     create_topics = delete_topics = alter_configs = register_broker
+    allocate_producer_ids = report_damage = elect_leaders = register_broker
 
 
 class StubPeers:
@@ -185,6 +186,9 @@ DECIDING: list[Method[Any, Any]] = [
     methods.CONTROLLER_CREATE_TOPICS,
     methods.CONTROLLER_DELETE_TOPICS,
     methods.CONTROLLER_ALTER_CONFIGS,
+    methods.ALLOCATE_PRODUCER_IDS,
+    methods.REPORT_DAMAGE,
+    methods.CONTROLLER_ELECT_LEADERS,
 ]
 
 

@@ -6,6 +6,7 @@ from typing import cast
 
 import pytest
 
+from tidelog.broker.producer_ids import ProducerIds
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.broker.rpc.broker import BrokerHandler
 from tidelog.broker.topics import TopicCreator
@@ -22,6 +23,7 @@ def handler(image: MetadataImage) -> BrokerHandler:
         image=lambda: image,
         controller_id=lambda: None,
         topic_creator=cast(TopicCreator, None),  # not asked here
+        producer_ids=cast(ProducerIds, None),  # not asked here
     )
 
 

@@ -81,3 +81,29 @@ def test_a_healed_replica_follows_again() -> None:
     core = Core()
     core.image(leader_id=2, isr=(2, 3), first_bad_offset=4)
     assert core.image(leader_id=2, isr=(2, 3), log_end_offset=4) == [StartFetching(2)]
+
+
+def test_a_damaged_replica_that_is_eligible_is_not_cut() -> None:
+    core = Core()
+    assert core.image(leader_id=2, isr=(2,), elr=(1,), first_bad_offset=4) == []
+
+
+def test_damage_that_the_controllers_know_is_healed_at_once() -> None:
+    core = Core()
+    core.image(leader_id=2, isr=(2, 3))
+    core.tell(LogDamaged())
+    known = {"leader_id": 2, "isr": (2, 3), "damaged": (1,), "first_bad_offset": 4}
+    assert core.image(**known) == [TruncateTo(4)]  # type: ignore[arg-type]  # of several types
+    assert core.image(**known) == []  # type: ignore[arg-type]  # as above
+
+
+def test_a_damaged_replica_cuts_itself_to_lead_only_where_its_damage_was_known() -> None:
+    core = Core()
+    assert core.image(leader_id=1, isr=(1,), first_bad_offset=4) == []
+    assert core.image(leader_id=1, isr=(1,), damaged=(1,), first_bad_offset=4) == [TruncateTo(4)]
+
+
+def test_a_leader_that_finds_damage_later_in_its_epoch_is_not_cut() -> None:
+    core = Core()
+    led = core.image(leader_id=1, isr=(1,), damaged=(1,), first_bad_offset=4, latest_epoch=5)
+    assert led == []

@@ -233,3 +233,24 @@ def test_who_was_put_out_holds_nothing_back_until_it_fetches_again() -> None:
     core.follower_fetch(2, 11)
     core.append(13)
     assert core.high_watermark == 12
+
+
+def test_nothing_is_committed_while_the_controller_names_eligible_replicas() -> None:
+    """Its answer may come before the image with the larger min.insync.replicas (KIP-966)."""
+    core = two_in_sync()
+    core.append(11)
+    core.now_ms += LAG_MS_MAX + 1
+    core.tell(Ticked())
+    core.isr_answer(isr=(1,), elr=(2,))
+    assert core.high_watermark == 10
+    core.image(isr=(1, 2), partition_epoch=12, log_end_offset=11)
+    core.follower_fetch(2, 11)
+    assert core.high_watermark == 11
+
+
+def test_nothing_is_committed_while_the_image_names_eligible_replicas() -> None:
+    core = Core()
+    core.image(isr=(1,), elr=(2,), log_end_offset=10)
+    assert core.high_watermark == 0
+    core.image(isr=(1,), partition_epoch=11, log_end_offset=10)
+    assert core.high_watermark == 10

@@ -59,6 +59,7 @@ def test_a_leader_that_reads_damage_serves_nothing_and_stays_as_it_is(
     lines: list[dict[str, object]],
 ) -> None:
     async def story(stage: ReplicaStage) -> None:
+        stage.is_deaf_to_damage = True
         await ten_records(stage)
         damage(stage, 1)
         waiting = asyncio.create_task(stage.fetch_one(1, 10, max_wait_ms=20_000))
@@ -98,8 +99,65 @@ def test_damage_that_others_found_is_noted_at_the_next_upkeep() -> None:
     ReplicaStage(replace(NEVER, replica_lag_time_max_ms=60_000)).run(story)
 
 
-def test_a_damaged_leader_heals_once_another_leads_and_it_is_out_of_the_isr() -> None:
+def test_a_damaged_leader_hands_over_and_heals() -> None:
     async def story(stage: ReplicaStage) -> None:
+        await ten_records(stage)
+        damage(stage, 1)
+        assert (await stage.fetch_one(1, 0)).error.code == common_pb2.KAFKA_STORAGE_ERROR
+        await stage.until(lambda: stage.state().leader_id == 2, within_s=LAG_S / 2)
+        await stage.until(lambda: damaged(stage, 1) == 0, within_s=LAG_S / 2)
+        await stage.must_produce(2, b"after")
+        await stage.until(lambda: len(stage.state().isr) == 3)
+        assert stage.state().damaged == ()
+        await stage.until_equal(1, 2, 3)
+        assert len(await stage.consume(2)) == 11
+
+    ReplicaStage(NEVER).run(story)
+
+
+def test_the_last_complete_replica_is_not_cut_until_somebody_orders_an_election(
+    lines: list[dict[str, object]],
+) -> None:
+    async def story(stage: ReplicaStage) -> None:
+        stage.create(replicas=(1,))
+        await stage.until_opened(1)
+        for number in range(10):
+            await stage.must_produce(1, b"%d" % number)
+        damage(stage, 1)
+        assert (await stage.fetch_one(1, 0)).error.code == common_pb2.KAFKA_STORAGE_ERROR
+        await stage.until(lambda: stage.state().leader_id is None)
+        await asyncio.sleep(5 * LAG_S)
+        assert stage.hosted(1).log.log_end_offset == 10
+        stage.elect_unclean()
+        await stage.until(lambda: damaged(stage, 1) == 0)
+        await stage.must_produce(1, b"after")
+        kept = await stage.consume(1)
+        assert kept[-1] == b"after"
+        assert 0 < len(kept) < 11
+
+    ReplicaStage(NEVER).run(story)
+    (cut,) = [line for line in lines if line["event"] == "truncated"]
+    assert 0 < cut["committed_records"] == cut["records"] <= 10  # type: ignore[operator]
+
+
+def test_damage_is_reported_until_the_controllers_know() -> None:
+    async def story(stage: ReplicaStage) -> None:
+        stage.is_deaf_to_damage = True
+        await ten_records(stage)
+        damage(stage, 1)
+        assert (await stage.fetch_one(1, 0)).error.code == common_pb2.KAFKA_STORAGE_ERROR
+        assert not stage.manager(1).is_prepared, "it may not be elected before it was heard"
+        await asyncio.sleep(LAG_S)
+        stage.is_deaf_to_damage = False
+        await stage.until(lambda: stage.state().leader_id == 2)
+        await stage.until(lambda: stage.manager(1).is_prepared)
+
+    ReplicaStage(NEVER).run(story)
+
+
+def test_an_unreported_damaged_leader_heals_once_another_leads_and_it_is_out_of_the_isr() -> None:
+    async def story(stage: ReplicaStage) -> None:
+        stage.is_deaf_to_damage = True
         await ten_records(stage)
         damage(stage, 1)
         assert (await stage.fetch_one(1, 0)).error.code == common_pb2.KAFKA_STORAGE_ERROR
@@ -131,6 +189,7 @@ def test_the_scrub_finds_a_damaged_follower_which_leaves_the_isr_and_heals() -> 
 
 def test_a_damaged_follower_in_the_isr_does_not_fetch_and_is_not_cut() -> None:
     async def story(stage: ReplicaStage) -> None:
+        stage.is_deaf_to_damage = True
         await ten_records(stage)
         await flush(stage, 3)
         damage(stage, 3)

@@ -47,6 +47,7 @@ def test_a_duplicate_is_appended_once_and_answered_as_the_first() -> None:
             assert (result.error.code, result.base_offset) == (common_pb2.NONE, 1)
             await stage.must_produce(1, b"other")
         assert stage.hosted(1).log.log_end_offset == 6
+        assert stage.manager(1).stats()["duplicate_batches"] == 2
 
     ReplicaStage().run(story)
 

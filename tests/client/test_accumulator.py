@@ -143,9 +143,9 @@ def test_expired_batches_leave_and_those_in_flight_stay() -> None:
     assert accumulator.expire(1000) == []
     expired = accumulator.expire(1001)
     assert [b.tp for b in expired] == [TP]
-    assert [b.sequence for b in expired] != [taken[0].sequence]
+    assert [b.place for b in expired] != [taken[0].place]
     accumulator.retry(taken, at_ms=1001)
-    assert [b.sequence for b in accumulator.expire(1001)] == [taken[0].sequence]
+    assert [b.place for b in accumulator.expire(1001)] == [taken[0].place]
     assert accumulator.ready(1001) == [OTHER]
 
 

@@ -103,7 +103,7 @@ async def test_unknown_outcome_may_store_twice_but_loses_nothing_and_keeps_order
     cluster = FakeCluster()
     cluster.create("t")
     cluster.mishaps.append(unknown_after_append(times=2))
-    async with producer(cluster, batch_size=200) as p:
+    async with producer(cluster, batch_size=200, enable_idempotence=False) as p:
         futures = [await p.submit("t", value=b"%03d" % n) for n in range(50)]
         await asyncio.gather(*futures)
     stored = cluster.values("t")[0]

@@ -22,8 +22,8 @@ from power_cuts import power_cuts
 from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.log.errors import InvalidProducerEpochError, OutOfOrderSequenceError
 from tidelog.log.file_names import SNAPSHOT, file_name, offsets_in
-from tidelog.log.partition_log import PRODUCER_EXPIRATION_MS, PartitionLog
-from tidelog.log.producers import ProducerEntry, ProducerStates
+from tidelog.log.partition_log import PartitionLog
+from tidelog.log.producers import EXPIRATION_MS, ProducerEntry, ProducerStates
 from tidelog.log.recovery import update_producers
 
 SEGMENT_BYTES = 3 * len(batch(b"a", b"b"))
@@ -184,7 +184,7 @@ async def test_a_silent_producer_is_forgotten_after_its_time(
     send(log, 0)
     clock.now_ms += 1
     send(log, 0, of=8)
-    clock.now_ms += PRODUCER_EXPIRATION_MS - 2
+    clock.now_ms += EXPIRATION_MS - 2
     await log.apply_retention()
     assert (send(log, 0), send(log, 0, of=8)) == ((0, True), (2, True))
     clock.now_ms += 1
@@ -196,7 +196,7 @@ async def test_silence_is_counted_from_a_start_on(open_log: OpenLog, clock: Stil
     log = await open_log()
     send(log, 0)
     await log.close()
-    clock.now_ms += PRODUCER_EXPIRATION_MS
+    clock.now_ms += EXPIRATION_MS
     log = await open_log()
     await log.apply_retention()
     assert send(log, 0) == (0, True)
@@ -291,6 +291,6 @@ async def test_a_producer_with_an_open_transaction_is_never_forgotten(
 ) -> None:
     log = await open_log()
     with_transactions(log)
-    clock.now_ms += 10 * PRODUCER_EXPIRATION_MS
+    clock.now_ms += 10 * EXPIRATION_MS
     await log.apply_retention()
     assert [entry.producer_id for entry in log.producers.entries()] == [7]

@@ -391,3 +391,30 @@ def test_every_answer_is_that_of_the_whole_list(
             assert states.is_last_batch(header)
         if is_reloaded:
             states = reloaded(states)
+
+
+@given(
+    first=st.integers(1, MAX_SEQUENCE),
+    counts=st.lists(st.integers(1, 9), min_size=5, max_size=5),
+    arrivals=st.lists(st.integers(0, 4), max_size=30),
+)
+def test_five_in_flight_are_taken_once_and_in_order_however_they_arrive(
+    first: int, counts: list[int], arrivals: list[int]
+) -> None:
+    states, sent, sequence = states_after(batch(first - 1)), [], first
+    for count in counts:
+        sent.append(batch(sequence, count))
+        sequence = (sequence + count) & MAX_SEQUENCE
+    taken: list[int] = []
+    for place in [*arrivals, *range(5)]:
+        header = sent[place]._replace(base_offset=100 + len(taken))
+        if place > len(taken):
+            with pytest.raises(OutOfOrderSequenceError):
+                states.check(header)
+        elif place == len(taken):
+            assert states.check(header) is None
+            states.update(header, now_ms=0)
+            taken.append(header.base_offset)
+        else:
+            assert answer(states, header) == taken[place]
+    assert len(taken) == 5

@@ -14,19 +14,30 @@ from tidelog.metadata.controller import Command, Controller, ExpireSessions, Rep
 from tidelog.metadata.delta import replay
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, PartitionImage
 from tidelog.v1.admin_pb2 import (
+    CLUSTER,
+    PREFERRED,
+    TOPIC,
     AlterConfigsRequest,
+    AlterConfigsResponse,
     CreateTopicsRequest,
     CreateTopicsResponse,
     DeleteTopicsRequest,
+    ElectionType,
+    ElectLeadersRequest,
+    ElectLeadersResponse,
     NewTopic,
 )
 from tidelog.v1.controller_pb2 import (
+    NOTHING,
     AlterPartitionRequest,
     AlterPartitionResponse,
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     RegisterBrokerRequest,
     RegisterBrokerResponse,
+    ReportDamageRequest,
+    ReportDamageResponse,
+    StartLoss,
 )
 from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord
 
@@ -78,13 +89,19 @@ class World:
             self.image = after
 
     def register(
-        self, broker_id: int, *, incarnation: int = 1, cluster_id: str = "tide"
+        self,
+        broker_id: int,
+        *,
+        incarnation: int = 1,
+        cluster_id: str = "tide",
+        start_loss: StartLoss = NOTHING,
     ) -> RegisterBrokerResponse:
         request = RegisterBrokerRequest(
             broker_id=broker_id,
             cluster_id=cluster_id,
             incarnation_id=incarnation.to_bytes(16, "big"),
             address=f"127.0.0.1:{9191 + broker_id}",
+            start_loss=start_loss,
         )
         reply = self.do(request)
         assert isinstance(reply, RegisterBrokerResponse)
@@ -108,6 +125,14 @@ class World:
         reply = self.do(request)
         assert isinstance(reply, BrokerHeartbeatResponse)
         return reply
+
+    def heartbeat(self, broker_id: int) -> BrokerHeartbeatRequest:
+        """One that has the broker let in."""
+        return BrokerHeartbeatRequest(
+            broker_id=broker_id,
+            broker_epoch=self.epoch(broker_id),
+            metadata_offset=self.image.offset,
+        )
 
     def start(self, *broker_ids: int) -> None:
         for broker_id in broker_ids:
@@ -181,6 +206,45 @@ class World:
         assert isinstance(reply, AlterPartitionResponse)
         return reply
 
+    def report_damage(
+        self, broker_id: int, topic: str, *, partition_epoch: int | None = None
+    ) -> ReportDamageResponse:
+        """The broker found its log of partition 0 damaged."""
+        if partition_epoch is None:
+            partition_epoch = self.partition(topic).partition_epoch
+        asked = ReportDamageRequest.Partition(
+            topic=topic,
+            topic_id=self.image.topics[topic].topic_id,
+            partition=0,
+            partition_epoch=partition_epoch,
+        )
+        epoch = self.epoch(broker_id)
+        reply = self.do(
+            ReportDamageRequest(broker_id=broker_id, broker_epoch=epoch, partitions=[asked])
+        )
+        assert isinstance(reply, ReportDamageResponse)
+        return reply
+
+    def elect(
+        self, *topics: str, kind: ElectionType = PREFERRED
+    ) -> dict[tuple[str, int], ElectLeadersResponse.Partition]:
+        """Elect leaders of these topics' partitions; none named: of all."""
+        named = [ElectLeadersRequest.Topic(name=name) for name in topics]
+        reply = self.do(ElectLeadersRequest(election_type=kind, topics=named))
+        assert isinstance(reply, ElectLeadersResponse)
+        assert not reply.error.code
+        return {(one.topic, one.partition): one for one in reply.partitions}
+
+    def configure(self, topic: str, key: str, value: str) -> None:
+        resource = AlterConfigsRequest.Resource(
+            type=TOPIC if topic else CLUSTER,
+            name=topic,
+            changes=[AlterConfigsRequest.Change(key=key, value=value)],
+        )
+        reply = self.do(AlterConfigsRequest(resources=[resource]))
+        assert isinstance(reply, AlterConfigsResponse)
+        assert not reply.resources[0].error.code
+
     def partition(self, topic: str, number: int = 0) -> PartitionImage:
         partition = self.image.partition(topic, number)
         assert partition is not None
@@ -194,16 +258,18 @@ class World:
 def check_step(before: MetadataImage, after: MetadataImage) -> None:
     """Invariants I14 and I15, written apart from the code that keeps them; and sound configs."""
     assert after.offset > before.offset
+    assert after.next_producer_id >= before.next_producer_id
     for topic in after.topics.values():
         log_config(topic.configs, after.cluster_configs)
     for broker_id, broker in before.brokers.items():
         assert after.brokers[broker_id].broker_epoch >= broker.broker_epoch
     for topic, now in after.partitions():
-        live = [member for member in now.isr if after.is_alive(member)]
-        assert now.isr
-        assert set(now.isr) <= set(now.replicas)
-        assert live == list(now.isr) or (len(now.isr) == 1 and now.leader_id is None)
-        assert (now.leader_id in now.isr) if live else (now.leader_id is None)
+        assert all(after.is_alive(member) for member in now.isr)
+        assert set(now.isr) | set(now.elr) | set(now.damaged) <= set(now.replicas)
+        assert not set(now.isr) & set(now.elr)
+        assert now.isr or now.elr or now.last_known_leader_id is not None
+        assert now.leader_id is None or now.leader_id in now.isr
+        assert (now.leader_id is None) or (now.last_known_leader_id is None)
         was = before.partition(topic.name, now.partition)
         if was is not None and before.topics[topic.name].topic_id == topic.topic_id:
             assert now.partition_epoch == was.partition_epoch + (now != was)

@@ -114,13 +114,14 @@ def test_only_a_change_of_leader_grows_the_leader_epoch(world: World) -> None:
         assert now.leader_epoch == was.leader_epoch + (was.leader_id == 2)
 
 
-def test_the_last_isr_member_stays_leaderless_and_leads_when_it_is_back(world: World) -> None:
+def test_the_last_isr_member_is_eligible_and_leads_when_it_is_back(world: World) -> None:
     world.start(1, 2)
     world.create("t", replication_factor=1)
     owner = world.partition("t").replicas[0]
     world.pass_session_but(3 - owner)
     alone = world.partition("t")
-    assert (alone.isr, alone.leader_id, alone.leader_epoch) == ((owner,), None, 1)
+    assert (alone.isr, alone.elr, alone.leader_id) == ((), (owner,), None)
+    assert (alone.leader_epoch, alone.last_known_leader_id) == (1, owner)
     world.register(owner, incarnation=2)
     assert world.partition("t").leader_id is None
     world.beat(owner)
@@ -128,7 +129,7 @@ def test_the_last_isr_member_stays_leaderless_and_leads_when_it_is_back(world: W
     assert (back.isr, back.leader_id, back.leader_epoch) == ((owner,), owner, 2)
 
 
-def test_no_replica_outside_the_isr_is_ever_elected(world: World) -> None:
+def test_no_replica_outside_isr_and_elr_is_elected(world: World) -> None:
     world.start(1, 2, 3)
     world.create("t")
     leader = world.partition("t").leader_id
@@ -137,10 +138,10 @@ def test_no_replica_outside_the_isr_is_ever_elected(world: World) -> None:
     others = [broker for broker in (1, 2, 3) if broker != leader]
     world.pass_session_but(*others)
     assert world.partition("t").leader_id is None
-    assert world.partition("t").isr == (leader,)
+    assert world.partition("t").elr == (leader,)
 
 
-def test_when_all_fall_silent_the_one_heard_of_last_keeps_the_isr(world: World) -> None:
+def test_when_all_fall_silent_all_stay_eligible(world: World) -> None:
     world.start(1, 2, 3)
     world.create("t")
     for broker in (3, 1, 2):
@@ -148,8 +149,12 @@ def test_when_all_fall_silent_the_one_heard_of_last_keeps_the_isr(world: World) 
         world.beat(broker)
     world.now_ms += world.config.session_timeout_ms
     world.do(ExpireSessions())
-    assert world.partition("t").isr == (2,)
+    assert sorted(world.partition("t").elr) == [1, 2, 3]
     assert world.partition("t").leader_id is None
+    world.beat(2)
+    assert world.partition("t").leader_id == 2
+    assert world.partition("t").isr == (2,)
+    assert not world.partition("t").elr, "a leader with an ISR large enough commits without them"
 
 
 def test_a_new_active_controller_gives_every_broker_a_full_session(world: World) -> None:

@@ -14,6 +14,7 @@ from tidelog.metadata.controller import ExpireSessions
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.snapshot import SnapshotReader, pieces_of
 from tidelog.v1.admin_pb2 import CLUSTER, TOPIC, AlterConfigsRequest, DeleteTopicsRequest
+from tidelog.v1.controller_pb2 import AllocateProducerIdsRequest
 
 if TYPE_CHECKING:
     from metadata.conftest import World
@@ -34,6 +35,7 @@ _STEPS = st.one_of(
     st.tuples(st.just("alter"), _TOPICS, st.lists(_BROKERS, max_size=3)),
     st.tuples(st.just("configure"), st.one_of(st.just(""), _TOPICS), _LAGS),
     st.tuples(st.just("again"), st.none(), st.none()),
+    st.tuples(st.just("allocate"), _BROKERS, st.none()),
     st.tuples(st.just("activate"), st.none(), st.none()),
     st.tuples(st.just("hold"), st.sampled_from([0, 2_000]), st.none()),
 )
@@ -63,6 +65,9 @@ def _take(world: World, step: tuple[str, object, object]) -> None:
             world.do(AlterConfigsRequest(resources=[resource]))
         case ("again", _, _):
             world.do(world.last_identified)
+        case ("allocate", int(broker), _):
+            request = AllocateProducerIdsRequest(broker_id=broker, broker_epoch=world.epoch(broker))
+            world.do(request)
         case ("activate", _, _):
             world.controller.activate(world.now_ms)
         case ("hold", int(milliseconds), _):

@@ -126,11 +126,59 @@ def test_no_batch_breaks_leader_isr_and_epochs(
         speculate(world.image, [MetadataRecord(partition_change=change)])
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"isr": (1, 2), "elr": (2,)},  # in both
+        {"isr": (1,), "elr": (9,)},  # no replica
+        {"isr": (1,), "elr": (2, 2)},
+        {"isr": (1,), "elr": (2,), "damaged": (2,)},
+        {"isr": (1, 2), "damaged": (2,)},  # in sync with damage, and does not lead
+        {"isr": (1, 2), "last_known_leader_id": 2},  # though somebody leads
+        {"isr": (), "leader_id": None, "leader_epoch": 1},  # nobody complete, nobody to ask
+    ],
+)
+def test_no_batch_breaks_what_eligible_and_damaged_replicas_are(
+    world: World, wrong: dict[str, object]
+) -> None:
+    world.start(1, 2, 3)
+    added = PartitionRecord(
+        topic_id=b"t" * 16, partition=0, replicas=[1, 2, 3], isr=[1, 2, 3], leader_id=1
+    )
+    world.commit([_topic("t"), MetadataRecord(partition=added)])
+    fields = {"topic_id": b"t" * 16, "leader_id": 1, "leader_epoch": 0, "partition_epoch": 1}
+    change = PartitionChangeRecord(**{**fields, **wrong})  # type: ignore[arg-type]  # of all types
+    with pytest.raises(InvariantError):
+        speculate(world.image, [MetadataRecord(partition_change=change)])
+
+
 def test_no_batch_fences_a_broker_and_leaves_it_in_an_isr(world: World) -> None:
     world.start(1, 2, 3)
     world.create("t")
     with pytest.raises(InvariantError):
         speculate(world.image, [fencing(world.image.brokers[2], fenced=True)])
+
+
+def test_the_last_member_that_earlier_versions_left_in_an_isr_leads_when_it_is_back(
+    world: World,
+) -> None:
+    world.start(1, 2)
+    world.create("t", replication_factor=1)
+    (owner,) = world.partition("t").replicas
+    earlier = PartitionChangeRecord(
+        topic_id=world.image.topics["t"].topic_id,
+        partition=0,
+        isr=[owner],
+        leader_epoch=1,
+        partition_epoch=1,
+    )
+    fenced = fencing(world.image.brokers[owner], fenced=True)
+    batch = _batch(world.image, fenced, MetadataRecord(partition_change=earlier))
+    world.image = replay(world.image, batch, offset=world.image.offset + 2)
+    assert not world.register(owner, incarnation=2).error.code
+    assert world.partition("t").elr == (owner,)
+    world.beat(owner)
+    assert world.partition("t").leader_id == owner
 
 
 def test_no_batch_takes_a_fenced_broker_into_an_isr(world: World) -> None:

@@ -37,7 +37,7 @@ FULL = MetadataImage(
             b"t" * 16,
             (
                 PartitionImage(0, (1, 2), (1,), 1, 8, 9),
-                PartitionImage(1, (2,), (2,), None, 3, 4),
+                PartitionImage(1, (1, 2, 3, 4), (1,), None, 3, 4, (2, 3), 2, (4,)),
             ),
             {"retention.ms": "5"},
         ),
@@ -47,6 +47,7 @@ FULL = MetadataImage(
     cluster_configs={"retention.ms": "9", "cleanup.policy": "delete"},
     commands={b"c" * 16: CommandRecord(command_id=b"c" * 16)},
     commands_bytes=18,
+    next_producer_id=3_000,
 )
 
 

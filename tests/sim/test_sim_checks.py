@@ -49,6 +49,10 @@ def _acknowledge_out_of_order(history: History) -> None:
     history.acknowledged.reverse()
 
 
+def _store_twice(history: History) -> None:
+    history.readings[1].records.append(Stored(0, 4, b"3"))
+
+
 @pytest.mark.parametrize(
     ("spoil", "check"),
     [
@@ -58,6 +62,7 @@ def _acknowledge_out_of_order(history: History) -> None:
         (_see_what_goes, delivery.missing_prefixes),
         (_read_what_failed, delivery.refused_writes),
         (_acknowledge_out_of_order, delivery.reordered_writes),
+        (_store_twice, delivery.duplicates),
     ],
 )
 def test_the_check_finds_its_anomaly(
@@ -69,8 +74,9 @@ def test_the_check_finds_its_anomaly(
     assert check(history) != []
 
 
-def test_an_unknown_outcome_may_be_read_and_a_duplicate_is_counted() -> None:
+def test_an_unknown_outcome_may_be_read_and_a_duplicate_without_idempotence_is_counted() -> None:
     history = clean_history()
+    history.is_idempotent = False
     history.refused.append(Refused(0, b"late", is_unknown=True, reason="timed out"))
     history.readings[1].records += [Stored(0, 4, b"late"), Stored(0, 5, b"3")]
 

@@ -26,6 +26,7 @@ from tidelog.log.system import (
     SystemClock,
     SystemDisk,
     SystemRandom,
+    boot_id,
     end_process,
     lock_directory,
     process_id,
@@ -75,6 +76,7 @@ async def _run_node(config: NodeConfig, disk: SystemDisk) -> None:
             raft_transport=transport,
             on_fatal=_end_at_once,
             process_id=process_id(),
+            boot_id=boot_id(),
         ),
     )
     if transport is not None:

@@ -111,6 +111,7 @@ def _voters(value: Any) -> dict[int, str]:  # a TOML value
 MAX_MS = 24 * 3600 * 1000
 MAX_BYTES = 2**63 - 1
 _REPLICA = ReplicaConfig()
+_CONTROLLER = ControllerConfig(cluster_id="")
 _RAFT = RaftConfig()
 KEYS = (
     ConfigKey("node.id", _integer(1, 2**31 - 1), None, "This node's id, unique in the cluster."),
@@ -159,6 +160,18 @@ KEYS = (
         3000,
         "A broker without a heartbeat for this long is fenced.",
     ),
+    ConfigKey(
+        "auto.leader.rebalance.enable",
+        _boolean,
+        _CONTROLLER.auto_leader_rebalance_enable,
+        "Whether the active controller gives leaderships back to preferred leaders in sync.",
+    ),
+    ConfigKey(
+        "leader.imbalance.check.interval.seconds",
+        _integer(1, MAX_MS // 1000),
+        _CONTROLLER.leader_imbalance_check_interval_ms // 1000,
+        "How often it looks for leaderships to give back.",
+    ),
     ConfigKey("broker.heartbeat.interval.ms", _integer(10, MAX_MS), 500, "Between heartbeats."),
     ConfigKey(
         "auto.create.topics.enable", _boolean, True, "Create a missing topic on its first use."
@@ -176,6 +189,13 @@ KEYS = (
         _integer(1, MAX_MS),
         _REPLICA.log_retention_check_interval_ms,
         "How often logs are looked through for what retention.ms and retention.bytes let go.",
+    ),
+    ConfigKey(
+        "producer.id.expiration.ms",
+        _integer(1, 365 * MAX_MS),
+        _REPLICA.producer_id_expiration_ms,
+        "A partition forgets the sequences of an idempotent producer that was silent in it "
+        "for this long; looked at as often as retention.",
     ),
     ConfigKey(
         "log.scrub.bytes.per.second",
@@ -261,6 +281,9 @@ def _node_config(values: Mapping[str, Any]) -> NodeConfig:  # values typed by KE
             session_timeout_ms=values["broker.session.timeout.ms"],
             num_partitions=values["num.partitions"],
             default_replication_factor=values["default.replication.factor"],
+            auto_leader_rebalance_enable=values["auto.leader.rebalance.enable"],
+            leader_imbalance_check_interval_ms=1000
+            * values["leader.imbalance.check.interval.seconds"],
         ),
         replica=_replica_config(values),
         raft=_raft_config(values),
@@ -276,6 +299,7 @@ def _replica_config(values: Mapping[str, Any]) -> ReplicaConfig:  # as above
     return ReplicaConfig(
         replica_lag_time_max_ms=values["replica.lag.time.max.ms"],
         log_retention_check_interval_ms=values["log.retention.check.interval.ms"],
+        producer_id_expiration_ms=values["producer.id.expiration.ms"],
         log_scrub_bytes_per_second=values["log.scrub.bytes.per.second"],
         log_scrub_interval_ms=values["log.scrub.interval.ms"],
         cleaner=CleanerConfig(

@@ -158,6 +158,11 @@ class HostedPartition:
         return None if self._log is None else self._log.damage
 
     @property
+    def is_settled(self) -> bool:
+        """Whether its log was opened, or cannot be."""
+        return self._log is not None or self.replica.is_closed
+
+    @property
     def is_sound(self) -> bool:
         """Whether its log is open, works, and is not known to be damaged."""
         return self.is_open and self.damage is None
@@ -378,6 +383,8 @@ class HostedPartition:
             log_end_offset=after,
             before=before,
             high_watermark=high_watermark,
+            records=before - after,
+            committed_records=max(0, high_watermark - after),
         )
 
     async def _start_anew(self, offset: int) -> None:

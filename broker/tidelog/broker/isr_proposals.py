@@ -135,4 +135,5 @@ def _answered(
         leader_epoch=result.leader_epoch,
         partition_epoch=result.partition_epoch,
         isr=tuple(result.isr),
+        elr=tuple(result.elr),
     )

@@ -52,7 +52,10 @@ def append(
     assert isinstance(order, AppendToLog)  # the core's two answers to this event
     with hosted.at_work() as partition_log:
         done = partition_log.append_as_leader(records, leader_epoch=order.leader_epoch)
-    hosted.stats.bytes_in += len(records)
+    if done.is_duplicate:
+        hosted.stats.duplicate_batches += 1
+    else:
+        hosted.stats.bytes_in += len(records)
     counted = hosted.counted_offset()
     hosted.tell(Appended(done.log_end_offset, counted))
     hosted.followers.wake()

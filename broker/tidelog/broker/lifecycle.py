@@ -19,9 +19,11 @@ from tidelog.log.env import Random
 from tidelog.log.errors import TidelogError
 from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import (
+    NOTHING,
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     RegisterBrokerRequest,
+    StartLoss,
 )
 from tidelog.v1.methods import BROKER_HEARTBEAT, REGISTER_BROKER
 
@@ -47,14 +49,18 @@ class Lifecycle:
         controllers: ControllerChannel,
         follower: MetadataFollower,
         random: Random,
+        is_prepared: Callable[[], bool],
         on_registered: Callable[[int], Awaitable[None]],
         on_fatal: Callable[[BaseException], None],
     ) -> None:
         self.broker_epoch = -1
         self.is_ready = False
+        self.start_loss: StartLoss = NOTHING
+        """What this start may have lost; told once, with the first registration."""
         self._config = config
         self._controllers = controllers
         self._follower = follower
+        self._is_prepared = is_prepared
         self._incarnation_id = random.randbytes(16)
         self._on_registered = on_registered
         self._background = Background(on_fatal)
@@ -98,6 +104,7 @@ class Lifecycle:
             incarnation_id=self._incarnation_id,
             address=self._config.address,
             rack=self._config.rack,
+            start_loss=self.start_loss,
         )
         while True:
             try:
@@ -115,6 +122,7 @@ class Lifecycle:
             log.info("registration refused", error=response.error.message)
             await asyncio.sleep(REGISTER_BACKOFF_MS / 1000)
         self.broker_epoch = response.broker_epoch
+        self.start_loss = NOTHING
         log.info("registered", broker_epoch=self.broker_epoch)
         await self._on_registered(self.broker_epoch)
 
@@ -145,10 +153,12 @@ class Lifecycle:
         self._follower.note_committed_offset(response.metadata_offset)
 
     async def _heartbeat(self, *, want_shut_down: bool) -> BrokerHeartbeatResponse:
+        is_prepared = self.is_ready or self._is_prepared()
         request = BrokerHeartbeatRequest(
             broker_id=self._config.node_id,
             broker_epoch=self.broker_epoch,
-            metadata_offset=self._follower.image.offset,
+            # Until then as one that knows nothing: it must not be elected yet.
+            metadata_offset=self._follower.image.offset if is_prepared else 0,
             want_shut_down=want_shut_down,
         )
         return await self._controllers.call(

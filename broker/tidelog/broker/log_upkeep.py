@@ -43,7 +43,7 @@ class LogUpkeep:
                 config.high_watermark_checkpoint_interval_ms,
                 PartitionLog.checkpoint,
             ),
-            ("retention", config.log_retention_check_interval_ms, _apply_retention),
+            ("retention", config.log_retention_check_interval_ms, self._apply_retention),
             ("flush", config.log_flush_scheduler_interval_ms, _flush_overdue),
             ("remove-deleted", config.log_deleted_check_interval_ms, PartitionLog.remove_deleted),
         ):
@@ -85,21 +85,22 @@ class LogUpkeep:
             left_bytes -= checked
             await asyncio.sleep(checked / self._config.log_scrub_bytes_per_second)
 
+    async def _apply_retention(self, partition_log: PartitionLog) -> None:
+        done = await partition_log.apply_retention(
+            expiration_ms=self._config.producer_id_expiration_ms
+        )
+        if done.segments:
+            log.info(
+                "segments expired",
+                directory=partition_log.directory,
+                segments=done.segments,
+                bytes=done.bytes,
+                log_start_offset=partition_log.log_start_offset,
+            )
+
     def _held(self) -> Iterator[HostedPartition]:
         """Those held now; which come and go meanwhile does not matter."""
         return iter(list(self._partitions.held.values()))
-
-
-async def _apply_retention(partition_log: PartitionLog) -> None:
-    done = await partition_log.apply_retention()
-    if done.segments:
-        log.info(
-            "segments expired",
-            directory=partition_log.directory,
-            segments=done.segments,
-            bytes=done.bytes,
-            log_start_offset=partition_log.log_start_offset,
-        )
 
 
 async def _flush_overdue(partition_log: PartitionLog) -> None:

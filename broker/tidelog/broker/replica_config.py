@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tidelog.log.cleaner import CleanerConfig
+from tidelog.log.producers import EXPIRATION_MS
 
 MIB = 1 << 20
 
@@ -34,6 +35,8 @@ class ReplicaConfig:
     """Before an ISR change that was not answered, or was refused, is asked for again."""
     high_watermark_checkpoint_interval_ms: int = 5_000
     log_retention_check_interval_ms: int = 300_000
+    producer_id_expiration_ms: int = EXPIRATION_MS
+    """A partition forgets a producer silent in it for this long; looked at with retention."""
     log_flush_scheduler_interval_ms: int = 1_000
     """How often flush.ms is looked at."""
     log_deleted_check_interval_ms: int = 10_000

@@ -17,6 +17,7 @@ import structlog
 
 from tidelog.broker.appender import Appender
 from tidelog.broker.background import Background
+from tidelog.broker.damage_reports import DamageReports, ReportDamage
 from tidelog.broker.fetcher import Fetchers
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.isr_proposals import AlterPartition, IsrProposals
@@ -68,12 +69,14 @@ class ReplicaManager:
         config: ReplicaConfig,
         peers: Peers,
         alter_partition: AlterPartition,
+        report_damage: ReportDamage,
         on_fatal: Callable[[BaseException], None],
     ) -> None:
         self._broker_id = broker_id
         self._clock = clock
         self._config = config
         self._held_until_ms = 0
+        self._are_closed_cleanly = True
         self._stats = ReplicaStats()
         self._background = Background(on_fatal)
         self._folders = PartitionFolders(log_dir=log_dir, disk=disk, clock=clock)
@@ -105,27 +108,49 @@ class ReplicaManager:
             config=config,
             is_held=lambda: self.is_held,
         )
+        self._damage_reports = DamageReports(
+            broker_id=broker_id,
+            partitions=self._partitions,
+            report_damage=report_damage,
+            random=random,
+            config=config,
+        )
 
     async def start(self, broker_epoch: int) -> None:
         """Begin with nothing held; `on_image` says what to hold."""
         self.set_broker_epoch(broker_epoch)
         self.spawn("remove-leftovers", self._folders.remove_leftovers())
         self.spawn("isr-proposals", self._proposals.run())
+        self.spawn("damage-reports", self._damage_reports.run())
         self.spawn("tick", self._tick_forever())
         self._upkeep.start(self._background)
 
-    async def stop(self) -> None:
-        """Answer whoever waits, end all loops, close every log cleanly."""
+    async def stop(self) -> bool:
+        """Answer whoever waits, end all loops, close every log; whether all were closed cleanly."""
         await self._fetchers.stop()
         for hosted in list(self._partitions.held.values()):
             self._live(hosted.name, self._close(hosted))
         await asyncio.gather(*self._lives.values())
         await self._background.stop()
+        return self._are_closed_cleanly
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether every log is open, or known to fail, and the controllers know of all damage.
+
+        Before that this broker may not be elected: its word must come first.
+        """
+        return (
+            self._partitions.image is not EMPTY_IMAGE
+            and all(one.is_settled for one in self._partitions.held.values())
+            and self._damage_reports.is_idle
+        )
 
     def set_broker_epoch(self, broker_epoch: int) -> None:
         """The broker registered, perhaps again."""
         self._fetchers.broker_epoch = broker_epoch
         self._proposals.broker_epoch = broker_epoch
+        self._damage_reports.broker_epoch = broker_epoch
 
     def on_image(self, image: MetadataImage) -> None:
         """Hold what `image` gives this broker, in the roles it gives, and nothing else.
@@ -234,6 +259,7 @@ class ReplicaManager:
             first_bad_offset=damage.first_bad_offset,
             reason=damage.reason,
         )
+        self._damage_reports.submit(partition)
 
     def spawn(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """See `PartitionHost`."""
@@ -336,9 +362,11 @@ class ReplicaManager:
             hosted.open_with(partition_log)
 
     async def _close(self, hosted: HostedPartition) -> None:
+        self._are_closed_cleanly &= not hosted.is_failed
         try:
             await hosted.close()
         except StorageError as error:
+            self._are_closed_cleanly = False
             log.warning("log not closed cleanly", partition=hosted.name, error=str(error))
 
     async def _close_and_remove(self, hosted: HostedPartition) -> None:

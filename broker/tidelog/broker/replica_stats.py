@@ -17,6 +17,8 @@ class ReplicaStats:
     """To followers."""
     bytes_replicated_in: int = 0
     """From leaders."""
+    duplicate_batches: int = 0
+    """That idempotent producers sent again after they were appended."""
     isr_shrinks: int = 0
     isr_expands: int = 0
     truncated_records: int = 0

@@ -15,14 +15,17 @@ from tidelog.broker.config import NodeConfig
 from tidelog.broker.config_changes import ConfigChanger
 from tidelog.broker.controller_channel import ControllerChannel
 from tidelog.broker.controller_epoch import ControllerEpoch
+from tidelog.broker.elections import Elections
 from tidelog.broker.lifecycle import Lifecycle
 from tidelog.broker.metadata_follower import MetadataFollower
 from tidelog.broker.peers import Peers
+from tidelog.broker.producer_ids import ProducerIds
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.broker.rpc.admin import AdminHandler
 from tidelog.broker.rpc.broker import BrokerHandler
 from tidelog.broker.rpc.controller import ControllerHandler
 from tidelog.broker.rpc.node import NodeHandler
+from tidelog.broker.start_record import note_clean_stop, note_start
 from tidelog.broker.topics import TopicCreator
 from tidelog.log.env import Clock, Disk, Random
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
@@ -30,8 +33,14 @@ from tidelog.metadata.quorum import Quorum
 from tidelog.raft.building import build_replicated_log
 from tidelog.raft.transport import RaftTransport
 from tidelog.v1.admin_pb2 import NodeStatusResponse
-from tidelog.v1.controller_pb2 import AlterPartitionRequest, AlterPartitionResponse
-from tidelog.v1.methods import ALTER_PARTITION
+from tidelog.v1.controller_pb2 import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    ReportDamageRequest,
+    ReportDamageResponse,
+    StartLoss,
+)
+from tidelog.v1.methods import ALTER_PARTITION, REPORT_DAMAGE
 
 METADATA_DIRECTORY = "__cluster_metadata-0"
 ALTER_PARTITION_TIMEOUT_MS = 5000
@@ -52,6 +61,8 @@ class Ports:
     raft_transport: RaftTransport | None
     on_fatal: Callable[[BaseException], None]
     process_id: int = 0
+    boot_id: str = ""
+    """Another one each time the machine starts; empty: not known, so it may have."""
 
 
 class Node:
@@ -78,6 +89,11 @@ class Node:
         if self._quorum is not None:
             await self._quorum.start()
         if self._broker is not None:
+            loss = await note_start(
+                self._ports.disk, self.config.data_dir, boot_id=self._ports.boot_id
+            )
+            log.info("broker starts", start_loss=StartLoss.Name(loss))
+            self._broker.lifecycle.start_loss = loss
             await self._broker.follower.start()
             await self._broker.lifecycle.start()
 
@@ -88,7 +104,10 @@ class Node:
                 await self._broker.lifecycle.controlled_shutdown()
             await self._broker.lifecycle.stop()
             await self._broker.follower.stop()
-            await self._broker.replica_manager.stop()
+            if await self._broker.replica_manager.stop():
+                await note_clean_stop(
+                    self._ports.disk, self.config.data_dir, boot_id=self._ports.boot_id
+                )
         if self._quorum is not None:
             await self._quorum.stop()
 
@@ -106,6 +125,7 @@ class Node:
             numbers.update(self._broker.replica_manager.stats())
         if self._quorum is not None:
             numbers["active_controller"] = float(self._quorum.is_active)
+            numbers["unclean_leader_elections"] = self._quorum.incomplete_elections
             numbers["committed_metadata_offset"] = self._quorum.image.offset
         return numbers
 
@@ -161,6 +181,7 @@ class Node:
                 image=self._image,
                 controller_id=self._controller_id,
                 topic_creator=self._broker.topic_creator,
+                producer_ids=self._broker.producer_ids,
             )
             self.services["tidelog.v1.Admin"] = AdminHandler(
                 config=config.controller,
@@ -170,6 +191,7 @@ class Node:
                 controller_id=self._controller_id,
                 topic_creator=self._broker.topic_creator,
                 config_changer=self._broker.config_changer,
+                elections=self._broker.elections,
             )
 
 
@@ -182,6 +204,8 @@ class BrokerParts:
     lifecycle: Lifecycle
     topic_creator: TopicCreator
     config_changer: ConfigChanger
+    producer_ids: ProducerIds
+    elections: Elections
 
 
 def build_node(config: NodeConfig, ports: Ports) -> Node:
@@ -214,10 +238,7 @@ def _build_quorum(config: NodeConfig, ports: Ports) -> Quorum:
 
 
 def _build_broker(config: NodeConfig, ports: Ports) -> BrokerParts:
-    # The own controller first, then the others: a broker beside a controller asks next door.
-    voters = sorted(config.controller_voters, key=lambda node_id: node_id != config.node_id)
-    addresses = [config.controller_voters[node_id] for node_id in voters]
-
+    addresses = _controller_addresses(config)
     epoch = ControllerEpoch()
 
     def channel() -> ControllerChannel:
@@ -227,22 +248,7 @@ def _build_broker(config: NodeConfig, ports: Ports) -> BrokerParts:
 
     controllers = channel()
 
-    async def alter_partition(request: AlterPartitionRequest) -> AlterPartitionResponse:
-        return await controllers.call(
-            ALTER_PARTITION, request, timeout_ms=ALTER_PARTITION_TIMEOUT_MS
-        )
-
-    replica_manager = ReplicaManager(
-        broker_id=config.node_id,
-        log_dir=config.data_dir,
-        disk=ports.disk,
-        clock=ports.clock,
-        random=ports.random,
-        config=config.replica,
-        peers=ports.peers,
-        alter_partition=alter_partition,
-        on_fatal=ports.on_fatal,
-    )
+    replica_manager = _build_replica_manager(config, ports, controllers)
     publisher = _Publisher(replica_manager)
     follower = MetadataFollower(
         broker_id=config.node_id,
@@ -257,6 +263,7 @@ def _build_broker(config: NodeConfig, ports: Ports) -> BrokerParts:
         controllers=channel(),
         follower=follower,
         random=ports.random,
+        is_prepared=lambda: replica_manager.is_prepared,
         on_registered=publisher.on_registered,
         on_fatal=ports.on_fatal,
     )
@@ -267,7 +274,51 @@ def _build_broker(config: NodeConfig, ports: Ports) -> BrokerParts:
         auto_create=config.auto_create_topics_enable,
     )
     config_changer = ConfigChanger(controllers=controllers, follower=follower, random=ports.random)
-    return BrokerParts(replica_manager, follower, lifecycle, topic_creator, config_changer)
+    producer_ids = ProducerIds(
+        broker_id=config.node_id,
+        broker_epoch=lambda: lifecycle.broker_epoch,
+        controllers=controllers,
+    )
+    return BrokerParts(
+        replica_manager,
+        follower,
+        lifecycle,
+        topic_creator,
+        config_changer,
+        producer_ids,
+        Elections(controllers=controllers, follower=follower),
+    )
+
+
+def _controller_addresses(config: NodeConfig) -> list[str]:
+    """The own controller first, then the others: a broker beside a controller asks next door."""
+    voters = sorted(config.controller_voters, key=lambda node_id: node_id != config.node_id)
+    return [config.controller_voters[node_id] for node_id in voters]
+
+
+def _build_replica_manager(
+    config: NodeConfig, ports: Ports, controllers: ControllerChannel
+) -> ReplicaManager:
+    async def alter_partition(request: AlterPartitionRequest) -> AlterPartitionResponse:
+        return await controllers.call(
+            ALTER_PARTITION, request, timeout_ms=ALTER_PARTITION_TIMEOUT_MS
+        )
+
+    async def report_damage(request: ReportDamageRequest) -> ReportDamageResponse:
+        return await controllers.call(REPORT_DAMAGE, request, timeout_ms=ALTER_PARTITION_TIMEOUT_MS)
+
+    return ReplicaManager(
+        broker_id=config.node_id,
+        log_dir=config.data_dir,
+        disk=ports.disk,
+        clock=ports.clock,
+        random=ports.random,
+        config=config.replica,
+        peers=ports.peers,
+        alter_partition=alter_partition,
+        report_damage=report_damage,
+        on_fatal=ports.on_fatal,
+    )
 
 
 class _Publisher:

@@ -41,6 +41,8 @@ class History:
     acknowledged: list[Stored] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     readings: list[Reading] = field(default_factory=list)
+    is_idempotent: bool = True
+    """Its producers are: no value may be in its partition twice."""
 
     def reading(self, consumer: str, *, is_final: bool = False) -> Reading:
         """A new consumer's page."""

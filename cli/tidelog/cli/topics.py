@@ -1,4 +1,4 @@
-"""`tidelog topics create | list | describe | delete | delete-records`."""
+"""`tidelog topics create | list | describe | delete | delete-records | elect-leaders`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from tidelog.cli.configs import parse_configs
 from tidelog.cli.connection import API_TIMEOUT_MS, bootstrap_option, run
 from tidelog.client.admin import Admin
 from tidelog.client.descriptions import PartitionDescription, TopicDescription
+from tidelog.client.errors import TidelogError
 from tidelog.client.records import TopicPartition
+from tidelog.v1.common_pb2 import ELECTION_NOT_NEEDED
 
 
 @click.group()
@@ -125,6 +127,35 @@ def delete_records(*, name: str, partitions: tuple[int, ...], offset: int, boots
         click.echo(f"{name}-{partition} begins at offset {low_watermark}")
 
 
+@topics.command()
+@click.option("--topic", "names", multiple=True, help="May be repeated. Default: all.")
+@click.option(
+    "--unclean",
+    is_flag=True,
+    help="Where nobody leads, let any live replica: committed records that it lacks are LOST.",
+)
+@bootstrap_option
+def elect_leaders(*, names: tuple[str, ...], unclean: bool, bootstrap: str) -> None:
+    """Let preferred replicas lead that are in sync; a line for each partition that changed.
+
+    Exit 1 when a partition that needed a leader has none.
+    """
+
+    async def work() -> dict[TopicPartition, TidelogError | None]:
+        async with Admin(bootstrap, api_timeout_ms=API_TIMEOUT_MS) as admin:
+            return await admin.elect_leaders(names, unclean=unclean)
+
+    refused = 0
+    for (topic, partition), error in run(work()).items():
+        if error is None:
+            click.echo(f"{topic}-{partition}: elected")
+        elif error.code != ELECTION_NOT_NEEDED:
+            refused += 1
+            click.echo(f"{topic}-{partition}: {error.message}", err=True)
+    if refused:
+        raise SystemExit(1)
+
+
 def _as_json(topic: TopicDescription) -> dict[str, object]:
     return {
         "name": topic.name,
@@ -137,6 +168,9 @@ def _as_json(topic: TopicDescription) -> dict[str, object]:
                 "leader_epoch": p.leader_epoch,
                 "replicas": list(p.replicas),
                 "isr": list(p.isr),
+                "elr": list(p.elr),
+                "last_known_leader": p.last_known_leader,
+                "damaged": list(p.damaged),
                 "high_watermark": p.high_watermark,
                 "log_start_offset": p.log_start_offset,
                 "log_end_offset": p.log_end_offset,
@@ -152,7 +186,8 @@ def _print_table(topic: TopicDescription) -> None:
     from rich.table import Table
 
     table = Table(
-        *("partition", "leader", "epoch", "replicas", "isr", "start", "high watermark", "end"),
+        *("partition", "leader", "epoch", "replicas", "isr", "elr"),
+        *("start", "high watermark", "end"),
         box=SIMPLE,
     )
     for p in topic.partitions:
@@ -171,5 +206,6 @@ def _row(p: PartitionDescription) -> list[str]:
         str(p.leader_epoch),
         ", ".join(map(str, p.replicas)),
         ", ".join(map(str, p.isr)),
+        ", ".join(map(str, p.elr)),
         *("?" if offset is None else str(offset) for offset in offsets),
     ]

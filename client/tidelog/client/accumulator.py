@@ -9,8 +9,9 @@ partition's order:
                                      +------ retry ----+   (to the front, after a pause)
 
 While a partition has a batch in flight or pausing, nothing else of that partition is ready, so a
-later batch never overtakes an earlier one that failed. Never talks to brokers and knows nothing of
-the waiters it carries.
+later batch never overtakes an earlier one that failed. An idempotent producer's batch is numbered
+when it is first taken and keeps its numbers, see `sequences`. Never talks to brokers and knows
+nothing of the waiters it carries.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
 from tidelog.client.records import Headers, TopicPartition
-from tidelog.log.batch import HEADER_BYTES
+from tidelog.client.sequences import Numbers, Sequences
+from tidelog.log.batch import HEADER_BYTES, numbered
 from tidelog.log.compression import Codec
 from tidelog.log.records import BatchBuilder, iter_records
 
@@ -57,7 +59,8 @@ class Batch(Generic[W]):
     """Records of one partition that are sent, acknowledged or refused together."""
 
     tp: TopicPartition
-    sequence: int
+    place: int
+    """Grows with every batch made."""
     created_ms: int
     builder: BatchBuilder
     data: bytes = b""
@@ -71,6 +74,8 @@ class Batch(Generic[W]):
     is_in_flight: bool = False
     is_alone: bool = False
     """Sent without its neighbours, so that a refusal hits only what deserves it."""
+    numbers: Numbers | None = None
+    """Of an idempotent producer's batch, from its first attempt on."""
 
     @property
     def records_count(self) -> int:
@@ -83,15 +88,21 @@ class Batch(Generic[W]):
             self.data = self.builder.build()
             self.is_due = True
 
+    def number(self, numbers: Numbers) -> None:
+        """From now on the sealed batch is this one, however often it is sent."""
+        self.numbers = numbers
+        self.data = numbered(self.data, **numbers._asdict())
+
 
 @dataclass(slots=True)
 class _Queue(Generic[W]):
     batches: deque[Batch[W]] = field(default_factory=deque)
     is_in_flight: bool = False
-    is_pausing: bool = False
+    resume_ms: int | None = None
+    """The pause after a failure ends then."""
 
     def is_ready(self) -> bool:
-        is_free = not self.is_in_flight and not self.is_pausing
+        is_free = not self.is_in_flight and self.resume_ms is None
         return is_free and bool(self.batches) and self.batches[0].is_due
 
 
@@ -106,14 +117,15 @@ def record_size(key: bytes | None, value: bytes | None, headers: Headers) -> int
 class Accumulator(Generic[W]):
     """All batches of a producer, from their first record to their outcome."""
 
-    def __init__(self, config: AccumulatorConfig) -> None:
+    def __init__(self, config: AccumulatorConfig, sequences: Sequences | None = None) -> None:
         self._config = config
+        self._sequences = sequences
         self._queues: dict[TopicPartition, _Queue[W]] = {}
         self._incomplete: dict[int, Batch[W]] = {}
         self._lingering: deque[Batch[W]] = deque()
         self._pauses: list[tuple[int, int, TopicPartition]] = []
         self._ready: dict[TopicPartition, None] = {}
-        self._sequence = 0
+        self._place = 0
         self._used_bytes = 0
 
     @property
@@ -174,10 +186,12 @@ class Accumulator(Generic[W]):
             batch.is_due = True
             self._note(batch.tp)
         while self._pauses and self._pauses[0][0] <= now_ms:
-            tp = heapq.heappop(self._pauses)[2]
-            self._queues[tp].is_pausing = False
-            self._note(tp)
-            self._forget_if_empty(tp)
+            resume_ms, _, tp = heapq.heappop(self._pauses)
+            queue = self._queues.get(tp)
+            if queue is not None and queue.resume_ms == resume_ms:
+                queue.resume_ms = None
+                self._note(tp)
+                self._forget_if_empty(tp)
         return list(self._ready)
 
     def next_event_ms(self) -> int | None:
@@ -196,16 +210,22 @@ class Accumulator(Generic[W]):
         return min(times, default=None)
 
     def take(self, tp: TopicPartition, *, max_bytes: int) -> list[Batch[W]]:
-        """Put in flight the first due batches of a ready partition, one or `max_bytes`."""
-        queue = self._queues[tp]
+        """Put in flight the first due batches of a ready partition, one or `max_bytes`.
+
+        An idempotent producer's no more than its sequences allow.
+        """
+        queue, sequences = self._queues[tp], self._sequences
+        count_max = len(queue.batches) if sequences is None else sequences.in_flight_max(tp)
         taken: list[Batch[W]] = []
         total = 0
-        while queue.batches and queue.batches[0].is_due:
+        while queue.batches and queue.batches[0].is_due and len(taken) < count_max:
             batch = queue.batches[0]
             batch.seal()
             total += len(batch.data)
             if taken and total > max_bytes:
                 break
+            if sequences is not None and batch.numbers is None:
+                batch.number(sequences.number(tp, batch.records_count))
             batch.is_in_flight = True
             taken.append(queue.batches.popleft())
             if batch.is_alone:
@@ -227,12 +247,15 @@ class Accumulator(Generic[W]):
         for batch in reversed(batches):
             batch.is_in_flight = False
             queue.batches.appendleft(batch)
-        queue.is_pausing = True
-        heapq.heappush(self._pauses, (at_ms, batches[0].sequence, tp))
+        queue.resume_ms = at_ms
+        heapq.heappush(self._pauses, (at_ms, batches[0].place, tp))
         self._land(tp)
 
     def split(self, batch: Batch[W]) -> None:
-        """Put a batch in flight that is too large back to the front as two halves."""
+        """Put a batch in flight that is too large back to the front as two halves.
+
+        A numbered batch's share its sequences.
+        """
         middle = batch.records_count // 2
         records = list(iter_records(batch.data))
         self._release(batch)
@@ -250,6 +273,8 @@ class Accumulator(Generic[W]):
             self._used_bytes += half.size_bytes - HEADER_BYTES
             half.runs = _cut_runs(batch.runs, start, stop)
             half.seal()
+            if batch.numbers is not None:
+                half.number(batch.numbers.after(start))
             queue.batches.appendleft(half)
         self._land(batch.tp)
 
@@ -262,12 +287,26 @@ class Accumulator(Generic[W]):
             if not batch.is_in_flight:
                 expired.append(batch)
         for batch in expired:
-            self._queues[batch.tp].batches.remove(batch)
-            self._ready.pop(batch.tp, None)
-            self._release(batch)
-            self._note(batch.tp)
-            self._forget_if_empty(batch.tp)
+            self._drop(batch)
         return expired
+
+    def renumber(self, tp: TopicPartition) -> list[Batch[W]]:
+        """Where a partition's sequence broke and nothing is in flight, go on in the next epoch.
+
+        Takes out and returns the batches that may have been appended: their outcome stays unknown.
+        """
+        queue, sequences = self._queues.get(tp), self._sequences
+        is_in_flight = queue is not None and queue.is_in_flight
+        if sequences is None or is_in_flight or not sequences.is_broken(tp):
+            return []
+        sequences.end_epoch(tp)
+        sent = [batch for batch in (queue.batches if queue else ()) if batch.numbers is not None]
+        for batch in sent:
+            if batch.is_outcome_unknown:
+                self._drop(batch)
+            else:
+                batch.numbers = None
+        return [batch for batch in sent if batch.is_outcome_unknown]
 
     def make_all_due(self) -> None:
         """End the linger of everything there is."""
@@ -297,10 +336,10 @@ class Accumulator(Generic[W]):
         return batch, True
 
     def _new_batch(self, tp: TopicPartition, created_ms: int) -> Batch[W]:
-        self._sequence += 1
+        self._place += 1
         builder = BatchBuilder(compression=self._config.codec, level=self._config.compression_level)
-        batch: Batch[W] = Batch(tp, self._sequence, created_ms, builder)
-        self._incomplete[batch.sequence] = batch
+        batch: Batch[W] = Batch(tp, self._place, created_ms, builder)
+        self._incomplete[batch.place] = batch
         self._used_bytes += batch.size_bytes
         return batch
 
@@ -315,8 +354,15 @@ class Accumulator(Generic[W]):
         batch.seal()
         self._note(batch.tp)
 
+    def _drop(self, batch: Batch[W]) -> None:
+        """Take out a batch that is not in flight."""
+        self._queues[batch.tp].batches.remove(batch)
+        self._release(batch)
+        self._note(batch.tp)
+        self._forget_if_empty(batch.tp)
+
     def _release(self, batch: Batch[W]) -> None:
-        del self._incomplete[batch.sequence]
+        del self._incomplete[batch.place]
         self._used_bytes -= batch.size_bytes
 
     def _land(self, tp: TopicPartition) -> None:
@@ -325,14 +371,16 @@ class Accumulator(Generic[W]):
         self._forget_if_empty(tp)
 
     def _note(self, tp: TopicPartition) -> None:
-        """Enter the partition among the ready ones, if it is."""
+        """Enter the partition among the ready ones, if it is, else strike it out."""
         queue = self._queues.get(tp)
         if queue is not None and queue.is_ready():
             self._ready[tp] = None
+        else:
+            self._ready.pop(tp, None)
 
     def _forget_if_empty(self, tp: TopicPartition) -> None:
         queue = self._queues[tp]
-        if not queue.batches and not queue.is_in_flight and not queue.is_pausing:
+        if not queue.batches and not queue.is_in_flight and queue.resume_ms is None:
             del self._queues[tp]
 
 

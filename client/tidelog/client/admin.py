@@ -48,6 +48,7 @@ from tidelog.v1.methods import (
     DESCRIBE_CLUSTER,
     DESCRIBE_CONFIGS,
     DESCRIBE_TOPICS,
+    ELECT_LEADERS,
     METADATA,
     Method,
     Request,
@@ -239,6 +240,38 @@ class Admin:
         deadline_ms = self._deadline_ms()
         await self._change([topic or ""], attempt, deadline_ms=deadline_ms)
         await self._wait_until_known(altered_at, deadline_ms=deadline_ms)
+
+    async def elect_leaders(
+        self, topics: Sequence[str] = (), *, unclean: bool = False
+    ) -> dict[TopicPartition, TidelogError | None]:
+        """Let the preferred replicas of these topics lead (none named: of all), where in sync.
+
+        With `unclean`, partitions that nobody leads get any live replica: committed records that it
+        lacks are lost. The result of a partition is None or why nobody was elected: KafkaError
+        ELECTION_NOT_NEEDED, PREFERRED_LEADER_NOT_AVAILABLE, ELIGIBLE_LEADERS_NOT_AVAILABLE,
+        UNKNOWN_TOPIC_OR_PARTITION.
+        """
+        request = admin_pb2.ElectLeadersRequest(
+            election_type=admin_pb2.UNCLEAN if unclean else admin_pb2.PREFERRED,
+            topics=[admin_pb2.ElectLeadersRequest.Topic(name=name) for name in topics],
+            timeout_ms=self._request_timeout_ms,
+        )
+        deadline_ms = self._deadline_ms()
+        failures = 0
+        while True:
+            response = await self._call(ELECT_LEADERS, request)
+            if response.error.code not in _RETRIED_CODES:
+                break
+            failures += 1
+            error = error_from_wire(response.error)
+            await self._back_off(failures, error, deadline_ms=deadline_ms)
+        raise_for(response.error)
+        return {
+            TopicPartition(one.topic, one.partition): (
+                error_from_wire(one.error) if one.error.code else None
+            )
+            for one in response.partitions
+        }
 
     async def list_offsets(
         self, partitions: Iterable[tuple[str, int]], *, at: At

@@ -41,6 +41,12 @@ class PartitionDescription:
     high_watermark: int | None
     log_start_offset: int | None
     log_end_offset: int | None
+    elr: tuple[int, ...] = ()
+    """Eligible leader replicas: outside the ISR, and hold all that is committed (KIP-966)."""
+    last_known_leader: int | None = None
+    """Who led last, while nobody does."""
+    damaged: tuple[int, ...] = ()
+    """Replicas whose log was found damaged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +126,9 @@ def _partition(p: admin_pb2.DescribeTopicsResponse.Partition) -> PartitionDescri
         high_watermark=p.high_watermark if p.HasField("high_watermark") else None,
         log_start_offset=p.log_start_offset if p.HasField("log_start_offset") else None,
         log_end_offset=p.log_end_offset if p.HasField("log_end_offset") else None,
+        elr=tuple(p.elr),
+        last_known_leader=p.last_known_leader_id if p.HasField("last_known_leader_id") else None,
+        damaged=tuple(p.damaged),
     )
 
 

@@ -2,8 +2,9 @@
 
 Owns the choice of the partition and the wait for buffer space; batches are the accumulator's,
 requests the sender's. With acks="all" an acknowledged record survives the loss of all but one
-in-sync replica. A record may be stored twice when an answer was lost and its batch was sent again;
-it is never stored out of its partition's order.
+in-sync replica. An idempotent producer's record is stored once, however often its batch was sent;
+without idempotence it may be stored twice when an answer was lost. It is never stored out of its
+partition's order.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from tidelog.client.ports import ClientPorts
 from tidelog.client.records import BulkMetadata, Headers, RecordMetadata, TopicPartition
 from tidelog.client.routing import Routing, RoutingConfig
 from tidelog.client.sender import Sender, SenderConfig
+from tidelog.client.sequences import Sequences
 from tidelog.log.batch import HEADER_BYTES
 from tidelog.log.compression import codec_named
 from tidelog.log.env import Clock, Random
@@ -51,6 +53,9 @@ class Producer:
     Sizes in bytes, times in milliseconds:
     - `acks`: "all" waits for every in-sync replica, 1 for the leader, 0 for nobody (the offset is
       then -1).
+    - `enable_idempotence`: no retry stores a record twice, whoever leads by then. It holds for this
+      object's own retries: a record that is sent again, by the program or after its restart, is
+      another record. Default: yes with acks="all", no otherwise, where it cannot be.
     - `linger_ms`: how long a batch waits for more records. While a request to its broker is under
       way a batch fills up anyway, so 0 costs little throughput.
     - `compression`: "none", "gzip", "snappy", "lz4" or "zstd"; `compression_level`: 1 to 9 of gzip,
@@ -67,6 +72,7 @@ class Producer:
         bootstrap: str | Sequence[str],
         *,
         acks: Literal["all", -1, 0, 1] = "all",
+        enable_idempotence: bool | None = None,
         linger_ms: int = 0,
         batch_size: int = 256 << 10,
         compression: str = "none",
@@ -82,14 +88,11 @@ class Producer:
         clock: Clock | None = None,
         random: Random | None = None,
     ) -> None:
-        if acks not in _ACKS:
-            raise ValueError(f'acks={acks!r}: use "all", 1 or 0')
+        sequences = _sequences(acks, enable_idempotence=enable_idempotence)
         if not 0 < batch_size <= max_request_size <= buffer_memory:
             raise ValueError("batch_size <= max_request_size <= buffer_memory must hold")
-        self._batch_size = batch_size
-        self._max_request_size = max_request_size
-        self._buffer_memory = buffer_memory
-        self._max_block_ms = max_block_ms
+        self._batch_size, self._max_request_size = batch_size, max_request_size
+        self._buffer_memory, self._max_block_ms = buffer_memory, max_block_ms
         backoff = Backoff(retry_backoff_ms, retry_backoff_max_ms)
         self._ports = ClientPorts.of(transport=transport, clock=clock, random=random)
         self._routing = Routing(
@@ -105,7 +108,8 @@ class Producer:
                 delivery_timeout_ms=delivery_timeout_ms,
                 codec=codec_named(compression, level=compression_level),
                 compression_level=compression_level,
-            )
+            ),
+            sequences,
         )
         self._sender = Sender(
             accumulator=self._accumulator,
@@ -117,6 +121,7 @@ class Producer:
                 delivery_timeout_ms=delivery_timeout_ms,
                 backoff=backoff,
             ),
+            sequences=sequences,
         )
         self._keys = KeyPartitioner()
         self._sticky: dict[str, StickyPartitioner] = {}
@@ -400,6 +405,19 @@ class Producer:
         if not 0 <= timestamp_ms < 1 << 62:
             raise ValueError(f"timestamp_ms={timestamp_ms} is not milliseconds since 1970")
         return timestamp_ms
+
+
+def _sequences(acks: str | int, *, enable_idempotence: bool | None) -> Sequences | None:
+    """None without idempotence; ValueError where the two contradict each other."""
+    if acks not in _ACKS:
+        raise ValueError(f'acks={acks!r}: use "all", 1 or 0')
+    if enable_idempotence and _ACKS[acks] != -1:
+        raise ValueError(
+            f'enable_idempotence=True needs acks="all", not {acks}: with fewer acknowledgements a '
+            "record may be lost, and with it what the next leader knows of the producer"
+        )
+    is_idempotent = _ACKS[acks] == -1 if enable_idempotence is None else enable_idempotence
+    return Sequences() if is_idempotent else None
 
 
 def _check_types(name: str, contents: Sequence[object]) -> None:

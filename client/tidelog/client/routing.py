@@ -111,6 +111,12 @@ class Routing:
         where = ", ".join(addresses)
         raise failure or UnreachableError(f"no broker answers at {where}: is the cluster running?")
 
+    def prefer_another(self) -> None:
+        """Ask the next broker first from now on: the preferred one answered, but was of no help."""
+        ring = list(dict.fromkeys([*self.metadata.addresses, *self._bootstrap]))
+        place = ring.index(self._preferred) if self._preferred in ring else -1
+        self._preferred = ring[(place + 1) % len(ring)]
+
     def known(self, name: str) -> TopicView | None:
         """The topic as it was described last; an old description is refreshed in the background."""
         view = self.metadata.topic(name)

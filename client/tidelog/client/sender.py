@@ -4,14 +4,17 @@ Owns the sending loop: one Produce request in flight per broker, which carries e
 that broker leads. What is ready and in which order is the accumulator's decision; where to, the
 metadata's.
 
-    answer                          what happens to the batch NONE
-    acknowledged retriable, new leader named     back to the front of its queue, sent there at once
-    (KIP-951) retriable, call failed          back to the front, after a pause; metadata refreshed
-    MESSAGE_TOO_LARGE, many records back as two halves anything else                   failed;
-    batches that shared the request's partition are tried alone first
+    answer                            what happens to the batch
+    NONE                              acknowledged
+    retriable, new leader named       back to the front of its queue, sent there at once (KIP-951)
+    retriable, call failed            back to the front, after a pause; metadata refreshed
+    MESSAGE_TOO_LARGE, many records   back as two halves
+    anything else                     failed; batches that shared its records field are tried alone
+                                      first
 
-A call that broke or timed out may have been appended; the batch is sent again and its records may
-then be in the log twice (until producers are idempotent).
+A call that broke or timed out may have been appended. An idempotent producer's batches each have a
+records field of their own, and numbers by which the log knows one that it has: see `sequences` for
+their further answers. Without numbers a batch sent again may then be in the log twice.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from tidelog.client.accumulator import Accumulator, Batch
 from tidelog.client.backoff import Backoff
@@ -27,19 +31,23 @@ from tidelog.client.errors import (
     CallFailedError,
     ClientClosedError,
     DeliveryTimeoutError,
+    OutOfOrderSequenceError,
     TidelogError,
     error_from_wire,
+    raise_for,
 )
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing
+from tidelog.client.sequences import Sequences, Verdict, verdict_on
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import (
+    InitProducerIdRequest,
     PartitionProduceData,
     PartitionProduceResult,
     ProduceRequest,
     ProduceResponse,
 )
-from tidelog.v1.methods import PRODUCE
+from tidelog.v1.methods import INIT_PRODUCER_ID, PRODUCE
 
 Batches = list[Batch[Delivery]]
 _ANSWER_MARGIN_MS = 1_000
@@ -62,9 +70,15 @@ class Sender:
     """The sending loop of one producer."""
 
     def __init__(
-        self, *, accumulator: Accumulator[Delivery], routing: Routing, config: SenderConfig
+        self,
+        *,
+        accumulator: Accumulator[Delivery],
+        routing: Routing,
+        config: SenderConfig,
+        sequences: Sequences | None = None,
     ) -> None:
         self._accumulator = accumulator
+        self._sequences = sequences
         self._routing = routing
         self._config = config
         self._clock = routing.clock
@@ -72,6 +86,8 @@ class Sender:
         self._progress = asyncio.Event()
         self._requests: dict[str, asyncio.Task[None]] = {}
         self._failures: dict[TopicPartition, int] = {}
+        self._identifying: asyncio.Task[None] | None = None
+        self._identity_error: TidelogError | None = None
         self._loop_task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -89,7 +105,8 @@ class Sender:
 
     async def stop(self) -> None:
         """Stop the loop and the requests in flight; batches without an outcome fail."""
-        tasks = [task for task in (self._loop_task, *self._requests.values()) if task is not None]
+        every = (self._loop_task, self._identifying, *self._requests.values())
+        tasks = [task for task in every if task is not None]
         for task in tasks:
             task.cancel()
         if tasks:
@@ -106,6 +123,7 @@ class Sender:
             now_ms = self._clock.monotonic_ms()
             for batch in self._accumulator.expire(now_ms):
                 self._give_up(batch, self._timeout_error(batch))
+                self._renumber(batch.tp)
             self._dispatch(now_ms)
             await self._sleep_until(self._accumulator.next_event_ms())
 
@@ -124,7 +142,10 @@ class Sender:
     def _dispatch(self, now_ms: int) -> None:
         """One request to every broker that has none in flight and something to get."""
         by_address: dict[str, list[TopicPartition]] = {}
-        for tp in self._accumulator.ready(now_ms):
+        ready = self._accumulator.ready(now_ms)
+        if ready and not self._is_identified():
+            return
+        for tp in ready:
             leader = self._routing.metadata.leader(tp)
             if leader is None or leader.address is None:
                 self._routing.request_refresh()
@@ -134,6 +155,36 @@ class Sender:
             items = self._take(partitions)
             task = asyncio.create_task(self._send(address, items))
             self._requests[address] = task
+
+    def _is_identified(self) -> bool:
+        """Whether batches can be numbered, or need not be; if not, that is on its way."""
+        if self._sequences is None or self._sequences.producer_id is not None:
+            return True
+        if self._identifying is None or self._identifying.done():
+            self._identifying = asyncio.create_task(self._identify(self._sequences))
+        return False
+
+    async def _identify(self, sequences: Sequences) -> None:
+        """Ask one broker after the other for a producer id until one gives it."""
+        timeout_ms = self._config.request_timeout_ms
+        request = InitProducerIdRequest(timeout_ms=timeout_ms)
+        failures = 0
+        while sequences.producer_id is None:
+            try:
+                response = await self._routing.call_any(
+                    INIT_PRODUCER_ID, request, timeout_ms=timeout_ms + _ANSWER_MARGIN_MS
+                )
+                raise_for(response.error)
+            except TidelogError as error:
+                self._identity_error = error
+                self._routing.prefer_another()
+                failures += 1
+                delay_ms = self._config.backoff.delay_ms(failures, self._routing.random)
+                await asyncio.sleep(delay_ms / 1000)
+            else:
+                sequences.adopt(response.producer_id, response.producer_epoch)
+        self._identity_error = None
+        self.wake()
 
     def _take(self, partitions: Sequence[TopicPartition]) -> list[Batches]:
         """Batches of these partitions up to the request's size, of the first in any case."""
@@ -155,15 +206,25 @@ class Sender:
             for batches in items:
                 self._retry(batches, error)
         else:
-            for batches, result in zip(items, results, strict=True):
-                self._settle(batches, result)
+            answers = iter(results)
+            for batches in items:
+                if self._sequences is None:
+                    self._settle(batches, next(answers))
+                else:
+                    self._settle_each(batches, list(islice(answers, len(batches))))
         finally:
+            for batches in items:
+                self._renumber(batches[0].tp)
             del self._requests[address]
             self._report_progress()
             self.wake()
 
     async def _call(self, address: str, items: list[Batches]) -> Sequence[PartitionProduceResult]:
         timeout_ms = self._config.request_timeout_ms
+        if self._sequences is None:
+            fields = items
+        else:
+            fields = [[batch] for batches in items for batch in batches]
         request = ProduceRequest(
             acks=self._config.acks,
             timeout_ms=timeout_ms,
@@ -173,15 +234,15 @@ class Sender:
                     partition=batches[0].tp.partition,
                     records=b"".join(batch.data for batch in batches),
                 )
-                for batches in items
+                for batches in fields
             ],
         )
         response: ProduceResponse = await self._routing.transport.call(
             address, PRODUCE, request, timeout_ms=timeout_ms + _ANSWER_MARGIN_MS
         )
-        if len(response.partitions) != len(items):
+        if len(response.partitions) != len(fields):
             raise CallFailedError(
-                f"{address} answered {len(response.partitions)} of {len(items)} partitions"
+                f"{address} answered {len(response.partitions)} of {len(fields)} records fields"
             )
         return response.partitions
 
@@ -195,12 +256,7 @@ class Sender:
             return
         error = error_from_wire(result.error)
         if error.is_retriable:
-            is_moved = result.HasField("current_leader") and self._routing.metadata.apply_hint(
-                tp, result.current_leader
-            )
-            if not is_moved:
-                self._routing.request_refresh()
-            self._retry(batches, error, at_once=is_moved)
+            self._retry(batches, error, at_once=self._is_moved(tp, result))
         elif len(batches) > 1:
             for batch in batches:
                 batch.is_alone = True
@@ -211,30 +267,100 @@ class Sender:
             self._accumulator.complete(batches)
             self._give_up(batches[0], error)
 
+    def _settle_each(self, batches: Batches, results: Sequence[PartitionProduceResult]) -> None:
+        """What answers mean for numbered batches of one partition, see `sequences.verdict_on`."""
+        tp = batches[0].tp
+        resume_ms: int | None = None
+        again: list[tuple[Batch[Delivery], Verdict]] = []
+        over: list[tuple[Batch[Delivery], Verdict, PartitionProduceResult]] = []
+        for batch, result in zip(batches, results, strict=True):
+            error = error_from_wire(result.error) if result.error.code else None
+            verdict = verdict_on(
+                error, records_count=batch.records_count, is_after_another=bool(again)
+            )
+            if error is None or verdict in (Verdict.FAILED, Verdict.FENCED):
+                over.append((batch, verdict, result))
+                continue
+            again.append((batch, verdict))
+            _note_failure(batch, error)
+            if resume_ms is None:
+                at_once = verdict is Verdict.SPLIT or self._is_moved(tp, result)
+                resume_ms = self._resume_ms(tp, at_once=at_once)
+        # What comes again goes to the front of the queue, so the last one first.
+        for batch, verdict in reversed(again):
+            self._put_back(batch, verdict, at_ms=resume_ms or 0)
+        if over:
+            self._accumulator.complete([batch for batch, _, _ in over])
+        for batch, verdict, result in over:
+            self._finish(batch, verdict, result)
+
+    def _put_back(self, batch: Batch[Delivery], verdict: Verdict, *, at_ms: int) -> None:
+        if verdict is Verdict.SPLIT:
+            self._accumulator.split(batch)
+            return
+        if verdict is Verdict.RENUMBER and self._sequences is not None:
+            self._sequences.break_off(batch.tp)
+        self._accumulator.retry([batch], at_ms=at_ms)
+
+    def _finish(
+        self, batch: Batch[Delivery], verdict: Verdict, result: PartitionProduceResult
+    ) -> None:
+        if verdict is not Verdict.DONE:
+            self._give_up(batch, error_from_wire(result.error), is_fenced=verdict is Verdict.FENCED)
+            return
+        self._failures.pop(batch.tp, None)
+        if self._sequences is not None:
+            self._sequences.acknowledged(batch.tp)
+        _acknowledge([batch], result.base_offset)
+
+    def _renumber(self, tp: TopicPartition) -> None:
+        """Go on in the next epoch if the partition's sequence broke; see `Accumulator.renumber`."""
+        for batch in self._accumulator.renumber(tp):
+            error = OutOfOrderSequenceError(
+                f"{tp.topic}-{tp.partition}: a batch before this one was given up, or is gone from "
+                f"the log; last: {batch.last_error}"
+            )
+            error.is_outcome_unknown = True
+            _fail(batch, error)
+
+    def _is_moved(self, tp: TopicPartition, result: PartitionProduceResult) -> bool:
+        """Whether the refusal names another leader; if not, the metadata is refreshed."""
+        is_moved = result.HasField("current_leader") and self._routing.metadata.apply_hint(
+            tp, result.current_leader
+        )
+        if not is_moved:
+            self._routing.request_refresh()
+        return is_moved
+
     def _retry(self, batches: Batches, error: TidelogError, *, at_once: bool = False) -> None:
         """Back to the front of the queue; there the delivery timeout is looked at."""
-        tp = batches[0].tp
         for batch in batches:
-            batch.last_error = error
-            batch.is_outcome_unknown |= error.is_outcome_unknown
+            _note_failure(batch, error)
+        at_ms = self._resume_ms(batches[0].tp, at_once=at_once)
+        self._accumulator.retry(batches, at_ms=at_ms)
+
+    def _resume_ms(self, tp: TopicPartition, *, at_once: bool) -> int:
+        """When a partition is sent to again after a failure."""
         now_ms = self._clock.monotonic_ms()
         if at_once:
-            self._accumulator.retry(batches, at_ms=now_ms)
-            return
+            return now_ms
         failures = self._failures[tp] = self._failures.get(tp, 0) + 1
-        delay_ms = self._config.backoff.delay_ms(failures, self._routing.random)
-        self._accumulator.retry(batches, at_ms=now_ms + delay_ms)
+        return now_ms + self._config.backoff.delay_ms(failures, self._routing.random)
 
     def _timeout_error(self, batch: Batch[Delivery]) -> DeliveryTimeoutError:
         topic, partition = batch.tp
         return DeliveryTimeoutError(
             f"{topic}-{partition} took no record within {self._config.delivery_timeout_ms} ms; "
-            f"last: {batch.last_error or 'the partition has no leader'}",
+            f"last: {batch.last_error or self._identity_error or 'the partition has no leader'}",
             is_outcome_unknown=batch.is_outcome_unknown,
         )
 
-    def _give_up(self, batch: Batch[Delivery], error: TidelogError) -> None:
+    def _give_up(
+        self, batch: Batch[Delivery], error: TidelogError, *, is_fenced: bool = False
+    ) -> None:
         error.is_outcome_unknown |= batch.is_outcome_unknown
+        if batch.numbers is not None and self._sequences is not None:
+            self._sequences.break_off(batch.tp, is_fenced=is_fenced)
         self._failures.pop(batch.tp, None)
         _fail(batch, error)
         self._report_progress()
@@ -242,6 +368,11 @@ class Sender:
     def _report_progress(self) -> None:
         self._progress.set()
         self._progress.clear()
+
+
+def _note_failure(batch: Batch[Delivery], error: TidelogError) -> None:
+    batch.last_error = error
+    batch.is_outcome_unknown |= error.is_outcome_unknown
 
 
 def _acknowledge(batches: Batches, base_offset: int) -> None:

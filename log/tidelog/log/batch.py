@@ -285,6 +285,14 @@ def stamped(
     return parse_header(sealed), memoryview(sealed)
 
 
+def numbered(batch: bytes, *, producer_id: int, producer_epoch: int, base_sequence: int) -> bytes:
+    """The batch as its producer's with that base sequence; nothing is encoded again."""
+    fields = parse_header(batch)._replace(
+        producer_id=producer_id, producer_epoch=producer_epoch, base_sequence=base_sequence
+    )
+    return seal(fields, memoryview(batch)[HEADER_BYTES:])
+
+
 def seal(fields: BatchHeader, payload: Buffer) -> bytes:
     """A whole batch: `fields` with length and CRC set right, then `payload`."""
     batch = bytearray(HEADER_BYTES + len(payload))

@@ -134,7 +134,7 @@ class LogConfig:
     unclean_leader_election_enable: bool = _key(
         default=False,
         value_type=boolean(),
-        doc="Kept and shown, without effect: a replica outside the ISR is never elected yet.",
+        doc="Whether, where no complete replica is alive, another may lead: what it lacks is lost.",
     )
 
     @property

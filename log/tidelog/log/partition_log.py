@@ -31,6 +31,7 @@ from tidelog.log.errors import DamagedLogError, OffsetOutOfRangeError, StorageEr
 from tidelog.log.file_names import CLEANED
 from tidelog.log.log_folder import delete_log
 from tidelog.log.opening import LogParts, open_parts
+from tidelog.log.producers import EXPIRATION_MS
 from tidelog.log.recovery import Damage, rebuild_producers, update_producers
 from tidelog.log.retention import RetentionResult, expired_segments
 from tidelog.log.segment import ReadResult, Segment
@@ -57,8 +58,6 @@ __all__ = [
     "delete_log",
 ]
 
-PRODUCER_EXPIRATION_MS = 24 * 60 * 60 * 1000
-"""producer.id.expiration.ms: how long a silent producer's last batches are remembered."""
 _log = structlog.get_logger(__name__)
 
 
@@ -324,12 +323,12 @@ class PartitionLog:
             self._retire_below_start()
             return self.log_start_offset
 
-    async def apply_retention(self) -> RetentionResult:
-        """Let go of segments that had their time or are too many, by the topic's policy."""
+    async def apply_retention(self, *, expiration_ms: int = EXPIRATION_MS) -> RetentionResult:
+        """Let go of segments that had their time or are too many, and of silent producers."""
         async with self._files():
             self._require_usable()
             now_ms = self._clock.wall_ms()
-            self.producers.expire(now_ms, expiration_ms=PRODUCER_EXPIRATION_MS)
+            self.producers.expire(now_ms, expiration_ms=expiration_ms)
             count = expired_segments(
                 self._segments.facts(),
                 config=self.config,

@@ -39,6 +39,8 @@ BATCHES_PER_PRODUCER_MAX = 5
 """How many requests a producer may have in flight, and so may send again."""
 PRODUCERS_MAX = 4096
 """Producers without an open transaction that one log remembers, and open transactions it takes."""
+EXPIRATION_MS = 24 * 60 * 60 * 1000
+"""How long a silent producer is remembered, by default (producer.id.expiration.ms)."""
 SEQUENCE_MASK = 0x7FFF_FFFF
 
 

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NoReturn
 
 from tidelog.log.errors import DiskFullError, StorageError
@@ -284,6 +285,14 @@ def raise_open_files_limit() -> int:
 def process_id() -> int:
     """This process's id."""
     return os.getpid()
+
+
+def boot_id() -> str:
+    """Another one each time the machine's kernel starts; empty where it cannot be told."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
 
 
 def end_process(code: int) -> NoReturn:

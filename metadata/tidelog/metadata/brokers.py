@@ -18,7 +18,7 @@ from tidelog.log.errors import KafkaError
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.decision import Decision
 from tidelog.metadata.delta import UNCOMMITTED_EPOCH
-from tidelog.metadata.election import changes_with, changes_without
+from tidelog.metadata.election import candidates, changes_with, changes_without
 from tidelog.metadata.image import BrokerImage, MetadataImage
 from tidelog.metadata.records import fencing
 from tidelog.v1 import common_pb2
@@ -52,6 +52,10 @@ class Sessions:
         """The registered broker was heard of."""
         self._heard_ms[broker_id] = now_ms
 
+    def has_heard(self, broker_id: int) -> bool:
+        """Whether the broker was heard of since this controller became the active one."""
+        return broker_id in self._heard_ms
+
     def was_heard(self, broker_id: int, now_ms: int) -> bool:
         """Whether the broker itself was heard of, by this controller, within a session."""
         heard_ms = self._heard_ms.get(broker_id)
@@ -67,6 +71,20 @@ class Sessions:
         return [broker_id for _, broker_id in sorted(silent)]
 
 
+class Vacancies:
+    """Who could lead what nobody leads, looked up once for each image."""
+
+    def __init__(self) -> None:
+        self._image: MetadataImage | None = None
+        self._candidates: frozenset[int] = frozenset()
+
+    def candidates(self, image: MetadataImage) -> frozenset[int]:
+        """See `election.candidates`."""
+        if image is not self._image:
+            self._image, self._candidates = image, candidates(image)
+        return self._candidates
+
+
 def register_broker(
     request: RegisterBrokerRequest,
     image: MetadataImage,
@@ -75,7 +93,11 @@ def register_broker(
     config: ControllerConfig,
     now_ms: int,
 ) -> Decision[RegisterBrokerResponse]:
-    """Register an incarnation, fenced and out of the ISRs that others are left in.
+    """Register an incarnation, fenced and out of all ISRs; where its start lost something, of ELRs.
+
+    Others take over its leaderships that this controller has heard of. Where all presumed alive may
+    be gone nobody leads for now, so that a cluster that starts as a whole forgets nobody who was in
+    sync; the first to come leads.
 
     The reply's broker epoch is the offset the records commit at, which the caller puts in.
     Registering the same incarnation again changes nothing. Another one is refused while its
@@ -101,7 +123,13 @@ def register_broker(
             rack=request.rack,
         )
     )
-    records = [registration, *changes_without(image, [request.broker_id])]
+    changes = changes_without(
+        image,
+        [request.broker_id],
+        may_lead=sessions.has_heard,
+        start_loss=request.start_loss,
+    )
+    records = [registration, *changes]
     return Decision(records, RegisterBrokerResponse(broker_epoch=UNCOMMITTED_EPOCH))
 
 
@@ -110,10 +138,13 @@ def heartbeat(
     image: MetadataImage,
     *,
     sessions: Sessions,
+    vacancies: Vacancies,
     is_held: bool,
     now_ms: int,
 ) -> Decision[BrokerHeartbeatResponse]:
     """Keep a session; unfence a broker that has applied its registration, fence it on its wish.
+
+    A live broker that could lead what nobody leads is heard of: it leads.
 
     A broker that wants to shut down is fenced in one batch with the changes that move its
     leaderships and take it out of ISRs, and may go when that has committed. While the cluster is
@@ -130,6 +161,8 @@ def heartbeat(
     elif is_fenced and request.metadata_offset >= broker.broker_epoch:
         records = [fencing(broker, fenced=False), *changes_with(image, broker.broker_id)]
         is_fenced = False
+    elif not is_fenced and not is_held and broker.broker_id in vacancies.candidates(image):
+        records = changes_with(image, broker.broker_id)
     reply = BrokerHeartbeatResponse(
         is_fenced=is_fenced, should_shut_down=request.want_shut_down, metadata_offset=image.offset
     )

@@ -17,6 +17,11 @@ class ControllerConfig:
     default_replication_factor: int = 1
     """default.replication.factor: for a topic created without a replication factor."""
 
+    auto_leader_rebalance_enable: bool = True
+    """auto.leader.rebalance.enable: whether leaderships go back to preferred leaders in sync."""
+    leader_imbalance_check_interval_ms: int = 300_000
+    """leader.imbalance.check.interval.seconds: how often that is looked at."""
+
     brokers_max: int = 1_000
     partitions_max: int = 10_000
     """Partitions in the cluster; bounds the image and the size of one batch."""

@@ -15,6 +15,7 @@ from tidelog.log.errors import KafkaError
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.decision import Decision, wire_error
 from tidelog.metadata.delta import speculate
+from tidelog.metadata.election import elections
 from tidelog.metadata.image import MetadataImage
 from tidelog.v1 import admin_pb2, common_pb2
 from tidelog.v1.admin_pb2 import (
@@ -61,7 +62,10 @@ def alter_configs(
             result.error.CopyFrom(wire_error(error))
             continue
         image = speculate(image, its_records)
-        records += its_records
+        # What may be committed and who may lead, by the new configs, from this batch on.
+        elected = elections(image) if its_records else []
+        image = speculate(image, elected)
+        records += [*its_records, *elected]
     return Decision([] if request.validate_only else records, response)
 
 

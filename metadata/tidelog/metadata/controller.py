@@ -11,7 +11,16 @@ from dataclasses import dataclass, field
 
 from tidelog.log.env import Random
 from tidelog.log.errors import KafkaError, TidelogError
-from tidelog.metadata import brokers, commands, configs, replication, topics
+from tidelog.metadata import (
+    brokers,
+    commands,
+    configs,
+    damage,
+    leaders,
+    producer_ids,
+    replication,
+    topics,
+)
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.decision import Decision, wire_error
 from tidelog.metadata.image import MetadataImage
@@ -23,15 +32,21 @@ from tidelog.v1.admin_pb2 import (
     CreateTopicsResponse,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
+    ElectLeadersRequest,
+    ElectLeadersResponse,
 )
 from tidelog.v1.common_pb2 import Error
 from tidelog.v1.controller_pb2 import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
     AlterPartitionRequest,
     AlterPartitionResponse,
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     RegisterBrokerRequest,
     RegisterBrokerResponse,
+    ReportDamageRequest,
+    ReportDamageResponse,
 )
 
 
@@ -41,8 +56,13 @@ class ExpireSessions:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionsExpired:
-    """The reply to `ExpireSessions`."""
+class RebalanceLeaders:
+    """Let preferred leaders lead again that are in sync."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The reply to what the controller tells itself."""
 
     error: Error = field(default_factory=Error)
 
@@ -54,7 +74,11 @@ Command = (
     | CreateTopicsRequest
     | DeleteTopicsRequest
     | AlterConfigsRequest
+    | AllocateProducerIdsRequest
+    | ReportDamageRequest
+    | ElectLeadersRequest
     | ExpireSessions
+    | RebalanceLeaders
 )
 Reply = (
     RegisterBrokerResponse
@@ -63,7 +87,10 @@ Reply = (
     | CreateTopicsResponse
     | DeleteTopicsResponse
     | AlterConfigsResponse
-    | SessionsExpired
+    | AllocateProducerIdsResponse
+    | ReportDamageResponse
+    | ElectLeadersResponse
+    | Checked
 )
 
 _REPLIES: Mapping[type[Command], type[Reply]] = {
@@ -73,7 +100,11 @@ _REPLIES: Mapping[type[Command], type[Reply]] = {
     CreateTopicsRequest: CreateTopicsResponse,
     DeleteTopicsRequest: DeleteTopicsResponse,
     AlterConfigsRequest: AlterConfigsResponse,
-    ExpireSessions: SessionsExpired,
+    AllocateProducerIdsRequest: AllocateProducerIdsResponse,
+    ReportDamageRequest: ReportDamageResponse,
+    ElectLeadersRequest: ElectLeadersResponse,
+    ExpireSessions: Checked,
+    RebalanceLeaders: Checked,
 }
 
 
@@ -89,6 +120,7 @@ class Controller:
         self._config = config
         self._random = random
         self._sessions = brokers.Sessions(config.session_timeout_ms)
+        self._vacancies = brokers.Vacancies()
         self._held_until_ms: int | None = None
 
     def activate(self, now_ms: int) -> None:
@@ -133,6 +165,7 @@ class Controller:
                     command,
                     image,
                     sessions=self._sessions,
+                    vacancies=self._vacancies,
                     is_held=self._is_held(now_ms),
                     now_ms=now_ms,
                 )
@@ -151,12 +184,22 @@ class Controller:
                 return topics.delete_topics(command, image, config=self._config)
             case AlterConfigsRequest():
                 return configs.alter_configs(command, image, config=self._config)
+            case AllocateProducerIdsRequest():
+                return producer_ids.allocate_producer_ids(command, image)
+            case ReportDamageRequest():
+                return damage.report_damage(command, image)
+            case ElectLeadersRequest():
+                self._check_not_held(now_ms)
+                return leaders.elect_leaders(command, image)
             case ExpireSessions():
                 return self._expire_sessions(image, now_ms)
+            case RebalanceLeaders():
+                moves = [] if self._is_held(now_ms) else leaders.rebalanced(image)
+                return Decision(moves, Checked())
 
     def _expire_sessions(self, image: MetadataImage, now_ms: int) -> Decision[Reply]:
         silent = [] if self._is_held(now_ms) else self._sessions.expired(image, now_ms)
-        return Decision(brokers.fence(image, silent), SessionsExpired())
+        return Decision(brokers.fence(image, silent), Checked())
 
     def _is_held(self, now_ms: int) -> bool:
         return self._held_until_ms is not None and now_ms < self._held_until_ms

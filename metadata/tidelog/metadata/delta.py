@@ -3,9 +3,11 @@
 Owns what each record does to an image and what must hold afterwards. Decides nothing: a batch was
 decided on by the active controller and committed by Raft. Asserted here (a breach is a bug in a
 handler, which `speculate` finds before the batch is proposed): the leader is in the ISR or there is
-none; the ISR is a part of the replicas; a fenced broker is in no ISR but as its last, leaderless
-member; the leader epoch grows with each change of the leader and the partition epoch by one with
-each change of the partition; no command is followed twice.
+none; ISR and ELR are parts of the replicas and have no member in common; a fenced broker is in no
+ISR; a damaged one is in no ELR, and in no ISR but as a leader that was elected to cut its log;
+where both are empty it is known who led last; the leader epoch grows with each change of the leader
+and the partition epoch by one with each change of the partition; no command is followed twice; no
+producer id is given out twice.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from tidelog.v1.metadata_records_pb2 import (
     MetadataRecord,
     PartitionChangeRecord,
     PartitionRecord,
+    ProducerIdsRecord,
     RegisterBrokerRecord,
     RemoveTopicRecord,
     TopicRecord,
@@ -100,6 +103,7 @@ class _Draft:
         self._cluster_configs = dict(image.cluster_configs)
         self._commands = dict(image.commands)
         self._commands_bytes = image.commands_bytes
+        self._next_producer_id = image.next_producer_id
         self._changed: dict[str, list[PartitionImage]] = {}
         self._touched: list[tuple[str, int]] = []
 
@@ -122,6 +126,8 @@ class _Draft:
                 self._set_config(record.config)
             case "command":
                 self._complete(record.command)
+            case "producer_ids":
+                self._give_producer_ids(record.producer_ids)
             case _:
                 invariant(kind == "no_op", "a kind of record this version knows", kind)
 
@@ -136,6 +142,7 @@ class _Draft:
             cluster_configs=self._cluster_configs,
             commands=self._commands,
             commands_bytes=self._commands_bytes,
+            next_producer_id=self._next_producer_id,
         )
         if self._brokers == self._image.brokers:
             at_risk = [after.partition(*touched) for touched in self._touched]
@@ -183,6 +190,9 @@ class _Draft:
             leader_id=record.leader_id if record.HasField("leader_id") else None,
             leader_epoch=record.leader_epoch,
             partition_epoch=record.partition_epoch,
+            elr=tuple(record.elr),
+            last_known_leader_id=_last_known(record),
+            damaged=tuple(record.damaged),
         )
         _check_state(added)
         partitions.append(added)
@@ -197,6 +207,9 @@ class _Draft:
             leader_id=record.leader_id if record.HasField("leader_id") else None,
             leader_epoch=record.leader_epoch,
             partition_epoch=record.partition_epoch,
+            elr=tuple(record.elr),
+            last_known_leader_id=_last_known(record),
+            damaged=tuple(record.damaged),
         )
         _check_state(after)
         _check_epochs(before, after)
@@ -229,6 +242,11 @@ class _Draft:
             oldest = next(iter(commands))
             self._commands_bytes -= commands.pop(oldest).ByteSize()
 
+    def _give_producer_ids(self, record: ProducerIdsRecord) -> None:
+        before, after = self._next_producer_id, record.next_producer_id
+        invariant(after > before, "no producer id is given out twice", before, record)
+        self._next_producer_id = after
+
     def _name_of(self, topic_id: bytes) -> str:
         name = self._topics_by_id.get(topic_id)
         invariant(name is not None, "a record names a topic id that exists", topic_id)
@@ -248,12 +266,31 @@ def _set_or_reset(configs: dict[str, str], record: ConfigRecord) -> None:
         configs.pop(record.key, None)
 
 
+def _last_known(record: PartitionRecord | PartitionChangeRecord) -> int | None:
+    return record.last_known_leader_id if record.HasField("last_known_leader_id") else None
+
+
 def _check_state(partition: PartitionImage) -> None:
     replicas, isr, leader_id = partition.replicas, partition.isr, partition.leader_id
     invariant(len(set(replicas)) == len(replicas), "no broker holds two replicas", partition)
-    invariant(0 < len(set(isr)) == len(isr), "the ISR is a set and never empty", partition)
-    invariant(all(member in replicas for member in isr), "ISR within replicas", partition)
+    for members in (isr, partition.elr, partition.damaged):
+        invariant(len(set(members)) == len(members), "a set of replicas", partition)
+        invariant(all(one in replicas for one in members), "ISR, ELR within replicas", partition)
+    invariant(not set(isr) & set(partition.elr), "ISR and ELR have nobody in common", partition)
     invariant(leader_id is None or leader_id in isr, "leader in ISR or none", partition)
+    invariant(
+        (leader_id is None) or (partition.last_known_leader_id is None),
+        "the last leader is who led before nobody did",
+        partition,
+    )
+    is_lost = not isr and not partition.elr
+    invariant(
+        not is_lost or partition.last_known_leader_id is not None,
+        "with nobody complete left it is known who led last",
+        partition,
+    )
+    complete = {*isr, *partition.elr} - {leader_id}
+    invariant(not complete & set(partition.damaged), "no damaged replica is complete", partition)
 
 
 def _check_epochs(before: PartitionImage, after: PartitionImage) -> None:
@@ -273,6 +310,7 @@ def _check_epochs(before: PartitionImage, after: PartitionImage) -> None:
 
 
 def _check_members_are_alive(image: MetadataImage, partition: PartitionImage) -> None:
-    if not all(image.is_alive(member) for member in partition.isr):
-        is_last_standing = len(partition.isr) == 1 and partition.leader_id is None
-        invariant(is_last_standing, "a fenced broker leads nothing", partition)
+    if partition.leader_id is None and partition.last_known_leader_id is None:
+        return  # written before there was an ELR, when the last fenced member stayed in the ISR
+    are_alive = all(image.is_alive(member) for member in partition.isr)
+    invariant(are_alive, "a fenced broker is in no ISR", partition)

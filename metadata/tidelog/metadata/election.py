@@ -1,56 +1,242 @@
-"""Who leads: a live member of the ISR, or nobody.
+"""Who leads, who is in sync, and who else holds all that is committed (KIP-966).
 
-Decides leaders and ISRs when brokers go away or come back. There is no unclean election: a replica
-outside the ISR may lack acknowledged records and is never chosen.
+Each partition has its ISR and beside it its eligible leader replicas, the ELR: replicas that left
+the ISR while nothing more could be committed without them, so that they hold everything that is.
+That is so while the ISR is below min.insync.replicas, since leaders commit nothing then, and while
+nobody leads, since a new leader begins with an ISR that is decided here. The rules, each a small
+function below:
+
+    _eligible            who leaves the ISR is eligible, but for those whose start lost records
+    _complete_leader     the ISR first, then the ELR: neither lacks anything committed
+    _incomplete_leader   both empty: the last leader; where it is allowed, any live replica
+    next_state           the ELR ends as soon as a leader may commit without it
+
+A damaged replica is in neither set. An incomplete leader begins alone: what it lacks is lost, and
+the others cut their logs to its. The controller that elects it says so in its log.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
-from tidelog.metadata.image import MetadataImage, PartitionImage
+from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
 from tidelog.metadata.records import partition_change
+from tidelog.metadata.topic_rules import TopicRules, topic_rules
+from tidelog.v1.controller_pb2 import EVERYTHING, NOTHING, UNFLUSHED, StartLoss
 from tidelog.v1.metadata_records_pb2 import MetadataRecord
 
-
-def elect(
-    partition: PartitionImage, *, isr: tuple[int, ...], is_alive: Callable[[int], bool]
-) -> int | None:
-    """The present leader while a live member of `isr`, else the first such replica, else None."""
-    leader_id = partition.leader_id
-    if leader_id is not None and leader_id in isr and is_alive(leader_id):
-        return leader_id
-    candidates = (replica for replica in partition.replicas if replica in isr)
-    return next(filter(is_alive, candidates), None)
+MayLead = Callable[[int], bool]
 
 
-def changes_without(image: MetadataImage, leaving: Sequence[int]) -> list[MetadataRecord]:
+@dataclass(frozen=True, slots=True)
+class State:
+    """What an election decides; a `PartitionImage` without identity and epochs."""
+
+    isr: tuple[int, ...]
+    elr: tuple[int, ...]
+    leader_id: int | None
+    damaged: tuple[int, ...]
+
+
+def next_state(
+    partition: PartitionImage,
+    rules: TopicRules,
+    *,
+    isr: tuple[int, ...],
+    may_lead: MayLead,
+    forgetful: Sequence[int] = (),
+    damaged: tuple[int, ...] | None = None,
+    is_unclean_asked: bool = False,
+) -> State:
+    """The partition with this ISR, of which `may_lead` says who can be leader now.
+
+    `forgetful` replicas may have lost what they held, `damaged` ones did; None: those known so.
+    """
+    if damaged is None:
+        # A damaged leader was elected to cut its log; if it did not, it says so again.
+        damaged = tuple(one for one in partition.damaged if one != partition.leader_id)
+    elr = _eligible(partition, isr=isr, without=(*forgetful, *damaged))
+    leader_id = _complete_leader(partition, isr=isr, elr=elr, may_lead=may_lead)
+    if leader_id is not None:
+        isr = tuple(one for one in partition.replicas if one in isr or one == leader_id)
+        elr = tuple(one for one in elr if one != leader_id)
+    elif not isr:
+        is_unclean = rules.is_unclean_allowed or is_unclean_asked
+        leader_id = _incomplete_leader(
+            partition, elr=elr, damaged=damaged, may_lead=may_lead, is_unclean=is_unclean
+        )
+        if leader_id is not None:
+            return State((leader_id,), (), leader_id, damaged)
+    if leader_id is not None and rules.is_enough(isr, partition):
+        elr = ()
+    return State(isr, elr, leader_id, damaged)
+
+
+def changed(topic: TopicImage, partition: PartitionImage, state: State) -> Iterator[MetadataRecord]:
+    """The record that brings the partition into this state, unless it is in it."""
+    before = State(partition.isr, partition.elr, partition.leader_id, partition.damaged)
+    if state != before:
+        yield partition_change(
+            topic.topic_id,
+            partition,
+            isr=state.isr,
+            leader_id=state.leader_id,
+            elr=state.elr,
+            damaged=state.damaged,
+        )
+
+
+def changes_without(
+    image: MetadataImage,
+    leaving: Sequence[int],
+    *,
+    may_lead: MayLead | None = None,
+    start_loss: StartLoss = NOTHING,
+) -> list[MetadataRecord]:
     """Changes that take the brokers in `leaving` out of every ISR and leadership.
 
-    An ISR never becomes empty, since that would forget who has all acknowledged records: when all
-    its members leave, the one latest in `leaving` stays, and nobody leads until it comes back.
+    They stay eligible where nothing is committed without them, unless they start anew and lost
+    something. `may_lead` narrows down the live brokers that can lead instead.
     """
 
-    def stays(broker_id: int) -> bool:
-        return broker_id not in leaving and image.is_alive(broker_id)
+    def can_lead(broker_id: int) -> bool:
+        is_there = broker_id not in leaving and image.is_alive(broker_id)
+        return is_there and (may_lead is None or may_lead(broker_id))
 
-    records = []
-    for topic, partition in image.partitions():
-        if not any(broker_id in partition.isr for broker_id in leaving):
-            continue
-        staying = tuple(member for member in partition.isr if member not in leaving)
-        isr = staying or (max(partition.isr, key=leaving.index),)
-        leader_id = elect(partition, isr=isr, is_alive=stays)
-        if (isr, leader_id) != (partition.isr, partition.leader_id):
-            change = partition_change(topic.topic_id, partition, isr=isr, leader_id=leader_id)
-            records.append(change)
+    records: list[MetadataRecord] = []
+    for topic in image.topics.values():
+        rules = topic_rules(topic, image)
+        forgetful = leaving if _is_forgotten(start_loss, rules) else ()
+        for partition in topic.partitions:
+            is_member = any(one in partition.isr for one in leaving)
+            if is_member or any(one in partition.elr for one in forgetful):
+                isr = tuple(one for one in partition.isr if one not in leaving)
+                state = next_state(
+                    partition, rules, isr=isr, may_lead=can_lead, forgetful=forgetful
+                )
+                records += changed(topic, partition, state)
     return records
 
 
 def changes_with(image: MetadataImage, returning: int) -> list[MetadataRecord]:
-    """Changes that make the broker leader where nobody leads and it is in the ISR."""
-    return [
-        partition_change(topic.topic_id, partition, isr=partition.isr, leader_id=returning)
-        for topic, partition in image.partitions()
-        if partition.leader_id is None and returning in partition.isr
-    ]
+    """Changes that make the live broker leader where nobody leads and it may."""
+    return elections(image, may_lead=only(returning))
+
+
+def only(broker_id: int | None) -> MayLead:
+    """Nobody else may lead."""
+    return lambda one: one == broker_id
+
+
+def elections(image: MetadataImage, *, may_lead: MayLead | None = None) -> list[MetadataRecord]:
+    """Leaders for partitions without one, out of all live brokers by default.
+
+    And the end of every ELR that the topic's configs, perhaps new, need no more.
+    """
+    may_lead = may_lead or image.is_alive
+    records: list[MetadataRecord] = []
+    for topic in image.topics.values():
+        vacant = [one for one in topic.partitions if one.leader_id is None or one.elr]
+        if not vacant:
+            continue
+        rules = topic_rules(topic, image)
+        for partition in vacant:
+            able = may_lead if partition.leader_id is None else only(partition.leader_id)
+            state = next_state(partition, rules, isr=partition.isr, may_lead=able)
+            records += changed(topic, partition, state)
+    return records
+
+
+def candidates(image: MetadataImage) -> frozenset[int]:
+    """Brokers that could lead a partition that nobody leads, were they heard of."""
+    found: set[int] = set()
+    for topic, partition in image.partitions():
+        if partition.leader_id is not None:
+            continue
+        found.update(partition.isr, partition.elr)
+        last_id = partition.last_known_leader_id
+        if last_id is not None and last_id not in partition.damaged and not partition.elr:
+            found.add(last_id)
+        if topic_rules(topic, image).is_unclean_allowed:
+            found.update(partition.replicas)
+    return frozenset(found)
+
+
+def _eligible(
+    partition: PartitionImage, *, isr: tuple[int, ...], without: Sequence[int]
+) -> tuple[int, ...]:
+    return tuple(
+        one
+        for one in partition.replicas
+        if (one in partition.isr or one in partition.elr) and one not in isr and one not in without
+    )
+
+
+def _complete_leader(
+    partition: PartitionImage, *, isr: tuple[int, ...], elr: tuple[int, ...], may_lead: MayLead
+) -> int | None:
+    """The present leader while it may, else the first such member of the ISR, then of the ELR."""
+    leader_id = partition.leader_id
+    if leader_id is not None and leader_id in isr and may_lead(leader_id):
+        return leader_id
+    in_order = [one for one in partition.replicas if one in isr]
+    return next(filter(may_lead, [*in_order, *elr]), None)
+
+
+def _incomplete_leader(
+    partition: PartitionImage,
+    *,
+    elr: tuple[int, ...],
+    damaged: tuple[int, ...],
+    may_lead: MayLead,
+    is_unclean: bool,
+) -> int | None:
+    """Who leads though it may lack committed records; a damaged one only where nobody else can."""
+    last_id = partition.last_known_leader_id
+    last_id = partition.leader_id if last_id is None else last_id
+    if not elr and last_id is not None and last_id not in damaged and may_lead(last_id):
+        return last_id
+    if not is_unclean:
+        return None
+    sound_first = sorted(partition.replicas, key=lambda one: one in damaged)
+    return next(filter(may_lead, sound_first), None)
+
+
+def _is_forgotten(loss: StartLoss, rules: TopicRules) -> bool:
+    """Whether a start that lost this much may have lost records of the topic that count."""
+    return loss == EVERYTHING or (loss == UNFLUSHED and not rules.is_every_record_flushed)
+
+
+@dataclass(frozen=True, slots=True)
+class IncompleteElection:
+    """A leader that may lack committed records."""
+
+    topic: str
+    partition: int
+    leader_id: int
+    leader_epoch: int
+    is_last_known_leader: bool
+
+
+def incomplete_elections(
+    before: MetadataImage, records: Sequence[MetadataRecord]
+) -> Iterator[IncompleteElection]:
+    """Those among what was decided on the image `before`, for the log and the counters."""
+    for record in records:
+        change = record.partition_change
+        if record.WhichOneof("record") != "partition_change" or not change.HasField("leader_id"):
+            continue
+        topic = before.topic_by_id(change.topic_id)
+        partition = None if topic is None else before.partition(topic.name, change.partition)
+        if topic is None or partition is None:
+            continue
+        leader_id = change.leader_id
+        if leader_id not in partition.isr and leader_id not in partition.elr:
+            yield IncompleteElection(
+                topic=topic.name,
+                partition=change.partition,
+                leader_id=leader_id,
+                leader_epoch=change.leader_epoch,
+                is_last_known_leader=leader_id == partition.last_known_leader_id,
+            )

@@ -26,7 +26,10 @@ class BrokerImage:
 
 @dataclass(frozen=True, slots=True)
 class PartitionImage:
-    """A partition. `replicas` in order of preference; `leader_id` is None or a member of `isr`."""
+    """A partition. `replicas` in order of preference; `leader_id` is None or a member of `isr`.
+
+    Who is in which set is decided in `tidelog.metadata.election`.
+    """
 
     partition: int
     replicas: tuple[int, ...]
@@ -34,6 +37,12 @@ class PartitionImage:
     leader_id: int | None
     leader_epoch: int
     partition_epoch: int
+    elr: tuple[int, ...] = ()
+    """Eligible leader replicas: outside the ISR, and hold all that is committed (KIP-966)."""
+    last_known_leader_id: int | None = None
+    """Who led last; None while somebody leads."""
+    damaged: tuple[int, ...] = ()
+    """Whose log was found damaged, and that did not join the ISR since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +69,8 @@ class MetadataImage:
     """The newest commands that were followed, by id, oldest first, with what they were answered."""
     commands_bytes: int = 0
     """The size of all in `commands`."""
+    next_producer_id: int = 0
+    """No producer id from here on was given to a broker."""
 
     def partition(self, topic: str, partition: int) -> PartitionImage | None:
         """The partition, or None when the topic or its partition does not exist."""

@@ -25,16 +25,19 @@ from tidelog.metadata.active_term import ActiveTerm, void
 from tidelog.metadata.committed import CommittedMetadata, Followed
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.controller import (
+    Checked,
     Command,
     Controller,
     ExpireSessions,
+    RebalanceLeaders,
     Reply,
-    SessionsExpired,
     refusal,
 )
 from tidelog.metadata.decision import wire_error
 from tidelog.metadata.delta import speculate
+from tidelog.metadata.election import IncompleteElection, incomplete_elections
 from tidelog.metadata.image import MetadataImage
+from tidelog.metadata.leaders import has_imbalance
 from tidelog.raft.replicated_log import (
     ProposalUnknownError,
     QuorumStatus,
@@ -48,14 +51,20 @@ from tidelog.v1.admin_pb2 import (
     CreateTopicsResponse,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
+    ElectLeadersRequest,
+    ElectLeadersResponse,
 )
 from tidelog.v1.controller_pb2 import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
     AlterPartitionRequest,
     AlterPartitionResponse,
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     RegisterBrokerRequest,
     RegisterBrokerResponse,
+    ReportDamageRequest,
+    ReportDamageResponse,
 )
 from tidelog.v1.metadata_records_pb2 import MetadataRecord
 
@@ -100,6 +109,8 @@ class Quorum:
         self._active = ActiveTerm(log=log, committed=self._committed, random=random, config=config)
         self._queue: asyncio.Queue[_Waiting] = asyncio.Queue(config.commands_queued_max)
         self._tasks: list[asyncio.Task[None]] = []
+        self.incomplete_elections = 0
+        """Leaders elected by this node that may have lacked committed records."""
 
     @property
     def image(self) -> MetadataImage:
@@ -124,6 +135,7 @@ class Quorum:
         self._tasks = [
             asyncio.create_task(self._decide_forever()),
             asyncio.create_task(self._expire_sessions_forever()),
+            asyncio.create_task(self._rebalance_forever()),
         ]
 
     async def stop(self) -> None:
@@ -168,6 +180,20 @@ class Quorum:
     async def alter_configs(self, request: AlterConfigsRequest) -> AlterConfigsResponse:
         """See `configs.alter_configs`."""
         return await self._submit(request, AlterConfigsResponse)
+
+    async def allocate_producer_ids(
+        self, request: AllocateProducerIdsRequest
+    ) -> AllocateProducerIdsResponse:
+        """See `producer_ids.allocate_producer_ids`."""
+        return await self._submit(request, AllocateProducerIdsResponse)
+
+    async def report_damage(self, request: ReportDamageRequest) -> ReportDamageResponse:
+        """See `damage.report_damage`."""
+        return await self._submit(request, ReportDamageResponse)
+
+    async def elect_leaders(self, request: ElectLeadersRequest) -> ElectLeadersResponse:
+        """See `leaders.elect_leaders`."""
+        return await self._submit(request, ElectLeadersResponse)
 
     def follow(
         self, from_offset: int, *, accepts_snapshot: bool = False
@@ -236,7 +262,7 @@ class Quorum:
         if self._active.is_outcome_unknown:
             await self._active.settle()
         term, decided_on = self._active.current(), self.image
-        records, decided = self._decide_in_order(waiting)
+        records, decided, incomplete = self._decide_in_order(waiting)
         offset = decided_on.offset
         if records:
             offset = await self._active.commit(records, base_offset=offset, term=term)
@@ -244,25 +270,40 @@ class Quorum:
             await self._active.confirm()
             if self.image is not decided_on:
                 raise void()
+        for election in incomplete:
+            self._note_incomplete(election)
         for one, reply in decided:
             one.answer(_completed(reply, offset=offset, term=term))
 
     def _decide_in_order(
         self, waiting: list[_Waiting]
-    ) -> tuple[list[MetadataRecord], list[tuple[_Waiting, Reply]]]:
+    ) -> tuple[list[MetadataRecord], list[tuple[_Waiting, Reply]], list[IncompleteElection]]:
         image, now_ms = self.image, self._clock.monotonic_ms()
         records: list[MetadataRecord] = []
         decided: list[tuple[_Waiting, Reply]] = []
+        incomplete: list[IncompleteElection] = []
         for one in waiting:
             try:
                 decision = self._controller.handle(one.command, image, now_ms)
-                image = speculate(image, decision.records)
+                before, image = image, speculate(image, decision.records)
             except Exception as error:  # noqa: BLE001  # the caller's edge answers
                 one.fail(error)
                 continue
             records += decision.records
             decided.append((one, decision.reply))
-        return records, decided
+            incomplete += incomplete_elections(before, decision.records)
+        return records, decided, incomplete
+
+    def _note_incomplete(self, election: IncompleteElection) -> None:
+        self.incomplete_elections += 1
+        _log.error(
+            "leader elected that may lack committed records",
+            topic=election.topic,
+            partition=election.partition,
+            leader_id=election.leader_id,
+            leader_epoch=election.leader_epoch,
+            is_last_known_leader=election.is_last_known_leader,
+        )
 
     async def _expire_sessions_forever(self) -> None:
         while True:
@@ -271,7 +312,7 @@ class Quorum:
             if not self.is_active or not self._controller.has_expired_sessions(self.image, now_ms):
                 continue
             try:
-                reply = await self._submit(ExpireSessions(), SessionsExpired)
+                reply = await self._submit(ExpireSessions(), Checked)
             except Exception:  # noqa: BLE001  # the task's top: sessions go on
                 _log.exception("silent brokers were not fenced")
                 continue
@@ -279,6 +320,16 @@ class Quorum:
                 _log.warning("silent brokers not fenced yet", error=reply.error.message)
             else:
                 _log.info("silent brokers fenced")
+
+    async def _rebalance_forever(self) -> None:
+        while True:
+            await asyncio.sleep(self._config.leader_imbalance_check_interval_ms / 1000)
+            is_wanted = self._config.auto_leader_rebalance_enable and self.is_active
+            if is_wanted and has_imbalance(self.image):
+                try:
+                    await self._submit(RebalanceLeaders(), Checked)
+                except Exception:  # noqa: BLE001  # the task's top: the next round tries again
+                    _log.exception("leaderships were not moved back")
 
     def _on_leadership(self) -> None:
         """Start anew whenever this node becomes active: it heard no heartbeats while it was not."""
@@ -290,7 +341,7 @@ class Quorum:
 
 def _completed(reply: Reply, *, offset: int, term: int) -> Reply:
     """With what only the commit tells: a new broker epoch, from which offset on a change shows."""
-    if not isinstance(reply, SessionsExpired):
+    if not isinstance(reply, Checked):
         reply.controller_epoch = term
     if isinstance(reply, RegisterBrokerResponse) and not reply.error.code:
         reply.broker_epoch = reply.broker_epoch or offset

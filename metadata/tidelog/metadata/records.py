@@ -14,13 +14,22 @@ from tidelog.v1.metadata_records_pb2 import (
 
 
 def partition_change(
-    topic_id: bytes, partition: PartitionImage, *, isr: tuple[int, ...], leader_id: int | None
+    topic_id: bytes,
+    partition: PartitionImage,
+    *,
+    isr: tuple[int, ...],
+    leader_id: int | None,
+    elr: tuple[int, ...] = (),
+    damaged: tuple[int, ...] | None = None,
 ) -> MetadataRecord:
-    """The record that gives `partition` this ISR and leader.
+    """The record that gives `partition` this ISR and leader; `damaged` None: those known so.
 
     As in KRaft now, the leader epoch grows when the leader changes (also to none) and not when only
     the ISR does; the partition epoch grows by one each time.
     """
+    last_id = partition.last_known_leader_id
+    if partition.leader_id is not None:
+        last_id = partition.leader_id
     return MetadataRecord(
         partition_change=PartitionChangeRecord(
             topic_id=topic_id,
@@ -29,6 +38,9 @@ def partition_change(
             leader_id=leader_id,
             leader_epoch=partition.leader_epoch + (leader_id != partition.leader_id),
             partition_epoch=partition.partition_epoch + 1,
+            elr=elr,
+            last_known_leader_id=last_id if leader_id is None else None,
+            damaged=partition.damaged if damaged is None else damaged,
         )
     )
 

@@ -8,10 +8,16 @@ from __future__ import annotations
 from tidelog.log.errors import KafkaError
 from tidelog.metadata.brokers import current_registration
 from tidelog.metadata.decision import Decision, wire_error
+from tidelog.metadata.election import changed, next_state, only
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
-from tidelog.metadata.records import partition_change
+from tidelog.metadata.topic_rules import topic_rules
 from tidelog.v1 import common_pb2
-from tidelog.v1.controller_pb2 import AlterPartitionRequest, AlterPartitionResponse
+from tidelog.v1.controller_pb2 import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    ReportDamageRequest,
+)
+from tidelog.v1.metadata_records_pb2 import MetadataRecord
 
 
 def alter_partition(
@@ -22,33 +28,51 @@ def alter_partition(
     Raises `KafkaError` STALE_BROKER_EPOCH when the sender is an earlier incarnation of its broker.
     """
     current_registration(image, request.broker_id, request.broker_epoch)
-    records = []
+    records: list[MetadataRecord] = []
     results = []
     decided: set[tuple[bytes, int]] = set()
     for asked in request.partitions:
         result = AlterPartitionResponse.Partition(topic=asked.topic, partition=asked.partition)
         try:
-            topic, partition = _find(asked, image)
+            topic, partition = find_partition(asked, image)
             _set_state(result, partition)
             _check_is_first(asked, decided)
             _check_sender(request.broker_id, asked, partition)
             isr = _new_isr(request.broker_id, asked, partition, image)
-            if isr != partition.isr:
-                record = partition_change(
-                    topic.topic_id, partition, isr=isr, leader_id=partition.leader_id
-                )
-                records.append(record)
-                result.isr[:] = isr
-                result.partition_epoch = record.partition_change.partition_epoch
+            records += _altered(result, topic, partition, isr=isr, image=image)
         except KafkaError as error:
             result.error.CopyFrom(wire_error(error))
         results.append(result)
     return Decision(records, AlterPartitionResponse(partitions=results))
 
 
-def _find(
-    asked: AlterPartitionRequest.Partition, image: MetadataImage
+def _altered(
+    result: AlterPartitionResponse.Partition,
+    topic: TopicImage,
+    partition: PartitionImage,
+    *,
+    isr: tuple[int, ...],
+    image: MetadataImage,
+) -> list[MetadataRecord]:
+    """Who left may be eligible; who is in the ISR now is whole, as its leader saw."""
+    state = next_state(
+        partition,
+        topic_rules(topic, image),
+        isr=isr,
+        may_lead=only(partition.leader_id),
+        damaged=tuple(one for one in partition.damaged if one not in isr),
+    )
+    records = list(changed(topic, partition, state))
+    result.isr[:] = state.isr
+    result.elr[:] = state.elr
+    result.partition_epoch += len(records)
+    return records
+
+
+def find_partition(
+    asked: AlterPartitionRequest.Partition | ReportDamageRequest.Partition, image: MetadataImage
 ) -> tuple[TopicImage, PartitionImage]:
+    """Raises `KafkaError` UNKNOWN_TOPIC_ID or UNKNOWN_TOPIC_OR_PARTITION."""
     topic = image.topic_by_id(asked.topic_id)
     if topic is None:
         raise KafkaError(
@@ -70,6 +94,7 @@ def _set_state(result: AlterPartitionResponse.Partition, partition: PartitionIma
     result.leader_epoch = partition.leader_epoch
     result.partition_epoch = partition.partition_epoch
     result.isr[:] = partition.isr
+    result.elr[:] = partition.elr
 
 
 def _check_is_first(
@@ -100,10 +125,15 @@ def _check_sender(
             common_pb2.NOT_LEADER_OR_FOLLOWER,
             f"broker {broker_id} does not lead the partition: broker {partition.leader_id} does",
         )
-    if asked.partition_epoch != partition.partition_epoch:
+    check_partition_epoch(asked.partition_epoch, partition)
+
+
+def check_partition_epoch(asked: int, partition: PartitionImage) -> None:
+    """Raises `KafkaError` INVALID_UPDATE_VERSION unless it is the current one."""
+    if asked != partition.partition_epoch:
         raise KafkaError(
             common_pb2.INVALID_UPDATE_VERSION,
-            f"partition epoch {asked.partition_epoch} is not the current one, "
+            f"partition epoch {asked} is not the current one, "
             f"{partition.partition_epoch}: apply the newer state and ask again",
         )
 

@@ -18,6 +18,7 @@ from tidelog.v1.metadata_records_pb2 import (
     MetadataRecord,
     MetadataSnapshotPiece,
     PartitionRecord,
+    ProducerIdsRecord,
     RegisterBrokerRecord,
     TopicRecord,
 )
@@ -113,6 +114,9 @@ def _records_of(image: MetadataImage) -> Iterator[MetadataRecord]:
             yield _partition(topic, partition)
     for command in image.commands.values():
         yield MetadataRecord(command=command)
+    if image.next_producer_id:
+        given = ProducerIdsRecord(next_producer_id=image.next_producer_id)
+        yield MetadataRecord(producer_ids=given)
 
 
 def _config(kind: ConfigRecord.ResourceType, name: str, key: str, value: str) -> MetadataRecord:
@@ -131,5 +135,8 @@ def _partition(topic: TopicImage, partition: PartitionImage) -> MetadataRecord:
             leader_id=partition.leader_id,
             leader_epoch=partition.leader_epoch,
             partition_epoch=partition.partition_epoch,
+            elr=partition.elr,
+            last_known_leader_id=partition.last_known_leader_id,
+            damaged=partition.damaged,
         )
     )

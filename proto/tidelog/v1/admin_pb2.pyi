@@ -12,8 +12,15 @@ class ConfigResourceType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     TOPIC: _ClassVar[ConfigResourceType]
     CLUSTER: _ClassVar[ConfigResourceType]
+
+class ElectionType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PREFERRED: _ClassVar[ElectionType]
+    UNCLEAN: _ClassVar[ElectionType]
 TOPIC: ConfigResourceType
 CLUSTER: ConfigResourceType
+PREFERRED: ElectionType
+UNCLEAN: ElectionType
 
 class NewTopic(_message.Message):
     __slots__ = ("name", "partitions", "replication_factor", "configs")
@@ -109,7 +116,7 @@ class DescribeTopicsRequest(_message.Message):
 class DescribeTopicsResponse(_message.Message):
     __slots__ = ("topics",)
     class Partition(_message.Message):
-        __slots__ = ("partition", "leader_id", "leader_epoch", "partition_epoch", "replicas", "isr", "high_watermark", "log_start_offset", "log_end_offset")
+        __slots__ = ("partition", "leader_id", "leader_epoch", "partition_epoch", "replicas", "isr", "high_watermark", "log_start_offset", "log_end_offset", "elr", "last_known_leader_id", "damaged")
         PARTITION_FIELD_NUMBER: _ClassVar[int]
         LEADER_ID_FIELD_NUMBER: _ClassVar[int]
         LEADER_EPOCH_FIELD_NUMBER: _ClassVar[int]
@@ -119,6 +126,9 @@ class DescribeTopicsResponse(_message.Message):
         HIGH_WATERMARK_FIELD_NUMBER: _ClassVar[int]
         LOG_START_OFFSET_FIELD_NUMBER: _ClassVar[int]
         LOG_END_OFFSET_FIELD_NUMBER: _ClassVar[int]
+        ELR_FIELD_NUMBER: _ClassVar[int]
+        LAST_KNOWN_LEADER_ID_FIELD_NUMBER: _ClassVar[int]
+        DAMAGED_FIELD_NUMBER: _ClassVar[int]
         partition: int
         leader_id: int
         leader_epoch: int
@@ -128,7 +138,10 @@ class DescribeTopicsResponse(_message.Message):
         high_watermark: int
         log_start_offset: int
         log_end_offset: int
-        def __init__(self, partition: _Optional[int] = ..., leader_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., replicas: _Optional[_Iterable[int]] = ..., isr: _Optional[_Iterable[int]] = ..., high_watermark: _Optional[int] = ..., log_start_offset: _Optional[int] = ..., log_end_offset: _Optional[int] = ...) -> None: ...
+        elr: _containers.RepeatedScalarFieldContainer[int]
+        last_known_leader_id: int
+        damaged: _containers.RepeatedScalarFieldContainer[int]
+        def __init__(self, partition: _Optional[int] = ..., leader_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., replicas: _Optional[_Iterable[int]] = ..., isr: _Optional[_Iterable[int]] = ..., high_watermark: _Optional[int] = ..., log_start_offset: _Optional[int] = ..., log_end_offset: _Optional[int] = ..., elr: _Optional[_Iterable[int]] = ..., last_known_leader_id: _Optional[int] = ..., damaged: _Optional[_Iterable[int]] = ...) -> None: ...
     class Topic(_message.Message):
         __slots__ = ("name", "error", "topic_id", "configs", "partitions")
         class ConfigsEntry(_message.Message):
@@ -331,3 +344,43 @@ class PrepareStopResponse(_message.Message):
     ERROR_FIELD_NUMBER: _ClassVar[int]
     error: _common_pb2.Error
     def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ...) -> None: ...
+
+class ElectLeadersRequest(_message.Message):
+    __slots__ = ("election_type", "topics", "timeout_ms", "forwarded")
+    class Topic(_message.Message):
+        __slots__ = ("name", "partitions")
+        NAME_FIELD_NUMBER: _ClassVar[int]
+        PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+        name: str
+        partitions: _containers.RepeatedScalarFieldContainer[int]
+        def __init__(self, name: _Optional[str] = ..., partitions: _Optional[_Iterable[int]] = ...) -> None: ...
+    ELECTION_TYPE_FIELD_NUMBER: _ClassVar[int]
+    TOPICS_FIELD_NUMBER: _ClassVar[int]
+    TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
+    FORWARDED_FIELD_NUMBER: _ClassVar[int]
+    election_type: ElectionType
+    topics: _containers.RepeatedCompositeFieldContainer[ElectLeadersRequest.Topic]
+    timeout_ms: int
+    forwarded: bool
+    def __init__(self, election_type: _Optional[_Union[ElectionType, str]] = ..., topics: _Optional[_Iterable[_Union[ElectLeadersRequest.Topic, _Mapping]]] = ..., timeout_ms: _Optional[int] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+
+class ElectLeadersResponse(_message.Message):
+    __slots__ = ("partitions", "error", "controller_epoch")
+    class Partition(_message.Message):
+        __slots__ = ("topic", "partition", "error", "leader_id")
+        TOPIC_FIELD_NUMBER: _ClassVar[int]
+        PARTITION_FIELD_NUMBER: _ClassVar[int]
+        ERROR_FIELD_NUMBER: _ClassVar[int]
+        LEADER_ID_FIELD_NUMBER: _ClassVar[int]
+        topic: str
+        partition: int
+        error: _common_pb2.Error
+        leader_id: int
+        def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., leader_id: _Optional[int] = ...) -> None: ...
+    PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    partitions: _containers.RepeatedCompositeFieldContainer[ElectLeadersResponse.Partition]
+    error: _common_pb2.Error
+    controller_epoch: int
+    def __init__(self, partitions: _Optional[_Iterable[_Union[ElectLeadersResponse.Partition, _Mapping]]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., controller_epoch: _Optional[int] = ...) -> None: ...

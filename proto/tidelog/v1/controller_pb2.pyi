@@ -2,6 +2,7 @@ from tidelog.v1 import admin_pb2 as _admin_pb2
 from tidelog.v1 import common_pb2 as _common_pb2
 from tidelog.v1 import metadata_records_pb2 as _metadata_records_pb2
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from collections.abc import Iterable as _Iterable, Mapping as _Mapping
@@ -9,21 +10,32 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class StartLoss(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    NOTHING: _ClassVar[StartLoss]
+    UNFLUSHED: _ClassVar[StartLoss]
+    EVERYTHING: _ClassVar[StartLoss]
+NOTHING: StartLoss
+UNFLUSHED: StartLoss
+EVERYTHING: StartLoss
+
 class RegisterBrokerRequest(_message.Message):
-    __slots__ = ("broker_id", "cluster_id", "incarnation_id", "address", "rack", "forwarded")
+    __slots__ = ("broker_id", "cluster_id", "incarnation_id", "address", "rack", "start_loss", "forwarded")
     BROKER_ID_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     INCARNATION_ID_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     RACK_FIELD_NUMBER: _ClassVar[int]
+    START_LOSS_FIELD_NUMBER: _ClassVar[int]
     FORWARDED_FIELD_NUMBER: _ClassVar[int]
     broker_id: int
     cluster_id: str
     incarnation_id: bytes
     address: str
     rack: str
+    start_loss: StartLoss
     forwarded: bool
-    def __init__(self, broker_id: _Optional[int] = ..., cluster_id: _Optional[str] = ..., incarnation_id: _Optional[bytes] = ..., address: _Optional[str] = ..., rack: _Optional[str] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+    def __init__(self, broker_id: _Optional[int] = ..., cluster_id: _Optional[str] = ..., incarnation_id: _Optional[bytes] = ..., address: _Optional[str] = ..., rack: _Optional[str] = ..., start_loss: _Optional[_Union[StartLoss, str]] = ..., forwarded: _Optional[bool] = ...) -> None: ...
 
 class RegisterBrokerResponse(_message.Message):
     __slots__ = ("error", "broker_epoch", "controller_epoch")
@@ -100,7 +112,7 @@ class AlterPartitionRequest(_message.Message):
 class AlterPartitionResponse(_message.Message):
     __slots__ = ("error", "partitions", "controller_epoch")
     class Partition(_message.Message):
-        __slots__ = ("topic", "partition", "error", "leader_id", "leader_epoch", "partition_epoch", "isr")
+        __slots__ = ("topic", "partition", "error", "leader_id", "leader_epoch", "partition_epoch", "isr", "elr")
         TOPIC_FIELD_NUMBER: _ClassVar[int]
         PARTITION_FIELD_NUMBER: _ClassVar[int]
         ERROR_FIELD_NUMBER: _ClassVar[int]
@@ -108,6 +120,7 @@ class AlterPartitionResponse(_message.Message):
         LEADER_EPOCH_FIELD_NUMBER: _ClassVar[int]
         PARTITION_EPOCH_FIELD_NUMBER: _ClassVar[int]
         ISR_FIELD_NUMBER: _ClassVar[int]
+        ELR_FIELD_NUMBER: _ClassVar[int]
         topic: str
         partition: int
         error: _common_pb2.Error
@@ -115,7 +128,8 @@ class AlterPartitionResponse(_message.Message):
         leader_epoch: int
         partition_epoch: int
         isr: _containers.RepeatedScalarFieldContainer[int]
-        def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., leader_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., isr: _Optional[_Iterable[int]] = ...) -> None: ...
+        elr: _containers.RepeatedScalarFieldContainer[int]
+        def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., leader_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., isr: _Optional[_Iterable[int]] = ..., elr: _Optional[_Iterable[int]] = ...) -> None: ...
     ERROR_FIELD_NUMBER: _ClassVar[int]
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
     CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
@@ -199,3 +213,69 @@ class DescribeQuorumResponse(_message.Message):
     peers: _containers.RepeatedCompositeFieldContainer[DescribeQuorumResponse.Peer]
     voters: _containers.RepeatedCompositeFieldContainer[_common_pb2.Endpoint]
     def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., node_id: _Optional[int] = ..., role: _Optional[str] = ..., term: _Optional[int] = ..., leader_id: _Optional[int] = ..., last_index: _Optional[int] = ..., commit_index: _Optional[int] = ..., applied_index: _Optional[int] = ..., snapshot_index: _Optional[int] = ..., snapshot_bytes: _Optional[int] = ..., wal_bytes: _Optional[int] = ..., last_contact_ms: _Optional[int] = ..., peers: _Optional[_Iterable[_Union[DescribeQuorumResponse.Peer, _Mapping]]] = ..., voters: _Optional[_Iterable[_Union[_common_pb2.Endpoint, _Mapping]]] = ...) -> None: ...
+
+class AllocateProducerIdsRequest(_message.Message):
+    __slots__ = ("broker_id", "broker_epoch", "forwarded")
+    BROKER_ID_FIELD_NUMBER: _ClassVar[int]
+    BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    FORWARDED_FIELD_NUMBER: _ClassVar[int]
+    broker_id: int
+    broker_epoch: int
+    forwarded: bool
+    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+
+class AllocateProducerIdsResponse(_message.Message):
+    __slots__ = ("error", "producer_id_start", "producer_id_len", "controller_epoch")
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    PRODUCER_ID_START_FIELD_NUMBER: _ClassVar[int]
+    PRODUCER_ID_LEN_FIELD_NUMBER: _ClassVar[int]
+    CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    error: _common_pb2.Error
+    producer_id_start: int
+    producer_id_len: int
+    controller_epoch: int
+    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., producer_id_start: _Optional[int] = ..., producer_id_len: _Optional[int] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
+
+class ReportDamageRequest(_message.Message):
+    __slots__ = ("broker_id", "broker_epoch", "partitions", "forwarded")
+    class Partition(_message.Message):
+        __slots__ = ("topic", "topic_id", "partition", "partition_epoch", "first_bad_offset")
+        TOPIC_FIELD_NUMBER: _ClassVar[int]
+        TOPIC_ID_FIELD_NUMBER: _ClassVar[int]
+        PARTITION_FIELD_NUMBER: _ClassVar[int]
+        PARTITION_EPOCH_FIELD_NUMBER: _ClassVar[int]
+        FIRST_BAD_OFFSET_FIELD_NUMBER: _ClassVar[int]
+        topic: str
+        topic_id: bytes
+        partition: int
+        partition_epoch: int
+        first_bad_offset: int
+        def __init__(self, topic: _Optional[str] = ..., topic_id: _Optional[bytes] = ..., partition: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., first_bad_offset: _Optional[int] = ...) -> None: ...
+    BROKER_ID_FIELD_NUMBER: _ClassVar[int]
+    BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    FORWARDED_FIELD_NUMBER: _ClassVar[int]
+    broker_id: int
+    broker_epoch: int
+    partitions: _containers.RepeatedCompositeFieldContainer[ReportDamageRequest.Partition]
+    forwarded: bool
+    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[ReportDamageRequest.Partition, _Mapping]]] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+
+class ReportDamageResponse(_message.Message):
+    __slots__ = ("error", "partitions", "controller_epoch")
+    class Partition(_message.Message):
+        __slots__ = ("topic", "partition", "error")
+        TOPIC_FIELD_NUMBER: _ClassVar[int]
+        PARTITION_FIELD_NUMBER: _ClassVar[int]
+        ERROR_FIELD_NUMBER: _ClassVar[int]
+        topic: str
+        partition: int
+        error: _common_pb2.Error
+        def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ...) -> None: ...
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    error: _common_pb2.Error
+    partitions: _containers.RepeatedCompositeFieldContainer[ReportDamageResponse.Partition]
+    controller_epoch: int
+    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., partitions: _Optional[_Iterable[_Union[ReportDamageResponse.Partition, _Mapping]]] = ..., controller_epoch: _Optional[int] = ...) -> None: ...

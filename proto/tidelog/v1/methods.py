@@ -50,6 +50,9 @@ OFFSET_FOR_LEADER_EPOCH = Method(
     data_pb2.OffsetForLeaderEpochResponse,
 )
 METADATA = Method(_BROKER, "Metadata", data_pb2.MetadataRequest, data_pb2.MetadataResponse)
+INIT_PRODUCER_ID = Method(
+    _BROKER, "InitProducerId", data_pb2.InitProducerIdRequest, data_pb2.InitProducerIdResponse
+)
 
 _ADMIN = "tidelog.v1.Admin"
 CREATE_TOPICS = Method(
@@ -69,6 +72,9 @@ DESCRIBE_CONFIGS = Method(
 )
 ALTER_CONFIGS = Method(
     _ADMIN, "AlterConfigs", admin_pb2.AlterConfigsRequest, admin_pb2.AlterConfigsResponse
+)
+ELECT_LEADERS = Method(
+    _ADMIN, "ElectLeaders", admin_pb2.ElectLeadersRequest, admin_pb2.ElectLeadersResponse
 )
 
 _NODE = "tidelog.v1.Node"
@@ -105,6 +111,15 @@ CONTROLLER_DELETE_TOPICS = Method(
 CONTROLLER_ALTER_CONFIGS = Method(
     _CONTROLLER, "AlterConfigs", admin_pb2.AlterConfigsRequest, admin_pb2.AlterConfigsResponse
 )
+REPORT_DAMAGE = Method(
+    _CONTROLLER,
+    "ReportDamage",
+    controller_pb2.ReportDamageRequest,
+    controller_pb2.ReportDamageResponse,
+)
+CONTROLLER_ELECT_LEADERS = Method(
+    _CONTROLLER, "ElectLeaders", admin_pb2.ElectLeadersRequest, admin_pb2.ElectLeadersResponse
+)
 FOLLOW_METADATA = Method(
     _CONTROLLER,
     "FollowMetadata",
@@ -117,6 +132,13 @@ DESCRIBE_QUORUM = Method(
     "DescribeQuorum",
     controller_pb2.DescribeQuorumRequest,
     controller_pb2.DescribeQuorumResponse,
+)
+
+ALLOCATE_PRODUCER_IDS = Method(
+    _CONTROLLER,
+    "AllocateProducerIds",
+    controller_pb2.AllocateProducerIdsRequest,
+    controller_pb2.AllocateProducerIdsResponse,
 )
 
 RAFT_EXCHANGE = Method(

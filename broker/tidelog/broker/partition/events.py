@@ -117,6 +117,7 @@ class IsrAnswered:
     leader_epoch: int = -1
     partition_epoch: int = -1
     isr: tuple[int, ...] = ()
+    elr: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)

@@ -20,6 +20,8 @@ class IsrState:
     committed: tuple[int, ...]
     partition_epoch: int
     proposed: tuple[int, ...] | None = None
+    elr: tuple[int, ...] = ()
+    """Replicas outside that hold all that is committed so far (KIP-966)."""
 
     @property
     def maximal(self) -> tuple[int, ...]:

@@ -69,7 +69,7 @@ class Leader:
         self.high_watermark = event.high_watermark
         self.low_watermark = -1
         """-1 until every member of the ISR has fetched in this epoch."""
-        self.isr = IsrState(state.isr, state.partition_epoch)
+        self.isr = IsrState(state.isr, state.partition_epoch, elr=state.elr)
         self._broker_id = broker_id
         self._lag_ms_max = lag_ms_max
         self._counted_offset = event.counted_offset
@@ -86,7 +86,8 @@ class Leader:
         self._assign(event, now_ms)
         if event.state.partition_epoch <= self.isr.partition_epoch:
             return self._raise_high_watermark(now_ms)
-        return self._commit_isr(event.state.isr, event.state.partition_epoch, now_ms)
+        state = event.state
+        return self._commit_isr(IsrState(state.isr, state.partition_epoch, elr=state.elr), now_ms)
 
     def handle(self, event: LeaderEvent, now_ms: int) -> list[Effect]:
         """Orders that follow from `event`."""
@@ -133,10 +134,12 @@ class Leader:
     def has_min_insync(self) -> bool:
         """Whether the ISR is certainly no smaller than min.insync.replicas asks.
 
-        A topic with fewer replicas than that needs all of them.
+        A topic with fewer replicas than that needs all of them. Where the controller names eligible
+        replicas outside the ISR, it knows of configs that this broker does not know yet: each of
+        them must hold all that is committed (KIP-966).
         """
         needed = min(self._min_insync_replicas, len(self._followers) + 1)
-        return self.isr.size_at_least >= needed
+        return self.isr.size_at_least >= needed and not self.isr.elr
 
     def _assign(self, event: PartitionChanged, now_ms: int) -> None:
         self._min_insync_replicas = event.min_insync_replicas
@@ -261,7 +264,8 @@ class Leader:
         if self.isr.proposed is None or asked != (self.leader_epoch, self.isr.partition_epoch):
             return []
         if event.error == common_pb2.NONE and event.leader_epoch == self.leader_epoch:
-            return self._commit_isr(event.isr, event.partition_epoch, now_ms)
+            answered = IsrState(event.isr, event.partition_epoch, elr=event.elr)
+            return self._commit_isr(answered, now_ms)
         if event.error in _CERTAINLY_REFUSED:
             self.isr = self.isr.without_proposal()
             return self._raise_high_watermark(now_ms) + self._raise_low_watermark()
@@ -273,9 +277,9 @@ class Leader:
             self._followers[broker_id].is_eligible = False
         return self._raise_high_watermark(now_ms)
 
-    def _commit_isr(self, isr: tuple[int, ...], partition_epoch: int, now_ms: int) -> list[Effect]:
-        before = self.isr.committed
-        self.isr = IsrState(isr, partition_epoch)
+    def _commit_isr(self, committed: IsrState, now_ms: int) -> list[Effect]:
+        before, isr = self.isr.committed, committed.committed
+        self.isr = committed
         for follower in self._followers.values():
             if follower.broker_id in before and follower.broker_id not in isr:
                 # Put out, dead perhaps: nobody waits for it as one about to join until it fetches.

@@ -50,6 +50,7 @@ class Replica:
         self._broker_id = broker_id
         self._lag_ms_max = lag_ms_max
         self._heal_at_ms = 0
+        self._is_cut = False
 
     @property
     def leader(self) -> Leader | None:
@@ -85,6 +86,7 @@ class Replica:
             case LogDamaged():
                 # Until then the leader may still count a replica that it saw fetch into the ISR.
                 self._heal_at_ms = now_ms + self._lag_ms_max if self.role is not None else now_ms
+                self._is_cut = False
                 return self._end_role("its log is damaged")
             case FetchAnswered() | FetchedAppended():
                 return [] if self.follower is None else self.follower.handle(event)
@@ -129,10 +131,15 @@ class Replica:
         return [*effects, StartFetching(state.leader_id)]
 
     def _heal(self, event: PartitionChanged, offset: int, now_ms: int) -> list[Effect]:
-        """Cut what is damaged, and all after it: the leader has it."""
-        if now_ms < self._heal_at_ms or not may_cut(event, self._broker_id):
+        """Cut what is damaged, and all after it: the leader has it.
+
+        At once when the controllers know: they refuse to the leader what it asked for before.
+        """
+        is_known = self._broker_id in event.state.damaged and not self._is_cut
+        is_time = is_known or now_ms >= self._heal_at_ms
+        if not is_time or not may_cut(event, self._broker_id):
             return []
-        self._heal_at_ms = now_ms + self._lag_ms_max
+        self._heal_at_ms, self._is_cut = now_ms + self._lag_ms_max, True
         return [TruncateTo(offset) if offset >= event.log_start_offset else StartAnew(offset)]
 
     def _end_role(self, reason: str) -> list[Effect]:
@@ -167,9 +174,16 @@ def may_lead(event: PartitionChanged) -> bool:
 
 
 def may_cut(event: PartitionChanged, broker_id: int) -> bool:
-    """Nobody counts on what a replica outside the ISR holds, as long as another one leads."""
+    """Nobody counts on what a replica outside ISR and ELR holds, as long as another one leads.
+
+    And one that the controllers, knowing of its damage, made leader all the same is to cut its log
+    for that, once: damage that is found when it has led is a new report.
+    """
     state = event.state
-    return state.leader_id not in (None, broker_id) and broker_id not in state.isr
+    if state.leader_id == broker_id:
+        return broker_id in state.damaged and may_lead(event)
+    is_complete = broker_id in state.isr or broker_id in state.elr
+    return state.leader_id is not None and not is_complete
 
 
 def _not_leader() -> Refuse:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from tidelog.broker.config_changes import ConfigChanger
+from tidelog.broker.elections import Elections
 from tidelog.broker.errors import to_wire
 from tidelog.broker.peers import Peers
 from tidelog.broker.rpc.broker import unknown_topic
@@ -28,6 +29,8 @@ from tidelog.v1.admin_pb2 import (
     DescribeConfigsResponse,
     DescribeTopicsRequest,
     DescribeTopicsResponse,
+    ElectLeadersRequest,
+    ElectLeadersResponse,
 )
 from tidelog.v1.common_pb2 import Endpoint
 from tidelog.v1.data_pb2 import ListOffsetsRequest, ListOffsetsResponse
@@ -51,6 +54,7 @@ class AdminHandler:
         controller_id: Callable[[], int | None],
         topic_creator: TopicCreator,
         config_changer: ConfigChanger,
+        elections: Elections,
     ) -> None:
         self._config = config
         self._voters = voters
@@ -59,6 +63,7 @@ class AdminHandler:
         self._controller_id = controller_id
         self._topic_creator = topic_creator
         self._config_changer = config_changer
+        self._elections = elections
 
     async def create_topics(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
         """See `Admin.CreateTopics`."""
@@ -113,6 +118,10 @@ class AdminHandler:
     async def alter_configs(self, request: AlterConfigsRequest) -> AlterConfigsResponse:
         """See `Admin.AlterConfigs`."""
         return await self._config_changer.alter(request)
+
+    async def elect_leaders(self, request: ElectLeadersRequest) -> ElectLeadersResponse:
+        """See `Admin.ElectLeaders`."""
+        return await self._elections.elect(request)
 
     async def _offsets(self, image: MetadataImage, topics: list[TopicImage]) -> Offsets:
         """Ask every leader once, all at the same time; leaders that do not answer are left out."""
@@ -183,4 +192,7 @@ def _partition(
         high_watermark=high_watermark,
         log_start_offset=log_start_offset,
         log_end_offset=log_end_offset,
+        elr=partition.elr,
+        last_known_leader_id=partition.last_known_leader_id,
+        damaged=partition.damaged,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from tidelog.broker.errors import error_message
+from tidelog.broker.producer_ids import ProducerIds
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.broker.topics import TopicCreator
 from tidelog.log.errors import KafkaError
@@ -16,6 +17,8 @@ from tidelog.v1.data_pb2 import (
     DeleteRecordsResponse,
     FetchRequest,
     FetchResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
     MetadataRequest,
@@ -38,12 +41,14 @@ class BrokerHandler:
         image: Callable[[], MetadataImage],
         controller_id: Callable[[], int | None],
         topic_creator: TopicCreator,
+        producer_ids: ProducerIds,
     ) -> None:
         self._cluster_id = cluster_id
         self._replica_manager = replica_manager
         self._image = image
         self._controller_id = controller_id
         self._topic_creator = topic_creator
+        self._producer_ids = producer_ids
 
     async def produce(self, request: ProduceRequest) -> ProduceResponse:
         """See `Broker.Produce`."""
@@ -73,6 +78,10 @@ class BrokerHandler:
     ) -> OffsetForLeaderEpochResponse:
         """See `Broker.OffsetForLeaderEpoch`."""
         return await self._replica_manager.offset_for_leader_epoch(request)
+
+    async def init_producer_id(self, request: InitProducerIdRequest) -> InitProducerIdResponse:
+        """See `Broker.InitProducerId`."""
+        return await self._producer_ids.init_producer_id(request)
 
     async def metadata(self, request: MetadataRequest) -> MetadataResponse:
         """See `Broker.Metadata`.

@@ -18,9 +18,13 @@ from tidelog.v1.admin_pb2 import (
     CreateTopicsResponse,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
+    ElectLeadersRequest,
+    ElectLeadersResponse,
 )
 from tidelog.v1.common_pb2 import Endpoint
 from tidelog.v1.controller_pb2 import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
     AlterPartitionRequest,
     AlterPartitionResponse,
     BrokerHeartbeatRequest,
@@ -31,6 +35,8 @@ from tidelog.v1.controller_pb2 import (
     FollowMetadataResponse,
     RegisterBrokerRequest,
     RegisterBrokerResponse,
+    ReportDamageRequest,
+    ReportDamageResponse,
 )
 from tidelog.v1.metadata_records_pb2 import MetadataSnapshotPiece
 from tidelog.v1.methods import Method, Request, Response
@@ -77,6 +83,24 @@ class ControllerHandler:
         """See `Controller.AlterConfigs`."""
         return await self._decide(
             methods.CONTROLLER_ALTER_CONFIGS, self._quorum.alter_configs, request
+        )
+
+    async def allocate_producer_ids(
+        self, request: AllocateProducerIdsRequest
+    ) -> AllocateProducerIdsResponse:
+        """See `Controller.AllocateProducerIds`."""
+        return await self._decide(
+            methods.ALLOCATE_PRODUCER_IDS, self._quorum.allocate_producer_ids, request
+        )
+
+    async def report_damage(self, request: ReportDamageRequest) -> ReportDamageResponse:
+        """See `Controller.ReportDamage`."""
+        return await self._decide(methods.REPORT_DAMAGE, self._quorum.report_damage, request)
+
+    async def elect_leaders(self, request: ElectLeadersRequest) -> ElectLeadersResponse:
+        """See `Controller.ElectLeaders`."""
+        return await self._decide(
+            methods.CONTROLLER_ELECT_LEADERS, self._quorum.elect_leaders, request
         )
 
     async def follow_metadata(

@@ -6,6 +6,7 @@ gap                    a consumer skipped an offset or went back  (Jepsen: poll-
 no prefix              a consumer saw what a later one does not
 refused write          read, though its producer was told that it failed     (Jepsen: G1a)
 reordered              a producer's acknowledged writes lie in another order than sent
+duplicate              an idempotent producer's write is there twice          (Jepsen: duplicate)
 """
 
 from __future__ import annotations
@@ -86,6 +87,19 @@ def reordered_writes(history: History) -> list[str]:
     return complaints
 
 
+def duplicates(history: History) -> list[str]:
+    """No value of an idempotent producer is read at two offsets of its partition."""
+    first: dict[tuple[int, bytes], int] = {}
+    complaints = []
+    for (partition, offset), value in sorted(history.final_values().items()):
+        earlier = first.setdefault((partition, value), offset)
+        if earlier != offset and history.is_idempotent:
+            complaints.append(
+                f"duplicate: {_show(Stored(partition, offset, value))} is at {earlier} too"
+            )
+    return complaints
+
+
 ALL = (
     lost_writes,
     offsets_with_two_values,
@@ -93,6 +107,7 @@ ALL = (
     missing_prefixes,
     refused_writes,
     reordered_writes,
+    duplicates,
 )
 
 
@@ -102,7 +117,7 @@ def complaints(history: History) -> list[str]:
 
 
 def count_duplicates(history: History) -> int:
-    """Records beyond the first with one value: retries may leave them, until idempotence."""
+    """Records beyond the first with one value: retries of producers without idempotence."""
     final = history.final_values()
     values = {(partition, value) for (partition, _), value in final.items()}
     return len(final) - len(values)

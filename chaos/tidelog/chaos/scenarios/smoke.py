@@ -111,6 +111,7 @@ class Smoke:
         async with Producer(
             self._bootstrap,
             acks="all",
+            enable_idempotence=True,
             transport=client.transport,
             clock=client.clock,
             random=client.random,

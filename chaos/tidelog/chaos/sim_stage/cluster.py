@@ -6,6 +6,7 @@ what faults do. Decides nothing about when.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -26,6 +27,7 @@ CLUSTER_ID = "simulated"
 DATA_DIRECTORY = "/data"
 CLIENT_NAME = "client"
 SYNC_LATENCY_S = 0.001
+STOP_POLL_S = 0.001
 CLOCK_OFFSET_S_MAX = 10_000.0
 
 T = TypeVar("T")
@@ -40,7 +42,10 @@ class Machine:
     disk: SimDisk
     random: SimRandom
     host: Host | None = None
+    node: Node | None = None
     starts: int = 0
+    boots: int = 1
+    """How often the machine itself started."""
 
     @property
     def name(self) -> str:
@@ -135,14 +140,34 @@ class SimCluster:
         machine.host.loop.create_task(self._boot(machine, machine.host), name="boot")
 
     def crash(self, node_id: int) -> None:
-        """Kill a node's process and its machine's page cache: un-synced writes are lost or torn."""
+        """Cut a node's power, up or down: un-synced writes are lost or torn."""
         machine = self._machines[node_id]
-        host = self._host(machine)
         self._record("crash", machine)
-        machine.host = None
-        self.network.crash(host)
-        host.loop.kill()
+        if machine.host is not None:
+            self._end_process(machine)
         machine.disk.crash()
+        machine.boots += 1
+
+    def kill(self, node_id: int) -> None:
+        """Kill a node's process (SIGKILL); its machine, and so its page cache, lives on."""
+        machine = self._machines[node_id]
+        self._record("kill", machine)
+        self._end_process(machine)
+
+    async def stop(self, node_id: int) -> None:
+        """Let a node stop in order (SIGTERM); returns when its process has ended."""
+        machine = self._machines[node_id]
+        host, node = self._host(machine), machine.node
+        self._record("stop", machine)
+        if node is not None:
+            stopping = host.loop.create_task(node.stop(), name="stop")
+            while not stopping.done():  # noqa: ASYNC110  # on another loop
+                await asyncio.sleep(STOP_POLL_S)
+        self._end_process(machine)
+
+    def disk(self, node_id: int) -> SimDisk:
+        """A node's disk, for what faults do to it."""
+        return self._machines[node_id].disk
 
     def pause(self, node_id: int) -> None:
         """Step a node no more (SIGSTOP)."""
@@ -178,7 +203,7 @@ class SimCluster:
     async def _boot(self, machine: Machine, host: Host) -> None:
         config = self._node_config(machine)
         await format_or_check(machine.disk, config)
-        node = self._build(machine, host, config)
+        node = machine.node = self._build(machine, host, config)
         host.services = node.services
         await node.start()
 
@@ -203,6 +228,7 @@ class SimCluster:
                     directory=self._voters,
                 ),
                 on_fatal=on_fatal,
+                boot_id=f"{machine.name}-boot-{machine.boots}",
             ),
         )
 
@@ -215,6 +241,12 @@ class SimCluster:
             controller_voters={node_id: self.address(node_id) for node_id in self.node_ids},
             controller=ControllerConfig(cluster_id=CLUSTER_ID),
         )
+
+    def _end_process(self, machine: Machine) -> None:
+        host = self._host(machine)
+        machine.host = machine.node = None
+        self.network.crash(host)
+        host.loop.kill()
 
     def _host(self, machine: Machine) -> Host:
         if machine.host is None:

@@ -1,0 +1,119 @@
+"""ElectLeaders (KIP-460), and the check that moves leaderships back by itself.
+
+A preferred leader is the first replica; it leads only as a live member of the ISR. An unclean
+election, ordered here for once, finds a leader where no complete replica can lead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tidelog.log.errors import KafkaError
+from tidelog.metadata.decision import Decision, wire_error
+from tidelog.metadata.election import State, changed, next_state
+from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
+from tidelog.metadata.topic_rules import topic_rules
+from tidelog.v1 import admin_pb2, common_pb2
+from tidelog.v1.admin_pb2 import ElectLeadersRequest, ElectLeadersResponse
+from tidelog.v1.metadata_records_pb2 import MetadataRecord
+
+_MOVES_AT_ONCE_MAX = 1_000
+"""The automatic check leaves the rest to its next round, as Kafka's does."""
+
+
+def elect_leaders(
+    request: ElectLeadersRequest, image: MetadataImage
+) -> Decision[ElectLeadersResponse]:
+    """One result per partition that was named, in the order asked; all: those that needed one."""
+    records: list[MetadataRecord] = []
+    response = ElectLeadersResponse()
+    is_unclean = request.election_type == admin_pb2.UNCLEAN
+    for name, numbers in _asked(request, image).items():
+        topic = image.topics.get(name)
+        for number in numbers:
+            result = ElectLeadersResponse.Partition(topic=name, partition=number)
+            partition = image.partition(name, number)
+            try:
+                if topic is None or partition is None:
+                    raise KafkaError(
+                        common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
+                        f"there is no partition {number} of a topic {name[:260]!r}",
+                    )
+                leader_id, its_records = _elected(topic, partition, image, is_unclean=is_unclean)
+                result.leader_id = leader_id
+                records += its_records
+            except KafkaError as error:
+                result.error.CopyFrom(wire_error(error))
+            if request.topics or result.error.code != common_pb2.ELECTION_NOT_NEEDED:
+                response.partitions.append(result)
+    return Decision(records, response)
+
+
+def has_imbalance(image: MetadataImage) -> bool:
+    """Whether `rebalanced` has something to do."""
+    return next(_moves(image), None) is not None
+
+
+def rebalanced(image: MetadataImage) -> list[MetadataRecord]:
+    """Give leaderships to preferred leaders that are in sync; a bounded number at one time."""
+    moves = _moves(image)
+    return [record for record, _ in zip(moves, range(_MOVES_AT_ONCE_MAX), strict=False)]
+
+
+def _asked(request: ElectLeadersRequest, image: MetadataImage) -> Mapping[str, list[int]]:
+    named = {topic.name: list(dict.fromkeys(topic.partitions)) for topic in request.topics}
+    for name in named if request.topics else image.topics:
+        topic = image.topics.get(name)
+        if not named.get(name):
+            named[name] = [0] if topic is None else [one.partition for one in topic.partitions]
+    return named
+
+
+def _elected(
+    topic: TopicImage, partition: PartitionImage, image: MetadataImage, *, is_unclean: bool
+) -> tuple[int, list[MetadataRecord]]:
+    leader_id, preferred_id = partition.leader_id, partition.replicas[0]
+    if leader_id is not None and (is_unclean or leader_id == preferred_id):
+        raise KafkaError(
+            common_pb2.ELECTION_NOT_NEEDED, f"broker {leader_id} leads the partition already"
+        )
+    if not is_unclean:
+        state = _preferred(partition, image)
+        if state is None:
+            raise KafkaError(
+                common_pb2.PREFERRED_LEADER_NOT_AVAILABLE,
+                f"broker {preferred_id} is not in the ISR {list(partition.isr)}: "
+                "start it, or wait until it has caught up",
+            )
+        return preferred_id, list(changed(topic, partition, state))
+    state = next_state(
+        partition,
+        topic_rules(topic, image),
+        isr=partition.isr,
+        may_lead=image.is_alive,
+        is_unclean_asked=True,
+    )
+    if state.leader_id is None:
+        raise KafkaError(
+            common_pb2.ELIGIBLE_LEADERS_NOT_AVAILABLE,
+            f"no broker of the replicas {list(partition.replicas)} is alive: start one",
+        )
+    return state.leader_id, list(changed(topic, partition, state))
+
+
+def _preferred(partition: PartitionImage, image: MetadataImage) -> State | None:
+    preferred_id = partition.replicas[0]
+    if preferred_id not in partition.isr or not image.is_alive(preferred_id):
+        return None
+    if preferred_id in partition.damaged:
+        return None
+    damaged = tuple(one for one in partition.damaged if one not in partition.isr)
+    return State(partition.isr, partition.elr, preferred_id, damaged)
+
+
+def _moves(image: MetadataImage) -> Iterator[MetadataRecord]:
+    for topic, partition in image.partitions():
+        if partition.leader_id not in (None, partition.replicas[0]):
+            state = _preferred(partition, image)
+            if state is not None:
+                yield from changed(topic, partition, state)

@@ -1,0 +1,43 @@
+"""What a topic's configs say about who may lead it and what counts as committed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from tidelog.log.config import TOPIC_CONFIGS
+from tidelog.log.config_types import Value
+from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
+
+MIN_INSYNC_REPLICAS = "min.insync.replicas"
+UNCLEAN_LEADER_ELECTION_ENABLE = "unclean.leader.election.enable"
+FLUSH_MESSAGES = "flush.messages"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRules:
+    """Made by `topic_rules`, for as long as the topic's and the cluster's configs stay."""
+
+    min_insync_replicas: int
+    is_unclean_allowed: bool
+    is_every_record_flushed: bool
+    """Before it is acknowledged: a power cut takes nothing that counts."""
+
+    def is_enough(self, isr: tuple[int, ...], partition: PartitionImage) -> bool:
+        """Whether a leader with this ISR may commit; one rule with the brokers' leaders."""
+        return len(isr) >= min(self.min_insync_replicas, len(partition.replicas))
+
+
+def topic_rules(topic: TopicImage, image: MetadataImage) -> TopicRules:
+    """Its own configs go before the cluster's, and those before the defaults."""
+
+    def value(name: str) -> Value:
+        text = topic.configs.get(name, image.cluster_configs.get(name))
+        config = TOPIC_CONFIGS[name]
+        return config.default if text is None else config.parse(text)
+
+    return TopicRules(
+        min_insync_replicas=cast(int, value(MIN_INSYNC_REPLICAS)),  # its type's values
+        is_unclean_allowed=value(UNCLEAN_LEADER_ELECTION_ENABLE) is True,
+        is_every_record_flushed=value(FLUSH_MESSAGES) == 1,
+    )

@@ -1,0 +1,74 @@
+"""Which starts may have lost something: a new boot without a clean stop (KIP-966)."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tidelog.broker import start_record
+from tidelog.broker.start_record import FILE_NAME, note_clean_stop, note_start
+from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.chaos.sim_stage.disk import SimDisk
+from tidelog.log.errors import DiskFullError
+from tidelog.log.system import boot_id
+from tidelog.v1.controller_pb2 import EVERYTHING, NOTHING, UNFLUSHED
+
+
+@pytest.fixture
+def disk() -> SimDisk:
+    made = SimDisk(SimRandom(1), sync_latency_s=0.0)
+    made.make_directory("/data")
+    return made
+
+
+async def test_a_new_folder_may_have_lost_everything(disk: SimDisk) -> None:
+    assert await note_start(disk, "/data", boot_id="a") == EVERYTHING
+
+
+async def test_a_killed_process_lost_nothing_while_its_machine_runs(disk: SimDisk) -> None:
+    await note_start(disk, "/data", boot_id="a")
+    assert await note_start(disk, "/data", boot_id="a") == NOTHING
+
+
+async def test_a_machine_that_started_anew_may_have_lost_what_was_not_flushed(
+    disk: SimDisk,
+) -> None:
+    await note_start(disk, "/data", boot_id="a")
+    disk.crash()
+    assert await note_start(disk, "/data", boot_id="b") == UNFLUSHED
+
+
+async def test_a_clean_stop_lost_nothing_whatever_became_of_the_machine(disk: SimDisk) -> None:
+    await note_start(disk, "/data", boot_id="a")
+    await note_clean_stop(disk, "/data", boot_id="a")
+    disk.crash()
+    assert await note_start(disk, "/data", boot_id="b") == NOTHING
+    disk.crash()
+    assert await note_start(disk, "/data", boot_id="c") == UNFLUSHED, "it counts for one start"
+
+
+async def test_where_no_boot_id_is_known_any_start_may_follow_a_power_cut(disk: SimDisk) -> None:
+    await note_start(disk, "/data", boot_id="")
+    assert await note_start(disk, "/data", boot_id="") == UNFLUSHED
+
+
+async def test_a_full_disk_is_no_reason_not_to_start(
+    disk: SimDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await note_start(disk, "/data", boot_id="a")
+    await note_clean_stop(disk, "/data", boot_id="a")
+
+    async def is_full(*_: object) -> None:
+        await asyncio.sleep(0)
+        raise DiskFullError("full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(start_record, "write_atomically", is_full)
+        assert await note_start(disk, "/data", boot_id="b") == NOTHING
+    assert not disk.exists(f"/data/{FILE_NAME}"), "or the clean stop would count once more"
+    assert await note_start(disk, "/data", boot_id="c") == EVERYTHING
+
+
+def test_this_machine_has_a_boot_id_that_stays() -> None:
+    assert boot_id() == boot_id() != ""
