@@ -206,6 +206,21 @@ async def test_a_batch_given_up_ends_the_epoch() -> None:
     assert [(h.producer_epoch, h.base_sequence) for h in headers(state)] == [(0, 0), (1, 0)]
 
 
+async def test_batches_given_up_together_end_one_epoch() -> None:
+    cluster = FakeCluster()
+    state = cluster.create("t").partitions[0]
+    async with producer(cluster, delivery_timeout_ms=30, batch_size=200) as p:
+        await p.send("t", value=b"a")
+        hold = refused(common_pb2.NOT_ENOUGH_REPLICAS, times=10**6)
+        cluster.mishaps.append(hold)
+        outcomes = await send_numbers(p, 20)
+        assert {type(one) for one in outcomes} == {errors.DeliveryTimeoutError}
+        assert max(len(request) for request in sent(cluster)) > 1
+        cluster.mishaps.remove(hold)
+        await p.send("t", value=b"c")
+    assert [(h.producer_epoch, h.base_sequence) for h in headers(state)] == [(0, 0), (1, 0)]
+
+
 async def test_a_fenced_producer_hears_it_and_goes_on_under_a_new_id() -> None:
     cluster = FakeCluster()
     state = cluster.create("t").partitions[0]

@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from local_cluster import LocalCluster
@@ -13,10 +14,10 @@ from local_cluster import LocalCluster
 pytestmark = [pytest.mark.process]
 
 
-def partitions(cluster: LocalCluster) -> list[dict[str, object]]:
+def partitions(cluster: LocalCluster) -> list[dict[str, Any]]:
     done = cluster.run("topics", "describe", "t", "--json")
     assert done.returncode == 0, done.stderr
-    described: list[dict[str, object]] = json.loads(done.stdout)["partitions"]
+    described: list[dict[str, Any]] = json.loads(done.stdout)["partitions"]
     return described
 
 
@@ -40,12 +41,12 @@ def test_leaderships_go_back_to_preferred_leaders_in_sync(cluster: LocalCluster)
     assert "broker 1 is not in the ISR" in refused.stderr
 
     assert cluster.start().returncode == 0
-    assert eventually(lambda: all(len(one["isr"]) == 3 for one in partitions(cluster)))  # type: ignore[arg-type]  # a list
+    assert eventually(lambda: all(len(one["isr"]) == 3 for one in partitions(cluster)))
     said = (cluster.folder / "node-1.log").read_text()
     assert re.findall("start_loss=([A-Z]+)", said) == ["EVERYTHING", "NOTHING"]
     elected = cluster.run("topics", "elect-leaders", "--topic", "t")
     assert (elected.returncode, elected.stderr) == (0, "")
     assert len(elected.stdout.splitlines()) == 1
-    assert all(one["leader"] == one["replicas"][0] for one in partitions(cluster))  # type: ignore[index]  # a list
+    assert all(one["leader"] == one["replicas"][0] for one in partitions(cluster))
     needless = cluster.run("topics", "elect-leaders", "--unclean")
     assert (needless.returncode, needless.stdout) == (0, "")

@@ -389,5 +389,8 @@ class HostedPartition:
 
     async def _start_anew(self, offset: int) -> None:
         before = self.log.log_end_offset
+        records = before - self.log.log_start_offset
         await self.log.start_anew(offset)
-        log.warning("log begun anew", partition=self.name, offset=offset, before=before)
+        log.warning(
+            "log begun anew", partition=self.name, offset=offset, before=before, records=records
+        )

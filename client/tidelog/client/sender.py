@@ -121,9 +121,11 @@ class Sender:
         while True:
             self._wake.clear()
             now_ms = self._clock.monotonic_ms()
-            for batch in self._accumulator.expire(now_ms):
+            expired = self._accumulator.expire(now_ms)
+            for batch in expired:
                 self._give_up(batch, self._timeout_error(batch))
-                self._renumber(batch.tp)
+            for tp in dict.fromkeys(batch.tp for batch in expired):
+                self._renumber(tp)
             self._dispatch(now_ms)
             await self._sleep_until(self._accumulator.next_event_ms())
 

@@ -285,7 +285,9 @@ class Quorum:
         for one in waiting:
             try:
                 decision = self._controller.handle(one.command, image, now_ms)
-                before, image = image, speculate(image, decision.records)
+                before = image
+                if decision.records:
+                    image = speculate(image, decision.records)
             except Exception as error:  # noqa: BLE001  # the caller's edge answers
                 one.fail(error)
                 continue
