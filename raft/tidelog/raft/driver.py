@@ -217,7 +217,7 @@ class RaftDriver:
             self._leadership = Leadership(
                 role="follower", term=self.term, leader_id=None, own_term_index=None
             )
-            await snapshotting.stop()
+            await snapshotting.abandon()
             self._proposals.fail_all("this node stopped", self._not_leader())
             self._reads.fail_all(self._not_leader())
             storage.close()
@@ -249,7 +249,7 @@ class RaftDriver:
         self._announce()
         if rules.must_sync(storage.is_dirty):
             if storage.snapshots.has_received:
-                await snapshotting.stop()
+                await snapshotting.wait()
             await storage.sync()
             self._wake.set()  # a sole voter may commit now
         self._tell(ready, storage, machine)

@@ -97,10 +97,15 @@ class Snapshotting:
             index -= 1
         return index
 
-    async def stop(self) -> None:
-        """Wait for a snapshot that is being written; its result no longer matters."""
+    async def wait(self) -> None:
+        """Wait for a snapshot that is being written."""
         if self._task is not None:
             await asyncio.wait([self._task])
+
+    async def abandon(self) -> None:
+        """The node ends: wait, and let whatever comes of it be."""
+        if self._task is not None:
+            await asyncio.gather(self._task, return_exceptions=True)
 
     async def _write(self, snapshot: SnapshotId, records: Iterator[bytes]) -> None:
         await self._storage.snapshots.write(snapshot, records)

@@ -9,6 +9,7 @@ from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.chaos.sim_stage.disk_faults import DiskFaults, PowerCutError
 from tidelog.chaos.sim_stage.medium import Content, Folder
 from tidelog.log.env import Random
+from tidelog.log.errors import StorageError
 
 
 class Loss(NamedTuple):
@@ -27,8 +28,16 @@ class _TellingFaults(DiskFaults):
     def __init__(self, *, on_power_cut: Callable[[], None], on_killed: Callable[[], None]) -> None:
         super().__init__()
         self.kill_at: int | None = None
+        self.has_struck = False
         self._on_power_cut = on_power_cut
         self._on_killed = on_killed
+
+    def check(self, action: str, path: str) -> None:
+        try:
+            super().check(action, path)
+        except StorageError:
+            self.has_struck = True
+            raise
 
     def heal(self) -> None:
         super().heal()
@@ -58,6 +67,8 @@ class VoterDisk(SimDisk):
         on_killed: Callable[[], None],
     ) -> None:
         super().__init__(random, sync_latency_s)
+        self.needs_reboot = False
+        """The sync of a folder failed: a file system whose journal failed takes no more changes."""
         self._earlier_latency_s = 0.0
         self._telling = _TellingFaults(on_power_cut=on_power_cut, on_killed=on_killed)
         self.faults = self._telling
@@ -65,6 +76,15 @@ class VoterDisk(SimDisk):
     def kill_at(self, number: int) -> None:
         """End the process, not the machine, in the `number`-th operation from now."""
         self._telling.kill_at = self.operations + number
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether an operation failed in this life of the voter, who may tell of it much later."""
+        return self._telling.has_struck
+
+    def begin_life(self) -> None:
+        """A process of the voter starts."""
+        self._telling.has_struck = False
 
     @property
     def slowest_sync_s(self) -> float:
@@ -76,8 +96,17 @@ class VoterDisk(SimDisk):
         self._earlier_latency_s = self._sync_latency_s
         self._sync_latency_s = sync_latency_s
 
+    async def sync_directory(self, path: str) -> None:
+        """See `Disk`."""
+        try:
+            await super().sync_directory(path)
+        except StorageError:
+            self.needs_reboot = True
+            raise
+
     def lose_power(self) -> Loss:
         """`crash`, and what it did."""
+        self.needs_reboot = False
         at_risk = [
             (content, bytes(content.stored), bytes(content.written))
             for content in _files(self._root)

@@ -286,8 +286,6 @@ class Faults:
             await self._wait_until_down(victim)
             victim.disk.faults.heal()
             victim.has_disk_error = False
-            if path == DIRECTORY and victim.loop is None:
-                self._world.crash(victim)  # a file system with a failed journal needs a reboot
             await self._start_later(victim)
 
     async def _disk_full(self) -> None:

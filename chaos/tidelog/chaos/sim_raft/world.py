@@ -111,6 +111,9 @@ class World:
         """Start a process on what the voter's disk holds, unless one runs."""
         if voter.loop is not None:
             return
+        if voter.disk.needs_reboot:
+            self._lose_power(voter)
+        voter.disk.begin_life()
         voter.lives += 1
         self.note(voter, f"starts, life {voter.lives}")
         voter.loop = self.scheduler.new_loop(voter.name, voter.clock)
@@ -294,7 +297,8 @@ class World:
 
     def _on_end(self, voter: Voter, error: BaseException, invariant: str) -> None:
         self.note(voter, f"ends: {error!r}")
-        if not (voter.has_disk_error and isinstance(error, StorageError)):
+        is_expected = voter.has_disk_error or voter.disk.has_failed
+        if not (is_expected and isinstance(error, StorageError)):
             self.findings.report(invariant, f"{voter.name}: {error!r}")
         loop = voter.loop
         self.scheduler.deliver(
