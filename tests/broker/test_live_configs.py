@@ -88,3 +88,21 @@ def test_a_change_of_min_insync_replicas_counts_for_the_next_write() -> None:
         await stage.must_produce(1, b"c")
 
     ReplicaStage().run(story)
+
+
+def test_where_every_record_is_flushed_from_now_on_followers_flush_what_they_hold() -> None:
+    """Or one could lose it in a power cut, and would still count as complete (KIP-966)."""
+
+    async def story(stage: ReplicaStage) -> None:
+        stage.create()
+        await stage.until_opened(1, 2, 3)
+        await stage.must_produce(1, b"a")
+        await stage.until_equal(1, 2, 3)
+        assert stage.hosted(3).log.recovery_point == 0
+        stage.commit(of_topic("flush.messages", "1"))
+        await stage.until(
+            lambda: [stage.hosted(one).log.recovery_point for one in (1, 2, 3)] == [1, 1, 1],
+            within_s=1,
+        )
+
+    ReplicaStage().run(story)

@@ -335,7 +335,8 @@ class HostedPartition:
         work = self.ordered(self.tell(self._partition_changed(state, config)))
         if work is not None:
             self._host.spawn(f"heal-{self.name}", self.at_rest_after(work))
-        if self.replica.leader is not None and self.log.is_flush_due:
+        if self.replica.role is not None and self.log.is_flush_due:
+            # A follower's too: where flush.messages is 1 now, a power cut must take nothing.
             self.flush_soon()
 
     def _partition_changed(self, state: PartitionImage, config: LogConfig) -> PartitionChanged:
