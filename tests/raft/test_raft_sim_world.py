@@ -169,6 +169,34 @@ def test_lawless_message_reaches_a_later_life() -> None:
     assert len(tell(LAWLESS, story).received) > 10
 
 
+def test_lawless_message_echoes_seconds_later() -> None:
+    async def story(pair: Pair) -> None:
+        pair.network.weather = Weather(echo=1.0)
+        pair.send(1)
+        pair.network.weather = Weather()
+        await asyncio.sleep(0.1)
+        pair.send(2)
+        await asyncio.sleep(5)
+
+    assert tell(LAWLESS, story).received == [1, 2, 1]
+
+
+@pytest.mark.parametrize("kind", [ORDERED, LAWLESS])
+def test_held_messages_wait_until_released_and_may_be_overtaken(kind: NetworkKind) -> None:
+    async def story(pair: Pair) -> None:
+        pair.network.hold([(1, 2)])
+        pair.send(1, 2)
+        await asyncio.sleep(1)
+        pair.network.pass_on([(1, 2)])
+        pair.send(3)
+        await asyncio.sleep(1)
+        assert pair.received == [3]
+        pair.network.release()
+        await asyncio.sleep(1)
+
+    assert tell(kind, story).received == [3, 1, 2]
+
+
 def test_link_cut_twice_carries_when_both_cuts_are_mended() -> None:
     async def story(pair: Pair) -> None:
         pair.network.cut([(1, 2)])
@@ -232,3 +260,18 @@ def test_sync_that_ends_may_have_begun_on_a_slower_disk() -> None:
     disk.slow_down(0.01)
 
     assert disk.slowest_sync_s == 0.5
+
+
+def test_killed_at_a_rename_leaves_the_name_and_nothing_synced() -> None:
+    told: list[str] = []
+    disk = disk_with(told)
+    for name in ("/d/new", "/d/other"):
+        disk.open(name, create=True)
+    disk.kill_at_rename("/d/file")
+    disk.rename("/d/other", "/d/another")
+    with pytest.raises(ProcessKilledError):
+        disk.rename("/d/new", "/d/file")
+
+    assert told == ["killed"]
+    assert disk.exists("/d/file")
+    disk.rename("/d/another", "/d/file")  # only once

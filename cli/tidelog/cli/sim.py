@@ -21,7 +21,7 @@ from tidelog.chaos.sim_raft.suite import NAME, WORKERS, SuiteConfig, SuiteResult
 from tidelog.log.system import SystemClock
 
 SHOW_EVERY_SEEDS = 100
-MUTANT_SEEDS = range(300)
+MUTANT_SEEDS = range(100)
 
 suite_option = click.option(
     "--suite", type=click.Choice([NAME]), required=True, help="Which simulation."

@@ -28,6 +28,7 @@ class _TellingFaults(DiskFaults):
     def __init__(self, *, on_power_cut: Callable[[], None], on_killed: Callable[[], None]) -> None:
         super().__init__()
         self.kill_at: int | None = None
+        self.kills_at_rename_to: str | None = None
         self.has_struck = False
         self._on_power_cut = on_power_cut
         self._on_killed = on_killed
@@ -42,6 +43,7 @@ class _TellingFaults(DiskFaults):
     def heal(self) -> None:
         super().heal()
         self.kill_at = None
+        self.kills_at_rename_to = None
 
     def count(self) -> None:
         try:
@@ -50,9 +52,14 @@ class _TellingFaults(DiskFaults):
             self._on_power_cut()
             raise
         if self.operations == self.kill_at:
-            self.kill_at = None
-            self._on_killed()
-            raise ProcessKilledError
+            self.end_process()
+
+    def end_process(self) -> None:
+        """Nothing comes after this."""
+        self.kill_at = None
+        self.kills_at_rename_to = None
+        self._on_killed()
+        raise ProcessKilledError
 
 
 class VoterDisk(SimDisk):
@@ -76,6 +83,16 @@ class VoterDisk(SimDisk):
     def kill_at(self, number: int) -> None:
         """End the process, not the machine, in the `number`-th operation from now."""
         self._telling.kill_at = self.operations + number
+
+    def kill_at_rename(self, path: str) -> None:
+        """End the process when the next file got this name, before that is synced."""
+        self._telling.kills_at_rename_to = path
+
+    def rename(self, source: str, target: str) -> None:
+        """See `Disk`."""
+        super().rename(source, target)
+        if self._telling.kills_at_rename_to == target:
+            self._telling.end_process()
 
     @property
     def has_failed(self) -> bool:

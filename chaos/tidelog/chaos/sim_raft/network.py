@@ -27,6 +27,7 @@ BREAK_FOUND_S_MIN, BREAK_FOUND_S_MAX = 0.05, 0.8
 LATENCY_S_MIN = 0.0002
 SPIKE_PROBABILITY = 0.005
 SPIKE_S_MAX = 0.05
+ECHO_S_MIN, ECHO_S_MAX = 0.3, 4.0
 
 Link = tuple[int, int]
 """Sender and receiver."""
@@ -47,6 +48,8 @@ class Weather:
     loss: float = 0.0
     repeat: float = 0.0
     delay_s_max: float = 0.002
+    echo: float = 0.0
+    """Arrives once more, seconds later; only without law."""
 
 
 @dataclass(slots=True)
@@ -88,6 +91,8 @@ class RaftNetwork:
         self._ends: dict[int, _End] = {}
         self._cuts: dict[Link, int] = {}
         self._connections: dict[Link, _Connection] = {}
+        self._holding: set[Link] = set()
+        self._held: list[Callable[[], object]] = []
 
     # What faults do
 
@@ -104,6 +109,21 @@ class RaftNetwork:
     def is_cut(self, link: Link) -> bool:
         """Whether what is sent over this link now is lost."""
         return self._cuts.get(link, 0) > 0
+
+    def hold(self, links: Iterable[Link]) -> None:
+        """Keep what is sent over these links on its way."""
+        self._holding.update(links)
+
+    def pass_on(self, links: Iterable[Link]) -> None:
+        """What is sent over these from now on may overtake what is held."""
+        self._holding.difference_update(links)
+
+    def release(self) -> None:
+        """Hold nothing, and let arrive what was held, in its order."""
+        self._holding.clear()
+        held, self._held = self._held, []
+        for arrive in held:
+            arrive()
 
     # What the voters' transports call
 
@@ -153,14 +173,21 @@ class RaftNetwork:
         if weather.repeat and self._random.random() < weather.repeat:
             self.repeated += 1
             self._carry(link, content)
+        if weather.echo and self._random.random() < weather.echo:
+            delay_s = self._random.uniform(ECHO_S_MIN, ECHO_S_MAX)
+            self._carry(link, content, delay_s=delay_s)
 
-    def _carry(self, link: Link, content: bytes) -> None:
+    def _carry(self, link: Link, content: bytes, *, delay_s: float | None = None) -> None:
         def arrive() -> None:
             end = self._ends.get(link[1])
             if end is not None:
                 end.loop.call_soon(self._deliver, end, link, content)
 
-        self._scheduler.deliver(self._loop, arrive, delay_s=self._latency_s())
+        if link in self._holding:
+            self._held.append(arrive)
+            return
+        delay_s = self._latency_s() if delay_s is None else delay_s
+        self._scheduler.deliver(self._loop, arrive, delay_s=delay_s)
 
     def _latency_s(self) -> float:
         longest_s = self.weather.delay_s_max
@@ -194,6 +221,9 @@ class RaftNetwork:
             if is_current or self.kind.has_stragglers:
                 self._deliver(end, link, content)
 
+        if link in self._holding:
+            self._held.append(lambda: self._scheduler.deliver(end.loop, arrive, delay_s=0))
+            return
         self._scheduler.deliver(end.loop, arrive, delay_s=at_s - self._scheduler.now_s)
 
     def _silence(self, link: Link, connection: _Connection, *, found_after_s: float) -> None:

@@ -62,7 +62,8 @@ def run_seed(
         findings=findings,
         timeline_sink=timeline_sink,
     )
-    story = _Story(world, random, can_wipe=engine == ENGINES[0], has_faults=has_faults)
+    can_wipe = engine == ENGINES[0]
+    story = _Story(world, random, seed=seed, can_wipe=can_wipe, has_faults=has_faults)
     try:
         world.scheduler.run(world.loop, story.tell())
     except SimulationError as error:
@@ -91,11 +92,11 @@ def silence_voters() -> None:
 
 class _Story:
     def __init__(
-        self, world: World, random: SimRandom, *, can_wipe: bool, has_faults: bool
+        self, world: World, random: SimRandom, *, seed: int, can_wipe: bool, has_faults: bool
     ) -> None:
         self.workload = Workload(world, random.fork("workload"))
         self._world = world
-        self._faults = Faults(world, random.fork("faults"), can_wipe=can_wipe)
+        self._faults = Faults(world, random.fork("faults"), seed=seed, can_wipe=can_wipe)
         self._has_faults = has_faults
 
     async def tell(self) -> None:

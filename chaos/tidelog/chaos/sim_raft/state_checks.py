@@ -100,7 +100,8 @@ class StateChecks:
             self._findings.report("I16", f"n{node_id} applied {index} without {skipped}")
 
     def _check_not_refused(self, command: Command) -> None:
-        if (command.command_id, command.attempt) in self._refused & self._attempts:
+        attempt = command.command_id, command.attempt
+        if attempt in self._refused and attempt in self._attempts:
             self._findings.report(
                 "refused_but_applied", f"command {command.command_id} was applied"
             )

@@ -92,6 +92,8 @@ class World:
                 timeout_s_max=config.raft.election_timeout_max_ms / 1000,
             ),
         )
+        self.listeners: list[Callable[[RaftMessage], None]] = []
+        """Called with what a voter says, before it is on its way; on the voter's loop."""
         self.loop = self.scheduler.new_loop(WORLD)
         self.network = RaftNetwork(
             scheduler=self.scheduler,
@@ -276,6 +278,8 @@ class World:
             sync_s=voter.disk.slowest_sync_s,
             can_lose_connections=not self.config.network.is_lawless,
         )
+        for listener in list(self.listeners):
+            listener(message)
 
     def _on_delivered(self, node_id: int, message: RaftMessage) -> None:
         now_s = self.voters[node_id].clock.monotonic_s()

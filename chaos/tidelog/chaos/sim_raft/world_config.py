@@ -8,6 +8,9 @@ from tidelog.chaos.sim_raft.network import NetworkKind
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.raft.config import RaftConfig
 
+NARROW_PROBABILITY = 0.3
+"""Of election time-outs so much alike that voters often stand in the same term."""
+
 
 @dataclass(frozen=True, slots=True)
 class WorldConfig:
@@ -25,11 +28,19 @@ def draw_config(random: SimRandom, *, engine: str, is_calm: bool) -> WorldConfig
     Calm is a network that keeps the order of messages.
     """
     interval_bytes = random.randrange(2048, 8192)
+    usual = RaftConfig()
+    is_narrow = random.random() < NARROW_PROBABILITY
+    timeout_max_ms = (
+        usual.election_timeout_min_ms + random.randrange(5, 60)
+        if is_narrow
+        else usual.election_timeout_max_ms
+    )
     return WorldConfig(
-        voter_ids=tuple(range(1, 4 + 2 * random.randrange(0, 2))),
+        voter_ids=(1, 2, 3) if random.random() < 0.6 else (1, 2, 3, 4, 5),
         raft=replace(
-            RaftConfig(),
+            usual,
             engine=engine,
+            election_timeout_max_ms=timeout_max_ms,
             snapshot_interval_bytes=interval_bytes,
             retained_entries=random.randrange(1, 30),
             # the least there may be, or more
@@ -37,10 +48,10 @@ def draw_config(random: SimRandom, *, engine: str, is_calm: bool) -> WorldConfig
             snapshot_chunk_bytes=random.randrange(300, 4096),
             max_inflight_appends=random.randrange(1, 16),
             append_batch_bytes=random.randrange(2048, 65536),
-            append_batch_entries=(1, 2, 8, 4096)[random.randrange(0, 4)],
+            append_batch_entries=(1, 1, 1, 2, 8, 4096)[random.randrange(0, 6)],
         ),
         network=NetworkKind(
-            is_lawless=random.random() < 0.5 and not is_calm,
+            is_lawless=random.random() < 0.6 and not is_calm,
             has_stragglers=random.random() < 0.5 and not is_calm,
         ),
         sync_latency_s_max=random.uniform(0.0005, 0.02),
