@@ -12,8 +12,8 @@ ALL: dict[str, Mutant] = {
     if isinstance(mutant, Mutant)
 }
 
-UNSEEN = frozenset({"torn_tail_not_cleared"})
-"""Not noticed by some hundred seeds: too many things must go wrong at once. Hunted when asked for.
+UNSEEN = frozenset({"match_outlives_the_disk", "names_not_synced_at_open", "torn_tail_not_cleared"})
+"""Not noticed by every hundred seeds: too many things must go wrong at once. Hunted when asked for.
 
 docs/MUTANTS.md says what it would take.
 """

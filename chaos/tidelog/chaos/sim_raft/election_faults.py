@@ -67,9 +67,11 @@ class ElectionFaults:
 
     async def _strike_shortly(self, voter: Voter) -> None:
         if self._strikes.happens(0.5):
+            self._strikes.count("crash", voter.name)
             self._world.crash(voter)
         else:
             await self._strikes.last(0.0, 0.005)
+            self._strikes.count("kill", voter.name)
             self._world.kill(voter)
         await self._strikes.last(0.0, 0.06)
         await self._strikes.start(voter)
@@ -145,7 +147,7 @@ class ElectionFaults:
             return [], 0
         await strikes.last(low_s, high_s)
         cut_off(heard)
-        world.timeline.note("fault", f"n{heard.sender_id} is cut off")
+        strikes.count("isolate", f"n{heard.sender_id}")
         if strikes.happens(0.25):
             await self._strike_shortly(world.voters[heard.sender_id])
         return cut, heard.sender_id
@@ -161,6 +163,7 @@ class ElectionFaults:
             return
         is_asleep, is_succeeded = strikes.happens(0.5), strikes.happens(0.6)
         strikes.count("hoard", f"{leader.name}{', asleep' * is_asleep}")
+        strikes.count("isolate", leader.name)
         term = leader.driver.term
         links = strikes.links_between([leader.node_id])
         world.network.cut(links)
@@ -196,6 +199,7 @@ class ElectionFaults:
         node_ids.remove(leader.node_id)
         first = node_ids[: len(node_ids) // 2 + 1]
         strikes.count("wiped_at_election", f"{sorted(first)} without {leader.name}")
+        strikes.count("partition", f"{sorted(first)} from the others")
         cuts = [strikes.links_between(first)]
         world.network.cut(cuts[0])
 
@@ -262,6 +266,7 @@ class ElectionFaults:
             await self._hear_answers(victim, most)
         world.network.release()
         await strikes.last(0.0, 0.01)
+        strikes.count("partition", f"{sorted(friends)} from the others")
         between = strikes.links_between(friends)
         world.network.cut(between)
         await strikes.last(0.8, 2.0)

@@ -30,7 +30,7 @@ FOCUS = (
 )
 """Two of three seeds use one of these, in turn, and few others: they need most to go right."""
 FOCUS_OTHERS_MAX = 2
-LAST_WIPE_PROBABILITY = 0.5
+LAST_WIPE_PROBABILITY = 0.3
 
 
 class Faults:
@@ -90,7 +90,7 @@ class Faults:
             voter.has_disk_error = False
             self._world.resume(voter)
             self._world.start(voter)
-        if "wipe" in self._used and self._strikes.happens(LAST_WIPE_PROBABILITY):
+        if self._strikes.can_wipe and self._strikes.happens(LAST_WIPE_PROBABILITY):
             await self._wipe_last()
 
     async def _wipe_last(self) -> None:
