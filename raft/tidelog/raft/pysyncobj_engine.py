@@ -93,6 +93,7 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
         self._outbox = _Outbox(wal)
         self._committed: list[EngineEntry] = []
         self._told = (0, 0)
+        self._resend_due_s = _NEVER_S
         self._reads: dict[int, list[int]] = {}  # by the index of the no-op that proves them
         self._leader_heard_s = _NEVER_S
         self._pre_vote_due_s = _NEVER_S
@@ -204,8 +205,12 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
         if not self._isLeader():
             return
         last_index = self.__getCurrentLogIndex()
+        has_news = self._told != (last_index, self.__raftCommitIndex)
         is_behind = any(self.__raftNextIndex[node] <= last_index for node in self.__connectedNodes)
-        if is_behind or self._told != (last_index, self.__raftCommitIndex):
+        now_s = self._clock.monotonic_s()
+        # Not at every answer: on a network without order each would call for several more.
+        if has_news or (is_behind and now_s >= self._resend_due_s):
+            self._resend_due_s = now_s + self._config.heartbeat_interval_ms / 8000
             self.__sendAppendEntries()
 
     def __sendAppendEntries(self) -> None:  # noqa: N802
