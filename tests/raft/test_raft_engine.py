@@ -261,12 +261,15 @@ async def test_an_old_acknowledgement_never_moves_the_match_index_back() -> None
     assert {message.previous_index for message in sent} == {4}
 
 
-async def test_a_follower_that_lacks_entries_gets_them_at_once() -> None:
+async def test_a_follower_that_lacks_entries_gets_them_soon_but_not_at_every_answer() -> None:
     voter = await Voter().start()
     await voter.lead()
     await voter.step(proposals=(b"a", b"b"))
+    rejection = reply(3, 1, next_index=3, is_success=False, is_reset=True)
 
-    ready = await voter.step(reply(3, 1, next_index=3, is_success=False, is_reset=True))
+    assert appends(await voter.step(rejection), 3) == []
+    voter.now_s += 0.011
+    ready = await voter.step(rejection)
 
     assert [entry.command for entry in appends(ready, 3)[0].entries] == [b"\0a", b"\0b"]
 
