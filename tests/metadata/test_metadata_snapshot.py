@@ -115,7 +115,8 @@ def test_nothing_shows_before_the_last_piece(large: MetadataImage) -> None:
     reader = SnapshotReader()
     assert [reader.take(piece) for piece in pieces[:-1]] == [None] * (len(pieces) - 1)
     assert reader.take(pieces[-1]) == large
-    assert not reader.is_begun
+    again = [reader.take(piece) for piece in pieces]  # it kept nothing of the first ones
+    assert again == [None] * (len(pieces) - 1) + [large]
 
 
 def test_a_piece_that_does_not_continue_is_refused(large: MetadataImage) -> None:

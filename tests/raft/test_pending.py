@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tidelog.log.errors import KafkaError
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.engine import ConfirmedRead, EngineEntry
 from tidelog.raft.pending import Proposals, Reads
@@ -94,3 +95,16 @@ async def test_what_a_step_took_that_never_ended_is_unknown() -> None:
 
     with pytest.raises(ProposalUnknownError, match="stopped"):
         await proposal.result
+
+
+async def test_confirmed_reads_that_wait_to_be_applied_count_for_the_bound() -> None:
+    reads = Reads(RaftConfig(max_pending_proposals=2))
+    for read_id in (1, 2):
+        reads.add()
+        reads.take()
+        reads.on_confirmed([ConfirmedRead(read_id, 9)])
+
+    with pytest.raises(KafkaError, match="2 reads wait already"):
+        reads.add()
+    reads.on_applied(9)
+    reads.add()

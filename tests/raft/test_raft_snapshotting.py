@@ -239,8 +239,13 @@ def test_status_says_what_a_follower_knows(node: Node, run: Run) -> None:
     run(main())
 
 
-def test_the_inbox_is_bounded(scheduler: Scheduler) -> None:
-    node = Node(scheduler, config=replace(CONFIG, max_inbox_messages=3))
+@pytest.mark.parametrize(
+    "bound",
+    [{"max_inbox_messages": 3}, {"max_inbox_bytes": 3 * append(2, 4).ByteSize()}],
+    ids=["messages", "bytes"],
+)
+def test_the_inbox_is_bounded(scheduler: Scheduler, bound: dict[str, int]) -> None:
+    node = Node(scheduler, config=replace(CONFIG, **bound))  # type: ignore[arg-type]  # numbers
 
     async def main() -> None:
         node.followers.elect = False

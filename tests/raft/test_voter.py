@@ -210,6 +210,15 @@ async def test_a_snapshot_of_what_is_committed_changes_nothing() -> None:
     assert answer.install_snapshot_reply.next_offset == len(content)
 
 
+async def test_a_snapshot_of_no_bytes_is_none() -> None:
+    voter = await OneVoter().start()
+
+    ready = await voter.step(piece(2, 1, snapshot=(5, 1), content=b""))
+
+    assert ready.restored is None
+    assert (voter.wal.base_index, ready.commit_index) == (0, 0)
+
+
 async def test_an_installed_snapshot_survives_a_power_cut_with_its_log() -> None:
     voter = await OneVoter().start()
     content = await snapshot_content((5, 2), b"state")

@@ -58,11 +58,6 @@ class SnapshotReader:
         self._pieces: list[MetadataSnapshotPiece] = []
         self._records_count = 0
 
-    @property
-    def is_begun(self) -> bool:
-        """Whether some pieces came, and the last did not."""
-        return bool(self._pieces)
-
     def take(self, piece: MetadataSnapshotPiece) -> MetadataImage | None:
         """The image, once `piece` was the last one.
 

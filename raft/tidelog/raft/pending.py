@@ -119,7 +119,8 @@ class Reads:
 
     def add(self) -> asyncio.Future[int]:
         """Queue a read for the next step. Errors: `KafkaError` when too many wait."""
-        _check_room(len(self._asked), self._config.max_pending_proposals, "reads")
+        waiting = len(self._asked) + len(self._confirmed)
+        _check_room(waiting, self._config.max_pending_proposals, "reads")
         self._next_id += 1
         self._new.append(self._next_id)
         self._asked[self._next_id] = asyncio.get_running_loop().create_future()

@@ -16,7 +16,6 @@ from tidelog.raft.wal_file import (
     FORMAT,
     NOBODY,
     RecordKind,
-    Sizes,
     clear,
     discard,
     fill,
@@ -56,7 +55,6 @@ class Wal:
         self._path = file.path
         self._next: File | None = None
         self._reserve_bytes = 0
-        self._carried_bytes = 0
         self._end = 0
         self._frames = 0
         self._unwritten: list[bytes] = []
@@ -105,11 +103,6 @@ class Wal:
     def size_bytes(self) -> int:
         """What the frames take, without reserved space."""
         return self._end
-
-    @property
-    def bytes_since_base(self) -> int:
-        """What the frames take that were written since the file was made or last compacted."""
-        return self._end - self._carried_bytes
 
     @property
     def is_dirty(self) -> bool:
@@ -211,7 +204,6 @@ class Wal:
         self.base_term = self.term_at(base_index) or 0
         self.base_index, self.entries = base_index, kept
         self._frames, self._end = place.number, place.position
-        self._carried_bytes = self._end
         self._is_known = True
 
     def close(self) -> None:
@@ -264,7 +256,6 @@ class Wal:
                 f"{self._path} is of node {record.b}, format {record.a}; this is node "
                 f"{self.node_id}, format {FORMAT}: give every node its own data directory"
             )
-        self._carried_bytes = Sizes.of(record).carried_bytes
 
     def _apply_vote(self, *, term: int, voted_for: int | None) -> None:
         invariant(term >= self.term, "terms never fall", term, self.term)

@@ -20,14 +20,3 @@ docs/MUTANTS.md says what it would take.
 
 MUTANTS: dict[str, Mutant] = {name: mutant for name, mutant in ALL.items() if name not in UNSEEN}
 """Those that any hundred seeds must catch."""
-
-
-class UnknownMutantError(Exception):
-    """There is none of this name; the message lists those there are."""
-
-
-def mutant_named(name: str) -> Mutant:
-    """The mutant. Errors: `UnknownMutantError`."""
-    if name not in ALL:
-        raise UnknownMutantError(f"no mutant is named {name!r}; there are {', '.join(ALL)}")
-    return ALL[name]
