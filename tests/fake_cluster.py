@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+from fake_partition import FakePartition
+
 from tidelog.client.errors import CallFailedError, TidelogError, UnreachableError
-from tidelog.log.batch import iter_batches, parse_header, placed, validate_batches
-from tidelog.log.producers import ProducerStates
-from tidelog.log.records import Record, encode_batch, iter_records
+from tidelog.log.records import Record, encode_batch
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.configs import alter_configs, describe_configs
 from tidelog.metadata.image import MetadataImage, TopicImage
@@ -47,65 +47,6 @@ class HastyClock:
 
     def wall_ms(self) -> int:
         return 1_700_000_000_000 + self._now_ms
-
-
-@dataclass
-class FakePartition:
-    leader_id: int | None
-    epoch: int = 0
-    start_offset: int = 0
-    batches: list[bytes] = field(default_factory=list)
-    max_message_bytes: int = 1 << 20
-    producers: ProducerStates = field(default_factory=ProducerStates)
-
-    @property
-    def end_offset(self) -> int:
-        return parse_header(self.batches[-1]).next_offset if self.batches else self.start_offset
-
-    def append(self, records: bytes) -> int:
-        """Append whole batches as a leader does; returns the first offset."""
-        batches = validate_batches(records, max_message_bytes=self.max_message_bytes)
-        first = self.end_offset
-        if batches[0][0].producer_id >= 0:
-            assert len(batches) == 1, "an idempotent producer's batches are answered one by one"
-            duplicate = self.producers.check(batches[0][0])
-            if duplicate is not None:
-                return duplicate.base_offset
-            header = batches[0][0]._replace(base_offset=first)
-            self.producers.update(header, now_ms=0)
-        for batch in iter_batches(records):
-            _, pieces = placed([batch], base_offset=self.end_offset, leader_epoch=self.epoch)
-            self.batches.append(b"".join(pieces))
-        return first
-
-    def records(self) -> list[Record]:
-        return [record for batch in self.batches for record in iter_records(batch)]
-
-    def values(self) -> list[bytes | None]:
-        return [record.value for record in self.records()]
-
-    def offset_of(self, asked: data_pb2.ListOffsetsRequest.Partition) -> int:
-        """What ListOffsets answers."""
-        match asked.spec:
-            case data_pb2.ListOffsetsRequest.LATEST:
-                return self.end_offset
-            case data_pb2.ListOffsetsRequest.EARLIEST:
-                return self.start_offset
-            case data_pb2.ListOffsetsRequest.MAX_TIMESTAMP:
-                newest = max(self.records(), key=lambda record: record.timestamp, default=None)
-                return -1 if newest is None else newest.offset
-        later = (r.offset for r in self.records() if r.timestamp >= asked.timestamp_ms)
-        return next(later, -1)
-
-    def read(self, offset: int, max_bytes: int) -> bytes:
-        """Whole batches from the one that holds `offset`; at least one."""
-        out = b""
-        for batch in self.batches:
-            if parse_header(batch).next_offset > offset:
-                if out and len(out) + len(batch) > max_bytes:
-                    break
-                out += batch
-        return out
 
 
 @dataclass
@@ -295,7 +236,9 @@ class FakeCluster:
         self, node_id: int, request: data_pb2.FetchRequest, code: ErrorCode
     ) -> data_pb2.FetchResponse:
         response = self._fetch_now(node_id, request, code)
-        if all(not p.records and not p.error.code for p in response.partitions):
+        if not any(
+            p.records or p.error.code or p.HasField("diverging_epoch") for p in response.partitions
+        ):
             try:
                 async with asyncio.timeout(request.max_wait_ms / 1000):
                     await self._appended.wait()
@@ -323,7 +266,12 @@ class FakeCluster:
             elif state is not None:
                 result.log_start_offset = state.start_offset
                 result.high_watermark = state.end_offset
-                if not state.start_offset <= item.fetch_offset <= state.end_offset:
+                parted = state.divergence(item)
+                if parted is not None:
+                    epoch, end = parted
+                    result.diverging_epoch.leader_epoch = epoch
+                    result.diverging_epoch.end_offset = end
+                elif not state.start_offset <= item.fetch_offset <= state.end_offset:
                     result.error.code = common_pb2.OFFSET_OUT_OF_RANGE
                 elif room > 0:
                     result.records = state.read(item.fetch_offset, item.partition_max_bytes)

@@ -171,6 +171,27 @@ def test_a_replica_that_comes_back_behind_the_log_start_begins_anew(
     ReplicaStage().run(story)
 
 
+def test_a_replica_whose_epochs_the_leader_has_deleted_keeps_its_records() -> None:
+    """It ends where the leader's log begins: nothing diverges, and it is not cut."""
+
+    async def story(stage: ReplicaStage) -> None:
+        await ten_records(stage, segment_bytes=100)
+        stage.kill(3)
+        stage.elect(2, isr=(1, 2))
+        for _ in range(5):
+            await stage.must_produce(2, b"y")
+        await stage.delete_records(2, 10)
+        assert stage.hosted(2).log.epoch_end_offset(0) == (0, 10)
+        stage.start(3)
+        await stage.until_opened(3)
+        await stage.until(lambda: len(stage.state().isr) == 3)
+        assert stage.hosted(3).stats.truncated_records == 0
+        await stage.until_equal(1, 2, 3)
+        assert starts(stage) == [10, 10, 10]
+
+    ReplicaStage().run(story)
+
+
 def test_a_replica_that_comes_back_within_what_compaction_joined_finds_where_to_go_on() -> None:
     """Its log ends where the leader has one empty batch in the place of many."""
 

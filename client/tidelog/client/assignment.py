@@ -3,6 +3,9 @@
 Two positions: `position` is the next offset the application gets, `fetch_offset` the next one asked
 of the leader, ahead of it by what was fetched but not handed out. A seek gives the partition a new
 generation; whatever was fetched under an older one is void.
+
+The leader epoch of what was fetched last goes with each request, so that a leader whose log parted
+from what was read says so instead of serving other records from there on (KIP-320).
 """
 
 from __future__ import annotations
@@ -27,6 +30,10 @@ class Position:
     retry_at_ms: int = 0
     has_failed: bool = False
     """The application has to be told something before anything more is fetched."""
+    last_fetched_epoch: int | None = None
+    """Of the record before `fetch_offset`; None where nothing was read since a seek."""
+    epoch_offset: int = 0
+    """The first offset read in that epoch."""
 
     def seek(self, offset: int) -> None:
         """Read from `offset` on; what was fetched is void."""
@@ -42,6 +49,7 @@ class Position:
     def rewind(self) -> None:
         """Fetch again from where the application stands."""
         self.fetch_offset = self.position
+        self.last_fetched_epoch = None
         self.generation += 1
         self.failures = self.retry_at_ms = 0
         self.has_failed = False
@@ -51,10 +59,21 @@ class Position:
         self.failures += 1
         self.retry_at_ms = retry_at_ms
 
-    def fetched_until(self, offset: int) -> None:
-        """Everything below `offset` is here."""
-        self.fetch_offset = offset
+    def fetched(self, *, leader_epoch: int, base_offset: int, end_offset: int) -> None:
+        """A batch is here, and so is everything below its end."""
+        if leader_epoch != self.last_fetched_epoch:
+            self.last_fetched_epoch = leader_epoch if leader_epoch >= 0 else None
+            self.epoch_offset = max(base_offset, self.fetch_offset or 0)
+        self.fetch_offset = end_offset
         self.failures = self.retry_at_ms = 0
+
+    def divergent_offset(self, *, leader_epoch: int, end_offset: int) -> int:
+        """From where on the leader, whose largest epoch up to the asked one ends there, has others.
+
+        All that was read in an epoch that the leader does not know is gone.
+        """
+        is_known = leader_epoch == self.last_fetched_epoch
+        return end_offset if is_known else min(end_offset, self.epoch_offset)
 
 
 class Assignment:

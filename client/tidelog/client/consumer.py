@@ -41,7 +41,9 @@ class Consumer:
 
     Sizes in bytes, times in milliseconds:
     - `auto_offset_reset`: where to start without a seek, and again when an offset is out of range:
-      "earliest", "latest", or "none" (OffsetOutOfRangeError).
+      "earliest", "latest", or "none" (OffsetOutOfRangeError). Where records that were read are
+      gone after an unclean election, the first two go on where the log parts from what was read,
+      "none" raises LogTruncationError.
     - `fetch_min_bytes`, `fetch_max_wait_ms`: a leader answers when it has that much, or after that
       time.
     - `fetch_max_bytes`, `max_partition_fetch_bytes`: limits of one answer; a larger batch still
@@ -181,9 +183,9 @@ class Consumer:
         """Up to `max_records` of what is here; waits up to `timeout_ms` for the first record.
 
         In offset order within a partition. Raises CorruptMessageError naming topic, partition and
-        offset; OffsetOutOfRangeError under "none"; KafkaError for a topic or partition that does
-        not exist. The position stays where the trouble is: reading on without a seek meets it
-        again.
+        offset; OffsetOutOfRangeError and its LogTruncationError under "none"; KafkaError for a
+        topic or partition that does not exist. The position stays where the trouble is: reading on
+        without a seek meets it again.
         """
         self._check_open()
         self._start()
@@ -328,7 +330,10 @@ class _Decoded:
         return chunk is None or assignment.is_current(chunk.position, chunk.generation)
 
     def has_next(self) -> bool:
-        """Whether a record is ready to be handed out."""
+        """Whether a record is ready to be handed out; what a seek or a truncation voided is not."""
+        chunk = self._chunk
+        if chunk is not None and chunk.generation != chunk.position.generation:
+            self.clear()
         return self._index < len(self._records)
 
     def next_batch(self) -> tuple[Chunk, int] | None:
@@ -351,10 +356,10 @@ class _Decoded:
 
     def next(self) -> Record | None:
         """Hand out one record."""
+        if not self.has_next():
+            return None
         index = self._index
         records = self._records
-        if index >= len(records):
-            return None
         self._index = index + 1
         record = records[index]
         self._advance(self._end if self._index == len(records) else record.offset + 1)
@@ -362,6 +367,8 @@ class _Decoded:
 
     def take(self, limit: int) -> list[Record]:
         """Hand out up to `limit` records of the current batch."""
+        if not self.has_next():
+            return []
         taken = self._records[self._index : self._index + limit]
         self._index += len(taken)
         if taken:

@@ -1,6 +1,8 @@
-"""The errors a user of the client meets: those of `tidelog.log.errors` and three more.
+"""The errors a user of the client meets: those of `tidelog.log.errors` and four more.
 
 TidelogError
+├── OffsetOutOfRangeError
+│   └── LogTruncationError   records that were read are not in the log any more
 ├── DeliveryTimeoutError     not acknowledged in time; `is_outcome_unknown`: may be in the log
 ├── BufferExhaustedError     the producer's buffer stayed full for max_block_ms
 └── ClientClosedError        used after close()
@@ -33,6 +35,7 @@ __all__ = [
     "DeliveryTimeoutError",
     "InvalidProducerEpochError",
     "KafkaError",
+    "LogTruncationError",
     "MessageTooLargeError",
     "OffsetOutOfRangeError",
     "OutOfOrderSequenceError",
@@ -56,6 +59,17 @@ class DeliveryTimeoutError(TidelogError):
     def __init__(self, message: str, *, is_outcome_unknown: bool) -> None:
         super().__init__(message)
         self.is_outcome_unknown = is_outcome_unknown
+
+
+class LogTruncationError(OffsetOutOfRangeError):
+    """Records that were read are not in the log any more: an unclean election lost them (KIP-320).
+
+    Seek: to `divergent_offset`, from which on the log holds others, or elsewhere.
+    """
+
+    def __init__(self, message: str, *, divergent_offset: int, log_end_offset: int) -> None:
+        super().__init__(message, log_start_offset=-1, log_end_offset=log_end_offset)
+        self.divergent_offset = divergent_offset
 
 
 class BufferExhaustedError(TidelogError):

@@ -18,6 +18,7 @@ from tidelog.client.backoff import Backoff
 from tidelog.client.errors import (
     CallFailedError,
     CorruptMessageError,
+    LogTruncationError,
     OffsetOutOfRangeError,
     TidelogError,
     error_from_wire,
@@ -25,7 +26,7 @@ from tidelog.client.errors import (
 from tidelog.client.offsets import OffsetLookup, Spec
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing
-from tidelog.log.batch import parse_header
+from tidelog.log.batch import BatchHeader, parse_header
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import FetchPartition, FetchRequest, FetchResponse, PartitionFetchResult
 from tidelog.v1.methods import FETCH
@@ -41,7 +42,10 @@ for.
 
 @dataclass(frozen=True, slots=True)
 class FetcherConfig:
-    """Sizes in bytes, times in milliseconds. `reset` None: an offset out of range is an error."""
+    """Sizes in bytes, times in milliseconds.
+
+    `reset` None: an offset out of range is an error, and so is a truncated log.
+    """
 
     reset: Spec | None
     fetch_min_bytes: int
@@ -236,12 +240,15 @@ class Fetcher:
             partition=position.tp.partition,
             fetch_offset=position.fetch_offset or 0,
             current_leader_epoch=None if leader is None else leader.epoch,
+            last_fetched_epoch=position.last_fetched_epoch,
             partition_max_bytes=self._config.max_partition_fetch_bytes,
         )
 
     def _settle(self, position: Position, result: PartitionFetchResult, answer: _Answer) -> None:
         """What one partition's part of an answer means."""
-        if result.error.code == common_pb2.NONE:
+        if result.HasField("diverging_epoch"):
+            self._truncated(position, result)
+        elif result.error.code == common_pb2.NONE:
             position.failures = 0
             if result.records:
                 self._arrive(position, result.records, answer)
@@ -256,13 +263,18 @@ class Fetcher:
 
     def _arrive(self, position: Position, records: bytes, answer: _Answer) -> None:
         try:
-            end = _end_offset(records)
+            headers = _headers(records)
         except CorruptMessageError as error:
             self._fail(position, error)
             return
         self._queue.append(Chunk(position, position.generation, records, answer))
         answer.unused_chunks += 1
-        position.fetched_until(end)
+        for header in headers:
+            position.fetched(
+                leader_epoch=header.partition_leader_epoch,
+                base_offset=header.base_offset,
+                end_offset=header.next_offset,
+            )
         self._assignment.served(position.tp)
         self._arrived.set()
 
@@ -271,6 +283,20 @@ class Fetcher:
         if not answer.unused_chunks:
             self._unused[answer.address] -= 1
             self._wake.set()
+
+    def _truncated(self, position: Position, result: PartitionFetchResult) -> None:
+        """The leader lacks records that were fetched. The application need not know of its own.
+
+        With a reset policy it goes on where the logs part, as in Kafka.
+        """
+        end = result.diverging_epoch
+        offset = position.divergent_offset(leader_epoch=end.leader_epoch, end_offset=end.end_offset)
+        if position.position is not None and position.position <= offset:
+            position.rewind()
+        elif self._config.reset is not None:
+            position.seek(offset)
+        else:
+            self._fail(position, _truncation(position, offset, result.high_watermark))
 
     def _out_of_range(self, position: Position, result: PartitionFetchResult) -> None:
         if self._config.reset is not None:
@@ -339,14 +365,23 @@ class Fetcher:
             self._fail(position, error)
 
 
-def _end_offset(records: bytes) -> int:
-    """The offset after the last batch; CorruptMessageError when they do not fill `records`."""
+def _headers(records: bytes) -> list[BatchHeader]:
+    """Of all batches; CorruptMessageError when they do not fill `records`."""
+    headers = []
     at = 0
-    end = 0
     while at < len(records):
-        header = parse_header(records, at)
-        at += header.size_in_bytes
-        end = header.next_offset
+        headers.append(parse_header(records, at))
+        at += headers[-1].size_in_bytes
     if at != len(records):
         raise CorruptMessageError(f"the last batch of a fetch lacks {at - len(records)} bytes")
-    return end
+    return headers
+
+
+def _truncation(position: Position, offset: int, log_end_offset: int) -> LogTruncationError:
+    topic, partition = position.tp
+    return LogTruncationError(
+        f"what was read of {topic}-{partition} from offset {offset} on is not in the log any more: "
+        "an unclean election lost it; seek to go on",
+        divergent_offset=offset,
+        log_end_offset=log_end_offset,
+    )

@@ -63,10 +63,13 @@ class EpochCache:
     def end_offset_for(self, epoch: int, *, log_end_offset: int) -> tuple[int, int]:
         """The largest epoch ≤ `epoch` and the offset after its last record (KIP-279).
 
-        (-1, start of the oldest epoch) when all are newer; (-1, log end) when there is none.
+        (`epoch`, start of the oldest epoch) when all are newer: the records of that epoch are
+        deleted, and who read them goes on there. (-1, log end) when there is none.
         """
+        if not self._entries:
+            return NO_EPOCH, log_end_offset
         above = bisect_right(self._entries, epoch, key=lambda entry: entry.epoch)
-        found = self._entries[above - 1].epoch if above else NO_EPOCH
+        found = self._entries[above - 1].epoch if above else epoch
         newer = self._entries[above : above + 1]
         return found, newer[0].start_offset if newer else log_end_offset
 

@@ -250,7 +250,7 @@ class PartitionLog:
             return offset_of_max_timestamp(self.segments, span=self._span(upper_bound))
 
     def epoch_end_offset(self, epoch: int) -> tuple[int, int]:
-        """The largest epoch ≤ `epoch`, or -1, and the offset after its last record (KIP-279)."""
+        """See `EpochCache.end_offset_for`."""
         return self._epochs.end_offset_for(epoch, log_end_offset=self.log_end_offset)
 
     def note_damage(self, error: DamagedLogError) -> None:
