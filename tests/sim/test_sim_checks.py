@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tidelog.chaos.checks import delivery
-from tidelog.chaos.history import History, Refused, Stored
+from tidelog.chaos.delivery_history import History, Refused, Stored
 
 
 def clean_history() -> History:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tidelog.chaos.history import History, Stored
+from tidelog.chaos.delivery_history import History, Stored
 
 
 def lost_writes(history: History) -> list[str]:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tidelog.chaos.history import History, Reading, Refused, Stored
+from tidelog.chaos.delivery_history import History, Reading, Refused, Stored
 from tidelog.chaos.scenarios.cluster_view import ClusterView
 from tidelog.chaos.scenarios.stage import Stage
 from tidelog.chaos.sim_stage.seeds import main

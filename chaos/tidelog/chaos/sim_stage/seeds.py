@@ -15,7 +15,7 @@ from typing import Any
 import structlog
 
 from tidelog.chaos.checks.delivery import complaints, count_duplicates
-from tidelog.chaos.history import History
+from tidelog.chaos.delivery_history import History
 from tidelog.chaos.scenarios.stage import Stage
 from tidelog.chaos.sim_stage.cluster import SimCluster
 
