@@ -40,6 +40,10 @@ class SimDisk:
         """See `DiskFaults`."""
         self.faults.crash_at(number)
 
+    def slow_down(self, sync_latency_s: float) -> None:
+        """Let every sync from now on take this long."""
+        self._sync_latency_s = sync_latency_s
+
     def crash(self) -> None:
         """Lose what is not stored, every open handle and all faults."""
         self.life += 1
@@ -52,6 +56,23 @@ class SimDisk:
         for image in (content.written, content.stored):
             if byte < len(image):
                 image[byte] ^= 1 << bit
+
+    def peek(self, path: str, byte: int) -> int | None:
+        """What lies there for the running system; None: nothing does."""
+        content = self._find(path)
+        if not isinstance(content, Content) or byte >= len(content.written):
+            return None
+        return content.written[byte]
+
+    def names(self, path: str) -> list[str]:
+        """`list`, for faults: it always works."""
+        folder = self._find(path)
+        return sorted(folder.entries) if isinstance(folder, Folder) else []
+
+    def length(self, path: str) -> int:
+        """`size`, for faults: it always works."""
+        content = self._find(path)
+        return len(content.written) if isinstance(content, Content) else 0
 
     def open(self, path: str, *, create: bool = False) -> SimFile:
         """See `Disk`."""
