@@ -103,7 +103,11 @@ SEND = {
 }
 POLL = {
     **{name: SEND[name] for name in ("process", "number", "topic", "incarnation", "partition")},
-    "type": "poll", "invoked_s": 1, "ended_s": 2, "position": 0, "records": [[0, "eA=="]],
+    "type": "poll",
+    "invoked_s": 1,
+    "ended_s": 2,
+    "position": 0,
+    "records": [[0, "eA=="]],
 }
 
 

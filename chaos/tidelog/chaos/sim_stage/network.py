@@ -48,6 +48,8 @@ class SimNetwork:
         self._random = random
         self._config = config or NetworkConfig()
         self._hosts: dict[str, Host] = {}
+        self.tap: Callable[[Host, object, object], None] | None = None
+        """Told of each call at its server: the request and None, later the request and response."""
         self._cut_links: set[tuple[str, str]] = set()  # never iterated
         self._connections: dict[int, Connection] = {}
         self._connection_count = 0

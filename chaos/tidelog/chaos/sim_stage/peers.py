@@ -135,6 +135,7 @@ class _Call(Generic[Request, Response]):
             return
         handler = getattr(self._server.services[self._method.service], _snake(self._method.name))
         request = self._method.request_type.FromString(content)
+        self._tap(request, None)
         name = f"{self._method.name}<{self._caller.name}"
         self._task = self._server.loop.create_task(self._serve(handler, request), name=name)
 
@@ -149,7 +150,9 @@ class _Call(Generic[Request, Response]):
             if self._method.is_response_stream:
                 await self._pump(handler(request))
             else:
-                self._respond(await handler(request))
+                response = await handler(request)
+                self._tap(request, response)
+                self._respond(response)
         except (InvariantError, StorageError) as error:
             self._network.scheduler.record_failure(self._server.name, repr(error))
             self._fail(error)
@@ -164,6 +167,10 @@ class _Call(Generic[Request, Response]):
             async for response in responses:
                 self._respond(response)
         self._reply("end", None)
+
+    def _tap(self, request: Request, response: Response | None) -> None:
+        if self._network.tap is not None:
+            self._network.tap(self._server, request, response)
 
     def _respond(self, response: Response) -> None:
         if not isinstance(response, self._method.response_type):
