@@ -140,6 +140,8 @@ def _send(line: JsonLine) -> Send:
         )
     if line.has("ended_s"):
         ended_s = line.seconds("ended_s", least=line.seconds("invoked_s"))
+    elif outcome != "unknown":
+        raise HistoryFormatError(f"ended_s is missing, though the outcome is {outcome}")
     return Send(
         **_place(line),
         value=line.value("value"),

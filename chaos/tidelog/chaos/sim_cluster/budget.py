@@ -43,7 +43,7 @@ class Flip:
 
     path: str
     byte: int
-    wrong: int
+    wrong: bytes
 
 
 @dataclass(slots=True)
@@ -150,7 +150,7 @@ class Budget:
 
     def _is_wrong(self, node_id: int, flip: Flip) -> bool:
         disk = self._cluster.disk(node_id)
-        return disk.peek(flip.path, flip.byte) == flip.wrong
+        return disk.look(flip.path, flip.byte, 1) == flip.wrong
 
     @staticmethod
     def _is_gone(replica: Replica, impairment: Impairment, image: MetadataImage) -> bool:

@@ -99,9 +99,7 @@ class DiskStrikes:
         node_id = self._strikes.one_of(state.replicas)
         disk = self._world.machine(node_id).disk
         folder = folder_of(topic, state.partition)
-        files = [
-            name for name in disk.names(folder) if disk.peek(f"{folder}/{name}", 0) is not None
-        ]
+        files = [name for name in disk.names(folder) if disk.length(f"{folder}/{name}")]
         logs = [name for name in files if name.endswith(".log")]
         if not logs:
             return
@@ -118,7 +116,7 @@ class DiskStrikes:
         disk = self._world.machine(node_id).disk
         byte = self._strikes.random.randrange(0, disk.length(path))
         disk.flip(path, byte, self._strikes.random.randrange(0, 8))
-        return Flip(path, byte, disk.peek(path, byte) or 0)
+        return Flip(path, byte, disk.look(path, byte, 1))
 
     # Errors
 

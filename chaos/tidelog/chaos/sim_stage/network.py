@@ -65,6 +65,8 @@ class SimNetwork:
         """Whether an error of a node is what faults do to it, and fails no run."""
         self._cut_links: Counter[tuple[str, str]] = Counter()
         self._clogged: dict[tuple[str, str], list[Callable[[], None]]] = {}
+        self.tap: Callable[[Host, object, object], None] | None = None
+        """Told of each call at its server: the request and None, later the request and response."""
         self._connections: dict[int, Connection] = {}
         self._connection_count = 0
 

@@ -141,6 +141,7 @@ class _Call(Generic[Request, Response]):
             return
         handler = getattr(self._server.services[self._method.service], _snake(self._method.name))
         request = self._method.request_type.FromString(content)
+        self._tap(request, None)
         name = f"{self._method.name}<{self._caller.name}"
         self._task = self._server.loop.create_task(self._serve(handler, request), name=name)
 
@@ -153,11 +154,14 @@ class _Call(Generic[Request, Response]):
         handler = getattr(self._server.services[self._method.service], _snake(self._method.name))
         request = self._method.request_type.FromString(content)
         name = f"{self._method.name}<<{self._caller.name}"
-        self._server.loop.create_task(self._run_unheard(handler(request)), name=name)
+        self._tap(request, None)
+        self._server.loop.create_task(self._run_unheard(handler, request), name=name)
 
-    async def _run_unheard(self, work: Awaitable[object]) -> None:
+    async def _run_unheard(
+        self, handler: Callable[[Request], Awaitable[Response]], request: Request
+    ) -> None:
         try:
-            await work
+            self._tap(request, await handler(request))
         except TidelogError as error:
             self._note(error)
 
@@ -172,7 +176,9 @@ class _Call(Generic[Request, Response]):
             if self._method.is_response_stream:
                 await self._pump(handler(request))
             else:
-                self._respond(await handler(request))
+                response = await handler(request)
+                self._tap(request, response)
+                self._respond(response)
         except TidelogError as error:
             self._note(error)
             self._fail(error)
@@ -190,6 +196,10 @@ class _Call(Generic[Request, Response]):
             async for response in responses:
                 self._respond(response)
         self._reply("end", None)
+
+    def _tap(self, request: Request, response: Response | None) -> None:
+        if self._network.tap is not None:
+            self._network.tap(self._server, request, response)
 
     def _respond(self, response: Response) -> None:
         if not isinstance(response, self._method.response_type):
