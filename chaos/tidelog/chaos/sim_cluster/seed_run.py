@@ -37,6 +37,7 @@ AFTERMATH_S = 2.0
 CALM_S_MAX = 40.0
 """I29: what must have come to rest by then (sessions, elections, retries, a client's patience)."""
 LOOK_EVERY_S = 0.2
+VIOLATIONS_TOLD_MAX = 10
 
 
 def run_seed(
@@ -69,7 +70,7 @@ def run_seed(
     world.cluster.close()
     for complaint in complaints(world.history) if not findings.violations else ():
         findings.report(complaint.kind, str(complaint))
-    for violation in findings.violations:
+    for violation in findings.violations[:VIOLATIONS_TOLD_MAX]:
         world.timeline.note("VIOLATED", f"{violation.invariant}: {violation.what}")
     return SeedResult(
         seed=seed,
