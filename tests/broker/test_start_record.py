@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tidelog.broker import start_record
-from tidelog.broker.start_record import FILE_NAME, note_clean_stop, note_start
+from tidelog.broker.start_record import FILE_NAME, note_clean_stop, note_start, note_told
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.log.errors import DiskFullError
@@ -22,25 +22,31 @@ def disk() -> SimDisk:
     return made
 
 
+async def begin(disk: SimDisk, boot_id: str) -> None:
+    """A life of which the controllers know what its start lost."""
+    await note_start(disk, "/data", boot_id=boot_id)
+    await note_told(disk, "/data", boot_id=boot_id)
+
+
 async def test_a_new_folder_may_have_lost_everything(disk: SimDisk) -> None:
     assert await note_start(disk, "/data", boot_id="a") == EVERYTHING
 
 
 async def test_a_killed_process_lost_nothing_while_its_machine_runs(disk: SimDisk) -> None:
-    await note_start(disk, "/data", boot_id="a")
+    await begin(disk, "a")
     assert await note_start(disk, "/data", boot_id="a") == NOTHING
 
 
 async def test_a_machine_that_started_anew_may_have_lost_what_was_not_flushed(
     disk: SimDisk,
 ) -> None:
-    await note_start(disk, "/data", boot_id="a")
+    await begin(disk, "a")
     disk.crash()
     assert await note_start(disk, "/data", boot_id="b") == UNFLUSHED
 
 
 async def test_a_clean_stop_lost_nothing_whatever_became_of_the_machine(disk: SimDisk) -> None:
-    await note_start(disk, "/data", boot_id="a")
+    await begin(disk, "a")
     await note_clean_stop(disk, "/data", boot_id="a")
     disk.crash()
     assert await note_start(disk, "/data", boot_id="b") == NOTHING
@@ -48,15 +54,35 @@ async def test_a_clean_stop_lost_nothing_whatever_became_of_the_machine(disk: Si
     assert await note_start(disk, "/data", boot_id="c") == UNFLUSHED, "it counts for one start"
 
 
+@pytest.mark.parametrize("is_clean", [True, False])
+async def test_what_was_lost_is_told_by_a_later_start_if_this_one_ends_before(
+    disk: SimDisk, *, is_clean: bool
+) -> None:
+    await begin(disk, "a")
+    disk.crash()
+    untold = await note_start(disk, "/data", boot_id="b")
+    if is_clean:
+        await note_clean_stop(disk, "/data", boot_id="b", untold=untold)
+    assert await note_start(disk, "/data", boot_id="b") == UNFLUSHED
+    await note_told(disk, "/data", boot_id="b")
+    assert await note_start(disk, "/data", boot_id="b") == NOTHING
+
+
+async def test_a_new_folder_stays_new_until_the_controllers_know(disk: SimDisk) -> None:
+    await note_start(disk, "/data", boot_id="a")
+    disk.crash()
+    assert await note_start(disk, "/data", boot_id="b") == EVERYTHING, "not the lesser loss"
+
+
 async def test_where_no_boot_id_is_known_any_start_may_follow_a_power_cut(disk: SimDisk) -> None:
-    await note_start(disk, "/data", boot_id="")
+    await begin(disk, "")
     assert await note_start(disk, "/data", boot_id="") == UNFLUSHED
 
 
 async def test_a_full_disk_is_no_reason_not_to_start(
     disk: SimDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await note_start(disk, "/data", boot_id="a")
+    await begin(disk, "a")
     await note_clean_stop(disk, "/data", boot_id="a")
 
     async def is_full(*_: object) -> None:

@@ -25,7 +25,7 @@ from tidelog.broker.rpc.admin import AdminHandler
 from tidelog.broker.rpc.broker import BrokerHandler
 from tidelog.broker.rpc.controller import ControllerHandler
 from tidelog.broker.rpc.node import NodeHandler
-from tidelog.broker.start_record import note_clean_stop, note_start
+from tidelog.broker.start_record import note_clean_stop, note_start, note_told
 from tidelog.broker.topics import TopicCreator
 from tidelog.log.env import Clock, Disk, Random
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
@@ -106,7 +106,10 @@ class Node:
             await self._broker.follower.stop()
             if await self._broker.replica_manager.stop():
                 await note_clean_stop(
-                    self._ports.disk, self.config.data_dir, boot_id=self._ports.boot_id
+                    self._ports.disk,
+                    self.config.data_dir,
+                    boot_id=self._ports.boot_id,
+                    untold=self._broker.lifecycle.start_loss,
                 )
         if self._quorum is not None:
             await self._quorum.stop()
@@ -250,6 +253,11 @@ def _build_broker(config: NodeConfig, ports: Ports) -> BrokerParts:
 
     replica_manager = _build_replica_manager(config, ports, controllers)
     publisher = _Publisher(replica_manager)
+
+    async def on_registered(broker_epoch: int) -> None:
+        await note_told(ports.disk, config.data_dir, boot_id=ports.boot_id)
+        await publisher.on_registered(broker_epoch)
+
     follower = MetadataFollower(
         broker_id=config.node_id,
         peers=ports.peers,
@@ -264,7 +272,7 @@ def _build_broker(config: NodeConfig, ports: Ports) -> BrokerParts:
         follower=follower,
         random=ports.random,
         is_prepared=lambda: replica_manager.is_prepared,
-        on_registered=publisher.on_registered,
+        on_registered=on_registered,
         on_fatal=ports.on_fatal,
     )
     topic_creator = TopicCreator(

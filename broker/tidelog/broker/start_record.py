@@ -3,6 +3,9 @@
 A process that is killed loses nothing that the operating system took: the page cache outlives it.
 A machine that stops does lose what was not flushed. The kernel's boot id tells the two apart, and
 a clean stop, after which all is flushed, makes it all the same (KIP-966).
+
+What was lost is remembered until the controllers were told: a process that ends before its broker
+is registered, however cleanly, leaves the telling to the next.
 """
 
 from __future__ import annotations
@@ -20,14 +23,15 @@ log = structlog.get_logger(__name__)
 
 
 async def note_start(disk: Disk, folder: str, *, boot_id: str) -> StartLoss:
-    """What this start may have lost of what the folder held; from now on it is not clean.
+    """What was lost of what the folder held, and not told yet; from now on it is not clean.
 
     On a full disk it remembers nothing: the next start counts as one that lost everything. Errors:
     `StorageError`.
     """
-    loss = _loss(_read(disk, folder), boot_id)
+    found = _read(disk, folder)
+    loss = _worse(_loss(found, boot_id), _untold(found))
     try:
-        await _write(disk, folder, boot_id=boot_id, is_clean=False)
+        await _write(disk, folder, boot_id=boot_id, is_clean=False, untold=loss)
     except DiskFullError:
         disk.remove(f"{folder}/{FILE_NAME}.tmp")
         disk.remove(f"{folder}/{FILE_NAME}")
@@ -35,10 +39,22 @@ async def note_start(disk: Disk, folder: str, *, boot_id: str) -> StartLoss:
     return loss
 
 
-async def note_clean_stop(disk: Disk, folder: str, *, boot_id: str) -> None:
+async def note_told(disk: Disk, folder: str, *, boot_id: str) -> None:
+    """The controllers know what this start lost; if that cannot be noted they are told again."""
+    try:
+        found = _read(disk, folder)
+        if found is not None and _untold(found) != NOTHING:
+            await _write(disk, folder, boot_id=boot_id, is_clean=False, untold=NOTHING)
+    except StorageError as error:
+        log.warning("told loss not noted", error=str(error))
+
+
+async def note_clean_stop(
+    disk: Disk, folder: str, *, boot_id: str, untold: StartLoss = NOTHING
+) -> None:
     """All is flushed, and nothing is written any more; if this cannot be noted it is not so."""
     try:
-        await _write(disk, folder, boot_id=boot_id, is_clean=True)
+        await _write(disk, folder, boot_id=boot_id, is_clean=True, untold=untold)
     except StorageError as error:
         log.warning("clean stop not noted", error=str(error))
 
@@ -48,6 +64,17 @@ def _loss(found: dict[str, str] | None, boot_id: str) -> StartLoss:
         return EVERYTHING
     is_same_boot = boot_id != "" and found.get("boot.id") == boot_id
     return NOTHING if is_same_boot or found.get("clean") == "true" else UNFLUSHED
+
+
+def _untold(found: dict[str, str] | None) -> StartLoss:
+    """What earlier starts lost and did not tell."""
+    name = "NOTHING" if found is None else found.get("untold", "NOTHING")
+    return StartLoss.Value(name) if name in StartLoss.keys() else EVERYTHING  # noqa: SIM118
+
+
+def _worse(one: StartLoss, other: StartLoss) -> StartLoss:
+    worst_first: tuple[StartLoss, ...] = (EVERYTHING, UNFLUSHED, NOTHING)
+    return next(loss for loss in worst_first if loss in (one, other))
 
 
 def _read(disk: Disk, folder: str) -> dict[str, str] | None:
@@ -63,6 +90,9 @@ def _read(disk: Disk, folder: str) -> dict[str, str] | None:
     return {key: value for key, _, value in pairs}
 
 
-async def _write(disk: Disk, folder: str, *, boot_id: str, is_clean: bool) -> None:
+async def _write(
+    disk: Disk, folder: str, *, boot_id: str, is_clean: bool, untold: StartLoss
+) -> None:
     text = f"boot.id={boot_id}\nclean={'true' if is_clean else 'false'}\n"
+    text += f"untold={StartLoss.Name(untold)}\n"
     await write_atomically(disk, f"{folder}/{FILE_NAME}", text.encode())
