@@ -82,6 +82,8 @@ class Machine:
     clock: SimClock
     host: Host | None = None
     manager: ReplicaManager | None = None
+    is_recovered: bool = False
+    """All its logs were opened since the power was cut last."""
 
 
 class ReplicaStage:
@@ -123,6 +125,8 @@ class ReplicaStage:
         machine = self._machines[broker_id]
         host = machine.host = self._attach(f"broker-{broker_id}", machine.clock)
         manager = machine.manager = self._manager(machine, host)
+        if machine.is_recovered:
+            manager.keep_power()
         register = RegisterBrokerRecord(
             broker_id=broker_id, incarnation_id=bytes(16), address=host.address
         )
@@ -139,6 +143,7 @@ class ReplicaStage:
         """Cut a broker's power; what its disk had not synced is lost or torn."""
         self.kill(broker_id)
         self._machines[broker_id].disk.crash()
+        self._machines[broker_id].is_recovered = False
 
     def kill(self, broker_id: int) -> None:
         """Kill a broker's process; its disk forgets nothing."""
@@ -179,6 +184,9 @@ class ReplicaStage:
         manager = self._machines[broker_id].manager
         assert manager is not None
         return manager
+
+    def is_recovered(self, broker_id: int) -> bool:
+        return self._machines[broker_id].is_recovered
 
     def disk(self, broker_id: int) -> SimDisk:
         return self._machines[broker_id].disk
@@ -406,6 +414,9 @@ class ReplicaStage:
         )
 
     def _manager(self, machine: Machine, host: Host) -> ReplicaManager:
+        async def on_recovered() -> None:
+            machine.is_recovered = True
+
         return ReplicaManager(
             broker_id=machine.broker_id,
             log_dir="/data",
@@ -416,6 +427,7 @@ class ReplicaStage:
             peers=SimPeers(network=self.network, host=host),
             alter_partition=self._alter_partition,
             report_damage=self._report_damage,
+            on_recovered=on_recovered,
             on_fatal=self.fatal.append,
         )
 

@@ -221,6 +221,32 @@ def test_a_broker_that_finds_its_log_damaged_at_its_start_fetches_it_anew(
     ReplicaStage(NEVER).run(story)
 
 
+def test_a_killed_replica_whose_unflushed_bytes_changed_says_so_and_does_not_lead() -> None:
+    """Its machine lost no power: what is missing at its start was taken from what it had."""
+
+    async def story(stage: ReplicaStage) -> None:
+        await ten_records(stage, segment_bytes=1 << 20)
+        assert stage.hosted(3).log.recovery_point == 0
+        await stage.until(lambda: stage.is_recovered(3))
+        stage.kill(3)
+        (path,) = (
+            f"/data/{TOPIC}-0/{name}"
+            for name in stage.disk(3).list(f"/data/{TOPIC}-0")
+            if name.endswith(".log")
+        )
+        stage.disk(3).flip(path, 200, 1)
+        stage.kill(1)
+        stage.start(3)
+        stage.elect(None, isr=(2, 3))
+        await stage.until(lambda: 3 in stage.state().damaged)
+        assert stage.state().isr == (2,)
+        stage.start(1)
+        await stage.until(lambda: sorted(stage.state().isr) == [1, 2, 3])
+        assert len(await stage.consume(stage.state().leader_id or 0)) == 10
+
+    ReplicaStage(NEVER).run(story)
+
+
 def test_a_log_of_which_nothing_says_whose_it_is_is_damaged_and_fetched_anew(
     lines: list[dict[str, object]],
 ) -> None:

@@ -7,7 +7,13 @@ import asyncio
 import pytest
 
 from tidelog.broker import start_record
-from tidelog.broker.start_record import FILE_NAME, note_clean_stop, note_start
+from tidelog.broker.start_record import (
+    FILE_NAME,
+    note_clean_stop,
+    note_recovered,
+    note_start,
+    note_told,
+)
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.log.errors import DiskFullError
@@ -22,42 +28,83 @@ def disk() -> SimDisk:
     return made
 
 
+async def begin(disk: SimDisk, boot_id: str) -> None:
+    """A life of which the controllers know what its start lost."""
+    await note_start(disk, "/data", boot_id=boot_id)
+    await note_told(disk, "/data")
+
+
 async def test_a_new_folder_may_have_lost_everything(disk: SimDisk) -> None:
-    assert await note_start(disk, "/data", boot_id="a") == EVERYTHING
+    assert (await note_start(disk, "/data", boot_id="a")).loss == EVERYTHING
 
 
 async def test_a_killed_process_lost_nothing_while_its_machine_runs(disk: SimDisk) -> None:
-    await note_start(disk, "/data", boot_id="a")
-    assert await note_start(disk, "/data", boot_id="a") == NOTHING
+    await begin(disk, "a")
+    assert (await note_start(disk, "/data", boot_id="a")).loss == NOTHING
 
 
 async def test_a_machine_that_started_anew_may_have_lost_what_was_not_flushed(
     disk: SimDisk,
 ) -> None:
-    await note_start(disk, "/data", boot_id="a")
+    await begin(disk, "a")
     disk.crash()
-    assert await note_start(disk, "/data", boot_id="b") == UNFLUSHED
+    assert (await note_start(disk, "/data", boot_id="b")).loss == UNFLUSHED
 
 
 async def test_a_clean_stop_lost_nothing_whatever_became_of_the_machine(disk: SimDisk) -> None:
+    await begin(disk, "a")
+    await note_clean_stop(disk, "/data")
+    disk.crash()
+    assert (await note_start(disk, "/data", boot_id="b")).loss == NOTHING
+    disk.crash()
+    assert (await note_start(disk, "/data", boot_id="c")).loss == UNFLUSHED, (
+        "it counts for one start"
+    )
+
+
+@pytest.mark.parametrize("is_clean", [True, False])
+async def test_what_was_lost_is_told_by_a_later_start_if_this_one_ends_before(
+    disk: SimDisk, *, is_clean: bool
+) -> None:
+    await begin(disk, "a")
+    disk.crash()
+    await note_start(disk, "/data", boot_id="b")
+    if is_clean:
+        await note_clean_stop(disk, "/data")
+    assert (await note_start(disk, "/data", boot_id="b")).loss == UNFLUSHED
+    await note_told(disk, "/data")
+    assert (await note_start(disk, "/data", boot_id="b")).loss == NOTHING
+
+
+async def test_a_new_folder_stays_new_until_the_controllers_know(disk: SimDisk) -> None:
     await note_start(disk, "/data", boot_id="a")
-    await note_clean_stop(disk, "/data", boot_id="a")
     disk.crash()
-    assert await note_start(disk, "/data", boot_id="b") == NOTHING
-    disk.crash()
-    assert await note_start(disk, "/data", boot_id="c") == UNFLUSHED, "it counts for one start"
+    assert (await note_start(disk, "/data", boot_id="b")).loss == EVERYTHING, "not the lesser loss"
 
 
 async def test_where_no_boot_id_is_known_any_start_may_follow_a_power_cut(disk: SimDisk) -> None:
-    await note_start(disk, "/data", boot_id="")
-    assert await note_start(disk, "/data", boot_id="") == UNFLUSHED
+    await begin(disk, "")
+    assert (await note_start(disk, "/data", boot_id="")).loss == UNFLUSHED
+
+
+async def test_every_write_is_there_once_all_logs_were_recovered_in_this_boot(
+    disk: SimDisk,
+) -> None:
+    await begin(disk, "a")
+    assert not (await note_start(disk, "/data", boot_id="a")).is_power_kept, "not recovered"
+    await note_recovered(disk, "/data", boot_id="a")
+    assert (await note_start(disk, "/data", boot_id="a")).is_power_kept
+    assert (await note_start(disk, "/data", boot_id="a")).is_power_kept, "it stays so"
+    disk.crash()
+    assert not (await note_start(disk, "/data", boot_id="b")).is_power_kept
+    assert not (await note_start(disk, "/data", boot_id="b")).is_power_kept, "killed before"
 
 
 async def test_a_full_disk_is_no_reason_not_to_start(
     disk: SimDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await note_start(disk, "/data", boot_id="a")
-    await note_clean_stop(disk, "/data", boot_id="a")
+    await begin(disk, "a")
+    await note_clean_stop(disk, "/data")
 
     async def is_full(*_: object) -> None:
         await asyncio.sleep(0)
@@ -65,9 +112,9 @@ async def test_a_full_disk_is_no_reason_not_to_start(
 
     with monkeypatch.context() as patch:
         patch.setattr(start_record, "write_atomically", is_full)
-        assert await note_start(disk, "/data", boot_id="b") == NOTHING
+        assert (await note_start(disk, "/data", boot_id="b")).loss == NOTHING
     assert not disk.exists(f"/data/{FILE_NAME}"), "or the clean stop would count once more"
-    assert await note_start(disk, "/data", boot_id="c") == EVERYTHING
+    assert (await note_start(disk, "/data", boot_id="c")).loss == EVERYTHING
 
 
 def test_this_machine_has_a_boot_id_that_stays() -> None:

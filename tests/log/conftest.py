@@ -32,6 +32,7 @@ def open_log(disk: SimDisk, clock: Clock) -> OpenLog:
         on: Disk = disk,
         directory: str = DIRECTORY,
         topic_id: bytes = TOPIC_ID,
+        is_power_kept: bool = False,
         **config: Any,  # fields of LogConfig
     ) -> PartitionLog:
         return await PartitionLog.open(
@@ -40,6 +41,7 @@ def open_log(disk: SimDisk, clock: Clock) -> OpenLog:
             clock=clock,
             config=LogConfig(**config),
             topic_id=topic_id,
+            is_power_kept=is_power_kept,
         )
 
     return open_it

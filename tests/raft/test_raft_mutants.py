@@ -17,9 +17,11 @@ from click.testing import CliRunner
 from tidelog.chaos.mutants import hunt as hunting
 from tidelog.chaos.mutants.hunt import CONTROL_SEEDS, Verdict, hunt
 from tidelog.chaos.mutants.raft import ALL, MUTANTS, UNSEEN
-from tidelog.chaos.sim_raft.findings import Violation
-from tidelog.chaos.sim_raft.seed_run import SeedResult, run_seed, silence_voters
-from tidelog.chaos.sim_raft.suite import SuiteConfig, SuiteResult
+from tidelog.chaos.sim_raft.seed_run import run_seed
+from tidelog.chaos.sim_raft.suite import SUITE
+from tidelog.chaos.suites.findings import SeedResult, Violation
+from tidelog.chaos.suites.suite import SuiteConfig, SuiteResult
+from tidelog.chaos.suites.worker import silence_nodes
 from tidelog.cli.sim import sim
 from tidelog.raft import rules
 
@@ -29,7 +31,7 @@ SEEDS = range(8)
 
 @pytest.fixture(autouse=True)
 def _silent_voters() -> Iterator[None]:
-    silence_voters()
+    silence_nodes()
     yield
     structlog.reset_defaults()
 
@@ -107,14 +109,14 @@ def test_seeds_notice_a_mutant_and_the_control_does_not(name: str) -> None:
 async def test_the_first_seed_that_notices_counts(suite_of: dict[int, Violation]) -> None:
     suite_of.update({13: Violation("I19", "two"), 15: Violation("I17", "later")})
 
-    verdicts = await hunt([MUTANTS["two_votes_a_term"]], range(10, 20), workers=1)
+    verdicts = await hunt(SUITE, [MUTANTS["two_votes_a_term"]], range(10, 20), workers=1)
 
     assert verdicts == [Verdict("two_votes_a_term", 4, Violation("I19", "two"))]
     assert verdicts[0].is_caught
 
 
 async def test_what_no_seed_notices_is_a_miss(suite_of: dict[int, Violation]) -> None:
-    verdicts = await hunt([MUTANTS["two_votes_a_term"]], range(10, 20), workers=1)
+    verdicts = await hunt(SUITE, [MUTANTS["two_votes_a_term"]], range(10, 20), workers=1)
 
     assert verdicts == [Verdict("two_votes_a_term", 10)]
     assert not verdicts[0].is_caught
@@ -125,7 +127,7 @@ async def test_what_is_wrong_without_faults_is_not_hunted(suite_of: dict[int, Vi
     broken = Violation("liveness", "nobody leads")
     suite_of.update({CONTROL_SEEDS.start - 100: broken, 10: Violation("I19", "two")})
 
-    verdicts = await hunt([MUTANTS["two_votes_a_term"]], range(10, 20), workers=1)
+    verdicts = await hunt(SUITE, [MUTANTS["two_votes_a_term"]], range(10, 20), workers=1)
 
     assert verdicts == [Verdict("two_votes_a_term", 0, control=broken)]
     assert not verdicts[0].is_caught

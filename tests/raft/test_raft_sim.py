@@ -16,9 +16,11 @@ import pytest
 import structlog
 from click.testing import CliRunner
 
-from tidelog.chaos.sim_raft.findings import COVERAGE, Violation
-from tidelog.chaos.sim_raft.seed_run import SeedResult, run_seed, silence_voters
-from tidelog.chaos.sim_raft.suite import (
+from tidelog.chaos.sim_raft.coverage import COVERAGE
+from tidelog.chaos.sim_raft.seed_run import run_seed
+from tidelog.chaos.sim_raft.suite import SUITE
+from tidelog.chaos.suites.findings import SeedResult, Violation
+from tidelog.chaos.suites.suite import (
     SuiteConfig,
     SuiteResult,
     WorkerError,
@@ -26,6 +28,7 @@ from tidelog.chaos.sim_raft.suite import (
     run_suite,
     to_line,
 )
+from tidelog.chaos.suites.worker import silence_nodes
 from tidelog.cli.sim import sim
 
 pytestmark = pytest.mark.sim
@@ -38,7 +41,7 @@ REGRESSIONS = Path(__file__).with_name("regressions.txt")
 
 @pytest.fixture(autouse=True)
 def _silent_voters() -> Iterator[None]:
-    silence_voters()
+    silence_nodes()
     yield
     structlog.reset_defaults()
 
@@ -92,7 +95,7 @@ def test_a_seed_is_the_same_run_in_every_process() -> None:
 
 def _run_in_a_process(*, hash_seed: str) -> bytes:
     return subprocess.run(
-        [sys.executable, "-m", "tidelog.chaos.sim_raft.worker", "--seeds=5:7:1"],
+        [sys.executable, "-m", "tidelog.chaos.suites.worker", "--suite=raft", "--seeds=5:7:1"],
         env={**os.environ, "PYTHONHASHSEED": hash_seed},
         check=True,
         capture_output=True,
@@ -119,7 +122,7 @@ def result_of(
 
 
 def sums_of(*results: SeedResult, engine: str = "tidelog") -> SuiteResult:
-    sums = SuiteResult(SuiteConfig(range(len(results)), engine=engine))
+    sums = SuiteResult(SuiteConfig(SUITE, range(len(results)), choice=engine))
     for result in results:
         sums.add(result)
     return sums
@@ -166,7 +169,7 @@ def test_a_workers_line_is_read_as_it_was_written() -> None:
 async def test_two_workers_run_every_seed_once() -> None:
     seen: list[int] = []
 
-    sums = await run_suite(SuiteConfig(range(3, 6)), lambda result: seen.append(result.seed))
+    sums = await run_suite(SuiteConfig(SUITE, range(3, 6)), lambda result: seen.append(result.seed))
 
     assert sorted(seen) == [3, 4, 5]
     assert sums.seeds == 3
@@ -175,7 +178,7 @@ async def test_two_workers_run_every_seed_once() -> None:
 
 async def test_a_patch_is_called_in_the_worker_before_its_seeds() -> None:
     with pytest.raises(WorkerError, match="0 of 1 seeds"):
-        await run_suite(SuiteConfig(range(1), patch="sys:exit"))
+        await run_suite(SuiteConfig(SUITE, range(1), patch="sys:exit"))
 
 
 def test_command_ends_with_the_sums_and_keeps_a_ledger(tmp_path: Path) -> None:

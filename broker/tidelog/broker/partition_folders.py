@@ -30,6 +30,8 @@ class PartitionFolders:
     """The replicas' folders in one data folder."""
 
     def __init__(self, *, log_dir: str, disk: Disk, clock: Clock) -> None:
+        self.is_power_kept = False
+        """Whether all logs were recovered since the machine started: no write to one is missing."""
         self._log_dir = log_dir
         self._disk = disk
         self._clock = clock
@@ -87,6 +89,7 @@ class PartitionFolders:
             clock=self._clock,
             config=config,
             topic_id=topic_id,
+            is_power_kept=self.is_power_kept,
         )
 
     def _path(self, topic: str, partition: int) -> str:

@@ -9,7 +9,7 @@ decided in `partition/`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -51,6 +51,7 @@ from tidelog.v1.data_pb2 import (
 )
 
 SETTLE_POLL_MS = 10
+RECOVERY_POLL_S = 0.05
 
 log = structlog.get_logger(__name__)
 
@@ -70,6 +71,7 @@ class ReplicaManager:
         peers: Peers,
         alter_partition: AlterPartition,
         report_damage: ReportDamage,
+        on_recovered: Callable[[], Awaitable[None]],
         on_fatal: Callable[[BaseException], None],
     ) -> None:
         self._broker_id = broker_id
@@ -78,6 +80,7 @@ class ReplicaManager:
         self._held_until_ms = 0
         self._are_closed_cleanly = True
         self._stats = ReplicaStats()
+        self._on_recovered = on_recovered
         self._background = Background(on_fatal)
         self._folders = PartitionFolders(log_dir=log_dir, disk=disk, clock=clock)
         self._partitions = PartitionMap(broker_id)
@@ -116,9 +119,14 @@ class ReplicaManager:
             config=config,
         )
 
+    def keep_power(self) -> None:
+        """All logs were recovered since the machine started. Before `start`."""
+        self._folders.is_power_kept = True
+
     async def start(self, broker_epoch: int) -> None:
         """Begin with nothing held; `on_image` says what to hold."""
         self.set_broker_epoch(broker_epoch)
+        self.spawn("recovery", self._await_recovery())
         self.spawn("remove-leftovers", self._folders.remove_leftovers())
         self.spawn("isr-proposals", self._proposals.run())
         self.spawn("damage-reports", self._damage_reports.run())
@@ -385,6 +393,11 @@ class ReplicaManager:
         for hosted in self._partitions.held.values():
             if hosted.replica.leader is not None:
                 yield hosted.replica.leader
+
+    async def _await_recovery(self) -> None:
+        while not self.is_prepared:  # noqa: ASYNC110  # of many logs and reports
+            await asyncio.sleep(RECOVERY_POLL_S)
+        await self._on_recovered()
 
     async def _tick_forever(self) -> None:
         while True:

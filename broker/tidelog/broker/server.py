@@ -25,7 +25,7 @@ from tidelog.broker.rpc.admin import AdminHandler
 from tidelog.broker.rpc.broker import BrokerHandler
 from tidelog.broker.rpc.controller import ControllerHandler
 from tidelog.broker.rpc.node import NodeHandler
-from tidelog.broker.start_record import note_clean_stop, note_start
+from tidelog.broker.start_record import note_clean_stop, note_recovered, note_start, note_told
 from tidelog.broker.topics import TopicCreator
 from tidelog.log.env import Clock, Disk, Random
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
@@ -89,11 +89,13 @@ class Node:
         if self._quorum is not None:
             await self._quorum.start()
         if self._broker is not None:
-            loss = await note_start(
+            start = await note_start(
                 self._ports.disk, self.config.data_dir, boot_id=self._ports.boot_id
             )
-            log.info("broker starts", start_loss=StartLoss.Name(loss))
-            self._broker.lifecycle.start_loss = loss
+            log.info("broker starts", start_loss=StartLoss.Name(start.loss))
+            self._broker.lifecycle.start_loss = start.loss
+            if start.is_power_kept:
+                self._broker.replica_manager.keep_power()
             await self._broker.follower.start()
             await self._broker.lifecycle.start()
 
@@ -105,9 +107,7 @@ class Node:
             await self._broker.lifecycle.stop()
             await self._broker.follower.stop()
             if await self._broker.replica_manager.stop():
-                await note_clean_stop(
-                    self._ports.disk, self.config.data_dir, boot_id=self._ports.boot_id
-                )
+                await note_clean_stop(self._ports.disk, self.config.data_dir)
         if self._quorum is not None:
             await self._quorum.stop()
 
@@ -250,6 +250,11 @@ def _build_broker(config: NodeConfig, ports: Ports) -> BrokerParts:
 
     replica_manager = _build_replica_manager(config, ports, controllers)
     publisher = _Publisher(replica_manager)
+
+    async def on_registered(broker_epoch: int) -> None:
+        await note_told(ports.disk, config.data_dir)
+        await publisher.on_registered(broker_epoch)
+
     follower = MetadataFollower(
         broker_id=config.node_id,
         peers=ports.peers,
@@ -264,7 +269,7 @@ def _build_broker(config: NodeConfig, ports: Ports) -> BrokerParts:
         follower=follower,
         random=ports.random,
         is_prepared=lambda: replica_manager.is_prepared,
-        on_registered=publisher.on_registered,
+        on_registered=on_registered,
         on_fatal=ports.on_fatal,
     )
     topic_creator = TopicCreator(
@@ -307,6 +312,9 @@ def _build_replica_manager(
     async def report_damage(request: ReportDamageRequest) -> ReportDamageResponse:
         return await controllers.call(REPORT_DAMAGE, request, timeout_ms=ALTER_PARTITION_TIMEOUT_MS)
 
+    async def on_recovered() -> None:
+        await note_recovered(ports.disk, config.data_dir, boot_id=ports.boot_id)
+
     return ReplicaManager(
         broker_id=config.node_id,
         log_dir=config.data_dir,
@@ -317,6 +325,7 @@ def _build_replica_manager(
         peers=ports.peers,
         alter_partition=alter_partition,
         report_damage=report_damage,
+        on_recovered=on_recovered,
         on_fatal=ports.on_fatal,
     )
 

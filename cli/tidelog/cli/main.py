@@ -20,6 +20,7 @@ COMMANDS = {
     "consume": "tidelog.cli.consume:consume",
     "dump-log": "tidelog.cli.dump_log:dump_log",
     "sim": "tidelog.cli.sim:sim",
+    "check": "tidelog.cli.check:check",
     "demo": "tidelog.cli.demo:demo",
 }
 INTERRUPTED = 130

@@ -1,6 +1,6 @@
 """`tidelog sim`: run seeds of a simulation suite, or show what happened in one.
 
-Owns the commands' options, output and exit codes; `tidelog.chaos.sim_raft` does the work.
+Owns the commands' options, output and exit codes; `tidelog.chaos.suites` does the work.
 """
 
 from __future__ import annotations
@@ -12,22 +12,42 @@ from pathlib import Path
 
 import click
 
+from tidelog.chaos.mutants import cluster, raft
 from tidelog.chaos.mutants.hunt import Verdict, hunt
 from tidelog.chaos.mutants.hunt import summary as summary_of
-from tidelog.chaos.mutants.raft import ALL, MUTANTS
-from tidelog.chaos.sim_raft import ledger as ledgers
-from tidelog.chaos.sim_raft.seed_run import ENGINES, SeedResult, run_seed, silence_voters
-from tidelog.chaos.sim_raft.suite import NAME, WORKERS, SuiteConfig, SuiteResult, run_suite
+from tidelog.chaos.sim_cluster.scenarios import SCENARIOS
+from tidelog.chaos.sim_raft.seed_run import ENGINES
+from tidelog.chaos.suites import ledger as ledgers
+from tidelog.chaos.suites.findings import SeedResult
+from tidelog.chaos.suites.suite import (
+    NAMES,
+    WORKERS,
+    Suite,
+    SuiteConfig,
+    SuiteResult,
+    run_suite,
+    suite_named,
+)
+from tidelog.chaos.suites.worker import silence_nodes
 from tidelog.log.system import SystemClock
 
 SHOW_EVERY_SEEDS = 100
 MUTANT_SEEDS = range(100)
 
+MUTANTS_OF = {"raft": raft, "cluster": cluster}
+MUTANT_NAMES = [name for module in MUTANTS_OF.values() for name in module.ALL]
+
 suite_option = click.option(
-    "--suite", type=click.Choice([NAME]), required=True, help="Which simulation."
+    "--suite", type=click.Choice(NAMES), required=True, help="Which simulation."
 )
 engine_option = click.option(
-    "--engine", type=click.Choice(ENGINES), default=ENGINES[0], show_default=True
+    "--engine", type=click.Choice(ENGINES), help=f"Of the raft suite; usually {ENGINES[0]}."
+)
+scenario_option = click.option(
+    "--scenario",
+    type=click.Choice(list(SCENARIOS)),
+    metavar="NAME",
+    help="Of the cluster suite: a story told by name in place of a random storm.",
 )
 
 
@@ -60,6 +80,7 @@ def sim() -> None:
 @sim.command()
 @suite_option
 @engine_option
+@scenario_option
 @click.option("--seeds", type=SeedRange(), required=True, help="Half open: 0:100 is a hundred.")
 @click.option("--json", "is_json", is_flag=True, help="Nothing but the line of sums.")
 @click.option("--workers", type=click.IntRange(1), default=WORKERS, show_default=True)
@@ -69,14 +90,23 @@ def sim() -> None:
     help="Append the run to this file of JSON lines.",
 )
 def run(
-    *, suite: str, engine: str, seeds: range, is_json: bool, workers: int, ledger: Path | None
+    *,
+    suite: str,
+    engine: str | None,
+    scenario: str | None,
+    seeds: range,
+    is_json: bool,
+    workers: int,
+    ledger: Path | None,
 ) -> None:
     """Run seeds; the last line is a JSON object of sums.
 
     Exit code 1: an invariant did not hold, or 100 or more seeds never made something happen that
     they must.
     """
-    config = SuiteConfig(seeds=seeds, engine=engine, workers=workers)
+    chosen = suite_named(suite)
+    choice = _choice(chosen, engine=engine, scenario=scenario)
+    config = SuiteConfig(chosen, seeds, choice=choice, workers=workers)
     progress = _Progress(suite, is_silent=is_json)
     commit = ledgers.checked_out_commit()
     result = asyncio.run(run_suite(config, progress.on_result))
@@ -91,11 +121,14 @@ def run(
 @sim.command()
 @suite_option
 @engine_option
+@scenario_option
 @click.option("--seed", type=int, required=True)
-def replay(*, suite: str, engine: str, seed: int) -> None:
+def replay(*, suite: str, engine: str | None, scenario: str | None, seed: int) -> None:
     """Run one seed again and tell what happens, second by second."""
-    silence_voters()
-    result = run_seed(seed, engine=engine, timeline_sink=click.echo)
+    silence_nodes()
+    chosen = suite_named(suite)
+    choice = _choice(chosen, engine=engine, scenario=scenario)
+    result = chosen.run_seed(seed, choice=choice, has_faults=True, timeline_sink=click.echo)
     click.echo(
         f"{suite} seed {seed}: {result.operations} operations, {result.acknowledged} commands "
         f"acknowledged, {result.virtual_s} virtual s, {result.steps} steps, {result.trace_hash}"
@@ -117,7 +150,7 @@ def replay(*, suite: str, engine: str, seed: int) -> None:
 @click.option(
     "--mutant",
     "names",
-    type=click.Choice(list(ALL)),
+    type=click.Choice(MUTANT_NAMES),
     multiple=True,
     metavar="NAME",
     help="Only this one; may be given more than once.",
@@ -130,15 +163,29 @@ def mutants(
     Each mutant first runs without faults, where nobody must notice. The last line is a JSON object
     of verdicts. Exit code 1: a mutant was not caught, or noticed without faults.
     """
-    chosen = [ALL[name] for name in names or MUTANTS]
+    known = MUTANTS_OF[suite]
+    foreign = [name for name in names if name not in known.ALL]
+    if foreign:
+        raise click.UsageError(f"{foreign[0]!r} is no mutant of the {suite} suite")
+    chosen = [known.ALL[name] for name in names or known.MUTANTS]
 
     def show(verdict: Verdict) -> None:
         if not is_json:
             click.echo(f"{suite}: {verdict}")
 
-    verdicts = asyncio.run(hunt(chosen, seeds, workers=workers, on_verdict=show))
-    click.echo(json.dumps(summary_of(verdicts)))
+    verdicts = asyncio.run(
+        hunt(suite_named(suite), chosen, seeds, workers=workers, on_verdict=show)
+    )
+    click.echo(json.dumps(summary_of(suite_named(suite), verdicts)))
     sys.exit(0 if all(verdict.is_caught for verdict in verdicts) else 1)
+
+
+def _choice(suite: Suite, **given: str | None) -> str:
+    """What the suite is told by its own option; others' options are refused."""
+    for option, value in given.items():
+        if value is not None and option != suite.option:
+            raise click.UsageError(f"--{option} is no option of the {suite.name} suite")
+    return given[suite.option] or suite.default
 
 
 class _Progress:

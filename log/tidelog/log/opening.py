@@ -33,7 +33,13 @@ class LogParts:
 
 
 async def open_parts(
-    *, directory: str, disk: Disk, clock: Clock, config: LogConfig, topic_id: bytes
+    directory: str,
+    disk: Disk,
+    clock: Clock,
+    config: LogConfig,
+    *,
+    topic_id: bytes,
+    is_power_kept: bool,
 ) -> LogParts:
     """See `PartitionLog.open`."""
     started_ms = clock.monotonic_ms()
@@ -45,6 +51,7 @@ async def open_parts(
         config=config,
         checkpoint=left.checkpoint,
         clean_marker=left.clean_marker,
+        is_power_kept=is_power_kept,
         now_ms=clock.wall_ms(),
     )
     if not left.is_owner_known:

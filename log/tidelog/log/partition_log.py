@@ -20,10 +20,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import NamedTuple
 
 import structlog
 
+from tidelog.log.append_result import AppendResult
 from tidelog.log.batch import Buffer, placed
 from tidelog.log.config import LogConfig
 from tidelog.log.env import Clock, Disk
@@ -61,16 +61,6 @@ __all__ = [
 _log = structlog.get_logger(__name__)
 
 
-class AppendResult(NamedTuple):
-    """Where batches are; `last_offset` is inclusive. A duplicate is where it was, appended once."""
-
-    base_offset: int
-    last_offset: int
-    log_end_offset: int
-    log_append_time_ms: int | None = None
-    is_duplicate: bool = False
-
-
 class PartitionLog:
     """One open log; made by `open`. After a `StorageError` it takes no more writes."""
 
@@ -97,15 +87,23 @@ class PartitionLog:
 
     @classmethod
     async def open(
-        cls, *, directory: str, disk: Disk, clock: Clock, config: LogConfig, topic_id: bytes
+        cls,
+        *,
+        directory: str,
+        disk: Disk,
+        clock: Clock,
+        config: LogConfig,
+        topic_id: bytes,
+        is_power_kept: bool = False,
     ) -> PartitionLog:
         """Open the log in `directory`, recovering it, or make a new one.
 
-        Whatever its files hold, it opens: see `damage`. Raises `KafkaError` INCONSISTENT_TOPIC_ID
-        when it belongs to another topic, `StorageError` when the disk refuses.
+        Whatever its files hold, it opens: see `damage`. `is_power_kept`: no power was lost since it
+        was opened last, so what was not synced is there too. Raises `KafkaError` when it belongs to
+        another topic (INCONSISTENT_TOPIC_ID), `StorageError` when the disk refuses.
         """
         parts = await open_parts(
-            directory=directory, disk=disk, clock=clock, config=config, topic_id=topic_id
+            directory, disk, clock, config, topic_id=topic_id, is_power_kept=is_power_kept
         )
         return cls(parts, directory=directory, disk=disk, clock=clock, config=config)
 

@@ -3,7 +3,9 @@
 Takes as they are the segments that a clean shutdown vouches for, looks at the ends of those below
 the recovery point, and walks the others: above the recovery point the longest valid prefix stays
 and the rest is cut; below it nothing may be missing, and what is makes the log damaged from there.
-Indexes and producer state are made anew where they do not fit. Never raises for what files hold.
+Where no power was lost nothing may be missing above it either, but for the end of a last write that
+a kill cut short. Indexes and producer state are made anew where they do not fit. Never raises for
+what files hold.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ from tidelog.log.producers import ProducerStates
 from tidelog.log.records import read_marker
 from tidelog.log.segment import Segment
 from tidelog.log.snapshot_files import SnapshotFiles
+from tidelog.log.torn_write import is_cut_short
 
 _CHUNK_BYTES = 1 << 20
 _log = structlog.get_logger(__name__)
@@ -106,13 +109,17 @@ async def recover(
     config: LogConfig,
     checkpoint: Checkpoint | None,
     clean_marker: CleanMarker | None,
+    is_power_kept: bool,
     now_ms: int,
 ) -> Recovered:
     """Open the segments in `directory`, making the first one when there is none.
 
+    `is_power_kept`: everything written since the recovery before this one is there, synced or not.
     Errors: `StorageError` when the disk refuses, and nothing else.
     """
-    recovery = _Recovery(disk, directory, config, checkpoint, clean_marker, now_ms)
+    recovery = _Recovery(
+        disk, directory, config, checkpoint, clean_marker, now_ms, is_power_kept=is_power_kept
+    )
     await recovery.finish_swaps()
     await recovery.take_segments()
     return await recovery.finish()
@@ -127,6 +134,8 @@ class _Recovery:
         checkpoint: Checkpoint | None,
         clean_marker: CleanMarker | None,
         now_ms: int,
+        *,
+        is_power_kept: bool,
     ) -> None:
         self._disk = disk
         self._directory = directory
@@ -138,6 +147,7 @@ class _Recovery:
         self._flushed = max(known.recovery_point, marked_end)
         self._known_epochs = EpochCache(known.epochs)
         self._has_checkpoint = checkpoint is not None
+        self._is_power_kept = is_power_kept
         self._is_cut = False
         self._replayed_to = 0
         self._found = Recovered(
@@ -258,11 +268,11 @@ class _Recovery:
         )
 
     def _end_here(self, reason: str, following: list[int]) -> None:
-        """Above the recovery point the log is shorter now; below it, it is damaged."""
+        """What may have been lost makes the log shorter; all else makes it damaged."""
         segments, found = self._found.segments, self._found
         end = max(segments[-1].next_offset if segments else 0, found.log_start_offset)
         found.is_clean = False
-        if end < self._flushed:
+        if end < self._flushed or (self._is_power_kept and not self._ends_in_a_write(following)):
             found.damage = Damage(end, reason)
             return
         self._is_cut = True
@@ -275,6 +285,11 @@ class _Recovery:
             surplus = segments[-1].file.size() - segments[-1].size
             found.truncated_bytes += surplus
             segments[-1].file.truncate(segments[-1].size)
+
+    def _ends_in_a_write(self, following: list[int]) -> bool:
+        """Whether all that is wrong is that the last write to the last segment is not whole."""
+        segments = self._found.segments
+        return not following and (not segments or is_cut_short(segments[-1]))
 
     async def finish(self) -> Recovered:
         """Make sure of the ends, and that no power cut undoes what was cut off."""

@@ -1,133 +1,107 @@
-"""What the log promises its clients, judged by a history alone. Each check returns its complaints.
+"""What the log promises its clients, judged by a history alone.
 
-lost write             acknowledged, and not read back at its offset       (Jepsen: lost-write)
-two values             one offset, two values                    (Jepsen: inconsistent-offsets)
-gap                    a consumer skipped an offset or went back  (Jepsen: poll-skip)
-no prefix              a consumer saw what a later one does not
-refused write          read, though its producer was told that it failed     (Jepsen: G1a)
-reordered              a producer's acknowledged writes lie in another order than sent
-duplicate              an idempotent producer's write is there twice          (Jepsen: duplicate)
+The anomalies, by the names of Jepsen's Kafka workload where it has them; "final" is what the final
+polls read of the newest incarnation of a topic. All of these are complaints.
+
+lost-write            acknowledged with acks=all, and not read at its offset, though final polls
+                      read past it                                          (Jepsen: lost-write)
+unseen                acknowledged with acks=all, beyond where the final polls ended  (unseen)
+vanished              read once, and not there in the final reads
+inconsistent-offsets  one offset, two values, over acknowledgements and polls
+                                                                  (inconsistent-offsets)
+duplicate             one value of an idempotent producer at two offsets           (duplicate)
+G1a                   read, though its producer was told it is definitely not stored     (G1a)
+unwritten             read, though nobody sent it, or not to this partition
+old-incarnation       sent to a topic before it was created again, and read from the new one
+poll-skip             a consumer passed over an offset              (int-poll-skip, poll-skip)
+nonmonotonic-poll     a consumer went back         (int-nonmonotonic-poll, nonmonotonic-poll)
+nonmonotonic-send     an idempotent producer's acknowledged writes lie in another order than
+                      sent                                                 (nonmonotonic-send)
+realtime-order        a write that was acknowledged before another was sent does not lie below it
+                                                                  (G0-realtime)
+
+Counted, no complaint: duplicates and reordering of producers without idempotence; acks=1 writes
+that were lost; all that an unclean election may do to a lossy topic; how far polls lagged.
+Not judged, for want of transactions: precommitted-read, G0, G1c, int-send-skip.
+
+Time and room are in proportion to the history, but for sorting what is nearly sorted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator
 
-from tidelog.chaos.history import History, Stored
-
-
-def lost_writes(history: History) -> list[str]:
-    """Every acknowledged write is read back at its offset by the final readings."""
-    final = history.final_values()
-    return [
-        f"lost write: {_show(write)} was acknowledged, final readings have"
-        f" {final.get((write.partition, write.offset))!r} there"
-        for write in history.acknowledged
-        if final.get((write.partition, write.offset)) != write.value
-    ]
-
-
-def offsets_with_two_values(history: History) -> list[str]:
-    """No offset shows two values, over all acknowledgements and all readings."""
-    seen: dict[tuple[int, int], bytes] = {}
-    complaints = []
-    for record in _everything(history):
-        first = seen.setdefault((record.partition, record.offset), record.value)
-        if first != record.value:
-            complaints.append(f"two values: {_show(record)} was {first!r} before")
-    return complaints
-
-
-def gaps(history: History) -> list[str]:
-    """Every consumer sees each partition's offsets from 0 on, one by one."""
-    complaints = []
-    for reading in history.readings:
-        expected: dict[int, int] = {}
-        for record in reading.records:
-            if record.offset != expected.get(record.partition, 0):
-                complaints.append(
-                    f"gap: {reading.consumer} saw {_show(record)},"
-                    f" expected offset {expected.get(record.partition, 0)}"
-                )
-            expected[record.partition] = record.offset + 1
-    return complaints
-
-
-def missing_prefixes(history: History) -> list[str]:
-    """Whatever any consumer saw is still there at the end."""
-    final = history.final_values()
-    return [
-        f"no prefix: {reading.consumer} saw {_show(record)}, which is gone"
-        for reading in history.readings
-        for record in reading.records
-        if (record.partition, record.offset) not in final
-    ]
-
-
-def refused_writes(history: History) -> list[str]:
-    """What a producer was told has failed is read by nobody."""
-    refused = {(write.partition, write.value) for write in history.refused if not write.is_unknown}
-    return [
-        f"refused write: {reading.consumer} saw {_show(record)}"
-        for reading in history.readings
-        for record in reading.records
-        if (record.partition, record.value) in refused
-    ]
-
-
-def reordered_writes(history: History) -> list[str]:
-    """Acknowledged writes of a partition lie at growing offsets, in the order they were sent."""
-    last: dict[int, Stored] = {}
-    complaints = []
-    for write in history.acknowledged:
-        before = last.get(write.partition)
-        if before is not None and write.offset <= before.offset:
-            complaints.append(f"reordered: {_show(write)} was sent after {_show(before)}")
-        last[write.partition] = write
-    return complaints
-
-
-def duplicates(history: History) -> list[str]:
-    """No value of an idempotent producer is read at two offsets of its partition."""
-    first: dict[tuple[int, bytes], int] = {}
-    complaints = []
-    for (partition, offset), value in sorted(history.final_values().items()):
-        earlier = first.setdefault((partition, value), offset)
-        if earlier != offset and history.is_idempotent:
-            complaints.append(
-                f"duplicate: {_show(Stored(partition, offset, value))} is at {earlier} too"
-            )
-    return complaints
-
-
-ALL = (
-    lost_writes,
-    offsets_with_two_values,
-    gaps,
-    missing_prefixes,
-    refused_writes,
-    reordered_writes,
+from tidelog.chaos.checks.complaint import Complaint
+from tidelog.chaos.checks.evidence import Evidence
+from tidelog.chaos.checks.identities import (
     duplicates,
+    failed_writes_read,
+    inconsistent_offsets,
+    old_incarnations_read,
+    stored_again,
+    unwritten_reads,
 )
+from tidelog.chaos.checks.losses import lost_writes, unseen_writes, vanished_reads
+from tidelog.chaos.checks.orders import (
+    nonmonotonic_polls,
+    nonmonotonic_sends,
+    poll_skips,
+    realtime_order,
+    sends_out_of_order,
+    worst_lag_s,
+)
+from tidelog.chaos.history import ACKS_ALL, History
+
+Check = Callable[[Evidence], Iterator[Complaint]]
+
+CHECKS: dict[str, Check] = {
+    "lost-write": lost_writes,
+    "unseen": unseen_writes,
+    "vanished": vanished_reads,
+    "inconsistent-offsets": inconsistent_offsets,
+    "duplicate": duplicates,
+    "G1a": failed_writes_read,
+    "unwritten": unwritten_reads,
+    "old-incarnation": old_incarnations_read,
+    "poll-skip": poll_skips,
+    "nonmonotonic-poll": nonmonotonic_polls,
+    "nonmonotonic-send": nonmonotonic_sends,
+    "realtime-order": realtime_order,
+}
+"""By the kind of its complaints."""
 
 
-def complaints(history: History) -> list[str]:
+def complaints(history: History) -> list[Complaint]:
     """All complaints of all checks."""
-    return [complaint for check in ALL for complaint in check(history)]
+    evidence = Evidence(history)
+    return [complaint for check in CHECKS.values() for complaint in check(evidence)]
 
 
-def count_duplicates(history: History) -> int:
-    """Records beyond the first with one value: retries of producers without idempotence."""
-    final = history.final_values()
-    values = {(partition, value) for (partition, _), value in final.items()}
-    return len(final) - len(values)
+def counts(history: History) -> dict[str, int]:
+    """How much there was of what; `lost`, without `lost_…`, is of acks=all and no lossy topic."""
+    evidence, sends = Evidence(history), history.sends
+    return {
+        "operations": len(sends) + len(history.polls),
+        "acknowledged": sum(send.outcome == "ok" for send in sends),
+        "failed": sum(send.outcome == "fail" for send in sends),
+        "unknown": sum(send.outcome == "unknown" for send in sends),
+        "read": sum(len(partition.final) for partition in evidence.partitions.values()),
+        **_losses(evidence),
+        "duplicated": sum(1 for _ in stored_again(evidence)),
+        "reordered": sum(1 for _ in sends_out_of_order(evidence))
+        + sum(1 for _ in realtime_order(evidence)),
+        "worst_lag_ms": round(worst_lag_s(evidence) * 1000),
+    }
 
 
-def _everything(history: History) -> Iterable[Stored]:
-    yield from history.acknowledged
-    for reading in history.readings:
-        yield from reading.records
-
-
-def _show(record: Stored) -> str:
-    return f"{record.value!r} at {record.partition}/{record.offset}"
+def _losses(evidence: Evidence) -> dict[str, int]:
+    lost = {"lost": 0, "lost_acks_1": 0, "lost_unclean": 0}
+    for partition in evidence.partitions.values():
+        for send in partition.acknowledged() if partition.is_newest else ():
+            if send.acks == 0 or not partition.is_lost(send):
+                continue
+            if partition.is_lossy:
+                lost["lost_unclean"] += 1
+            else:
+                lost["lost" if send.acks == ACKS_ALL else "lost_acks_1"] += 1
+    return lost

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidelog.chaos.mutants.mutant import Mutant
-from tidelog.chaos.sim_raft.findings import Violation
-from tidelog.chaos.sim_raft.suite import NAME, SuiteConfig, run_suite
+from tidelog.chaos.suites.findings import Violation
+from tidelog.chaos.suites.suite import Suite, SuiteConfig, run_suite
 
 CONTROL_SEEDS = range(1, 4, 2)
 """Of a network that keeps order; their first candidate meets no other, which needs no fault."""
@@ -56,6 +56,7 @@ class Verdict:
 
 
 async def hunt(
+    suite: Suite,
     mutants: Iterable[Mutant],
     seeds: range,
     *,
@@ -70,7 +71,7 @@ async def hunt(
 
     async def judge(mutant: Mutant) -> Verdict:
         async with room:
-            verdict = await _judge(mutant, seeds)
+            verdict = await _judge(suite, mutant, seeds)
         on_verdict(verdict)
         return verdict
 
@@ -79,21 +80,22 @@ async def hunt(
     return [task.result() for task in tasks]
 
 
-async def _judge(mutant: Mutant, seeds: range) -> Verdict:
-    control = await run_suite(_config(mutant, CONTROL_SEEDS, has_faults=False))
+async def _judge(suite: Suite, mutant: Mutant, seeds: range) -> Verdict:
+    control = await run_suite(_config(suite, mutant, CONTROL_SEEDS, has_faults=False))
     if control.violations:
         return Verdict(mutant.name, 0, control=control.violations[0][1])
-    storm = await run_suite(_config(mutant, seeds, has_faults=True))
+    storm = await run_suite(_config(suite, mutant, seeds, has_faults=True))
     if not storm.violations:
         return Verdict(mutant.name, storm.seeds)
     seed, violation = storm.violations[0]
     return Verdict(mutant.name, seeds.index(seed) + 1, violation)
 
 
-def _config(mutant: Mutant, seeds: range, *, has_faults: bool) -> SuiteConfig:
+def _config(suite: Suite, mutant: Mutant, seeds: range, *, has_faults: bool) -> SuiteConfig:
     """One worker, so that the first seed that catches it is the same at every run."""
     return SuiteConfig(
-        seeds=seeds,
+        suite,
+        seeds,
         has_faults=has_faults,
         patch=mutant.patch,
         workers=1,
@@ -101,9 +103,9 @@ def _config(mutant: Mutant, seeds: range, *, has_faults: bool) -> SuiteConfig:
     )
 
 
-def summary(verdicts: Iterable[Verdict]) -> dict[str, Any]:  # a JSON object
+def summary(suite: Suite, verdicts: Iterable[Verdict]) -> dict[str, Any]:  # a JSON object
     """The command's last line."""
-    return {"suite": NAME, "mutants": [verdict.summary() for verdict in verdicts]}
+    return {"suite": suite.name, "mutants": [verdict.summary() for verdict in verdicts]}
 
 
 def _told(violation: Violation) -> str:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import count
 
-from tidelog.chaos.history import History, Reading, Refused, Stored
+from tidelog.chaos.history import ACKS_ALL, History, Outcome, Poll, Send
 from tidelog.chaos.scenarios.cluster_view import ClusterView
 from tidelog.chaos.scenarios.stage import Stage
 from tidelog.chaos.sim_stage.seeds import main
@@ -57,6 +59,15 @@ class SmokePlan:
         )
 
 
+@dataclass(slots=True)
+class _Reading:
+    """One consumer and the offset it reads next in each partition."""
+
+    name: str
+    is_final: bool
+    positions: dict[int, int] = field(default_factory=dict)
+
+
 class Smoke:
     """One run of the scenario on a stage."""
 
@@ -66,7 +77,8 @@ class Smoke:
         self._plan = plan
         self._view = ClusterView(stage)
         self._bootstrap = [stage.address(node_id) for node_id in stage.node_ids]
-        self._sent = 0
+        self._calls = count()
+        self._round = 0
         self._outcomes = 0
         self._crash_due = asyncio.Event()
 
@@ -108,6 +120,7 @@ class Smoke:
     async def _produce(self) -> None:
         """One round: unique values to every partition, all sent before the first is awaited."""
         client = self._stage.client
+        self._round += 1
         async with Producer(
             self._bootstrap,
             acks="all",
@@ -116,47 +129,94 @@ class Smoke:
             clock=client.clock,
             random=client.random,
         ) as producer:
-            waiting = []
+            outcomes: list[asyncio.Future[RecordMetadata]] = []
             for _ in range(self._plan.records_per_round):
-                for partition in range(self._plan.partitions):
-                    self._sent += 1
-                    value = b"%d" % self._sent
-                    outcome = await producer.submit(TOPIC, value=value, partition=partition)
-                    waiting.append((partition, value, outcome))
-                    outcome.add_done_callback(self._note_outcome)
+                outcomes += [
+                    await self._send(producer, partition)
+                    for partition in range(self._plan.partitions)
+                ]
                 await asyncio.sleep(client.random.random() * 0.02)
-            for partition, value, outcome in waiting:
-                try:
-                    stored = await outcome
-                except TidelogError as error:
-                    is_unknown = error.is_outcome_unknown
-                    refused = Refused(partition, value, is_unknown, reason=str(error))
-                    self._history.refused.append(refused)
-                else:
-                    self._history.acknowledged.append(Stored(partition, stored.offset, value))
+            for outcome in outcomes:
+                with suppress(TidelogError):
+                    await outcome
 
-    def _note_outcome(self, _: asyncio.Future[RecordMetadata]) -> None:
+    async def _send(self, producer: Producer, partition: int) -> asyncio.Future[RecordMetadata]:
+        number = next(self._calls)
+        send = Send(
+            process=f"producer of round {self._round}",
+            number=number,
+            topic=TOPIC,
+            incarnation=0,
+            partition=partition,
+            value=b"%d" % number,
+            acks=ACKS_ALL,
+            is_idempotent=True,
+            invoked_s=self._now_s(),
+            ended_s=None,
+            outcome="unknown",
+        )
+        outcome = await producer.submit(TOPIC, value=send.value, partition=partition)
+        outcome.add_done_callback(lambda done: self._note_outcome(send, done))
+        return outcome
+
+    def _note_outcome(self, send: Send, done: asyncio.Future[RecordMetadata]) -> None:
         self._outcomes += 1
         if self._outcomes == self._plan.crash_after_records:
             self._crash_due.set()
+        ended = replace(send, ended_s=None if done.cancelled() else self._now_s())
+        error = None if done.cancelled() else done.exception()
+        if isinstance(error, TidelogError):
+            outcome: Outcome = "unknown" if error.is_outcome_unknown else "fail"
+            ended = replace(ended, outcome=outcome, reason=str(error))
+        elif not done.cancelled() and error is None:
+            ended = replace(ended, outcome="ok", offset=done.result().offset)
+        self._history.sends.append(ended)
 
     async def _watch(self) -> None:
         """Read along from the first record on, whatever happens."""
-        reading = self._history.reading("watcher")
+        reading = _Reading("watcher", is_final=False)
         async with self._consumer() as consumer:
             async for record in consumer:
-                _note(reading, record)
+                self._note(reading, record)
 
     async def _read_to_the_end(self, name: str, *, is_final: bool) -> None:
-        reading = self._history.reading(name, is_final=is_final)
+        reading = _Reading(name, is_final=is_final)
         ends = await self._view.end_offsets(TOPIC)
         missing = sum(ends.values())
+        for partition in ends:
+            self._note_poll(reading, partition, ())
         async with self._consumer() as consumer:
             async for record in consumer:
-                _note(reading, record)
+                self._note(reading, record)
                 missing -= 1
                 if missing == 0:
                     return
+
+    def _note(self, reading: _Reading, record: Record) -> None:
+        self._note_poll(reading, record.partition, ((record.offset, record.value or b""),))
+
+    def _note_poll(
+        self, reading: _Reading, partition: int, records: tuple[tuple[int, bytes], ...]
+    ) -> None:
+        """When it was invoked nobody knows: records are handed out one by one."""
+        position = reading.positions.get(partition, 0)
+        poll = Poll(
+            process=reading.name,
+            number=next(self._calls),
+            topic=TOPIC,
+            incarnation=0,
+            partition=partition,
+            invoked_s=self._now_s(),
+            ended_s=self._now_s(),
+            position=position,
+            records=records,
+            is_final=reading.is_final,
+        )
+        reading.positions[partition] = records[-1][0] + 1 if records else position
+        self._history.polls.append(poll)
+
+    def _now_s(self) -> float:
+        return self._stage.client.clock.monotonic_ms() / 1000
 
     def _consumer(self) -> Consumer:
         """Reads every partition from offset 0 on; a vanished offset is an error."""
@@ -173,10 +233,6 @@ class Smoke:
         for partition in partitions:
             consumer.seek(partition, 0)
         return consumer
-
-
-def _note(reading: Reading, record: Record) -> None:
-    reading.records.append(Stored(record.partition, record.offset, record.value or b""))
 
 
 async def smoke(stage: Stage, history: History) -> None:

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping
 
 from tidelog.chaos.sim_raft import linearizability
 from tidelog.chaos.sim_raft.contact_checks import ContactChecks
-from tidelog.chaos.sim_raft.findings import Findings
 from tidelog.chaos.sim_raft.linearizability import Operation
 from tidelog.chaos.sim_raft.log_checks import LogChecks
 from tidelog.chaos.sim_raft.machine import KeyValueMachine
 from tidelog.chaos.sim_raft.state_checks import StateChecks
-from tidelog.chaos.sim_raft.timeline import Timeline
 from tidelog.chaos.sim_raft.wire_checks import WireChecks
+from tidelog.chaos.suites.findings import Findings
+from tidelog.chaos.suites.timeline import Timeline
 from tidelog.raft.driver import RaftDriver
 from tidelog.v1.raft_pb2 import RaftMessage
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tidelog.chaos.sim_raft.findings import Findings
+from tidelog.chaos.suites.findings import Findings
 from tidelog.v1.raft_pb2 import RaftMessage
 
 _LEADERS_ONLY = frozenset({"append_entries", "install_snapshot"})

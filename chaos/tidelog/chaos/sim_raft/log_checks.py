@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from tidelog.chaos.sim_raft.findings import Findings
+from tidelog.chaos.suites.findings import Findings
 
 _WHOLE_LOG = 1 << 30
 

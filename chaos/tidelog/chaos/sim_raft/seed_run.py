@@ -6,19 +6,16 @@ It owns the story of a run and what its result holds; never what strikes or what
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 
-import structlog
-
+from tidelog.chaos.sim_raft.coverage import COVERAGE
 from tidelog.chaos.sim_raft.faults import Faults
-from tidelog.chaos.sim_raft.findings import Findings, Violation
 from tidelog.chaos.sim_raft.workload import Workload
 from tidelog.chaos.sim_raft.world import World
 from tidelog.chaos.sim_raft.world_config import draw_config
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.scheduler import SimulationError
+from tidelog.chaos.suites.findings import Findings, SeedResult
 
 STORM_S = 17.0
 RUN_S_MIN = 20.0
@@ -26,21 +23,6 @@ OPERATIONS_MIN = 200
 CALM_S_MAX = 20.0
 LOOK_EVERY_S = 1.0
 ENGINES = ("tidelog", "pysyncobj")
-
-
-@dataclass(frozen=True, slots=True)
-class SeedResult:
-    """What became of one seed; `violation` is None when all is well."""
-
-    seed: int
-    violation: Violation | None
-    faults: dict[str, int]
-    coverage: dict[str, int]
-    operations: int
-    acknowledged: int
-    steps: int
-    virtual_s: float
-    trace_hash: str
 
 
 def run_seed(
@@ -76,18 +58,13 @@ def run_seed(
         seed=seed,
         violation=findings.violations[0] if findings.violations else None,
         faults=dict(findings.faults),
-        coverage=dict(findings.coverage),
+        coverage={name: findings.coverage[name] for name in COVERAGE},
         operations=story.workload.operations,
         acknowledged=world.checks.states.acknowledged,
         steps=world.scheduler.steps,
         virtual_s=round(world.scheduler.now_s, 3),
         trace_hash=world.trace.hexdigest(),
     )
-
-
-def silence_voters() -> None:
-    """Let simulated voters log nothing: they are judged by what they do."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
 
 
 class _Story:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from tidelog.chaos.sim_raft.findings import Findings
 from tidelog.chaos.sim_raft.machine import Command, KeyValueMachine
+from tidelog.chaos.suites.findings import Findings
 from tidelog.raft.replicated_log import CommittedEntry
 
 

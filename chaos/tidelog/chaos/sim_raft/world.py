@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 from tidelog.chaos.sim_raft.checks import Checks
 from tidelog.chaos.sim_raft.contact_checks import ContactChecks
 from tidelog.chaos.sim_raft.disk import VoterDisk
-from tidelog.chaos.sim_raft.findings import Findings
 from tidelog.chaos.sim_raft.machine import KeyValueMachine
 from tidelog.chaos.sim_raft.network import RaftNetwork, VoterTransport
-from tidelog.chaos.sim_raft.timeline import WORLD, Timeline
 from tidelog.chaos.sim_raft.world_config import WorldConfig
 from tidelog.chaos.sim_stage.clock import SimClock, SimRandom
 from tidelog.chaos.sim_stage.loop import NodeLoop
 from tidelog.chaos.sim_stage.scheduler import Scheduler, SchedulerLimits
 from tidelog.chaos.sim_stage.trace import Trace
+from tidelog.chaos.suites.findings import Findings
+from tidelog.chaos.suites.timeline import WORLD, Timeline
 from tidelog.log.errors import StorageError
 from tidelog.raft.building import build_replicated_log
 from tidelog.raft.driver import RaftDriver

@@ -1,4 +1,4 @@
-"""Three nodes, built by the same function as the real ones, and clients, in one process.
+"""A few nodes, built by the same function as the real ones, and clients, in one process.
 
 Owns each node's machine (clock, disk, randomness), which outlives its processes, and does to it
 what faults do. Decides nothing about when.
@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, Literal, TypeVar
 
 from tidelog.broker.config import NodeConfig
 from tidelog.broker.data_directory import format_or_check
@@ -21,6 +22,7 @@ from tidelog.chaos.sim_stage.peers import SimPeers
 from tidelog.chaos.sim_stage.raft_transport import SimRaftTransport
 from tidelog.chaos.sim_stage.scheduler import Scheduler, SchedulerLimits
 from tidelog.chaos.sim_stage.trace import Trace
+from tidelog.log.errors import StorageError
 from tidelog.metadata.config import ControllerConfig
 
 CLUSTER_ID = "simulated"
@@ -28,6 +30,7 @@ DATA_DIRECTORY = "/data"
 CLIENT_NAME = "client"
 SYNC_LATENCY_S = 0.001
 STOP_POLL_S = 0.001
+STOP_S_MAX = 60.0
 CLOCK_OFFSET_S_MAX = 10_000.0
 
 T = TypeVar("T")
@@ -46,6 +49,8 @@ class Machine:
     starts: int = 0
     boots: int = 1
     """How often the machine itself started."""
+    cut_by: Literal["", "power", "kill"] = ""
+    """The process ended within an operation of its disk, which has not been cleared since."""
 
     @property
     def name(self) -> str:
@@ -72,8 +77,20 @@ class SimClusterConfig:
     """How the stage is set up, beside its seed."""
 
     node_ids: Sequence[int] = (1, 2, 3)
+    controller_ids: Sequence[int] = ()
+    """Who votes; nobody named: every node."""
+    broker_ids: Sequence[int] = ()
+    """Who holds partitions; nobody named: every node."""
+    configure: Callable[[NodeConfig], NodeConfig] = lambda config: config
+    """Settings of every node."""
+    is_expected: Callable[[BaseException], bool] = lambda _: False
+    """Whether an error is what faults do to a node: it fails no run, and may end a process."""
     network: NetworkConfig = field(default_factory=NetworkConfig)
     limits: SchedulerLimits = field(default_factory=SchedulerLimits)
+
+    def __post_init__(self) -> None:
+        for name in ("controller_ids", "broker_ids"):
+            object.__setattr__(self, name, tuple(getattr(self, name) or self.node_ids))
 
 
 class SimCluster:
@@ -93,17 +110,19 @@ class SimCluster:
         self.network = SimNetwork(
             scheduler=self.scheduler, random=random.fork("network"), config=self._config.network
         )
-        self._machines = {
+        self.network.is_expected = self._config.is_expected
+        self._random = random
+        self.on_power_lost: Callable[[int], None] = lambda _: None
+        """Called with the node's id when its power goes."""
+        self.on_process_end: Callable[[Machine], None] = lambda _: None
+        """Called before a process is discarded, whatever ends it."""
+        self.machines = {
             node_id: self._new_machine(node_id, random.fork(f"node-{node_id}"))
             for node_id in self._config.node_ids
         }
         self._voters: dict[int, SimRaftTransport] = {}
         self._client_host = self._new_host(CLIENT_NAME, CLIENT_NAME, None)
-        self.client = ClientPorts(
-            transport=SimPeers(network=self.network, host=self._client_host),
-            clock=self._client_host.loop.clock,
-            random=random.fork(CLIENT_NAME),
-        )
+        self.client = self._client_ports(self._client_host)
 
     def run(self, main: Coroutine[Any, Any, T]) -> T:
         """Start all nodes and run `main` as a client beside them; its result.
@@ -115,7 +134,9 @@ class SimCluster:
         return self.scheduler.run(self._client_host.loop, main)
 
     def close(self) -> None:
-        """Drop everything."""
+        """Drop everything; what dying tasks still do is done to no machine."""
+        for machine in self.machines.values():
+            machine.host = machine.node = None
         self.scheduler.close()
 
     # Stage
@@ -125,15 +146,32 @@ class SimCluster:
         """All nodes, up or down."""
         return self._config.node_ids
 
+    @property
+    def broker_ids(self) -> Sequence[int]:
+        """The nodes that hold partitions, up or down."""
+        return self._config.broker_ids
+
+    @property
+    def controller_ids(self) -> Sequence[int]:
+        """The nodes that vote, up or down."""
+        return self._config.controller_ids
+
+    def new_client(self, name: str) -> ClientPorts:
+        """A client on a host of its own, whose links can be cut; it runs on the scenario's loop."""
+        host = Host(name=name, loop=self._client_host.loop, address=name)
+        self.network.attach(host)
+        return self._client_ports(host)
+
     def address(self, node_id: int) -> str:
         """Where a node listens."""
-        return self._machines[node_id].address
+        return self.machines[node_id].address
 
     def start(self, node_id: int) -> None:
         """Start a node's process on what its disk holds."""
-        machine = self._machines[node_id]
+        machine = self.machines[node_id]
         if machine.host is not None:
             raise ValueError(f"{machine.name} is up")
+        self._clear_cut(machine)
         machine.starts += 1
         self._record("start", machine)
         machine.host = self._new_host(machine.name, machine.address, machine.clock)
@@ -141,59 +179,75 @@ class SimCluster:
 
     def crash(self, node_id: int) -> None:
         """Cut a node's power, up or down: un-synced writes are lost or torn."""
-        machine = self._machines[node_id]
+        machine = self.machines[node_id]
         self._record("crash", machine)
+        self.on_power_lost(node_id)
         if machine.host is not None:
             self._end_process(machine)
-        machine.disk.crash()
-        machine.boots += 1
+        self._lose_power(machine)
 
     def kill(self, node_id: int) -> None:
         """Kill a node's process (SIGKILL); its machine, and so its page cache, lives on."""
-        machine = self._machines[node_id]
+        machine = self.machines[node_id]
         self._record("kill", machine)
         self._end_process(machine)
 
-    async def stop(self, node_id: int) -> None:
-        """Let a node stop in order (SIGTERM); returns when its process has ended."""
-        machine = self._machines[node_id]
+    async def stop(self, node_id: int, *, within_s: float = STOP_S_MAX) -> bool:
+        """Let a node stop in order (SIGTERM); whether its process ended so, and was not killed."""
+        machine = self.machines[node_id]
         host, node = self._host(machine), machine.node
         self._record("stop", machine)
         if node is not None:
+            deadline_s = self.scheduler.now_s + within_s
             stopping = host.loop.create_task(node.stop(), name="stop")
-            while not stopping.done():  # noqa: ASYNC110  # on another loop
-                await asyncio.sleep(STOP_POLL_S)
+            while not stopping.done():
+                await asyncio.sleep(STOP_POLL_S)  # on another loop
+                if machine.host is not host:
+                    return False
+                if self.scheduler.now_s > deadline_s:
+                    self.kill(node_id)
+                    return False
         self._end_process(machine)
+        return True
 
     def disk(self, node_id: int) -> SimDisk:
         """A node's disk, for what faults do to it."""
-        return self._machines[node_id].disk
+        return self.machines[node_id].disk
 
     def pause(self, node_id: int) -> None:
         """Step a node no more (SIGSTOP)."""
-        self._record("pause", self._machines[node_id])
-        self._host(self._machines[node_id]).loop.pause()
+        self._record("pause", self.machines[node_id])
+        self._host(self.machines[node_id]).loop.pause()
 
     def resume(self, node_id: int) -> None:
         """Step it again (SIGCONT)."""
-        self._record("resume", self._machines[node_id])
-        self._host(self._machines[node_id]).loop.resume()
+        self._record("resume", self.machines[node_id])
+        self._host(self.machines[node_id]).loop.resume()
 
     def drift(self, node_id: int, *, rate: float) -> None:
         """Let a node's clock run at `rate` seconds per second from now on."""
-        self._record(f"drift {rate:.6f}", self._machines[node_id])
-        self.scheduler.change_rate(self._host(self._machines[node_id]).loop, rate)
+        self._record(f"drift {rate:.6f}", self.machines[node_id])
+        self.scheduler.change_rate(self._host(self.machines[node_id]).loop, rate)
 
     # Building
 
+    def _client_ports(self, host: Host) -> ClientPorts:
+        return ClientPorts(
+            transport=SimPeers(network=self.network, host=host),
+            clock=host.loop.clock,
+            random=self._random.fork(host.name),
+        )
+
     def _new_machine(self, node_id: int, random: SimRandom) -> Machine:
         offset_s = random.uniform(0, CLOCK_OFFSET_S_MAX)
-        return Machine(
+        machine = Machine(
             node_id=node_id,
             clock=SimClock(lambda: self.scheduler.now_s, offset_s=offset_s),
             disk=SimDisk(random.fork("disk"), sync_latency_s=SYNC_LATENCY_S),
             random=random,
         )
+        machine.disk.faults.on_cut = partial(self._on_cut, machine)
+        return machine
 
     def _new_host(self, name: str, address: str, clock: SimClock | None) -> Host:
         host = Host(name=name, loop=self.scheduler.new_loop(name, clock), address=address)
@@ -202,17 +256,45 @@ class SimCluster:
 
     async def _boot(self, machine: Machine, host: Host) -> None:
         config = self._node_config(machine)
-        await format_or_check(machine.disk, config)
-        node = machine.node = self._build(machine, host, config)
-        host.services = node.services
-        await node.start()
+        try:
+            await format_or_check(machine.disk, config)
+            node = machine.node = self._build(machine, host, config)
+            host.services = node.services
+            await node.start()
+        except StorageError as error:
+            self._on_fatal(machine, host, error)
+
+    def _on_fatal(self, machine: Machine, host: Host, error: BaseException) -> None:
+        is_expected = self._config.is_expected(error)
+        if not is_expected:
+            self.scheduler.record_failure(machine.name, f"fatal: {error!r}")
+        if machine.host is host:
+            (self.kill if is_expected else self.crash)(machine.node_id)
+
+    def _on_cut(self, machine: Machine, is_power: bool) -> None:  # noqa: FBT001  # DiskFaults' call
+        """The process ends within an operation of its disk; what it does yet reaches nobody."""
+        machine.cut_by = "power" if is_power else "kill"
+        self._record(f"cut ({machine.cut_by})", machine)
+        if is_power:
+            self.on_power_lost(machine.node_id)
+        if machine.host is not None:
+            self._end_process(machine)
+        loop = self._client_host.loop
+        self.scheduler.deliver(loop, partial(self._clear_cut, machine), delay_s=0)
+
+    def _clear_cut(self, machine: Machine) -> None:
+        cut_by, machine.cut_by = machine.cut_by, ""
+        if cut_by == "power":
+            self._lose_power(machine)
+        elif cut_by:
+            machine.disk.faults.heal()
+
+    def _lose_power(self, machine: Machine) -> None:
+        machine.cut_by = ""
+        machine.disk.crash()
+        machine.boots += 1
 
     def _build(self, machine: Machine, host: Host, config: NodeConfig) -> Node:
-        def on_fatal(error: BaseException) -> None:
-            self.scheduler.record_failure(machine.name, f"fatal: {error!r}")
-            if machine.host is host:
-                self.crash(machine.node_id)
-
         return build_node(
             config,
             Ports(
@@ -220,30 +302,39 @@ class SimCluster:
                 disk=machine.disk,
                 random=machine.random.fork(f"start-{machine.starts}"),
                 peers=SimPeers(network=self.network, host=host),
-                raft_transport=SimRaftTransport(
-                    network=self.network,
-                    host=host,
-                    node_id=machine.node_id,
-                    voter_ids=self.node_ids,
-                    directory=self._voters,
-                ),
-                on_fatal=on_fatal,
+                raft_transport=self._raft_transport(machine, host),
+                on_fatal=partial(self._on_fatal, machine, host),
                 boot_id=f"{machine.name}-boot-{machine.boots}",
             ),
         )
 
+    def _raft_transport(self, machine: Machine, host: Host) -> SimRaftTransport | None:
+        if machine.node_id not in self.controller_ids:
+            return None
+        return SimRaftTransport(
+            network=self.network,
+            host=host,
+            node_id=machine.node_id,
+            voter_ids=self.controller_ids,
+            directory=self._voters,
+        )
+
     def _node_config(self, machine: Machine) -> NodeConfig:
-        return NodeConfig(
+        roles = {"broker": self.broker_ids, "controller": self.controller_ids}
+        config = NodeConfig(
             node_id=machine.node_id,
             cluster_id=CLUSTER_ID,
             address=machine.address,
             data_dir=DATA_DIRECTORY,
-            controller_voters={node_id: self.address(node_id) for node_id in self.node_ids},
+            controller_voters={node_id: self.address(node_id) for node_id in self.controller_ids},
+            process_roles=tuple(role for role, ids in roles.items() if machine.node_id in ids),
             controller=ControllerConfig(cluster_id=CLUSTER_ID),
         )
+        return self._config.configure(config)
 
     def _end_process(self, machine: Machine) -> None:
         host = self._host(machine)
+        self.on_process_end(machine)
         machine.host = machine.node = None
         self.network.crash(host)
         host.loop.kill()

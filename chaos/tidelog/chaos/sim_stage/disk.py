@@ -27,6 +27,8 @@ class SimDisk:
         """What all files together may hold; less than they do is a full disk."""
         self.syncs = 0
         """Begun since the start."""
+        self.flipped: set[str] = set()
+        """Files of which `flip` changed a bit, ever."""
         self._random = random
         self._sync_latency_s = sync_latency_s
         self._root = Folder()
@@ -40,6 +42,10 @@ class SimDisk:
         """See `DiskFaults`."""
         self.faults.crash_at(number)
 
+    def slow_down(self, sync_latency_s: float) -> None:
+        """Let every sync from now on take this long."""
+        self._sync_latency_s = sync_latency_s
+
     def crash(self) -> None:
         """Lose what is not stored, every open handle and all faults."""
         self.life += 1
@@ -48,10 +54,30 @@ class SimDisk:
 
     def flip(self, path: str, byte: int, bit: int) -> None:
         """Change one bit on the medium, behind everyone's back."""
+        self.flipped.add(path)
         content = self._content(path)
         for image in (content.written, content.stored):
             if byte < len(image):
                 image[byte] ^= 1 << bit
+
+    def names(self, path: str) -> list[str]:
+        """`list`, for faults: it always works."""
+        folder = self._find(path)
+        return sorted(folder.entries) if isinstance(folder, Folder) else []
+
+    def length(self, path: str) -> int:
+        """`size`, for faults: it always works."""
+        content = self._find(path)
+        return len(content.written) if isinstance(content, Content) else 0
+
+    def look(self, path: str, offset: int, length: int) -> bytes:
+        """What the running system would read there; no operation of it, so nothing can fail."""
+        content = self._find(path)
+        return (
+            bytes(content.written[offset : offset + length])
+            if isinstance(content, Content)
+            else b""
+        )
 
     def open(self, path: str, *, create: bool = False) -> SimFile:
         """See `Disk`."""

@@ -5,13 +5,14 @@ Counts operations and decides when one fails; never touches what is stored.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tidelog.log.errors import StorageError
 
 
 class PowerCutError(BaseException):
-    """The power went. No `Exception`: nobody on the machine is left to catch it."""
+    """The power went, or the process. No `Exception`: nobody is left to catch it."""
 
 
 @dataclass(slots=True)
@@ -39,7 +40,10 @@ class DiskFaults:
     def __init__(self) -> None:
         self.operations = 0
         """Changes and syncs begun since the start."""
+        self.on_cut: Callable[[bool], None] | None = None
+        """Called within the operation that is the last one: whether the power went."""
         self._cut_at: int | None = None
+        self._takes_power = True
         self._is_cut = False
         self._troubles: list[_Trouble] = []
 
@@ -49,7 +53,16 @@ class DiskFaults:
         It raises `PowerCutError`, as everything after it until `SimDisk.crash`. A sync does
         nothing then, a change is one the crash may lose, keep or tear.
         """
-        self._cut_at = self.operations + number
+        self._cut_at, self._takes_power = self.operations + number, True
+
+    def end_at(self, number: int) -> None:
+        """As `crash_at`, but the process ends, not the machine: what was written stays."""
+        self._cut_at, self._takes_power = self.operations + number, False
+
+    @property
+    def is_cut_due(self) -> bool:
+        """Whether a `crash_at` or `end_at` has not happened yet."""
+        return self._cut_at is not None and not self._is_cut
 
     def fail(self, action: str, path: str, *, spared: int = 0, count: int | None = None) -> None:
         """Answer `action` ("read", "write", "sync", …) on `path` with EIO until `heal`.
@@ -76,4 +89,6 @@ class DiskFaults:
         self.operations += 1
         if self.operations == self._cut_at:
             self._is_cut = True
+            if self.on_cut is not None:
+                self.on_cut(self._takes_power)
             raise PowerCutError

@@ -7,7 +7,7 @@ into a message.
 from __future__ import annotations
 
 from asyncio import Handle
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,6 +26,18 @@ class NetworkConfig:
     spike_probability: float = 0.005
     spike_s_min: float = 0.005
     spike_s_max: float = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Weather:
+    """What happens to messages on all links beside their latency."""
+
+    loss: float = 0.0
+    """Probability that a message is lost: its connection breaks."""
+    delay_s_max: float = 0.0
+    """Up to so much comes on top of the latency."""
+    repeat: float = 0.0
+    """Probability that a request arrives twice, as through a proxy that sends again."""
 
 
 @dataclass(eq=False, slots=True)
@@ -48,7 +60,13 @@ class SimNetwork:
         self._random = random
         self._config = config or NetworkConfig()
         self._hosts: dict[str, Host] = {}
-        self._cut_links: set[tuple[str, str]] = set()  # never iterated
+        self.weather: Weather | None = None
+        self.is_expected: Callable[[BaseException], bool] = lambda _: False
+        """Whether an error of a node is what faults do to it, and fails no run."""
+        self._cut_links: Counter[tuple[str, str]] = Counter()
+        self._clogged: dict[tuple[str, str], list[Callable[[], None]]] = {}
+        self.tap: Callable[[Host, object, object], None] | None = None
+        """Told of each call at its server: the request and None, later the request and response."""
         self._connections: dict[int, Connection] = {}
         self._connection_count = 0
 
@@ -86,14 +104,14 @@ class SimNetwork:
         self._connections.pop(connection.number, None)
 
     def cut(self, source: str, target: str) -> None:
-        """Lose all that `source` sends to `target` from now on, in silence."""
+        """Lose all that `source` sends to `target`, in silence, until as many `heal`s as cuts."""
         self.scheduler.trace.record(self.scheduler.now_s, "cut", source, target)
-        self._cut_links.add((source, target))
+        self._cut_links[source, target] += 1
 
     def heal(self, source: str, target: str) -> None:
         """Carry messages again; connections that lost one break."""
         self.scheduler.trace.record(self.scheduler.now_s, "heal", source, target)
-        self._cut_links.discard((source, target))
+        self._cut_links -= Counter({(source, target): 1})
         for connection in list(self._connections.values()):
             connection.break_if_lossy()
 
@@ -101,9 +119,35 @@ class SimNetwork:
         """Whether messages of `source` to `target` are lost now."""
         return (source.name, target.name) in self._cut_links
 
+    def clog(self, source: str, target: str) -> None:
+        """Hold all that `source` sends to `target`, until `unclog` delivers it in order."""
+        self.scheduler.trace.record(self.scheduler.now_s, "clog", source, target)
+        self._clogged.setdefault((source, target), [])
+
+    def unclog(self, source: str, target: str) -> None:
+        """Deliver what was held."""
+        self.scheduler.trace.record(self.scheduler.now_s, "unclog", source, target)
+        for send in self._clogged.pop((source, target), []):
+            send()
+
+    def held(self, source: Host, target: Host) -> list[Callable[[], None]] | None:
+        """Where messages of a clogged link wait; None: it carries."""
+        return self._clogged.get((source.name, target.name))
+
+    def loses_one(self) -> bool:
+        """Whether the weather takes the next message."""
+        return self.weather is not None and self._random.random() < self.weather.loss
+
+    def repeats_one(self) -> bool:
+        """Whether the next request arrives twice."""
+        return self.weather is not None and self._random.random() < self.weather.repeat
+
     def latency_s(self) -> float:
         """How long the next message takes."""
         config = self._config
+        if self.weather is not None:
+            delay_s = self._random.uniform(0, self.weather.delay_s_max)
+            return delay_s + self._random.uniform(config.latency_s_min, config.latency_s_max)
         if self._random.random() < config.spike_probability:
             return self._random.uniform(config.spike_s_min, config.spike_s_max)
         return self._random.uniform(config.latency_s_min, config.latency_s_max)
@@ -139,6 +183,15 @@ class Connection:
         if self._is_lossy or self._network.is_cut(sender, target):
             self._is_lossy = True
             scheduler.trace.record(scheduler.now_s, "lost", route)
+            return
+        if self._network.loses_one():
+            self._is_lossy = True
+            scheduler.trace.record(scheduler.now_s, "dropped", route)
+            self.break_if_lossy()
+            return
+        held = self._network.held(sender, target)
+        if held is not None:
+            held.append(lambda: self.send(sender, label, content, deliver))
             return
 
         on_the_way = self._on_the_way[index]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any, Generic
 
@@ -95,6 +95,12 @@ class _Call(Generic[Request, Response]):
         self._connection.send(
             self._caller, self._method.name, content, lambda: self._on_request(content)
         )
+        if not self._method.is_response_stream and self._network.repeats_one():
+            self._network.scheduler.deliver(
+                self._server.loop,
+                lambda: self._on_repeated(content),
+                delay_s=2 * self._network.latency_s(),
+            )
 
     async def next_response(self) -> Response | None:
         item = await self._responses.get()
@@ -135,8 +141,29 @@ class _Call(Generic[Request, Response]):
             return
         handler = getattr(self._server.services[self._method.service], _snake(self._method.name))
         request = self._method.request_type.FromString(content)
+        self._tap(request, None)
         name = f"{self._method.name}<{self._caller.name}"
         self._task = self._server.loop.create_task(self._serve(handler, request), name=name)
+
+    def _on_repeated(self, content: bytes) -> None:
+        """The same request once more; nobody waits for what it is answered."""
+        scheduler = self._network.scheduler
+        if self._server.services is None or self._network.is_cut(self._caller, self._server):
+            return
+        scheduler.trace.record(scheduler.now_s, "repeat", self._method.name)
+        handler = getattr(self._server.services[self._method.service], _snake(self._method.name))
+        request = self._method.request_type.FromString(content)
+        name = f"{self._method.name}<<{self._caller.name}"
+        self._tap(request, None)
+        self._server.loop.create_task(self._run_unheard(handler, request), name=name)
+
+    async def _run_unheard(
+        self, handler: Callable[[Request], Awaitable[Response]], request: Request
+    ) -> None:
+        try:
+            self._tap(request, await handler(request))
+        except TidelogError as error:
+            self._note(error)
 
     def _on_cancel(self) -> None:
         self._network.forget(self._connection)
@@ -149,21 +176,30 @@ class _Call(Generic[Request, Response]):
             if self._method.is_response_stream:
                 await self._pump(handler(request))
             else:
-                self._respond(await handler(request))
-        except (InvariantError, StorageError) as error:
-            self._network.scheduler.record_failure(self._server.name, repr(error))
-            self._fail(error)
+                response = await handler(request)
+                self._tap(request, response)
+                self._respond(response)
         except TidelogError as error:
+            self._note(error)
             self._fail(error)
         except Exception as error:  # noqa: BLE001  # the RPC edge
             self._network.scheduler.record_failure(self._server.name, repr(error))
             self._fail(error)
+
+    def _note(self, error: TidelogError) -> None:
+        is_wrong = isinstance(error, InvariantError | StorageError)
+        if is_wrong and not self._network.is_expected(error):
+            self._network.scheduler.record_failure(self._server.name, repr(error))
 
     async def _pump(self, responses: AsyncGenerator[Response, None]) -> None:
         async with aclosing(responses):
             async for response in responses:
                 self._respond(response)
         self._reply("end", None)
+
+    def _tap(self, request: Request, response: Response | None) -> None:
+        if self._network.tap is not None:
+            self._network.tap(self._server, request, response)
 
     def _respond(self, response: Response) -> None:
         if not isinstance(response, self._method.response_type):

@@ -64,6 +64,8 @@ class Scheduler:
         self.now_s = 0.0
         self.trace = trace
         self.steps = 0
+        self.after_step: Callable[[], None] | None = None
+        """Called after each step, while the loop that was stepped is the running one."""
         self._limits = limits or SchedulerLimits()
         self._ready: deque[tuple[NodeLoop, asyncio.Handle]] = deque()
         self._timers: list[tuple[float, int, NodeLoop, asyncio.Handle]] = []
@@ -160,6 +162,8 @@ class Scheduler:
             raise LimitError(self._report(f"{self._limits.steps} steps"))
         asyncio._set_running_loop(loop)  # noqa: SLF001  # what every event loop does
         handle._run()  # noqa: SLF001
+        if self.after_step is not None:
+            self.after_step()
         self.now_s += CALLBACK_COST_S
 
     def _next(self) -> tuple[NodeLoop, asyncio.Handle]:

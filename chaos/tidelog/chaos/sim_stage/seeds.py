@@ -14,7 +14,7 @@ from typing import Any
 
 import structlog
 
-from tidelog.chaos.checks.delivery import complaints, count_duplicates
+from tidelog.chaos.checks.delivery import complaints, counts
 from tidelog.chaos.history import History
 from tidelog.chaos.scenarios.stage import Stage
 from tidelog.chaos.sim_stage.cluster import SimCluster
@@ -56,17 +56,18 @@ def run_seed(
     history = History()
     try:
         cluster.run(scenario(cluster, history))
-        found = complaints(history)
+        found = [str(complaint) for complaint in complaints(history)]
     except Exception as error:  # noqa: BLE001  # whatever a run ends with is its outcome
         found = [f"{type(error).__name__}: {error}"]
     finally:
         cluster.close()
+    numbers = counts(history)
     return SeedResult(
         seed=seed,
         trace_hash=cluster.trace.hexdigest(),
         complaints=found,
-        acknowledged=len(history.acknowledged),
-        duplicates=count_duplicates(history),
+        acknowledged=numbers["acknowledged"],
+        duplicates=numbers["duplicated"],
         virtual_s=cluster.scheduler.now_s,
         steps=cluster.scheduler.steps,
     )

@@ -7,7 +7,7 @@ import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tidelog.chaos.sim_raft.suite import NAME, SuiteResult
+from tidelog.chaos.suites.suite import SuiteResult
 from tidelog.log.env import Clock
 
 _SECONDS_TO_MS = 1000
@@ -15,15 +15,15 @@ _SECONDS_TO_MS = 1000
 
 def append(path: Path, result: SuiteResult, *, commit: str, clock: Clock) -> None:
     """Add a run of `commit`, which ended now."""
-    seeds = result.config.seeds
+    config = result.config
     line = {
         "commit": commit,
         "date": datetime.fromtimestamp(clock.wall_ms() / _SECONDS_TO_MS, UTC).isoformat(
             "T", "seconds"
         ),
-        "suite": NAME,
-        "engine": result.config.engine,
-        "seeds": f"{seeds.start}:{seeds.stop}",
+        "suite": config.suite.name,
+        config.suite.option: config.chosen,
+        "seeds": f"{config.seeds.start}:{config.seeds.stop}",
         "result": {
             "run": result.seeds,
             "steps": result.steps,

@@ -1,0 +1,137 @@
+"""In which order things lie and are read. Each check yields its complaints. Pure."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterator
+from itertools import accumulate, chain
+from math import inf
+
+from tidelog.chaos.checks.complaint import Complaint
+from tidelog.chaos.checks.evidence import Evidence, Partition
+from tidelog.chaos.history import ACKS_ALL, Poll, Send
+
+
+def poll_skips(evidence: Evidence) -> Iterator[Complaint]:
+    """A consumer sees every offset from its first position on."""
+    return (one for one in _polls_out_of_order(evidence) if one.kind == "poll-skip")
+
+
+def nonmonotonic_polls(evidence: Evidence) -> Iterator[Complaint]:
+    """A consumer never goes back, unless it was told that its position is gone."""
+    return (one for one in _polls_out_of_order(evidence) if one.kind == "nonmonotonic-poll")
+
+
+def nonmonotonic_sends(evidence: Evidence) -> Iterator[Complaint]:
+    """An idempotent producer's acknowledged writes lie in the order they were sent."""
+    for before, send in sends_out_of_order(evidence):
+        if send.is_idempotent:
+            yield _reversed("nonmonotonic-send", before, send)
+
+
+def sends_out_of_order(evidence: Evidence) -> Iterator[tuple[Send, Send]]:
+    """Each acknowledged write that lies at or below an earlier one of its producer, with that."""
+    for partition in evidence.partitions.values():
+        last: dict[str, tuple[int, Send]] = {}
+        for send in partition.acknowledged():
+            offset = partition.lasting_offset(send)
+            if offset is None:
+                continue
+            before = last.get(send.process)
+            if before is not None and offset <= before[0]:
+                yield before[1], send
+            last[send.process] = offset, send
+
+
+def realtime_order(evidence: Evidence) -> Iterator[Complaint]:
+    """A write acknowledged before another was sent lies below it.
+
+    Those of one idempotent producer are `nonmonotonic_sends`'s.
+    """
+    for partition in evidence.partitions.values():
+        for before, send in _overtaken(partition):
+            if before.process != send.process or not send.is_idempotent:
+                yield _reversed("realtime-order", before, send)
+
+
+def worst_lag_s(evidence: Evidence) -> float:
+    """The longest that a poll ended below what had been acknowledged with acks=all, in seconds."""
+    return max(chain([0.0], *map(_lags_s, evidence.partitions.values())))
+
+
+def _polls_out_of_order(evidence: Evidence) -> Iterator[Complaint]:
+    for partition in evidence.partitions.values():
+        last: dict[tuple[str, bool], tuple[int, Poll]] = {}
+        for poll in partition.polls:
+            reader = poll.process, poll.is_final
+            before = last.get(reader)
+            if before is not None and _is_moved(partition, poll, expected=before[0]):
+                yield _misread(partition, before[0], poll.position, (before[1], poll))
+            expected = poll.position
+            for offset, _ in poll.records:
+                if offset != expected:
+                    yield _misread(partition, expected, offset, (poll,))
+                expected = offset + 1
+            last[reader] = expected, poll
+
+
+def _is_moved(partition: Partition, poll: Poll, *, expected: int) -> bool:
+    """Truncation moves a consumer back; forward, past records, only where they may be lost."""
+    if poll.is_rewound and (partition.is_lossy or poll.position < expected):
+        return False
+    return poll.position != expected
+
+
+def _misread(
+    partition: Partition, expected: int, offset: int, calls: tuple[Poll, ...]
+) -> Complaint:
+    kind = "poll-skip" if offset > expected else "nonmonotonic-poll"
+    what = f"{calls[-1].process} went to {partition.name}/{offset} from {expected}"
+    return Complaint(kind, what, calls)
+
+
+def _overtaken(partition: Partition) -> Iterator[tuple[Send, Send]]:
+    """Each lasting write that lies at or below one that had ended before it began, with that."""
+    lasting = [
+        (offset, send)
+        for send in partition.acknowledged()
+        if (offset := partition.lasting_offset(send)) is not None
+    ]
+    ends = deque(sorted(lasting, key=lambda item: _ended_s(item[1])))
+    highest: tuple[int, Send] | None = None
+    for offset, send in sorted(lasting, key=lambda item: item[1].invoked_s):
+        while ends and _ended_s(ends[0][1]) < send.invoked_s:
+            ended = ends.popleft()
+            highest = ended if highest is None or ended[0] > highest[0] else highest
+        if highest is not None and offset <= highest[0]:
+            yield highest[1], send
+
+
+def _lags_s(partition: Partition) -> Iterator[float]:
+    """How long each poll's end had been below an acknowledged offset when it was invoked."""
+    known = sorted(
+        (send.offset, _ended_s(send))
+        for send in partition.acknowledged()
+        if send.acks == ACKS_ALL and send.offset is not None
+    )
+    offsets = [offset for offset, _ in known]
+    # By place in `offsets`: when something there or further up was first acknowledged.
+    since_s = list(accumulate((ended_s for _, ended_s in reversed(known)), min))[::-1]
+    for poll in partition.polls:
+        end = poll.records[-1][0] + 1 if poll.records else poll.position
+        at = bisect_left(offsets, end)
+        if at < len(offsets):
+            yield poll.invoked_s - since_s[at]
+
+
+def _reversed(kind: str, before: Send, send: Send) -> Complaint:
+    what = (
+        f"{send.value!r} lies at {send.topic}-{send.partition}/{send.offset},"
+        f" not above {before.value!r}, which was there before"
+    )
+    return Complaint(kind, what, (before, send))
+
+
+def _ended_s(send: Send) -> float:
+    return inf if send.ended_s is None else send.ended_s

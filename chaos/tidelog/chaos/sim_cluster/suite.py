@@ -1,0 +1,17 @@
+"""The cluster suite: whole nodes and real clients on virtual time, in storms or by a script."""
+
+from __future__ import annotations
+
+from tidelog.chaos.sim_cluster.coverage import COVERAGE
+from tidelog.chaos.sim_cluster.scenarios import SCENARIOS, STORM
+from tidelog.chaos.sim_cluster.seed_run import run_seed
+from tidelog.chaos.suites.suite import Suite
+
+SUITE = Suite(
+    name="cluster",
+    run_seed=run_seed,
+    coverage=COVERAGE,
+    option="scenario",
+    choices=(STORM, *SCENARIOS),
+    not_covered=dict.fromkeys(SCENARIOS, frozenset(COVERAGE)),
+)

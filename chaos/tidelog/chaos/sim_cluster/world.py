@@ -1,0 +1,133 @@
+"""The world of one seed: nodes, clients' history, what was found, and what faults may still do.
+
+Owns what faults and clients share; decides nothing by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+from tidelog.chaos.history import History
+from tidelog.chaos.sim_cluster.budget import Budget
+from tidelog.chaos.sim_cluster.coverage import Observer
+from tidelog.chaos.sim_cluster.inside import has_failed_log, newest_image
+from tidelog.chaos.sim_cluster.invariants import Invariants
+from tidelog.chaos.sim_cluster.world_config import WorldConfig
+from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.chaos.sim_stage.cluster import Machine, SimCluster, SimClusterConfig
+from tidelog.chaos.sim_stage.scheduler import SchedulerLimits
+from tidelog.chaos.suites.findings import Findings
+from tidelog.chaos.suites.timeline import Timeline
+from tidelog.log.errors import StorageError
+from tidelog.metadata.image import MetadataImage
+
+LIMITS = SchedulerLimits(steps=3_000_000, virtual_s=200.0)
+LOOK_EVERY_S = 0.1
+RESTART_AFTER_S = 0.5
+
+
+class World:
+    """Nodes are held down only by faults (`held`); whoever else is down is started again soon."""
+
+    def __init__(
+        self,
+        *,
+        seed: int,
+        config: WorldConfig,
+        findings: Findings,
+        timeline_sink: Callable[[str], None] | None,
+    ) -> None:
+        self.config = config
+        self.findings = findings
+        self.cluster = SimCluster(
+            seed=seed,
+            config=SimClusterConfig(
+                node_ids=config.node_ids,
+                controller_ids=config.controller_ids,
+                broker_ids=config.broker_ids,
+                configure=config.configure,
+                is_expected=_is_expected,
+                limits=LIMITS,
+            ),
+        )
+        self.timeline = Timeline(lambda: self.now_s, timeline_sink)
+        self.history = History(lossy_topics={one.name for one in config.topics if one.is_lossy})
+        self.observer = Observer(self.cluster, findings.coverage)
+        self.budget = Budget(self.cluster, config, findings.coverage)
+        self.cluster.on_power_lost = self.budget.note_cut
+        self.invariants = Invariants(self.cluster, findings.report)
+        self.cluster.scheduler.after_step = self.invariants.after_step
+        self.client_hosts: list[str] = []
+        """Of all clients so far."""
+        self.held: set[int] = set()
+        """Nodes that a fault keeps down; only asked, never gone through."""
+        self.random = SimRandom(seed)
+
+    @property
+    def now_s(self) -> float:
+        """Virtual time."""
+        return self.cluster.scheduler.now_s
+
+    @property
+    def image(self) -> MetadataImage:
+        """The newest that is committed, as far as a running controller knows."""
+        return newest_image(self.cluster)
+
+    @property
+    def bootstrap(self) -> list[str]:
+        """Where clients begin."""
+        return [self.cluster.address(one) for one in self.config.broker_ids]
+
+    def machine(self, node_id: int) -> Machine:
+        """A node's machine."""
+        return self.cluster.machines[node_id]
+
+    def is_up(self, node_id: int) -> bool:
+        """Whether its process runs, or is paused."""
+        return self.machine(node_id).host is not None
+
+    def start(self, node_id: int) -> None:
+        """Start what is down."""
+        self.held.discard(node_id)
+        if not self.is_up(node_id):
+            self.timeline.note(f"node-{node_id}", "starts")
+            self.cluster.start(node_id)
+
+    async def watch(self) -> None:
+        """Look at the image often, and do what an operator's supervisor does: start what ended."""
+        down_since: dict[int, float] = {}
+        while True:
+            await asyncio.sleep(LOOK_EVERY_S)
+            self.observer.look()
+            self.budget.look()
+            for node_id in self.config.node_ids:
+                if self.is_up(node_id) or node_id in self.held:
+                    down_since.pop(node_id, None)
+                elif self.now_s - down_since.setdefault(node_id, self.now_s) >= RESTART_AFTER_S:
+                    self.start(node_id)
+
+    def restart_failed(self) -> None:
+        """Where a disk failed a log, the node has to start again."""
+        for node_id in self.config.node_ids:
+            if has_failed_log(self.machine(node_id)):
+                self.timeline.note(f"node-{node_id}", "is restarted: a log is out of service")
+                self.cluster.kill(node_id)
+                self.start(node_id)
+
+    def unsettled(self) -> Iterable[str]:
+        """What is not as it must be a while after the last fault."""
+        image = self.image
+        for node_id in self.config.broker_ids:
+            if not image.is_alive(node_id):
+                yield f"broker {node_id} is fenced"
+        for topic, partition in image.partitions():
+            is_full = set(partition.isr) == set(partition.replicas)
+            if partition.leader_id is None or not is_full or partition.damaged:
+                yield f"{topic.name}-{partition.partition}: {partition}"
+        yield from self.budget.outstanding()
+
+
+def _is_expected(error: BaseException) -> bool:
+    """Disks fail here; whoever cannot go on without one ends."""
+    return isinstance(error, StorageError)

@@ -1,0 +1,22 @@
+"""What a hundred seeds of the Raft suite must each have made happen at least once."""
+
+from __future__ import annotations
+
+COVERAGE = (
+    "elections",
+    "truncated_entries",
+    "snapshot_installs",
+    "lossy_crashes",
+    "torn_writes",
+    "rejoins",
+    "unknown_outcomes",
+    "reads",
+    "pauses",
+    "one_way",
+    "crashes_at_a_write",
+    "retried_commands",
+    "refused_commands",
+)
+
+NOT_OF_PYSYNCOBJ = frozenset({"snapshot_installs", "rejoins"})
+"""The second engine has neither snapshots nor a way back for an emptied voter."""
