@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,11 +20,13 @@ from tidelog.chaos.scenarios.smoke import smoke
 from tidelog.chaos.sim_cluster import invariants as shell
 from tidelog.chaos.sim_cluster.invariants import Invariants
 from tidelog.chaos.sim_cluster.invariants_inside import Cursor, held_by, log_of
+from tidelog.chaos.sim_cluster.invariants_replicas import _Seen, may_have_lost
 from tidelog.chaos.sim_stage.cluster import Machine, SimCluster
 from tidelog.client import Producer
 from tidelog.log.errors import TidelogError
 from tidelog.log.file_names import LOG, file_name
 from tidelog.log.partition_log import PartitionLog
+from tidelog.metadata.image import PartitionImage
 
 pytestmark = pytest.mark.sim
 
@@ -57,9 +60,13 @@ class Watched:
                 return machine, hosted, log
         raise AssertionError("no partition holds anything")
 
+    def seen(self) -> list[_Seen]:
+        """What the invariants remember of all replicas."""
+        return [seen for of in self.invariants.replicas._seen.values() for seen in of.values()]
+
     def look_anew(self) -> None:
         """As after a step in which everything changed."""
-        for seen in self.invariants.replicas._seen.values():
+        for seen in self.seen():
             seen.state = None
         self.invariants.after_step()
 
@@ -215,6 +222,38 @@ def test_a_high_watermark_that_rises_with_too_few_in_sync_is_noticed(
     assert "I12" in watched.kinds
 
 
+@pytest.mark.parametrize(
+    ("leader_id", "epoch", "is_lossy", "may_lose"),
+    [
+        (1, 6, True, False),
+        (2, 6, False, False),
+        (3, 6, True, True),
+        (2, 7, True, True),
+        (2, 7, False, False),
+        (3, 6, False, False),
+        (4, 6, False, True),
+        (None, 6, True, False),
+        (3, 5, True, False),
+    ],
+)
+def test_what_is_committed_may_go_with_an_unclean_election_alone(
+    leader_id: int | None, epoch: int, is_lossy: bool, may_lose: bool
+) -> None:
+    was = PartitionImage(
+        partition=0,
+        replicas=(1, 2, 3, 4),
+        isr=(1,),
+        elr=(2,),
+        leader_id=None,
+        leader_epoch=5,
+        partition_epoch=8,
+        last_known_leader_id=3,
+    )
+    state = replace(was, leader_id=leader_id, leader_epoch=epoch)
+
+    assert may_have_lost(was, state, is_lossy=is_lossy) == may_lose
+
+
 # What nodes hold, changed behind everyone's back
 
 
@@ -224,7 +263,7 @@ def test_a_log_that_is_not_as_committed_is_noticed(played: Watched) -> None:
     machine.disk._content(path).written[70] ^= 1
     machine.disk._content(path).written[15] ^= 1  # its leader epoch
 
-    for seen in played.invariants.replicas._seen.values():
+    for seen in played.seen():
         seen.cursor = Cursor()
     played.look_anew()
     assert "I1" in played.kinds
@@ -308,14 +347,14 @@ def test_a_leaders_log_that_shrinks_and_epochs_that_fall_are_noticed(played: Wat
         machine = played.cluster.machines[node_id]
         assert machine.node is not None
         for hosted in held_by(machine.node).values():
-            seen = played.invariants.replicas._seen[hosted]
+            seen = played.invariants.replicas._seen[node_id][hosted]
             assert seen.state is not None
             seen.state = seen.state._replace(end=seen.state.end + 1)
     played.invariants.after_step()
     assert played.kinds == {"I8"}
 
     played.found.clear()
-    for seen in played.invariants.replicas._seen.values():
+    for seen in played.seen():
         seen.leader_epoch += 1
     played.look_anew()
     assert played.kinds == {"I15"}

@@ -28,8 +28,9 @@ from tidelog.chaos.sim_cluster.invariants_inside import (
     walk,
 )
 from tidelog.chaos.sim_stage.cluster import Machine, SimCluster
+from tidelog.log.config import log_config
 from tidelog.log.partition_log import Damage, PartitionLog
-from tidelog.metadata.image import MetadataImage, PartitionImage
+from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
 
 
 class _State(NamedTuple):
@@ -60,11 +61,16 @@ class ReplicaChecks:
         self._book = book
         self._images = images
         self._report = report
-        self._seen: dict[HostedPartition, _Seen] = {}
+        self._seen: dict[int, dict[HostedPartition, _Seen]] = {}
+        """By node, of its present process."""
+        self._nodes: dict[int, Node] = {}
         self._leaders: dict[tuple[Key, int], int] = {}
 
     def look(self, machine: Machine, node: Node, *, is_exact: bool) -> None:
         """Check what changed; `is_exact` says that it was one step since the last look."""
+        if self._nodes.get(machine.node_id) is not node:
+            self._nodes[machine.node_id], self._seen[machine.node_id] = node, {}
+        replicas = self._seen[machine.node_id]
         for hosted in held_by(node).values():
             log = log_of(hosted)
             if log is None:
@@ -77,9 +83,9 @@ class ReplicaChecks:
                 log.high_watermark,
                 log.damage,
             )
-            seen = self._seen.get(hosted)
+            seen = replicas.get(hosted)
             if seen is None:
-                seen = self._seen[hosted] = _Seen()
+                seen = replicas[hosted] = _Seen()
             if now != seen.state:
                 before, seen.state = seen.state, now
                 self._changed(machine, hosted, log, seen, before, now, is_exact=is_exact)
@@ -88,16 +94,14 @@ class ReplicaChecks:
         """The newest image is another one: who may be elected now holds all that is committed."""
         for topic in image.topics.values():
             earlier = before.topic_by_id(topic.topic_id)
+            known = () if earlier is None else earlier.partitions
             for state in topic.partitions:
-                if earlier is None or earlier.partitions[state.partition : state.partition + 1] != (
-                    state,
-                ):
-                    self.check_candidates(topic.topic_id, state)
-
-    def forget(self, node: Node) -> None:
-        """Its process ended."""
-        for hosted in held_by(node).values():
-            self._seen.pop(hosted, None)
+                was = known[state.partition] if state.partition < len(known) else None
+                if state is was:
+                    continue
+                if was is not None and may_have_lost(was, state, is_lossy=is_lossy(topic, image)):
+                    self._book.close(topic.topic_id, state.partition)
+                self.check_candidates(topic.topic_id, state)
 
     def check_candidates(self, topic_id: bytes, state: PartitionImage) -> None:
         """I3, I4: every running member of ISR and ELR holds all that is committed."""
@@ -312,6 +316,25 @@ class ReplicaChecks:
         hosted = held_by(node).get((topic.name, partition))
         is_there = hosted is not None and hosted.topic_id == topic_id and hosted.is_sound
         return hosted if is_there else None
+
+
+def may_have_lost(was: PartitionImage, state: PartitionImage, *, is_lossy: bool) -> bool:
+    """Whether an election since then was allowed to lose what is committed.
+
+    The last leader may be elected again in any topic: it lacks nothing, unless more replicas than
+    is promised for lost power.
+    """
+    if state.leader_id is None or state.leader_epoch == was.leader_epoch:
+        return False
+    is_complete = state.leader_id in was.isr or state.leader_id in was.elr
+    if is_lossy:
+        return not is_complete or state.leader_epoch > was.leader_epoch + 1
+    return not is_complete and state.leader_id != was.last_known_leader_id
+
+
+def is_lossy(topic: TopicImage, image: MetadataImage) -> bool:
+    """Whether it allows unclean elections."""
+    return log_config(topic.configs, image.cluster_configs).unclean_leader_election_enable
 
 
 def is_enough(hosted: HostedPartition, leader: Leader) -> bool:
