@@ -305,7 +305,11 @@ class ReplicaChecks:
     def _sound_replica(
         self, node_id: int, topic_id: bytes, partition: int
     ) -> HostedPartition | None:
-        """The replica of a running node, registered in this very process, if its log is sound."""
+        """The replica of a running node, registered in this very process, if its log is sound.
+
+        Not one with a flipped bit: what a start finds bad above the recovery point it cuts, as if
+        the power had gone, and nobody hears of it.
+        """
         node = self._cluster.machines[node_id].node
         topic = self._images.newest.topic_by_id(topic_id)
         broker = self._images.newest.brokers.get(node_id)
@@ -314,8 +318,15 @@ class ReplicaChecks:
         if not is_listed_incarnation(broker.broker_epoch, node):
             return None
         hosted = held_by(node).get((topic.name, partition))
-        is_there = hosted is not None and hosted.topic_id == topic_id and hosted.is_sound
-        return hosted if is_there else None
+        if hosted is None or hosted.topic_id != topic_id or not hosted.is_sound:
+            return None
+        return None if is_flipped(self._cluster.machines[node_id], hosted) else hosted
+
+
+def is_flipped(machine: Machine, hosted: HostedPartition) -> bool:
+    """Whether a fault has ever changed a bit in the replica's folder."""
+    folder = f"/{hosted.name}/"
+    return any(folder in path for path in machine.disk.flipped)
 
 
 def may_have_lost(was: PartitionImage, state: PartitionImage, *, is_lossy: bool) -> bool:
