@@ -20,7 +20,8 @@ from tidelog.chaos.scenarios.smoke import smoke
 from tidelog.chaos.sim_cluster import invariants as shell
 from tidelog.chaos.sim_cluster.invariants import Invariants
 from tidelog.chaos.sim_cluster.invariants_inside import Cursor, held_by, log_of
-from tidelog.chaos.sim_cluster.invariants_replicas import _Seen, may_have_lost
+from tidelog.chaos.sim_cluster.invariants_leading import may_have_lost
+from tidelog.chaos.sim_cluster.invariants_replicas import _Seen
 from tidelog.chaos.sim_stage.cluster import Machine, SimCluster
 from tidelog.client import Producer
 from tidelog.log.errors import TidelogError
@@ -326,7 +327,7 @@ def test_a_leader_and_a_candidate_that_lack_what_is_committed_are_noticed(played
     assert "I2" in played.kinds
 
     state = played.invariants.images.newest.topics[hosted.topic].partitions[hosted.partition]
-    played.invariants.replicas.check_candidates(hosted.topic_id, state)
+    played.invariants.replicas._leading.check_candidates(hosted.topic_id, state)
     assert "I3" in played.kinds
 
 

@@ -9,6 +9,9 @@ import pytest
 from tidelog.chaos.sim_cluster.invariants_book import Book, Identity, Page, identity
 from tidelog.chaos.sim_cluster.invariants_images import ImageChecks
 from tidelog.chaos.sim_cluster.invariants_replies import ReplyChecks
+from tidelog.chaos.sim_stage.clock import SimClock, SimRandom
+from tidelog.chaos.sim_stage.cluster import Machine
+from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.log.batch import BatchHeader, parse_header
 from tidelog.log.records import Record, encode_batch
 from tidelog.metadata.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
@@ -217,6 +220,7 @@ def served(*batches: bytes, high_watermark: int = 2) -> tuple[FetchRequest, Fetc
     return request, FetchResponse(partitions=[result])
 
 
+A_MACHINE = Machine(1, SimClock(lambda: 0.0), SimDisk(SimRandom(1), 0.0), SimRandom(1))
 GOOD = encode_batch([Record(0, 1, None, b"v")], base_offset=1)
 
 
@@ -235,7 +239,7 @@ def test_what_is_served_is_whole_and_committed(
 ) -> None:
     request, response = served(*batches, high_watermark=high_watermark)
 
-    ReplyChecks(book=book, report=reports).on_fetched("n1", {}, request, response)
+    ReplyChecks(book=book, report=reports).on_fetched(A_MACHINE, {}, request, response)
 
     assert reports.found == found
     assert parse_header(GOOD).base_offset == 1
