@@ -52,7 +52,7 @@ from tidelog.broker.purgatory import FetchWaiters, OffsetWaiters
 from tidelog.broker.replica_stats import ReplicaStats
 from tidelog.log.config import LogConfig
 from tidelog.log.env import Clock
-from tidelog.log.errors import DamagedLogError, KafkaError, StorageError
+from tidelog.log.errors import DamagedLogError, DiskFullError, KafkaError, StorageError
 from tidelog.log.partition_log import Damage, PartitionLog
 from tidelog.metadata.image import PartitionImage
 from tidelog.v1 import common_pb2
@@ -89,8 +89,20 @@ class PartitionHost(Protocol):
     def report_damage(self, partition: HostedPartition, damage: Damage) -> None:
         """Its log is damaged: nothing of it is served."""
 
+    def report_failure(self, partition: HostedPartition) -> None:
+        """Its disk refused, see `failure`: it is out of use."""
+
     def spawn(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run it beside everything else; what it raises ends the node."""
+
+
+def may_work_again(error: StorageError) -> bool:
+    """Whether the same log may be used again in this process: nothing of it can have been lost.
+
+    After any other error it must not: a failed fsync may have dropped what it was to store, and
+    the next one would say that all is well.
+    """
+    return isinstance(error, DiskFullError) and not error.is_outcome_unknown
 
 
 class HostedPartition:
@@ -112,8 +124,10 @@ class HostedPartition:
         self.partition = partition
         self.replica = replica
         self.stats = stats
-        self.is_failed = False
-        """Its disk refused; it serves nothing until the broker starts anew."""
+        self.failure: str | None = None
+        """What its disk refused; it serves nothing until it is opened anew."""
+        self.has_only_no_space = False
+        """All that its disk refused was for want of space: opened anew, it may work."""
         self.retry_fetch_at_ms = 0
         """No fetch before; set after an answer that the image or the leader must follow up."""
         self.consumers = FetchWaiters()
@@ -146,6 +160,11 @@ class HostedPartition:
         if self._log is None:
             raise KafkaError(common_pb2.LEADER_NOT_AVAILABLE, f"{self.name} is still being opened")
         return self._log
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether its disk refused."""
+        return self.failure is not None
 
     @property
     def is_open(self) -> bool:
@@ -191,10 +210,15 @@ class HostedPartition:
         """Take the partition offline: until its log is healed if that is damaged, else for good."""
         if isinstance(error, DamagedLogError):
             self._note_damage()
+            return
+        if self.failure is not None:
+            self.has_only_no_space &= may_work_again(error)
         elif not self.replica.is_closed:
             log.error("partition offline", partition=self.name, error=str(error))
-            self.is_failed = True
+            self.failure = error.message
+            self.has_only_no_space = may_work_again(error)
             self.tell(LogClosed())
+            self._host.report_failure(self)
 
     async def tend(self, work: Callable[[PartitionLog], Awaitable[T]]) -> T | None:
         """Do upkeep on the log, unless it is out of use; never raises for what the disk does."""

@@ -21,6 +21,9 @@ from tidelog.v1 import common_pb2
 
 DELETED_SUFFIX = "-delete"
 NAME_CHARACTERS_MAX = 255
+SPACE_BYTES_MIN = 1 << 20
+"""Space to be had before a log is opened anew that found none."""
+_PROBE = ".space"
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 log = structlog.get_logger(__name__)
@@ -68,6 +71,27 @@ class PartitionFolders:
                     await delete_log(self._disk, f"{self._log_dir}/{name}")
                 except StorageError as error:
                     log.warning("folder not removed", folder=name, error=str(error))
+
+    def has_space(self) -> bool:
+        """Whether there is room for a little more than an index and a batch; tries it."""
+        path = f"{self._log_dir}/{_PROBE}"
+        try:
+            probe = self._disk.open(path, create=True)
+            try:
+                probe.write_at(0, bytes(SPACE_BYTES_MIN))
+            finally:
+                probe.close()
+        except StorageError:
+            return False
+        finally:
+            self._remove_probe(path)
+        return True
+
+    def _remove_probe(self, path: str) -> None:
+        try:
+            self._disk.remove(path)
+        except StorageError as error:
+            log.warning("file not removed", path=path, error=str(error))
 
     def owned(self) -> Iterator[tuple[str, int, bytes]]:
         """Topic, partition and topic id of every folder that says whose it is."""
