@@ -175,6 +175,7 @@ class World:
         leader_epoch: int | None = None,
         partition_epoch: int | None = None,
         member_epochs: dict[int, int] | None = None,
+        cause: str = "",
     ) -> AlterPartitionResponse:
         """Ask for an ISR of partition 0; by default as its leader in the current epochs."""
         partition = self.partition(topic)
@@ -195,6 +196,7 @@ class World:
                 partition.partition_epoch if partition_epoch is None else partition_epoch
             ),
             new_isr=members,
+            cause=cause,
         )
         reply = self.do(
             AlterPartitionRequest(

@@ -14,7 +14,9 @@ from typing import Any, Protocol, TypeVar
 
 import structlog
 
-from tidelog.broker.errors import error_message
+from tidelog.broker.errors import code_name, error_message
+from tidelog.broker.journal.event import Event as JournalEvent
+from tidelog.broker.journal.event import Kind
 from tidelog.broker.partition.effects import (
     AnswerDivergingEpoch,
     AppendFetched,
@@ -56,6 +58,7 @@ from tidelog.log.errors import DamagedLogError, DiskFullError, KafkaError, Stora
 from tidelog.log.partition_log import Damage, PartitionLog
 from tidelog.metadata.image import PartitionImage
 from tidelog.v1 import common_pb2
+from tidelog.v1.common_pb2 import Error
 
 Answer = (
     Refuse
@@ -91,6 +94,9 @@ class PartitionHost(Protocol):
 
     def report_failure(self, partition: HostedPartition) -> None:
         """Its disk refused, see `failure`: it is out of use."""
+
+    def note(self, event: JournalEvent) -> None:
+        """Have the node's journal tell of it."""
 
     def spawn(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run it beside everything else; what it raises ends the node."""
@@ -216,6 +222,7 @@ class HostedPartition:
         elif not self.replica.is_closed:
             log.error("partition offline", partition=self.name, error=str(error))
             self.failure = error.message
+            self._note(Kind.DISK, error.message, after="offline")
             self.has_only_no_space = may_work_again(error)
             self.tell(LogClosed())
             self._host.report_failure(self)
@@ -271,6 +278,12 @@ class HostedPartition:
                 self._carry_out(effect)
         return answer
 
+    def note_refused_fetch(self, error: Error) -> None:
+        """The leader answered it so."""
+        code = code_name(error.code)
+        cause = f"the leader refused a fetch: {code}: {error.message}"
+        self._note(Kind.REFUSAL, cause, before="own fetch refused", after=code)
+
     def counted_offset(self) -> int:
         """What of the log may be acknowledged: its end, unless a flush must come first."""
         return self.log.recovery_point if self.log.is_flush_due else self.log.log_end_offset
@@ -292,10 +305,10 @@ class HostedPartition:
     def ordered(self, order: Answer | None) -> Coroutine[Any, Any, object] | None:
         """The work on the log that the core orders, if it is any; to be run by `at_rest_after`."""
         match order:
-            case TruncateTo(offset):
-                return self._truncate_to(offset)
-            case StartAnew(offset):
-                return self._start_anew(offset)
+            case TruncateTo(offset, cause):
+                return self._truncate_to(offset, cause)
+            case StartAnew(offset, cause):
+                return self._start_anew(offset, cause)
             case DeleteRecords(offset):
                 return self.log.delete_records(offset)
         return None
@@ -328,6 +341,8 @@ class HostedPartition:
             case AssignEpoch(epoch, start_offset):
                 self.log.assign_epoch(epoch=epoch, start_offset=start_offset)
                 log.info("leading", partition=self.name, epoch=epoch, start_offset=start_offset)
+                cause = f"this broker leads: epoch {epoch} begins at offset {start_offset}"
+                self._note(Kind.EPOCH, cause, after=f"{start_offset}")
             case FailWaiters(code, message):
                 self.acks_all.fail_all(error_message(code, message))
                 self.acks_leader.fail_all(error_message(code, message))
@@ -381,6 +396,7 @@ class HostedPartition:
         damage = self.damage
         if damage is not None and damage != self._known_damage:
             self.tell(LogDamaged())
+            self._note(Kind.DAMAGE, damage.reason, after=f"{damage.first_bad_offset}")
             self._host.report_damage(self, damage)
         self._known_damage = damage
 
@@ -396,11 +412,32 @@ class HostedPartition:
             self.tell(Flushed(counted))
             self.acks_leader.complete_up_to(counted)
 
-    async def _truncate_to(self, offset: int) -> None:
+    def _note(self, kind: Kind, cause: str, *, before: str = "", after: str) -> None:
+        state = None if self._newest is None else self._newest[0]
+        self._host.note(
+            JournalEvent(
+                kind,
+                cause,
+                before=before,
+                after=after,
+                topic=self.topic,
+                partition=self.partition,
+                leader_epoch=None if state is None else state.leader_epoch,
+                partition_epoch=None if state is None else state.partition_epoch,
+            )
+        )
+
+    async def _truncate_to(self, offset: int, cause: str) -> None:
         before, high_watermark = self.log.log_end_offset, self.log.high_watermark
         await self.log.truncate_to(offset)
         after = self.log.log_end_offset
         self.stats.truncated_records += before - after
+        self._note(
+            Kind.TRUNCATION,
+            f"{before - after} records: {cause}",
+            before=f"{before}",
+            after=f"{after}",
+        )
         report = log.error if after < high_watermark else log.info
         report(
             "truncated",
@@ -412,10 +449,16 @@ class HostedPartition:
             committed_records=max(0, high_watermark - after),
         )
 
-    async def _start_anew(self, offset: int) -> None:
+    async def _start_anew(self, offset: int, cause: str) -> None:
         before = self.log.log_end_offset
         records = before - self.log.log_start_offset
         await self.log.start_anew(offset)
         log.warning(
             "log begun anew", partition=self.name, offset=offset, before=before, records=records
+        )
+        self._note(
+            Kind.TRUNCATION,
+            f"{records} records, begun anew: {cause}",
+            before=f"{before}",
+            after=f"{offset}",
         )

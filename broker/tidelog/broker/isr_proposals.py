@@ -70,6 +70,10 @@ class IsrProposals:
         for partition, sent, result in zip(
             asked, request.partitions, response.partitions, strict=True
         ):
+            if result.error.code != common_pb2.NONE:
+                self._partitions.note_refusal(
+                    "ISR change refused by the controller", sent.topic, sent.partition, result.error
+                )
             partition.tell(_answered(sent, result))
 
     def _take(self) -> tuple[list[HostedPartition], AlterPartitionRequest]:

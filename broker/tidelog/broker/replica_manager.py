@@ -20,6 +20,7 @@ from tidelog.broker.background import Background
 from tidelog.broker.fetcher import Fetchers
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.isr_proposals import AlterPartition, IsrProposals
+from tidelog.broker.journal.event import Event
 from tidelog.broker.log_upkeep import LogUpkeep
 from tidelog.broker.partition.events import FollowersFenced
 from tidelog.broker.partition.leader import Leader
@@ -71,6 +72,7 @@ class ReplicaManager:
         alter_partition: AlterPartition,
         report_damage: ReportDamage,
         on_fatal: Callable[[BaseException], None],
+        note: Callable[[Event], None] = lambda _: None,
     ) -> None:
         self._broker_id = broker_id
         self._clock = clock
@@ -80,7 +82,7 @@ class ReplicaManager:
         self._stats = ReplicaStats()
         self._background = Background(on_fatal)
         self._folders = PartitionFolders(log_dir=log_dir, disk=disk, clock=clock)
-        self._partitions = PartitionMap(broker_id)
+        self._partitions = PartitionMap(broker_id, note)
         self._slots = asyncio.Semaphore(config.log_tasks_max)
         self._lives: dict[str, asyncio.Task[None]] = {}
         self._appender = Appender(
@@ -264,6 +266,10 @@ class ReplicaManager:
     def report_failure(self, partition: HostedPartition) -> None:
         """See `PartitionHost`."""
         self._reports.submit(partition)
+
+    def note(self, event: Event) -> None:
+        """See `PartitionHost`."""
+        self._partitions.note(event)
 
     def spawn(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """See `PartitionHost`."""
