@@ -70,6 +70,17 @@ def test_a_failed_fsync_is_final_until_the_broker_starts_anew() -> None:
     ReplicaStage().run(story)
 
 
+def test_a_follower_whose_fsync_fails_leaves_the_isr_at_once() -> None:
+    async def story(stage: ReplicaStage) -> None:
+        await three_records(stage, flush_messages=1)
+        stage.disk(3).faults.fail("sync", SEGMENT, count=1)
+        await stage.must_produce(1, b"3")
+        await stage.until(lambda: stage.state().offline == (3,), within_s=LAG_S / 4)
+        assert (stage.state().leader_id, stage.state().isr) == (1, (1, 2))
+
+    ReplicaStage().run(story)
+
+
 def test_a_fsync_that_fails_after_a_full_disk_is_final_too() -> None:
     async def story(stage: ReplicaStage) -> None:
         await three_records(stage)
