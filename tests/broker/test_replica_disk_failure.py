@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -126,6 +127,25 @@ def test_on_a_full_disk_a_replica_hands_over_and_catches_up_when_there_is_space(
         await stage.until_equal(1, 2, 3)
         assert stage.state().offline == ()
         assert not stage.disk(broker_id).exists("/data/.space")
+
+    ReplicaStage().run(story)
+
+
+def test_damage_found_when_a_full_log_is_opened_anew_heals_first() -> None:
+    async def story(stage: ReplicaStage) -> None:
+        await three_records(stage, segment_bytes=150, flush_messages=1)
+        await asyncio.sleep(6)  # a checkpoint says what is on stable storage
+        disk = stage.disk(3)
+        fill(stage, 3)
+        await stage.must_produce(1, b"taken by the others")
+        await stage.until(lambda: stage.state().offline == (3,), within_s=LAG_S / 2)
+        names = [name for name in disk.list(f"/data/{TOPIC}-0") if name.endswith(".log")]
+        disk.remove(f"/data/{TOPIC}-0/{names[1]}")
+        disk.capacity_bytes = None
+        await stage.until(lambda: stage.state().damaged == (3,))
+        await stage.until(lambda: len(stage.state().isr) == 3, within_s=10 * LAG_S)
+        await stage.until_equal(1, 2, 3)
+        assert (stage.state().offline, stage.state().damaged) == ((), ())
 
     ReplicaStage().run(story)
 

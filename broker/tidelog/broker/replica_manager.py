@@ -306,7 +306,7 @@ class ReplicaManager:
             hosted = self._partitions.held[key] = self._new_partition(topic, state.partition)
             self._live(hosted.name, self._open(hosted, config))
         hosted.change(state, config)
-        self._reports.note_state(hosted, state)
+        self._note_state(hosted)
 
     def _new_partition(self, topic: TopicImage, partition: int) -> HostedPartition:
         return HostedPartition(
@@ -320,6 +320,12 @@ class ReplicaManager:
             clock=self._clock,
             stats=self._stats,
         )
+
+    def _note_state(self, hosted: HostedPartition) -> None:
+        """Have the controllers told what the image has wrong of its disk."""
+        state = self._partitions.image.partition(hosted.topic, hosted.partition)
+        if state is not None:
+            self._reports.note_state(hosted, state)
 
     def _drop(self, topic: TopicImage) -> None:
         for state in topic.partitions:
@@ -371,9 +377,7 @@ class ReplicaManager:
             hosted.fail(error)
         else:
             hosted.open_with(partition_log)
-            state = self._partitions.image.partition(hosted.topic, hosted.partition)
-            if state is not None:
-                self._reports.note_state(hosted, state)
+            self._note_state(hosted)
 
     async def _close(self, hosted: HostedPartition) -> None:
         self._are_closed_cleanly &= not hosted.is_failed
@@ -405,6 +409,7 @@ class ReplicaManager:
             await asyncio.sleep(self._config.replica_lag_time_max_ms / 2000)
             for hosted in list(self._partitions.held.values()):
                 hosted.tick()
+                self._note_state(hosted)
             self._reopen_where_space_is()
 
     def _reopen_where_space_is(self) -> None:

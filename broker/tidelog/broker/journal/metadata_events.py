@@ -54,7 +54,7 @@ class _Batch:
     def __init__(self, before: MetadataImage, offset: int) -> None:
         self._before = before
         self._offset = offset
-        self._names = before.topics_by_id
+        self._created: dict[bytes, str] = {}
         self._states: dict[tuple[bytes, int], _State] = {}
         self._fenced: dict[int, bool] = {}
 
@@ -67,9 +67,9 @@ class _Batch:
                 case "broker_fencing":
                     yield self._fencing(record.broker_fencing)
                 case "topic":
-                    yield self._created(record.topic)
+                    yield self._topic_created(record.topic)
                 case "remove_topic":
-                    yield self._removed(record.remove_topic)
+                    yield self._topic_removed(record.remove_topic)
                 case "partition_change":
                     yield from self._changed(record.partition_change)
 
@@ -100,8 +100,8 @@ class _Batch:
             metadata_offset=self._offset,
         )
 
-    def _created(self, record: TopicRecord) -> Event:
-        self._names = {**self._names, record.topic_id: record.name}
+    def _topic_created(self, record: TopicRecord) -> Event:
+        self._created[record.topic_id] = record.name
         return Event(
             Kind.TOPIC,
             "it was asked for",
@@ -110,12 +110,12 @@ class _Batch:
             metadata_offset=self._offset,
         )
 
-    def _removed(self, record: RemoveTopicRecord) -> Event:
+    def _topic_removed(self, record: RemoveTopicRecord) -> Event:
         return Event(
             Kind.TOPIC,
             "it was deleted",
             before=record.topic_id.hex(),
-            topic=self._names.get(record.topic_id, ""),
+            topic=self._name_of(record.topic_id),
             metadata_offset=self._offset,
         )
 
@@ -126,7 +126,7 @@ class _Batch:
         told = Event(
             Kind.LEADER,
             record.cause,
-            topic=self._names.get(record.topic_id, ""),
+            topic=self._name_of(record.topic_id),
             partition=record.partition,
             leader_epoch=record.leader_epoch,
             partition_epoch=record.partition_epoch,
@@ -141,8 +141,11 @@ class _Batch:
             if before != after:
                 yield replace(told, kind=kind, before=before, after=after)
 
+    def _name_of(self, topic_id: bytes) -> str:
+        return self._created.get(topic_id) or self._before.topics_by_id.get(topic_id, "")
+
     def _state_of(self, record: PartitionChangeRecord) -> _State | None:
-        name = self._names.get(record.topic_id, "")
+        name = self._name_of(record.topic_id)
         known = self._before.partition(name, record.partition)
         if known is None:
             return None
