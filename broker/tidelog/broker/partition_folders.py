@@ -64,7 +64,8 @@ class PartitionFolders:
             await delete_log(self._disk, target)
 
     async def remove_leftovers(self) -> None:
-        """Remove what an earlier run renamed but did not get to remove."""
+        """Remove what an earlier run renamed, or tried, but did not get to remove."""
+        self._remove_probe()
         for name in self._disk.list(self._log_dir):
             if name.endswith(DELETED_SUFFIX):
                 try:
@@ -74,9 +75,8 @@ class PartitionFolders:
 
     def has_space(self) -> bool:
         """Whether there is room for a little more than an index and a batch; tries it."""
-        path = f"{self._log_dir}/{_PROBE}"
         try:
-            probe = self._disk.open(path, create=True)
+            probe = self._disk.open(self._probe_path, create=True)
             try:
                 probe.write_at(0, bytes(SPACE_BYTES_MIN))
             finally:
@@ -84,14 +84,19 @@ class PartitionFolders:
         except StorageError:
             return False
         finally:
-            self._remove_probe(path)
+            self._remove_probe()
         return True
 
-    def _remove_probe(self, path: str) -> None:
+    @property
+    def _probe_path(self) -> str:
+        return f"{self._log_dir}/{_PROBE}"
+
+    def _remove_probe(self) -> None:
         try:
-            self._disk.remove(path)
+            if self._disk.exists(self._probe_path):
+                self._disk.remove(self._probe_path)
         except StorageError as error:
-            log.warning("file not removed", path=path, error=str(error))
+            log.warning("file not removed", path=self._probe_path, error=str(error))
 
     def owned(self) -> Iterator[tuple[str, int, bytes]]:
         """Topic, partition and topic id of every folder that says whose it is."""
