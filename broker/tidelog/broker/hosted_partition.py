@@ -456,9 +456,6 @@ class HostedPartition:
         log.warning(
             "log begun anew", partition=self.name, offset=offset, before=before, records=records
         )
-        self._note(
-            Kind.TRUNCATION,
-            f"{records} records, begun anew: {cause}",
-            before=f"{before}",
-            after=f"{offset}",
-        )
+        if (before, records) != (offset, 0):
+            cause = f"{records} records, begun anew: {cause}"
+            self._note(Kind.TRUNCATION, cause, before=f"{before}", after=f"{offset}")
