@@ -35,6 +35,7 @@ from tidelog.metadata.replication import alter_partition
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import UNCLEAN, ElectLeadersRequest
 from tidelog.v1.controller_pb2 import (
+    NOTHING,
     AlterPartitionRequest,
     AlterPartitionResponse,
     ReportDamageRequest,
@@ -130,13 +131,13 @@ class ReplicaStage:
         register = RegisterBrokerRecord(
             broker_id=broker_id, incarnation_id=bytes(16), address=host.address
         )
-        leaving = changes_without(self.image, [broker_id])
+        leaving = changes_without(self.image, [broker_id], cause="", start_loss=NOTHING)
         self.commit(MetadataRecord(register_broker=register), *leaving)
         broker_epoch = self.image.offset
         fencing = BrokerFencingRecord(broker_id=broker_id, broker_epoch=broker_epoch)
         host.services = {"tidelog.v1.Broker": manager}
         host.loop.create_task(manager.start(broker_epoch))
-        returning = changes_with(self.image, broker_id)
+        returning = changes_with(self.image, broker_id, cause="")
         self.commit(MetadataRecord(broker_fencing=fencing), *returning)
 
     def crash(self, broker_id: int) -> None:

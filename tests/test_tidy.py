@@ -83,6 +83,7 @@ CORES = (
     "metadata/tidelog/metadata/topic_rules.py",
     "metadata/tidelog/metadata/topics.py",
     "broker/tidelog/broker/config.py",
+    "broker/tidelog/broker/journal/*.py",
     "broker/tidelog/broker/partition/*.py",
     "broker/tidelog/broker/partition_map.py",
     "broker/tidelog/broker/peers.py",

@@ -10,6 +10,7 @@ from tidelog.broker.controller_channel import ControllerChannel
 from tidelog.broker.controller_epoch import ControllerEpoch
 from tidelog.broker.metadata_follower import SOURCE_LAG_MS_MAX, MetadataFollower
 from tidelog.log.errors import InvariantError, UnreachableError
+from tidelog.metadata.committed import OnBatch
 from tidelog.metadata.delta import replay
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.snapshot import pieces_of
@@ -72,6 +73,7 @@ def follow(
     *,
     epoch: ControllerEpoch | None = None,
     on_fatal: Callable[[BaseException], None] = lambda _: None,
+    on_batch: OnBatch | None = None,
 ) -> tuple[MetadataFollower, list[MetadataImage]]:
     images: list[MetadataImage] = []
     source = ControllerChannel(
@@ -87,13 +89,20 @@ def follow(
         clock=clock,
         listener=images.append,
         on_fatal=on_fatal,
+        on_batch=on_batch,
     )
     return follower, images
 
 
 async def test_each_batch_makes_an_image_and_void_batches_make_none() -> None:
     queue: asyncio.Queue[FollowMetadataResponse] = asyncio.Queue()
-    follower, images = follow(StreamingPeers({"a:1": queue}), ["a:1"], ManualClock())
+    told: list[tuple[int, int]] = []
+    follower, images = follow(
+        StreamingPeers({"a:1": queue}),
+        ["a:1"],
+        ManualClock(),
+        on_batch=lambda before, _, offset: told.append((before.offset, offset)),
+    )
     await follower.start()
     queue.put_nowait(FollowMetadataResponse(entries=[entry(3, base=0, broker_id=1)]))
     queue.put_nowait(FollowMetadataResponse(entries=[entry(4, base=1, broker_id=2)]))  # void
@@ -101,6 +110,7 @@ async def test_each_batch_makes_an_image_and_void_batches_make_none() -> None:
     queue.put_nowait(FollowMetadataResponse(entries=[entry(6, base=3, broker_id=3)]))
     assert await follower.wait_until(lambda image: image.offset >= 6, timeout_ms=5000)
     assert [image.offset for image in images] == [3, 6]
+    assert told == [(0, 3), (3, 6)]
     assert sorted(follower.image.brokers) == [1, 3]
     await follower.stop()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidelog.broker.partition_folders import PartitionFolders
+from tidelog.broker.partition_folders import SPACE_BYTES_MIN, PartitionFolders
 from tidelog.chaos.sim_stage.clock import SimClock, SimRandom
 from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.log.config import LogConfig
@@ -103,3 +103,16 @@ async def test_a_leftover_that_cannot_be_removed_holds_up_no_other(
     disk.faults.fail("remove", "/data/a-0.x-delete/00000000000000000000.log")
     await folders.remove_leftovers()
     assert disk.list("/data") == ["a-0.x-delete"]
+
+
+async def test_space_is_tried_and_nothing_of_the_trial_stays(
+    disk: SimDisk, folders: PartitionFolders
+) -> None:
+    disk.make_directory("/data")
+    assert folders.has_space()
+    disk.capacity_bytes = disk.used_bytes() + SPACE_BYTES_MIN - 1
+    assert not folders.has_space()
+    assert disk.list("/data") == []
+    disk.open("/data/.space", create=True)  # of a process that was killed in the middle
+    await folders.remove_leftovers()
+    assert disk.list("/data") == []

@@ -254,3 +254,14 @@ def test_nothing_is_committed_while_the_image_names_eligible_replicas() -> None:
     assert core.high_watermark == 0
     core.image(isr=(1,), partition_epoch=11, log_end_offset=10)
     assert core.high_watermark == 10
+
+
+def test_a_proposal_says_why() -> None:
+    core = two_in_sync()
+    core.follower_fetch(3, 10)
+    assert core.leader.isr.cause == "replica 3 caught up at offset 10"
+    core.isr_answer(common_pb2.INELIGIBLE_REPLICA)
+    core.append(11)
+    core.now_ms += LAG_MS_MAX + 1
+    assert found(core.tell(Ticked()), ProposeIsr)
+    assert core.leader.isr.cause == f"replica 2 not caught up for {LAG_MS_MAX} ms"

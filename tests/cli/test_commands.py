@@ -188,7 +188,7 @@ def test_topics_are_created_listed_described_and_deleted(cluster: Closable, run:
     assert described["partitions"][1]["high_watermark"] is None
     assert list(described["partitions"][0]) == [
         *("partition", "leader", "leader_epoch", "replicas", "isr"),
-        *("elr", "last_known_leader", "damaged"),
+        *("elr", "last_known_leader", "damaged", "offline"),
         *("high_watermark", "log_start_offset", "log_end_offset"),
     ]
     assert b"none" in run("topics", "describe", "t").stdout

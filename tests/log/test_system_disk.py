@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import resource
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tidelog.log.env import write_atomically
-from tidelog.log.errors import StorageError
+from tidelog.log.errors import DiskFullError, StorageError
 from tidelog.log.system import SystemClock, SystemDisk, SystemRandom, raise_open_files_limit
 
 
@@ -30,6 +32,18 @@ async def test_a_file_is_read_and_written_by_position(disk: SystemDisk, tmp_path
     assert file.read_at(0, 99) == b"\0\0\0a"
     file.close()
     file.close()
+
+
+async def test_no_space_at_a_sync_leaves_unknown_what_is_stored(
+    disk: SystemDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fdatasync", full)
+    with pytest.raises(DiskFullError) as caught:
+        await disk.open(f"{tmp_path}/f", create=True).sync()
+    assert caught.value.is_outcome_unknown
 
 
 def test_a_process_may_open_as_many_files_as_the_system_lets_it() -> None:

@@ -175,6 +175,7 @@ class World:
         leader_epoch: int | None = None,
         partition_epoch: int | None = None,
         member_epochs: dict[int, int] | None = None,
+        cause: str = "",
     ) -> AlterPartitionResponse:
         """Ask for an ISR of partition 0; by default as its leader in the current epochs."""
         partition = self.partition(topic)
@@ -195,6 +196,7 @@ class World:
                 partition.partition_epoch if partition_epoch is None else partition_epoch
             ),
             new_isr=members,
+            cause=cause,
         )
         reply = self.do(
             AlterPartitionRequest(
@@ -207,9 +209,15 @@ class World:
         return reply
 
     def report_damage(
-        self, broker_id: int, topic: str, *, partition_epoch: int | None = None
+        self,
+        broker_id: int,
+        topic: str,
+        *,
+        partition_epoch: int | None = None,
+        condition: ReportDamageRequest.Condition = ReportDamageRequest.DAMAGED,
+        cause: str = "",
     ) -> ReportDamageResponse:
-        """The broker found its log of partition 0 damaged."""
+        """What the broker says of its log of partition 0."""
         if partition_epoch is None:
             partition_epoch = self.partition(topic).partition_epoch
         asked = ReportDamageRequest.Partition(
@@ -217,6 +225,8 @@ class World:
             topic_id=self.image.topics[topic].topic_id,
             partition=0,
             partition_epoch=partition_epoch,
+            condition=condition,
+            cause=cause,
         )
         epoch = self.epoch(broker_id)
         reply = self.do(
@@ -266,7 +276,7 @@ def check_step(before: MetadataImage, after: MetadataImage) -> None:
     for topic, now in after.partitions():
         assert all(after.is_alive(member) for member in now.isr)
         assert set(now.isr) | set(now.elr) | set(now.damaged) <= set(now.replicas)
-        assert not set(now.isr) & set(now.elr)
+        assert not set(now.isr) & (set(now.elr) | set(now.offline))
         assert now.isr or now.elr or now.last_known_leader_id is not None
         assert now.leader_id is None or now.leader_id in now.isr
         assert (now.leader_id is None) or (now.last_known_leader_id is None)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tidelog.metadata.controller import ExpireSessions
 from tidelog.v1.admin_pb2 import PREFERRED, UNCLEAN
-from tidelog.v1.controller_pb2 import NOTHING, UNFLUSHED
+from tidelog.v1.controller_pb2 import NOTHING, UNFLUSHED, ReportDamageRequest
 
 if TYPE_CHECKING:
     from metadata.conftest import World
@@ -28,6 +28,8 @@ _STEPS = st.one_of(
     st.tuples(st.just("return after a power cut"), _BROKERS),
     st.tuples(st.just("shut down"), _BROKERS),
     st.tuples(st.just("damage"), _BROKERS),
+    st.tuples(st.just("disk fails"), _BROKERS),
+    st.tuples(st.just("disk works"), _BROKERS),
     st.tuples(st.just("session"), st.none()),
     st.tuples(st.just("new controller"), st.none()),
     st.tuples(st.just("min isr"), st.sampled_from([1, 2, 3])),
@@ -42,6 +44,8 @@ class Model:
         self.world = world
         self.min_isr = min_isr
         self.up = {1, 2, 3}
+        self.failed: set[int] = set()
+        """Whose disk failed; not the same as offline: a start mends it."""
         self.ends = dict.fromkeys(self.up, 0)
         self.committed = 0
         self.incarnation = 1
@@ -65,6 +69,8 @@ class Model:
             assert self.ends[leader_id] >= self.committed, (before, after)
             for one in after.isr:
                 self.ends[one] = min(self.ends[one], self.ends[leader_id])
+        assert leader_id not in self.failed
+        assert not self.failed & {*after.isr}
         for one in (*after.isr, *after.elr):
             assert self.ends[one] >= self.committed, (one, before, after)
 
@@ -99,6 +105,15 @@ class Model:
             case "damage" if number in self.up:
                 self.ends[number] = 0
                 self.world.report_damage(number, "t")
+            case "disk fails" if number in self.up:
+                self.failed.add(number)
+                before = self.world.partition("t")
+                if {*before.isr, *before.elr} - {number}:
+                    self.ends[number] //= 2  # a failed fsync, say
+                self.world.report_damage(number, "t", condition=ReportDamageRequest.OFFLINE)
+            case "disk works" if number in self.up and number in self.failed:
+                self.failed.discard(number)
+                self.world.report_damage(number, "t", condition=ReportDamageRequest.ONLINE)
             case "min isr":
                 self.min_isr = number
                 self.world.configure("t", "min.insync.replicas", str(number))
@@ -123,7 +138,7 @@ class Model:
     def _join(self, broker: int) -> None:
         partition = self.world.partition("t")
         if {broker, partition.leader_id} <= self.up and partition.leader_id is not None:
-            if broker not in partition.isr:
+            if broker not in partition.isr and broker not in self.failed:
                 self.ends[broker] = self.ends[partition.leader_id]
             self.world.alter("t", [*{*partition.isr, broker}])
 
@@ -138,6 +153,7 @@ class Model:
         if is_power_cut:
             self.ends[broker] //= 2
         self.up.add(broker)
+        self.failed.discard(broker)
         self.check()
         self.world.beat(broker)
 

@@ -37,7 +37,7 @@ FULL = MetadataImage(
             b"t" * 16,
             (
                 PartitionImage(0, (1, 2), (1,), 1, 8, 9),
-                PartitionImage(1, (1, 2, 3, 4), (1,), None, 3, 4, (2, 3), 2, (4,)),
+                PartitionImage(1, (1, 2, 3, 4), (1,), None, 3, 4, (2, 3), 2, (4,), (3,)),
             ),
             {"retention.ms": "5"},
         ),

@@ -14,7 +14,7 @@ from tidelog.broker.partition.leader import ACKS_ALL
 from tidelog.broker.partition_map import HINTED_CODES, PartitionMap
 from tidelog.broker.purgatory import DelayedAnswer
 from tidelog.broker.replica_config import ReplicaConfig
-from tidelog.log.errors import InvariantError, TidelogError
+from tidelog.log.errors import OUTCOME_UNKNOWN_CODES, InvariantError, TidelogError
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
 from tidelog.v1.data_pb2 import (
@@ -45,6 +45,7 @@ class Appender:
         size_bytes = request.ByteSize()
         refusal = self._refusal(acks, size_bytes)
         if refusal is not None:
+            self._partitions.note_refusal("append refused", "", -1, refusal)
             return _refused(request, refusal)
         self.in_flight_bytes += size_bytes
         try:
@@ -106,6 +107,9 @@ class Appender:
                 result.log_append_time_ms = done.log_append_time_ms
 
     def _fail(self, result: PartitionProduceResult, error: Error) -> None:
+        is_unknown = error.code in OUTCOME_UNKNOWN_CODES
+        what = "append not acknowledged" if is_unknown else "append refused"
+        self._partitions.note_refusal(what, result.topic, result.partition, error)
         result.error.CopyFrom(error)
         result.base_offset = -1
         if error.code in HINTED_CODES:

@@ -33,6 +33,8 @@ class NodeConfig:
     http_port: int | None = None
     rack: str = ""
     broker_heartbeat_interval_ms: int = 500
+    events_journal_size: int = 8_192
+    events_journal_bytes: int = 4 << 20
     auto_create_topics_enable: bool = True
     controller: ControllerConfig = field(default_factory=lambda: ControllerConfig(cluster_id=""))
     replica: ReplicaConfig = field(default_factory=ReplicaConfig)
@@ -176,6 +178,18 @@ KEYS = (
     ConfigKey(
         "auto.create.topics.enable", _boolean, True, "Create a missing topic on its first use."
     ),
+    ConfigKey(
+        "events.journal.size",
+        _integer(4, 1 << 20),
+        8_192,
+        "Events a node keeps, see `tidelog events`; a quarter of them refusals at most.",
+    ),
+    ConfigKey(
+        "events.journal.bytes",
+        _integer(1 << 12, 1 << 30),
+        4 << 20,
+        "About how much memory they may take.",
+    ),
     ConfigKey("num.partitions", _integer(1, 10_000), 1, "Partitions of a topic by default."),
     ConfigKey("default.replication.factor", _integer(1, 100), 1, "Replicas by default."),
     ConfigKey(
@@ -275,6 +289,8 @@ def _node_config(values: Mapping[str, Any]) -> NodeConfig:  # values typed by KE
         http_port=values["http.port"],
         rack=values["broker.rack"],
         broker_heartbeat_interval_ms=values["broker.heartbeat.interval.ms"],
+        events_journal_size=values["events.journal.size"],
+        events_journal_bytes=values["events.journal.bytes"],
         auto_create_topics_enable=values["auto.create.topics.enable"],
         controller=ControllerConfig(
             cluster_id=values["cluster.id"],

@@ -14,6 +14,11 @@ def error_message(code: ErrorCode, message: str) -> Error:
     return Error(code=code, message=message)
 
 
+def code_name(code: int) -> str:
+    """A code as Kafka names it; one that this version does not know stays a number."""
+    return ErrorCode.Name(code) if code in ErrorCode.values() else f"{code}"
+
+
 def to_wire(error: TidelogError) -> Error:
     """The wire form of an exception; an unknown outcome never has the code of a known one."""
     if error.is_outcome_unknown and error.code not in OUTCOME_UNKNOWN_CODES:

@@ -70,6 +70,7 @@ def apply_fetched(
         _back_off(hosted, retry_at_ms, error.message)
         return None
     if isinstance(order, BackOff):
+        hosted.note_refused_fetch(result.error)
         _back_off(hosted, retry_at_ms, result.error.message)
     work = hosted.ordered(order)
     return None if work is None else hosted.at_rest_after(work)

@@ -14,7 +14,9 @@ from typing import Any, Protocol, TypeVar
 
 import structlog
 
-from tidelog.broker.errors import error_message
+from tidelog.broker.errors import code_name, error_message
+from tidelog.broker.journal.event import Event as JournalEvent
+from tidelog.broker.journal.event import Kind
 from tidelog.broker.partition.effects import (
     AnswerDivergingEpoch,
     AppendFetched,
@@ -52,10 +54,11 @@ from tidelog.broker.purgatory import FetchWaiters, OffsetWaiters
 from tidelog.broker.replica_stats import ReplicaStats
 from tidelog.log.config import LogConfig
 from tidelog.log.env import Clock
-from tidelog.log.errors import DamagedLogError, KafkaError, StorageError
+from tidelog.log.errors import DamagedLogError, DiskFullError, KafkaError, StorageError
 from tidelog.log.partition_log import Damage, PartitionLog
 from tidelog.metadata.image import PartitionImage
 from tidelog.v1 import common_pb2
+from tidelog.v1.common_pb2 import Error
 
 Answer = (
     Refuse
@@ -89,8 +92,23 @@ class PartitionHost(Protocol):
     def report_damage(self, partition: HostedPartition, damage: Damage) -> None:
         """Its log is damaged: nothing of it is served."""
 
+    def report_failure(self, partition: HostedPartition) -> None:
+        """Its disk refused, see `failure`: it is out of use."""
+
+    def note(self, event: JournalEvent) -> None:
+        """Have the node's journal tell of it."""
+
     def spawn(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run it beside everything else; what it raises ends the node."""
+
+
+def may_work_again(error: StorageError) -> bool:
+    """Whether the same log may be used again in this process: nothing of it can have been lost.
+
+    After any other error it must not: a failed fsync may have dropped what it was to store, and
+    the next one would say that all is well.
+    """
+    return isinstance(error, DiskFullError) and not error.is_outcome_unknown
 
 
 class HostedPartition:
@@ -112,8 +130,10 @@ class HostedPartition:
         self.partition = partition
         self.replica = replica
         self.stats = stats
-        self.is_failed = False
-        """Its disk refused; it serves nothing until the broker starts anew."""
+        self.failure: str | None = None
+        """What its disk refused; it serves nothing until it is opened anew."""
+        self.has_only_no_space = False
+        """All that its disk refused was for want of space: opened anew, it may work."""
         self.retry_fetch_at_ms = 0
         """No fetch before; set after an answer that the image or the leader must follow up."""
         self.consumers = FetchWaiters()
@@ -146,6 +166,11 @@ class HostedPartition:
         if self._log is None:
             raise KafkaError(common_pb2.LEADER_NOT_AVAILABLE, f"{self.name} is still being opened")
         return self._log
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether its disk refused."""
+        return self.failure is not None
 
     @property
     def is_open(self) -> bool:
@@ -191,10 +216,16 @@ class HostedPartition:
         """Take the partition offline: until its log is healed if that is damaged, else for good."""
         if isinstance(error, DamagedLogError):
             self._note_damage()
+            return
+        if self.failure is not None:
+            self.has_only_no_space &= may_work_again(error)
         elif not self.replica.is_closed:
             log.error("partition offline", partition=self.name, error=str(error))
-            self.is_failed = True
+            self.failure = error.message
+            self._note(Kind.DISK, error.message, after="offline")
+            self.has_only_no_space = may_work_again(error)
             self.tell(LogClosed())
+            self._host.report_failure(self)
 
     async def tend(self, work: Callable[[PartitionLog], Awaitable[T]]) -> T | None:
         """Do upkeep on the log, unless it is out of use; never raises for what the disk does."""
@@ -247,6 +278,12 @@ class HostedPartition:
                 self._carry_out(effect)
         return answer
 
+    def note_refused_fetch(self, error: Error) -> None:
+        """The leader answered it so."""
+        code = code_name(error.code)
+        cause = f"the leader refused a fetch: {code}: {error.message}"
+        self._note(Kind.REFUSAL, cause, before="own fetch refused", after=code)
+
     def counted_offset(self) -> int:
         """What of the log may be acknowledged: its end, unless a flush must come first."""
         return self.log.recovery_point if self.log.is_flush_due else self.log.log_end_offset
@@ -268,10 +305,10 @@ class HostedPartition:
     def ordered(self, order: Answer | None) -> Coroutine[Any, Any, object] | None:
         """The work on the log that the core orders, if it is any; to be run by `at_rest_after`."""
         match order:
-            case TruncateTo(offset):
-                return self._truncate_to(offset)
-            case StartAnew(offset):
-                return self._start_anew(offset)
+            case TruncateTo(offset, cause):
+                return self._truncate_to(offset, cause)
+            case StartAnew(offset, cause):
+                return self._start_anew(offset, cause)
             case DeleteRecords(offset):
                 return self.log.delete_records(offset)
         return None
@@ -304,6 +341,8 @@ class HostedPartition:
             case AssignEpoch(epoch, start_offset):
                 self.log.assign_epoch(epoch=epoch, start_offset=start_offset)
                 log.info("leading", partition=self.name, epoch=epoch, start_offset=start_offset)
+                cause = f"this broker leads: epoch {epoch} begins at offset {start_offset}"
+                self._note(Kind.EPOCH, cause, after=f"{start_offset}")
             case FailWaiters(code, message):
                 self.acks_all.fail_all(error_message(code, message))
                 self.acks_leader.fail_all(error_message(code, message))
@@ -357,6 +396,7 @@ class HostedPartition:
         damage = self.damage
         if damage is not None and damage != self._known_damage:
             self.tell(LogDamaged())
+            self._note(Kind.DAMAGE, damage.reason, after=f"{damage.first_bad_offset}")
             self._host.report_damage(self, damage)
         self._known_damage = damage
 
@@ -372,11 +412,32 @@ class HostedPartition:
             self.tell(Flushed(counted))
             self.acks_leader.complete_up_to(counted)
 
-    async def _truncate_to(self, offset: int) -> None:
+    def _note(self, kind: Kind, cause: str, *, before: str = "", after: str) -> None:
+        state = None if self._newest is None else self._newest[0]
+        self._host.note(
+            JournalEvent(
+                kind,
+                cause,
+                before=before,
+                after=after,
+                topic=self.topic,
+                partition=self.partition,
+                leader_epoch=None if state is None else state.leader_epoch,
+                partition_epoch=None if state is None else state.partition_epoch,
+            )
+        )
+
+    async def _truncate_to(self, offset: int, cause: str) -> None:
         before, high_watermark = self.log.log_end_offset, self.log.high_watermark
         await self.log.truncate_to(offset)
         after = self.log.log_end_offset
         self.stats.truncated_records += before - after
+        self._note(
+            Kind.TRUNCATION,
+            f"{before - after} records: {cause}",
+            before=f"{before}",
+            after=f"{after}",
+        )
         report = log.error if after < high_watermark else log.info
         report(
             "truncated",
@@ -388,10 +449,13 @@ class HostedPartition:
             committed_records=max(0, high_watermark - after),
         )
 
-    async def _start_anew(self, offset: int) -> None:
+    async def _start_anew(self, offset: int, cause: str) -> None:
         before = self.log.log_end_offset
         records = before - self.log.log_start_offset
         await self.log.start_anew(offset)
         log.warning(
             "log begun anew", partition=self.name, offset=offset, before=before, records=records
         )
+        if (before, records) != (offset, 0):
+            cause = f"{records} records, begun anew: {cause}"
+            self._note(Kind.TRUNCATION, cause, before=f"{before}", after=f"{offset}")

@@ -1,13 +1,10 @@
 """ISR changes on their way to the controller: one AlterPartition request at a time, for all.
 
-Owns which partitions have something to ask. A request asks for each partition what its leader wants
-at that moment, so nothing outdated is sent; after an answer that leaves something open, the next
-request waits a little.
+A request asks for each partition what its leader wants at that moment, so nothing outdated is sent.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
@@ -15,6 +12,7 @@ import structlog
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.partition.events import IsrAnswered
 from tidelog.broker.partition_map import PartitionMap
+from tidelog.broker.partition_queue import PartitionQueue
 from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.log.env import Random
 from tidelog.log.errors import TidelogError
@@ -44,27 +42,16 @@ class IsrProposals:
         self._broker_id = broker_id
         self._partitions = partitions
         self._alter_partition = alter_partition
-        self._random = random
-        self._config = config
         self._is_held = is_held
-        self._waiting: dict[tuple[bytes, int], HostedPartition] = {}
-        self._submitted = asyncio.Event()
+        self._queue = PartitionQueue(random=random, config=config)
 
     def submit(self, partition: HostedPartition) -> None:
         """Its leader has a proposal."""
-        self._waiting[partition.topic_id, partition.partition] = partition
-        self._submitted.set()
+        self._queue.submit(partition)
 
     async def run(self) -> None:
         """Send until cancelled."""
-        while True:
-            await self._submitted.wait()
-            if not self._is_held():
-                self._submitted.clear()
-                await self._send()
-            if self._waiting:
-                backoff_ms = self._config.alter_partition_backoff_ms
-                await asyncio.sleep(backoff_ms * (0.5 + self._random.random()) / 1000)
+        await self._queue.run(self._send, is_held=self._is_held)
 
     async def _send(self) -> None:
         asked, request = self._take()
@@ -83,13 +70,17 @@ class IsrProposals:
         for partition, sent, result in zip(
             asked, request.partitions, response.partitions, strict=True
         ):
+            if result.error.code != common_pb2.NONE:
+                self._partitions.note_refusal(
+                    "ISR change refused by the controller", sent.topic, sent.partition, result.error
+                )
             partition.tell(_answered(sent, result))
 
     def _take(self) -> tuple[list[HostedPartition], AlterPartitionRequest]:
         """Everyone who has a proposal, in the order of the request that asks for it."""
         asked = []
         request = AlterPartitionRequest(broker_id=self._broker_id, broker_epoch=self.broker_epoch)
-        waiting, self._waiting = self._waiting, {}
+        waiting, self._queue.waiting = self._queue.waiting, {}
         for partition in waiting.values():
             leader = partition.replica.leader
             proposal = leader.proposal() if leader is not None else None
@@ -103,6 +94,7 @@ class IsrProposals:
                 leader_epoch=leader.leader_epoch,
                 partition_epoch=leader.isr.partition_epoch,
                 new_isr=[self._member(*member) for member in proposal],
+                cause=leader.isr.cause,
             )
         return asked, request
 

@@ -13,11 +13,13 @@ import structlog
 from tidelog.broker.background import Background
 from tidelog.broker.config import NodeConfig
 from tidelog.broker.controller_channel import ControllerChannel
-from tidelog.broker.errors import raise_for
+from tidelog.broker.errors import code_name, raise_for
+from tidelog.broker.journal.event import Event, Kind
 from tidelog.broker.metadata_follower import MetadataFollower
 from tidelog.log.env import Random
 from tidelog.log.errors import TidelogError
 from tidelog.v1 import common_pb2
+from tidelog.v1.common_pb2 import Error
 from tidelog.v1.controller_pb2 import (
     NOTHING,
     BrokerHeartbeatRequest,
@@ -52,6 +54,7 @@ class Lifecycle:
         is_prepared: Callable[[], bool],
         on_registered: Callable[[int], Awaitable[None]],
         on_fatal: Callable[[BaseException], None],
+        note: Callable[[Event], None] = lambda _: None,
     ) -> None:
         self.broker_epoch = -1
         self.is_ready = False
@@ -63,6 +66,7 @@ class Lifecycle:
         self._is_prepared = is_prepared
         self._incarnation_id = random.randbytes(16)
         self._on_registered = on_registered
+        self._note_event = note
         self._background = Background(on_fatal)
 
     async def start(self) -> None:
@@ -120,6 +124,7 @@ class Lifecycle:
                 break
             # The session of this id's last incarnation may still run: it ends by itself.
             log.info("registration refused", error=response.error.message)
+            self._note_refusal("registration refused", response.error)
             await asyncio.sleep(REGISTER_BACKOFF_MS / 1000)
         self.broker_epoch = response.broker_epoch
         self.start_loss = NOTHING
@@ -136,11 +141,25 @@ class Lifecycle:
                 continue
             if response.error.code in _REGISTER_AGAIN:
                 log.warning("registration lost", error=response.error.message)
+                self._note_refusal("heartbeat refused", response.error)
                 self.is_ready = False
                 return
             if response.error.code == common_pb2.NONE:
                 self._note(response)
             await asyncio.sleep(self._interval_ms() / 1000)
+
+    def _note_refusal(self, what: str, error: Error) -> None:
+        code = code_name(error.code)
+        self._note_event(
+            Event(
+                Kind.REFUSAL,
+                f"{what} by the controller: {code}: {error.message}",
+                before=what,
+                after=code,
+                broker_id=self._config.node_id,
+                broker_epoch=self.broker_epoch if self.broker_epoch >= 0 else None,
+            )
+        )
 
     def _interval_ms(self) -> int:
         interval_ms = self._config.broker_heartbeat_interval_ms

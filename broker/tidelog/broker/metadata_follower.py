@@ -23,6 +23,7 @@ from tidelog.log.errors import (
     KafkaError,
     UnreachableError,
 )
+from tidelog.metadata.committed import OnBatch
 from tidelog.metadata.delta import replay
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.snapshot import SnapshotReader
@@ -47,6 +48,7 @@ log = structlog.get_logger(__name__)
 class MetadataFollower:
     """The broker's copy of the metadata; `listener` is called with each new image, on the loop.
 
+    So is `on_batch` with each batch that applied, where it did not come in a snapshot.
     Losing a source is nothing; what `replay` or the listener raises goes to `on_fatal`.
     """
 
@@ -59,6 +61,7 @@ class MetadataFollower:
         clock: Clock,
         listener: Callable[[MetadataImage], None],
         on_fatal: Callable[[BaseException], None],
+        on_batch: OnBatch | None = None,
     ) -> None:
         self.image = EMPTY_IMAGE
         self.leader_id: int | None = None
@@ -67,6 +70,7 @@ class MetadataFollower:
         self._source = source
         self._clock = clock
         self._listener = listener
+        self._on_batch = on_batch
         self._background = Background(on_fatal)
         self._task: asyncio.Task[None] | None = None
         self._behind_since_ms: int | None = None
@@ -140,7 +144,9 @@ class MetadataFollower:
         self.leader_id = response.leader_id if response.HasField("leader_id") else None
         image = self.image
         for entry in response.entries:
-            image = replay(image, entry.batch, offset=entry.offset)
+            before, image = image, replay(image, entry.batch, offset=entry.offset)
+            if image is not before and self._on_batch is not None:
+                self._on_batch(before, entry.batch, entry.offset)
         if response.HasField("snapshot"):
             whole = reader.take(response.snapshot)
             if whole is not None and whole.offset > image.offset:

@@ -21,6 +21,9 @@ from tidelog.v1 import common_pb2
 
 DELETED_SUFFIX = "-delete"
 NAME_CHARACTERS_MAX = 255
+SPACE_BYTES_MIN = 1 << 20
+"""Space to be had before a log is opened anew that found none."""
+_PROBE = ".space"
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 log = structlog.get_logger(__name__)
@@ -63,13 +66,39 @@ class PartitionFolders:
             await delete_log(self._disk, target)
 
     async def remove_leftovers(self) -> None:
-        """Remove what an earlier run renamed but did not get to remove."""
+        """Remove what an earlier run renamed, or tried, but did not get to remove."""
+        self._remove_probe()
         for name in self._disk.list(self._log_dir):
             if name.endswith(DELETED_SUFFIX):
                 try:
                     await delete_log(self._disk, f"{self._log_dir}/{name}")
                 except StorageError as error:
                     log.warning("folder not removed", folder=name, error=str(error))
+
+    def has_space(self) -> bool:
+        """Whether there is room for a little more than an index and a batch; tries it."""
+        try:
+            probe = self._disk.open(self._probe_path, create=True)
+            try:
+                probe.write_at(0, bytes(SPACE_BYTES_MIN))
+            finally:
+                probe.close()
+        except StorageError:
+            return False
+        finally:
+            self._remove_probe()
+        return True
+
+    @property
+    def _probe_path(self) -> str:
+        return f"{self._log_dir}/{_PROBE}"
+
+    def _remove_probe(self) -> None:
+        try:
+            if self._disk.exists(self._probe_path):
+                self._disk.remove(self._probe_path)
+        except StorageError as error:
+            log.warning("file not removed", path=self._probe_path, error=str(error))
 
     def owned(self) -> Iterator[tuple[str, int, bytes]]:
         """Topic, partition and topic id of every folder that says whose it is."""

@@ -5,23 +5,30 @@ Owns the look-ups of every request; changes nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from tidelog.broker.errors import code_name
 from tidelog.broker.hosted_partition import HostedPartition
+from tidelog.broker.journal.event import Event, Kind
 from tidelog.broker.partition.events import FollowerIdentity
 from tidelog.log.errors import KafkaError
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.v1 import common_pb2
-from tidelog.v1.common_pb2 import LeaderHint
+from tidelog.v1.common_pb2 import Error, LeaderHint
 
 # Answered together with who leads now (KIP-951).
+TOPIC_CHARACTERS_MAX = 249
 HINTED_CODES = frozenset({common_pb2.NOT_LEADER_OR_FOLLOWER, common_pb2.FENCED_LEADER_EPOCH})
 
 
 class PartitionMap:
     """The held partitions by topic name and number. The replica manager alone adds and removes."""
 
-    def __init__(self, broker_id: int) -> None:
+    def __init__(self, broker_id: int, note: Callable[[Event], None] = lambda _: None) -> None:
         self.image: MetadataImage = EMPTY_IMAGE
         self.held: dict[tuple[str, int], HostedPartition] = {}
+        self.note = note
+        """Has the node's journal tell of it."""
         self._broker_id = broker_id
 
     def find(self, topic: str, partition: int, topic_id: bytes = b"") -> HostedPartition:
@@ -35,8 +42,8 @@ class PartitionMap:
         if state is None:
             raise KafkaError(
                 common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
-                f"this broker knows no partition {partition} of topic {topic[:249]!r}: "
-                "create it, or try again if it is new",
+                f"this broker knows no partition {partition} of topic "
+                f"{topic[:TOPIC_CHARACTERS_MAX]!r}: create it, or try again if it is new",
             )
         if topic_id and topic_id != self.image.topics[topic].topic_id:
             raise KafkaError(
@@ -59,6 +66,22 @@ class PartitionMap:
         raise KafkaError(
             common_pb2.NOT_LEADER_OR_FOLLOWER,
             f"broker {self._broker_id} does not lead {topic}-{partition}: ask the leader",
+        )
+
+    def note_refusal(self, what: str, topic: str, partition: int, error: Error) -> None:
+        """A client, or a follower, was answered `error`."""
+        state = self.image.partition(topic, partition)
+        self.note(
+            Event(
+                Kind.REFUSAL,
+                f"{what}: {code_name(error.code)}: {error.message}",
+                before=what,
+                after=code_name(error.code),
+                topic=topic[:TOPIC_CHARACTERS_MAX],
+                partition=partition if partition >= 0 else None,
+                leader_epoch=None if state is None else state.leader_epoch,
+                partition_epoch=None if state is None else state.partition_epoch,
+            )
         )
 
     def leader_hint(self, topic: str, partition: int) -> LeaderHint | None:

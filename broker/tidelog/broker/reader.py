@@ -132,9 +132,11 @@ class Reader:
             except InvariantError:
                 raise
             except TidelogError as error:
-                self._fail(result, to_wire(error))
+                self._fail(result, to_wire(error), fetch.follower)
                 fetch.finish(index, 0)
             else:
+                if result.error.code != common_pb2.NONE:
+                    self._note(result, fetch.follower)
                 self._add_hint(result)
                 fetch.finish(index, size_bytes)
 
@@ -172,10 +174,24 @@ class Reader:
             self._fail(result, error_message(common_pb2.THROTTLING_QUOTA_EXCEEDED, message))
 
     def _fail(
-        self, result: PartitionFetchResult | ListOffsetsResponse.Partition, error: Error
+        self,
+        result: PartitionFetchResult | ListOffsetsResponse.Partition,
+        error: Error,
+        follower: FollowerIdentity | None = None,
     ) -> None:
         result.error.CopyFrom(error)
+        self._note(result, follower)
         self._add_hint(result)
+
+    def _note(
+        self,
+        result: PartitionFetchResult | ListOffsetsResponse.Partition,
+        follower: FollowerIdentity | None,
+    ) -> None:
+        what = "read refused"
+        if follower is not None:
+            what = f"fetch of replica {follower.broker_id} refused"
+        self._partitions.note_refusal(what, result.topic, result.partition, result.error)
 
     def _add_hint(self, result: PartitionFetchResult | ListOffsetsResponse.Partition) -> None:
         if result.error.code in HINTED_CODES:

@@ -68,6 +68,7 @@ class RecordDeleter:
         return failures.get(0)
 
     def _fail(self, result: DeleteRecordsResponse.Partition, error: Error) -> None:
+        self._partitions.note_refusal("deletion refused", result.topic, result.partition, error)
         result.error.CopyFrom(error)
         if error.code in HINTED_CODES:
             hint = self._partitions.leader_hint(result.topic, result.partition)

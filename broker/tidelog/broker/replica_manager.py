@@ -17,10 +17,10 @@ import structlog
 
 from tidelog.broker.appender import Appender
 from tidelog.broker.background import Background
-from tidelog.broker.damage_reports import DamageReports, ReportDamage
 from tidelog.broker.fetcher import Fetchers
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.isr_proposals import AlterPartition, IsrProposals
+from tidelog.broker.journal.event import Event
 from tidelog.broker.log_upkeep import LogUpkeep
 from tidelog.broker.partition.events import FollowersFenced
 from tidelog.broker.partition.leader import Leader
@@ -32,6 +32,7 @@ from tidelog.broker.reader import Reader
 from tidelog.broker.record_deleter import RecordDeleter
 from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.broker.replica_stats import ReplicaStats
+from tidelog.broker.trouble_reports import ReportDamage, TroubleReports
 from tidelog.log.config import LogConfig, log_config
 from tidelog.log.env import Clock, Disk, Random
 from tidelog.log.errors import StorageError
@@ -73,6 +74,7 @@ class ReplicaManager:
         report_damage: ReportDamage,
         on_recovered: Callable[[], Awaitable[None]],
         on_fatal: Callable[[BaseException], None],
+        note: Callable[[Event], None] = lambda _: None,
     ) -> None:
         self._broker_id = broker_id
         self._clock = clock
@@ -83,7 +85,7 @@ class ReplicaManager:
         self._on_recovered = on_recovered
         self._background = Background(on_fatal)
         self._folders = PartitionFolders(log_dir=log_dir, disk=disk, clock=clock)
-        self._partitions = PartitionMap(broker_id)
+        self._partitions = PartitionMap(broker_id, note)
         self._slots = asyncio.Semaphore(config.log_tasks_max)
         self._lives: dict[str, asyncio.Task[None]] = {}
         self._appender = Appender(
@@ -111,7 +113,7 @@ class ReplicaManager:
             config=config,
             is_held=lambda: self.is_held,
         )
-        self._damage_reports = DamageReports(
+        self._reports = TroubleReports(
             broker_id=broker_id,
             partitions=self._partitions,
             report_damage=report_damage,
@@ -129,7 +131,7 @@ class ReplicaManager:
         self.spawn("recovery", self._await_recovery())
         self.spawn("remove-leftovers", self._folders.remove_leftovers())
         self.spawn("isr-proposals", self._proposals.run())
-        self.spawn("damage-reports", self._damage_reports.run())
+        self.spawn("trouble-reports", self._reports.run())
         self.spawn("tick", self._tick_forever())
         self._upkeep.start(self._background)
 
@@ -151,14 +153,14 @@ class ReplicaManager:
         return (
             self._partitions.image is not EMPTY_IMAGE
             and all(one.is_settled for one in self._partitions.held.values())
-            and self._damage_reports.is_idle
+            and self._reports.is_idle
         )
 
     def set_broker_epoch(self, broker_epoch: int) -> None:
         """The broker registered, perhaps again."""
         self._fetchers.broker_epoch = broker_epoch
         self._proposals.broker_epoch = broker_epoch
-        self._damage_reports.broker_epoch = broker_epoch
+        self._reports.broker_epoch = broker_epoch
 
     def on_image(self, image: MetadataImage) -> None:
         """Hold what `image` gives this broker, in the roles it gives, and nothing else.
@@ -267,7 +269,15 @@ class ReplicaManager:
             first_bad_offset=damage.first_bad_offset,
             reason=damage.reason,
         )
-        self._damage_reports.submit(partition)
+        self._reports.submit(partition)
+
+    def report_failure(self, partition: HostedPartition) -> None:
+        """See `PartitionHost`."""
+        self._reports.submit(partition)
+
+    def note(self, event: Event) -> None:
+        """See `PartitionHost`."""
+        self._partitions.note(event)
 
     def spawn(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """See `PartitionHost`."""
@@ -304,6 +314,7 @@ class ReplicaManager:
             hosted = self._partitions.held[key] = self._new_partition(topic, state.partition)
             self._live(hosted.name, self._open(hosted, config))
         hosted.change(state, config)
+        self._note_state(hosted)
 
     def _new_partition(self, topic: TopicImage, partition: int) -> HostedPartition:
         return HostedPartition(
@@ -317,6 +328,12 @@ class ReplicaManager:
             clock=self._clock,
             stats=self._stats,
         )
+
+    def _note_state(self, hosted: HostedPartition) -> None:
+        """Have the controllers told what the image has wrong of its disk."""
+        state = self._partitions.image.partition(hosted.topic, hosted.partition)
+        if state is not None:
+            self._reports.note_state(hosted, state)
 
     def _drop(self, topic: TopicImage) -> None:
         for state in topic.partitions:
@@ -368,6 +385,7 @@ class ReplicaManager:
             hosted.fail(error)
         else:
             hosted.open_with(partition_log)
+            self._note_state(hosted)
 
     async def _close(self, hosted: HostedPartition) -> None:
         self._are_closed_cleanly &= not hosted.is_failed
@@ -404,6 +422,32 @@ class ReplicaManager:
             await asyncio.sleep(self._config.replica_lag_time_max_ms / 2000)
             for hosted in list(self._partitions.held.values()):
                 hosted.tick()
+                self._note_state(hosted)
+            self._reopen_where_space_is()
+
+    def _reopen_where_space_is(self) -> None:
+        """Open anew what a full disk took out of use, once the controllers know that it is."""
+        image = self._partitions.image
+        full = [hosted for hosted in self._partitions.held.values() if hosted.has_only_no_space]
+        if not full or not self._folders.has_space():
+            return
+        for hosted in full:
+            state = image.partition(hosted.topic, hosted.partition)
+            is_known = state is not None and self._broker_id in state.offline
+            if is_known and hosted.name not in self._lives:
+                self._live(hosted.name, self._close_and_reopen(hosted))
+
+    async def _close_and_reopen(self, hosted: HostedPartition) -> None:
+        await self._close(hosted)
+        key, image = (hosted.topic, hosted.partition), self._partitions.image
+        topic, state = image.topics.get(hosted.topic), image.partition(*key)
+        is_held = self._partitions.held.get(key) is hosted
+        if topic is None or state is None or not is_held or not hosted.has_only_no_space:
+            return  # it was deleted, or more than space failed it meanwhile
+        config = log_config(topic.configs, image.cluster_configs)
+        anew = self._partitions.held[key] = self._new_partition(topic, hosted.partition)
+        anew.change(state, config)
+        await self._open(anew, config)
 
 
 def _is_unchanged(state: PartitionImage, topic: TopicImage, known: TopicImage) -> bool:

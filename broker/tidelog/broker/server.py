@@ -18,6 +18,7 @@ from tidelog.broker.controller_epoch import ControllerEpoch
 from tidelog.broker.elections import Elections
 from tidelog.broker.lifecycle import Lifecycle
 from tidelog.broker.metadata_follower import MetadataFollower
+from tidelog.broker.node_journal import NodeJournal
 from tidelog.broker.peers import Peers
 from tidelog.broker.producer_ids import ProducerIds
 from tidelog.broker.replica_manager import ReplicaManager
@@ -75,12 +76,14 @@ class Node:
         ports: Ports,
         quorum: Quorum | None,
         broker: BrokerParts | None,
+        journal: NodeJournal,
     ) -> None:
         self.config = config
         self.services: dict[str, object] = {}
         self._ports = ports
         self._quorum = quorum
         self._broker = broker
+        self._journal = journal
         self._held_until_ms = 0
         self._add_services()
 
@@ -119,7 +122,10 @@ class Node:
 
     def stats(self) -> Mapping[str, float]:
         """Numbers for metrics."""
-        numbers: dict[str, float] = {"ready": float(self.is_ready())}
+        numbers: dict[str, float] = {
+            "ready": float(self.is_ready()),
+            "events_journal_bytes": self._journal.size_bytes,
+        }
         if self._broker is not None:
             numbers["metadata_offset"] = self._broker.follower.image.offset
             numbers.update(self._broker.replica_manager.stats())
@@ -165,7 +171,9 @@ class Node:
     def _add_services(self) -> None:
         config, peers = self.config, self._ports.peers
         self.services["tidelog.v1.Node"] = NodeHandler(
-            status=self._status, prepare_stop=self._prepare_stop
+            status=self._status,
+            prepare_stop=self._prepare_stop,
+            list_events=self._journal.list_events,
         )
         if self._quorum is not None:
             self.services["tidelog.v1.Controller"] = ControllerHandler(
@@ -210,15 +218,22 @@ class BrokerParts:
 
 def build_node(config: NodeConfig, ports: Ports) -> Node:
     """The object graph of one node; nothing runs before `Node.start`."""
+    journal = NodeJournal(
+        node_id=config.node_id,
+        clock=ports.clock,
+        size_max=config.events_journal_size,
+        bytes_max=config.events_journal_bytes,
+    )
     return Node(
         config=config,
         ports=ports,
-        quorum=_build_quorum(config, ports) if config.is_controller else None,
-        broker=_build_broker(config, ports) if config.is_broker else None,
+        quorum=_build_quorum(config, ports, journal) if config.is_controller else None,
+        broker=_build_broker(config, ports, journal) if config.is_broker else None,
+        journal=journal,
     )
 
 
-def _build_quorum(config: NodeConfig, ports: Ports) -> Quorum:
+def _build_quorum(config: NodeConfig, ports: Ports, journal: NodeJournal) -> Quorum:
     if ports.raft_transport is None:
         raise ValueError("a controller needs a raft_transport")
     replicated_log = build_replicated_log(
@@ -233,11 +248,15 @@ def _build_quorum(config: NodeConfig, ports: Ports) -> Quorum:
         on_fatal=ports.on_fatal,
     )
     return Quorum(
-        log=replicated_log, clock=ports.clock, random=ports.random, config=config.controller
+        log=replicated_log,
+        clock=ports.clock,
+        random=ports.random,
+        config=config.controller,
+        on_batch=journal.on_batch,
     )
 
 
-def _build_broker(config: NodeConfig, ports: Ports) -> BrokerParts:
+def _build_broker(config: NodeConfig, ports: Ports, journal: NodeJournal) -> BrokerParts:
     addresses = _controller_addresses(config)
     epoch = ControllerEpoch()
 
@@ -248,7 +267,7 @@ def _build_broker(config: NodeConfig, ports: Ports) -> BrokerParts:
 
     controllers = channel()
 
-    replica_manager = _build_replica_manager(config, ports, controllers)
+    replica_manager = _build_replica_manager(config, ports, controllers, journal)
     publisher = _Publisher(replica_manager)
 
     async def on_registered(broker_epoch: int) -> None:
@@ -262,6 +281,8 @@ def _build_broker(config: NodeConfig, ports: Ports) -> BrokerParts:
         clock=ports.clock,
         listener=publisher.on_image,
         on_fatal=ports.on_fatal,
+        # A controller tells of a batch when its quorum has it.
+        on_batch=None if config.is_controller else journal.on_batch,
     )
     lifecycle = Lifecycle(
         config=config,
@@ -271,6 +292,7 @@ def _build_broker(config: NodeConfig, ports: Ports) -> BrokerParts:
         is_prepared=lambda: replica_manager.is_prepared,
         on_registered=on_registered,
         on_fatal=ports.on_fatal,
+        note=journal.note,
     )
     topic_creator = TopicCreator(
         controllers=controllers,
@@ -302,7 +324,7 @@ def _controller_addresses(config: NodeConfig) -> list[str]:
 
 
 def _build_replica_manager(
-    config: NodeConfig, ports: Ports, controllers: ControllerChannel
+    config: NodeConfig, ports: Ports, controllers: ControllerChannel, journal: NodeJournal
 ) -> ReplicaManager:
     async def alter_partition(request: AlterPartitionRequest) -> AlterPartitionResponse:
         return await controllers.call(
@@ -326,6 +348,7 @@ def _build_replica_manager(
         alter_partition=alter_partition,
         report_damage=report_damage,
         on_recovered=on_recovered,
+        note=journal.note,
         on_fatal=ports.on_fatal,
     )
 

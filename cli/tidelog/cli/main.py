@@ -16,6 +16,7 @@ COMMANDS = {
     "topics": "tidelog.cli.topics:topics",
     "configs": "tidelog.cli.configs:configs",
     "quorum": "tidelog.cli.quorum:quorum",
+    "events": "tidelog.cli.events:events",
     "produce": "tidelog.cli.produce:produce",
     "consume": "tidelog.cli.consume:consume",
     "dump-log": "tidelog.cli.dump_log:dump_log",

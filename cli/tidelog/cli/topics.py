@@ -171,6 +171,7 @@ def _as_json(topic: TopicDescription) -> dict[str, object]:
                 "elr": list(p.elr),
                 "last_known_leader": p.last_known_leader,
                 "damaged": list(p.damaged),
+                "offline": list(p.offline),
                 "high_watermark": p.high_watermark,
                 "log_start_offset": p.log_start_offset,
                 "log_end_offset": p.log_end_offset,

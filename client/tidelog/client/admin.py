@@ -30,6 +30,7 @@ from tidelog.client.errors import (
     error_from_wire,
     raise_for,
 )
+from tidelog.client.events import EventFilter, EventLookup, Story
 from tidelog.client.offsets import At, ListedOffset, OffsetLookup, OffsetQuery
 from tidelog.client.ports import ClientPorts
 from tidelog.client.quorum import QuorumDescription, QuorumLookup
@@ -102,7 +103,9 @@ class Admin:
         self._backoff = Backoff()
         self._ports = ClientPorts.of(transport=transport, clock=clock, random=random)
         self._routing = Routing(bootstrap, ports=self._ports, config=RoutingConfig())
-        self._quorum = QuorumLookup(self._ports.transport, bootstrap=parse_bootstrap(bootstrap))
+        addresses = parse_bootstrap(bootstrap)
+        self._quorum = QuorumLookup(self._ports.transport, bootstrap=addresses)
+        self._events = EventLookup(self._ports.transport, bootstrap=addresses)
         self._lookup = OffsetLookup(
             self._routing, backoff=self._backoff, request_timeout_ms=request_timeout_ms
         )
@@ -195,6 +198,12 @@ class Admin:
     async def describe_quorum(self) -> QuorumDescription:
         """Every controller, with what it says of the quorum; those that do not answer, too."""
         return await self._quorum.describe()
+
+    async def list_events(
+        self, wanted: EventFilter | None = None, *, after: Mapping[int, int] | None = None
+    ) -> Story:
+        """What happened and why, by the journals of all nodes; see `EventLookup.story`."""
+        return await self._events.story(wanted or EventFilter(), after=after)
 
     async def describe_configs(self, topic: str | None) -> dict[str, ConfigDescription]:
         """Every config of a topic, or with None the cluster's defaults for topics, by name.

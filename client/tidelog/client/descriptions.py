@@ -47,6 +47,8 @@ class PartitionDescription:
     """Who led last, while nobody does."""
     damaged: tuple[int, ...] = ()
     """Replicas whose log was found damaged."""
+    offline: tuple[int, ...] = ()
+    """Replicas whose broker runs but whose disk failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,7 @@ def _partition(p: admin_pb2.DescribeTopicsResponse.Partition) -> PartitionDescri
         elr=tuple(p.elr),
         last_known_leader=p.last_known_leader_id if p.HasField("last_known_leader_id") else None,
         damaged=tuple(p.damaged),
+        offline=tuple(p.offline),
     )
 
 

@@ -73,7 +73,10 @@ class StorageError(TidelogError):
 
 
 class DiskFullError(StorageError):
-    """Nothing of what was asked for was kept. With space the same may work later."""
+    """Nothing of what was asked for was kept. With space the same may work later.
+
+    Raised by a sync it `is_outcome_unknown`: what had been written may be gone.
+    """
 
 
 class DamagedLogError(StorageError):

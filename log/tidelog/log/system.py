@@ -257,7 +257,10 @@ async def _off_loop(pool: ThreadPoolExecutor, path: str, sync: Callable[[], None
     try:
         await asyncio.get_running_loop().run_in_executor(pool, sync)
     except OSError as error:
-        raise _storage_error("sync", path, error) from error
+        failure = _storage_error("sync", path, error)
+        # Of a full disk, too: what was written before may be gone, with space or without.
+        failure.is_outcome_unknown = isinstance(failure, DiskFullError)
+        raise failure from error
 
 
 def keep_freed_memory() -> None:

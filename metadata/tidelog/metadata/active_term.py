@@ -7,7 +7,7 @@ term, which is the controller epoch. Owns the term in which this node is active;
 
 from __future__ import annotations
 
-from tidelog.log.env import Random
+from tidelog.log.env import Clock, Random
 from tidelog.log.errors import KafkaError
 from tidelog.metadata.committed import CommittedMetadata
 from tidelog.metadata.config import ControllerConfig
@@ -28,12 +28,14 @@ class ActiveTerm:
         *,
         log: ReplicatedLog,
         committed: CommittedMetadata,
+        clock: Clock,
         random: Random,
         config: ControllerConfig,
     ) -> None:
         self.is_outcome_unknown = False
         self._log = log
         self._committed = committed
+        self._clock = clock
         self._random = random
         self._timeout_ms = config.commit_timeout_ms
         self._term: int | None = None
@@ -112,6 +114,7 @@ class ActiveTerm:
             base_offset=base_offset,
             records=records,
             command_id=self._random.randbytes(_BATCH_ID_BYTES),
+            decided_ms=self._clock.wall_ms(),
         )
         return await self._log.propose(
             batch.SerializeToString(deterministic=True), timeout_ms=self._timeout_ms

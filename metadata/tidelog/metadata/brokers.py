@@ -23,6 +23,9 @@ from tidelog.metadata.image import BrokerImage, MetadataImage
 from tidelog.metadata.records import fencing
 from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import (
+    EVERYTHING,
+    NOTHING,
+    UNFLUSHED,
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     RegisterBrokerRequest,
@@ -33,6 +36,11 @@ from tidelog.v1.metadata_records_pb2 import MetadataRecord, RegisterBrokerRecord
 INCARNATION_ID_BYTES = 16
 ADDRESS_CHARACTERS_MAX = 300
 RACK_CHARACTERS_MAX = 300
+_LOST = {
+    NOTHING: "",
+    UNFLUSHED: ", what was not flushed may be lost",
+    EVERYTHING: ", with an empty disk",
+}
 
 
 class Sessions:
@@ -115,17 +123,20 @@ def register_broker(
             f"broker {request.broker_id} is registered and alive: stop the other one, or try again "
             f"until its session of {config.session_timeout_ms} ms has passed",
         )
+    cause = f"broker {request.broker_id} started anew{_LOST[request.start_loss]}"
     registration = MetadataRecord(
         register_broker=RegisterBrokerRecord(
             broker_id=request.broker_id,
             incarnation_id=request.incarnation_id,
             address=request.address,
             rack=request.rack,
+            cause=cause,
         )
     )
     changes = changes_without(
         image,
         [request.broker_id],
+        cause=cause,
         may_lead=sessions.has_heard,
         start_loss=request.start_loss,
     )
@@ -156,23 +167,27 @@ def heartbeat(
     is_fenced = broker.is_fenced
     if request.want_shut_down:
         if not is_fenced and not is_held:
-            records = fence(image, [broker.broker_id])
+            records = fence(image, [broker.broker_id], cause="controlled shutdown")
             is_fenced = True
     elif is_fenced and request.metadata_offset >= broker.broker_epoch:
-        records = [fencing(broker, fenced=False), *changes_with(image, broker.broker_id)]
+        unfenced = fencing(broker, fenced=False, cause="it has applied its registration")
+        cause = f"broker {broker.broker_id} is back"
+        records = [unfenced, *changes_with(image, broker.broker_id, cause=cause)]
         is_fenced = False
     elif not is_fenced and not is_held and broker.broker_id in vacancies.candidates(image):
-        records = changes_with(image, broker.broker_id)
+        cause = f"broker {broker.broker_id} is heard of again"
+        records = changes_with(image, broker.broker_id, cause=cause)
     reply = BrokerHeartbeatResponse(
         is_fenced=is_fenced, should_shut_down=request.want_shut_down, metadata_offset=image.offset
     )
     return Decision(records, reply)
 
 
-def fence(image: MetadataImage, broker_ids: list[int]) -> list[MetadataRecord]:
+def fence(image: MetadataImage, broker_ids: list[int], *, cause: str) -> list[MetadataRecord]:
     """Fence brokers and, in the same batch, take them out of ISRs and leaderships."""
-    fenced = [fencing(image.brokers[broker_id], fenced=True) for broker_id in broker_ids]
-    return [*fenced, *changes_without(image, broker_ids)]
+    fenced = [fencing(image.brokers[one], fenced=True, cause=cause) for one in broker_ids]
+    who = ", ".join(f"broker {broker_id}" for broker_id in broker_ids)
+    return [*fenced, *changes_without(image, broker_ids, cause=f"{who} fenced: {cause}")]
 
 
 def current_registration(image: MetadataImage, broker_id: int, broker_epoch: int) -> BrokerImage:

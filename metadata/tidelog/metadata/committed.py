@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_right
 from collections import deque
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from tidelog.log.errors import invariant
@@ -33,14 +33,19 @@ Followed = list[FollowedBatch] | MetadataSnapshotPiece
 """What a follower gets at a time; an empty list says that there was nothing for a while."""
 
 
+OnBatch = Callable[[MetadataImage, MetadataBatch, int], None]
+"""Called with a batch that applied: the image before it, the batch, its offset."""
+
+
 class CommittedMetadata:
     """Grows by one batch at a time; any number of followers read it, each with its own cursor.
 
     It is the `StateMachine` of the replicated log.
     """
 
-    def __init__(self, config: ControllerConfig) -> None:
+    def __init__(self, config: ControllerConfig, on_batch: OnBatch | None = None) -> None:
         self._config = config
+        self._on_batch = on_batch
         self._image = EMPTY_IMAGE
         self._tail: deque[FollowedBatch] = deque()
         self._tail_bytes = 0
@@ -60,6 +65,8 @@ class CommittedMetadata:
         image = replay(self._image, batch, offset=entry.index)
         if image is self._image:
             return
+        if self._on_batch is not None:
+            self._on_batch(self._image, batch, entry.index)
         self._image = image
         self._tail.append(FollowedBatch(entry.index, batch))
         self._tail_bytes += batch.ByteSize()

@@ -63,7 +63,7 @@ def alter_configs(
             continue
         image = speculate(image, its_records)
         # What may be committed and who may lead, by the new configs, from this batch on.
-        elected = elections(image) if its_records else []
+        elected = elections(image, cause="configs changed") if its_records else []
         image = speculate(image, elected)
         records += [*its_records, *elected]
     return Decision([] if request.validate_only else records, response)

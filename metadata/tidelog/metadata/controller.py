@@ -199,7 +199,8 @@ class Controller:
 
     def _expire_sessions(self, image: MetadataImage, now_ms: int) -> Decision[Reply]:
         silent = [] if self._is_held(now_ms) else self._sessions.expired(image, now_ms)
-        return Decision(brokers.fence(image, silent), Checked())
+        cause = f"silent for {self._config.session_timeout_ms} ms"
+        return Decision(brokers.fence(image, silent, cause=cause), Checked())
 
     def _is_held(self, now_ms: int) -> bool:
         return self._held_until_ms is not None and now_ms < self._held_until_ms

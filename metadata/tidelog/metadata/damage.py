@@ -1,9 +1,14 @@
-"""ReportDamage: a broker's word that its log of a partition is not what was written.
+"""ReportDamage: a broker's word that its log of a partition is damaged, or that its disk refuses.
 
-The replica is taken out of ISR, ELR and leadership in one step, before anybody is elected. It comes
-back as any other: by catching up with a leader, once it has cut its log. When it was the last that
-held everything, ISR and ELR are empty from now on, which is logged, and nobody leads until someone
-complete returns, the topic allows an unclean election, or an operator orders one.
+A damaged replica is taken out of ISR, ELR and leadership in one step, before anybody is elected. It
+comes back as any other: by catching up with a leader, once it has cut its log. When it was the last
+that held everything, ISR and ELR are empty from now on, which is logged, and nobody leads until
+someone complete returns, the topic allows an unclean election, or an operator orders one.
+
+One whose disk refuses is offline: it leads nothing and joins no ISR until its broker starts anew,
+or says that it works again. It leaves the ELR, too, while another sound replica holds everything: a
+failed fsync may have dropped what it acknowledged. As the last one it stays there, so that nobody
+who lacks something takes its place.
 """
 
 from __future__ import annotations
@@ -11,13 +16,19 @@ from __future__ import annotations
 from tidelog.log.errors import KafkaError
 from tidelog.metadata.brokers import current_registration
 from tidelog.metadata.decision import Decision, wire_error
-from tidelog.metadata.election import changed, next_state
+from tidelog.metadata.election import State, changed, next_state, only
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
 from tidelog.metadata.replication import check_partition_epoch, find_partition
 from tidelog.metadata.topic_rules import topic_rules
 from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import ReportDamageRequest, ReportDamageResponse
 from tidelog.v1.metadata_records_pb2 import MetadataRecord
+
+_SAYS = {
+    ReportDamageRequest.DAMAGED: "found its log damaged",
+    ReportDamageRequest.OFFLINE: "cannot use its disk",
+    ReportDamageRequest.ONLINE: "can use its disk again",
+}
 
 
 def report_damage(
@@ -36,14 +47,23 @@ def report_damage(
         try:
             topic, partition = find_partition(asked, image)
             _check(request.broker_id, asked, partition, decided)
-            if not _is_known(request.broker_id, partition):
-                records += _taken_out(request.broker_id, topic, partition, image)
+            if not _is_known(request.broker_id, asked, partition):
+                state = _state_after(request.broker_id, asked, topic, partition, image)
+                cause = _cause(request.broker_id, asked)
+                records += changed(topic, partition, state, cause=cause)
         except KafkaError as error:
             result.error.CopyFrom(wire_error(error))
     return Decision(records, response)
 
 
-def _is_known(broker_id: int, partition: PartitionImage) -> bool:
+def _is_known(
+    broker_id: int, asked: ReportDamageRequest.Partition, partition: PartitionImage
+) -> bool:
+    match asked.condition:
+        case ReportDamageRequest.OFFLINE:
+            return broker_id in partition.offline
+        case ReportDamageRequest.ONLINE:
+            return broker_id not in partition.offline
     return broker_id in partition.damaged and broker_id not in partition.isr
 
 
@@ -54,19 +74,41 @@ def _check(
     decided: set[tuple[bytes, int]],
 ) -> None:
     key = (asked.topic_id, asked.partition)
-    if broker_id not in partition.replicas or key in decided:
+    is_readable = asked.condition in _SAYS and broker_id in partition.replicas
+    if not is_readable or key in decided:
         raise KafkaError(
             common_pb2.INVALID_REQUEST,
-            f"broker {broker_id} has no replica of the partition, or names it twice",
+            f"broker {broker_id} has no replica of the partition, names it twice, or says of it "
+            "what this controller does not know",
         )
     decided.add(key)
-    if not _is_known(broker_id, partition):
+    if not _is_known(broker_id, asked, partition):
         check_partition_epoch(asked.partition_epoch, partition)
+
+
+def _cause(broker_id: int, asked: ReportDamageRequest.Partition) -> str:
+    cause = f"broker {broker_id} {_SAYS[asked.condition]}"
+    return f"{cause}: {asked.cause}" if asked.cause else cause
+
+
+def _state_after(
+    broker_id: int,
+    asked: ReportDamageRequest.Partition,
+    topic: TopicImage,
+    partition: PartitionImage,
+    image: MetadataImage,
+) -> State:
+    match asked.condition:
+        case ReportDamageRequest.OFFLINE:
+            return _taken_offline(broker_id, topic, partition, image)
+        case ReportDamageRequest.ONLINE:
+            return _online_again(broker_id, topic, partition, image)
+    return _taken_out(broker_id, topic, partition, image)
 
 
 def _taken_out(
     broker_id: int, topic: TopicImage, partition: PartitionImage, image: MetadataImage
-) -> list[MetadataRecord]:
+) -> State:
     known = {one for one in partition.damaged if one != partition.leader_id}
     state = next_state(
         partition,
@@ -84,4 +126,40 @@ def _taken_out(
             may_lead=image.is_alive,
             damaged=state.damaged,
         )
-    return list(changed(topic, partition, state))
+    return state
+
+
+def _taken_offline(
+    broker_id: int, topic: TopicImage, partition: PartitionImage, image: MetadataImage
+) -> State:
+    offline = (*partition.offline, broker_id)
+    return next_state(
+        partition,
+        topic_rules(topic, image),
+        isr=tuple(one for one in partition.isr if one != broker_id),
+        may_lead=image.is_alive,
+        forgetful=() if is_last_position(broker_id, partition) else (broker_id,),
+        offline=tuple(one for one in partition.replicas if one in offline),
+    )
+
+
+def is_last_position(broker_id: int, partition: PartitionImage) -> bool:
+    """Whether no other replica is known to hold everything.
+
+    One that does, and whose disk failed, is the last one itself: it would have left otherwise.
+    """
+    return not {*partition.isr, *partition.elr} - {broker_id}
+
+
+def _online_again(
+    broker_id: int, topic: TopicImage, partition: PartitionImage, image: MetadataImage
+) -> State:
+    """It leads where it stayed as the last one; elsewhere it catches up like any other."""
+    leader_id = partition.leader_id
+    return next_state(
+        partition,
+        topic_rules(topic, image),
+        isr=partition.isr,
+        may_lead=image.is_alive if leader_id is None else only(leader_id),
+        offline=tuple(one for one in partition.offline if one != broker_id),
+    )

@@ -4,7 +4,8 @@ Owns what each record does to an image and what must hold afterwards. Decides no
 decided on by the active controller and committed by Raft. Asserted here (a breach is a bug in a
 handler, which `speculate` finds before the batch is proposed): the leader is in the ISR or there is
 none; ISR and ELR are parts of the replicas and have no member in common; a fenced broker is in no
-ISR; a damaged one is in no ELR, and in no ISR but as a leader that was elected to cut its log;
+ISR; a damaged one is in no ELR, and in no ISR but as a leader that was elected to cut its log; one
+whose disk failed is in no ISR;
 where both are empty it is known who led last; the leader epoch grows with each change of the leader
 and each damage,
 and the partition epoch by one with each change of the partition; no command is followed twice; no
@@ -195,6 +196,7 @@ class _Draft:
             elr=tuple(record.elr),
             last_known_leader_id=_last_known(record),
             damaged=tuple(record.damaged),
+            offline=tuple(record.offline),
         )
         _check_state(added)
         partitions.append(added)
@@ -212,6 +214,7 @@ class _Draft:
             elr=tuple(record.elr),
             last_known_leader_id=_last_known(record),
             damaged=tuple(record.damaged),
+            offline=tuple(record.offline),
         )
         _check_state(after)
         _check_epochs(before, after)
@@ -275,7 +278,7 @@ def _last_known(record: PartitionRecord | PartitionChangeRecord) -> int | None:
 def _check_state(partition: PartitionImage) -> None:
     replicas, isr, leader_id = partition.replicas, partition.isr, partition.leader_id
     invariant(len(set(replicas)) == len(replicas), "no broker holds two replicas", partition)
-    for members in (isr, partition.elr, partition.damaged):
+    for members in (isr, partition.elr, partition.damaged, partition.offline):
         invariant(len(set(members)) == len(members), "a set of replicas", partition)
         invariant(all(one in replicas for one in members), "ISR, ELR within replicas", partition)
     invariant(not set(isr) & set(partition.elr), "ISR and ELR have nobody in common", partition)
@@ -293,6 +296,7 @@ def _check_state(partition: PartitionImage) -> None:
     )
     complete = {*isr, *partition.elr} - {leader_id}
     invariant(not complete & set(partition.damaged), "no damaged replica is complete", partition)
+    invariant(not set(isr) & set(partition.offline), "no offline replica is in sync", partition)
 
 
 def _check_epochs(before: PartitionImage, after: PartitionImage) -> None:

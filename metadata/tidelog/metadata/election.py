@@ -10,9 +10,11 @@ function below:
     _complete_leader     the ISR first, then the ELR: neither lacks anything committed
     _incomplete_leader   both empty: the last leader; where it is allowed, any live replica
     next_state           the ELR ends as soon as a leader may commit without it
+    works                whose disk failed leads nothing
 
 A damaged replica is in neither set. An incomplete leader begins alone: what it lacks is lost, and
-the others cut their logs to its. The controller that elects it says so in its log.
+the others cut their logs to its. The controller that elects it says so in its log. Each change says
+why it was made: see `_told`.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ class State:
     elr: tuple[int, ...]
     leader_id: int | None
     damaged: tuple[int, ...]
+    offline: tuple[int, ...]
 
 
 def next_state(
@@ -47,12 +50,16 @@ def next_state(
     may_lead: MayLead,
     forgetful: Sequence[int] = (),
     damaged: tuple[int, ...] | None = None,
+    offline: tuple[int, ...] | None = None,
     is_unclean_asked: bool = False,
 ) -> State:
     """The partition with this ISR, of which `may_lead` says who can be leader now.
 
-    `forgetful` replicas may have lost what they held, `damaged` ones did; None: those known so.
+    `forgetful` replicas may have lost what they held, `damaged` ones did; `offline` ones cannot
+    write. None: those known so.
     """
+    offline = partition.offline if offline is None else offline
+    may_lead = works(may_lead, offline)
     if damaged is None:
         # A damaged leader was elected to cut its log; if it did not, it says so again.
         damaged = tuple(one for one in partition.damaged if one != partition.leader_id)
@@ -67,16 +74,17 @@ def next_state(
             partition, elr=elr, damaged=damaged, may_lead=may_lead, is_unclean=is_unclean
         )
         if leader_id is not None:
-            return State((leader_id,), (), leader_id, damaged)
+            return State((leader_id,), (), leader_id, damaged, offline)
     if leader_id is not None and rules.is_enough(isr, partition):
         elr = ()
-    return State(isr, elr, leader_id, damaged)
+    return State(isr, elr, leader_id, damaged, offline)
 
 
-def changed(topic: TopicImage, partition: PartitionImage, state: State) -> Iterator[MetadataRecord]:
+def changed(
+    topic: TopicImage, partition: PartitionImage, state: State, *, cause: str
+) -> Iterator[MetadataRecord]:
     """The record that brings the partition into this state, unless it is in it."""
-    before = State(partition.isr, partition.elr, partition.leader_id, partition.damaged)
-    if state != before:
+    if state != present_state(partition):
         yield partition_change(
             topic.topic_id,
             partition,
@@ -84,20 +92,45 @@ def changed(topic: TopicImage, partition: PartitionImage, state: State) -> Itera
             leader_id=state.leader_id,
             elr=state.elr,
             damaged=state.damaged,
+            offline=state.offline,
+            cause=_told(cause, partition, state),
         )
+
+
+def present_state(partition: PartitionImage) -> State:
+    """The state it is in."""
+    return State(
+        isr=partition.isr,
+        elr=partition.elr,
+        leader_id=partition.leader_id,
+        damaged=partition.damaged,
+        offline=partition.offline,
+    )
+
+
+def _told(cause: str, partition: PartitionImage, state: State) -> str:
+    """The cause, and what an elected leader may lack."""
+    leader_id = state.leader_id
+    if leader_id is None or leader_id in (*partition.isr, *partition.elr):
+        return cause
+    if leader_id == partition.last_known_leader_id:
+        return f"{cause}; no eligible replica: the last known leader leads"
+    return f"{cause}; unclean: no eligible replica"
 
 
 def changes_without(
     image: MetadataImage,
     leaving: Sequence[int],
     *,
+    cause: str,
     may_lead: MayLead | None = None,
-    start_loss: StartLoss = NOTHING,
+    start_loss: StartLoss | None = None,
 ) -> list[MetadataRecord]:
     """Changes that take the brokers in `leaving` out of every ISR and leadership.
 
     They stay eligible where nothing is committed without them, unless they start anew and lost
-    something. `may_lead` narrows down the live brokers that can lead instead.
+    something (`start_loss`; None: they do not start). What starts anew is offline no more.
+    `may_lead` narrows down the live brokers that can lead instead.
     """
 
     def can_lead(broker_id: int) -> bool:
@@ -105,23 +138,32 @@ def changes_without(
         return is_there and (may_lead is None or may_lead(broker_id))
 
     records: list[MetadataRecord] = []
+    starting = () if start_loss is None else leaving
     for topic in image.topics.values():
         rules = topic_rules(topic, image)
-        forgetful = leaving if _is_forgotten(start_loss, rules) else ()
+        forgetful = leaving if _is_forgotten(start_loss or NOTHING, rules) else ()
         for partition in topic.partitions:
-            is_member = any(one in partition.isr for one in leaving)
-            if is_member or any(one in partition.elr for one in forgetful):
-                isr = tuple(one for one in partition.isr if one not in leaving)
+            concerned = (
+                any(one in partition.isr for one in leaving)
+                or any(one in partition.elr for one in forgetful)
+                or any(one in partition.offline for one in starting)
+            )
+            if concerned:
                 state = next_state(
-                    partition, rules, isr=isr, may_lead=can_lead, forgetful=forgetful
+                    partition,
+                    rules,
+                    isr=_without(partition.isr, leaving),
+                    may_lead=can_lead,
+                    forgetful=forgetful,
+                    offline=_without(partition.offline, starting),
                 )
-                records += changed(topic, partition, state)
+                records += changed(topic, partition, state, cause=cause)
     return records
 
 
-def changes_with(image: MetadataImage, returning: int) -> list[MetadataRecord]:
+def changes_with(image: MetadataImage, returning: int, *, cause: str) -> list[MetadataRecord]:
     """Changes that make the live broker leader where nobody leads and it may."""
-    return elections(image, may_lead=only(returning))
+    return elections(image, may_lead=only(returning), cause=cause)
 
 
 def only(broker_id: int | None) -> MayLead:
@@ -129,7 +171,14 @@ def only(broker_id: int | None) -> MayLead:
     return lambda one: one == broker_id
 
 
-def elections(image: MetadataImage, *, may_lead: MayLead | None = None) -> list[MetadataRecord]:
+def works(may_lead: MayLead, offline: Sequence[int]) -> MayLead:
+    """Nor may one lead whose disk failed."""
+    return lambda one: one not in offline and may_lead(one)
+
+
+def elections(
+    image: MetadataImage, *, cause: str, may_lead: MayLead | None = None
+) -> list[MetadataRecord]:
     """Leaders for partitions without one, out of all live brokers by default.
 
     And the end of every ELR that the topic's configs, perhaps new, need no more.
@@ -144,7 +193,7 @@ def elections(image: MetadataImage, *, may_lead: MayLead | None = None) -> list[
         for partition in vacant:
             able = may_lead if partition.leader_id is None else only(partition.leader_id)
             state = next_state(partition, rules, isr=partition.isr, may_lead=able)
-            records += changed(topic, partition, state)
+            records += changed(topic, partition, state, cause=cause)
     return records
 
 
@@ -154,13 +203,18 @@ def candidates(image: MetadataImage) -> frozenset[int]:
     for topic, partition in image.partitions():
         if partition.leader_id is not None:
             continue
-        found.update(partition.isr, partition.elr)
+        its = {*partition.isr, *partition.elr}
         last_id = partition.last_known_leader_id
         if last_id is not None and last_id not in partition.damaged and not partition.elr:
-            found.add(last_id)
+            its.add(last_id)
         if topic_rules(topic, image).is_unclean_allowed:
-            found.update(partition.replicas)
+            its.update(partition.replicas)
+        found |= its.difference(partition.offline)
     return frozenset(found)
+
+
+def _without(members: tuple[int, ...], leaving: Sequence[int]) -> tuple[int, ...]:
+    return tuple(one for one in members if one not in leaving)
 
 
 def _eligible(

@@ -43,6 +43,8 @@ class PartitionImage:
     """Who led last; None while somebody leads."""
     damaged: tuple[int, ...] = ()
     """Whose log was found damaged, and that did not join the ISR since."""
+    offline: tuple[int, ...] = ()
+    """Whose disk failed, and that neither started anew since nor said that it works again."""
 
 
 @dataclass(frozen=True, slots=True)

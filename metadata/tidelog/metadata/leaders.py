@@ -7,16 +7,18 @@ election, ordered here for once, finds a leader where no complete replica can le
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from tidelog.log.errors import KafkaError
 from tidelog.metadata.decision import Decision, wire_error
-from tidelog.metadata.election import State, changed, next_state
+from tidelog.metadata.election import State, changed, next_state, present_state
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
 from tidelog.metadata.topic_rules import topic_rules
 from tidelog.v1 import admin_pb2, common_pb2
 from tidelog.v1.admin_pb2 import ElectLeadersRequest, ElectLeadersResponse
 from tidelog.v1.metadata_records_pb2 import MetadataRecord
 
+_PREFERRED = "the preferred leader is in sync again"
 _MOVES_AT_ONCE_MAX = 1_000
 """The automatic check leaves the rest to its next round, as Kafka's does."""
 
@@ -85,7 +87,8 @@ def _elected(
                 f"broker {preferred_id} is not in the ISR {list(partition.isr)}: "
                 "start it, or wait until it has caught up",
             )
-        return preferred_id, list(changed(topic, partition, state))
+        cause = "the preferred leader was asked for"
+        return preferred_id, list(changed(topic, partition, state, cause=cause))
     state = next_state(
         partition,
         topic_rules(topic, image),
@@ -98,7 +101,8 @@ def _elected(
             common_pb2.ELIGIBLE_LEADERS_NOT_AVAILABLE,
             f"no broker of the replicas {list(partition.replicas)} is alive: start one",
         )
-    return state.leader_id, list(changed(topic, partition, state))
+    cause = "an unclean election was asked for"
+    return state.leader_id, list(changed(topic, partition, state, cause=cause))
 
 
 def _preferred(partition: PartitionImage, image: MetadataImage) -> State | None:
@@ -108,7 +112,7 @@ def _preferred(partition: PartitionImage, image: MetadataImage) -> State | None:
     if preferred_id in partition.damaged:
         return None
     damaged = tuple(one for one in partition.damaged if one not in partition.isr)
-    return State(partition.isr, partition.elr, preferred_id, damaged)
+    return replace(present_state(partition), leader_id=preferred_id, damaged=damaged)
 
 
 def _moves(image: MetadataImage) -> Iterator[MetadataRecord]:
@@ -116,4 +120,4 @@ def _moves(image: MetadataImage) -> Iterator[MetadataRecord]:
         if partition.leader_id not in (None, partition.replicas[0]):
             state = _preferred(partition, image)
             if state is not None:
-                yield from changed(topic, partition, state)
+                yield from changed(topic, partition, state, cause=_PREFERRED)

@@ -22,7 +22,7 @@ import structlog
 from tidelog.log.env import Clock, Random
 from tidelog.log.errors import KafkaError, TidelogError, invariant
 from tidelog.metadata.active_term import ActiveTerm, void
-from tidelog.metadata.committed import CommittedMetadata, Followed
+from tidelog.metadata.committed import CommittedMetadata, Followed, OnBatch
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.controller import (
     Checked,
@@ -99,14 +99,22 @@ class Quorum:
     """
 
     def __init__(
-        self, *, log: ReplicatedLog, clock: Clock, random: Random, config: ControllerConfig
+        self,
+        *,
+        log: ReplicatedLog,
+        clock: Clock,
+        random: Random,
+        config: ControllerConfig,
+        on_batch: OnBatch | None = None,
     ) -> None:
         self._log = log
         self._clock = clock
         self._config = config
         self._controller = Controller(config, random)
-        self._committed = CommittedMetadata(config)
-        self._active = ActiveTerm(log=log, committed=self._committed, random=random, config=config)
+        self._committed = CommittedMetadata(config, on_batch)
+        self._active = ActiveTerm(
+            log=log, committed=self._committed, clock=clock, random=random, config=config
+        )
         self._queue: asyncio.Queue[_Waiting] = asyncio.Queue(config.commands_queued_max)
         self._tasks: list[asyncio.Task[None]] = []
         self.incomplete_elections = 0

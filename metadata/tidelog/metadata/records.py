@@ -12,6 +12,9 @@ from tidelog.v1.metadata_records_pb2 import (
     PartitionChangeRecord,
 )
 
+CAUSE_CHARACTERS_MAX = 200
+"""Of a record's cause; a batch may hold one for each partition."""
+
 
 def partition_change(
     topic_id: bytes,
@@ -21,8 +24,12 @@ def partition_change(
     leader_id: int | None,
     elr: tuple[int, ...] = (),
     damaged: tuple[int, ...] | None = None,
+    offline: tuple[int, ...] | None = None,
+    cause: str = "",
 ) -> MetadataRecord:
-    """The record that gives `partition` this ISR and leader; `damaged` None: those known so.
+    """The record that gives `partition` this ISR and leader.
+
+    `damaged` and `offline` None: those known so. The cause is told wherever the record goes.
 
     As in KRaft now, the leader epoch grows when the leader changes (also to none) and not when only
     the ISR does; the partition epoch grows by one each time.
@@ -42,6 +49,8 @@ def partition_change(
             elr=elr,
             last_known_leader_id=last_id if leader_id is None else None,
             damaged=partition.damaged if damaged is None else damaged,
+            offline=partition.offline if offline is None else offline,
+            cause=cause[:CAUSE_CHARACTERS_MAX],
         )
     )
 
@@ -55,10 +64,13 @@ def is_newly_damaged(partition: PartitionImage, damaged: tuple[int, ...] | None)
     return damaged is not None and not set(damaged) <= set(partition.damaged)
 
 
-def fencing(broker: BrokerImage, *, fenced: bool) -> MetadataRecord:
+def fencing(broker: BrokerImage, *, fenced: bool, cause: str = "") -> MetadataRecord:
     """The record that fences this incarnation of a broker or lets it in."""
     return MetadataRecord(
         broker_fencing=BrokerFencingRecord(
-            broker_id=broker.broker_id, broker_epoch=broker.broker_epoch, fenced=fenced
+            broker_id=broker.broker_id,
+            broker_epoch=broker.broker_epoch,
+            fenced=fenced,
+            cause=cause[:CAUSE_CHARACTERS_MAX],
         )
     )

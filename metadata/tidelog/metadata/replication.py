@@ -39,7 +39,8 @@ def alter_partition(
             _check_is_first(asked, decided)
             _check_sender(request.broker_id, asked, partition)
             isr = _new_isr(request.broker_id, asked, partition, image)
-            records += _altered(result, topic, partition, isr=isr, image=image)
+            cause = f"leader {request.broker_id}: {asked.cause or 'it asked for this ISR'}"
+            records += _altered(result, topic, partition, isr=isr, image=image, cause=cause)
         except KafkaError as error:
             result.error.CopyFrom(wire_error(error))
         results.append(result)
@@ -53,6 +54,7 @@ def _altered(
     *,
     isr: tuple[int, ...],
     image: MetadataImage,
+    cause: str,
 ) -> list[MetadataRecord]:
     """Who left may be eligible; who is in the ISR now is whole, as its leader saw."""
     state = next_state(
@@ -62,7 +64,7 @@ def _altered(
         may_lead=only(partition.leader_id),
         damaged=tuple(one for one in partition.damaged if one not in isr),
     )
-    records = list(changed(topic, partition, state))
+    records = list(changed(topic, partition, state, cause=cause))
     result.isr[:] = state.isr
     result.elr[:] = state.elr
     result.partition_epoch += len(records)
@@ -138,6 +140,15 @@ def check_partition_epoch(asked: int, partition: PartitionImage) -> None:
         )
 
 
+def check_is_online(broker_id: int, partition: PartitionImage) -> None:
+    """Raises `KafkaError` INELIGIBLE_REPLICA: its word is from before its disk failed."""
+    if broker_id in partition.offline:
+        raise KafkaError(
+            common_pb2.INELIGIBLE_REPLICA,
+            f"broker {broker_id} cannot be in the ISR: its disk failed, start it anew",
+        )
+
+
 def _new_isr(
     leader_id: int,
     asked: AlterPartitionRequest.Partition,
@@ -147,7 +158,7 @@ def _new_isr(
     """The ISR asked for, in replica order, when it may be.
 
     Each member must be unfenced and in the incarnation that the leader saw catch up (KIP-903): a
-    later one may have lost what the earlier one had.
+    later one may have lost what the earlier one had. Nor may its disk have failed since.
     """
     members = {member.broker_id: member.broker_epoch for member in asked.new_isr}
     is_possible = leader_id in members and members.keys() <= set(partition.replicas)
@@ -164,4 +175,5 @@ def _new_isr(
                 f"broker {broker_id} in epoch {members[broker_id]} cannot be in the ISR: it is "
                 f"fenced or restarted",
             )
+        check_is_online(broker_id, partition)
     return tuple(replica for replica in partition.replicas if replica in members)

@@ -133,5 +133,6 @@ def _partition(topic: TopicImage, partition: PartitionImage) -> MetadataRecord:
             elr=partition.elr,
             last_known_leader_id=partition.last_known_leader_id,
             damaged=partition.damaged,
+            offline=partition.offline,
         )
     )

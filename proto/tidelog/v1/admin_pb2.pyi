@@ -116,7 +116,7 @@ class DescribeTopicsRequest(_message.Message):
 class DescribeTopicsResponse(_message.Message):
     __slots__ = ("topics",)
     class Partition(_message.Message):
-        __slots__ = ("partition", "leader_id", "leader_epoch", "partition_epoch", "replicas", "isr", "high_watermark", "log_start_offset", "log_end_offset", "elr", "last_known_leader_id", "damaged")
+        __slots__ = ("partition", "leader_id", "leader_epoch", "partition_epoch", "replicas", "isr", "high_watermark", "log_start_offset", "log_end_offset", "elr", "last_known_leader_id", "damaged", "offline")
         PARTITION_FIELD_NUMBER: _ClassVar[int]
         LEADER_ID_FIELD_NUMBER: _ClassVar[int]
         LEADER_EPOCH_FIELD_NUMBER: _ClassVar[int]
@@ -129,6 +129,7 @@ class DescribeTopicsResponse(_message.Message):
         ELR_FIELD_NUMBER: _ClassVar[int]
         LAST_KNOWN_LEADER_ID_FIELD_NUMBER: _ClassVar[int]
         DAMAGED_FIELD_NUMBER: _ClassVar[int]
+        OFFLINE_FIELD_NUMBER: _ClassVar[int]
         partition: int
         leader_id: int
         leader_epoch: int
@@ -141,7 +142,8 @@ class DescribeTopicsResponse(_message.Message):
         elr: _containers.RepeatedScalarFieldContainer[int]
         last_known_leader_id: int
         damaged: _containers.RepeatedScalarFieldContainer[int]
-        def __init__(self, partition: _Optional[int] = ..., leader_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., replicas: _Optional[_Iterable[int]] = ..., isr: _Optional[_Iterable[int]] = ..., high_watermark: _Optional[int] = ..., log_start_offset: _Optional[int] = ..., log_end_offset: _Optional[int] = ..., elr: _Optional[_Iterable[int]] = ..., last_known_leader_id: _Optional[int] = ..., damaged: _Optional[_Iterable[int]] = ...) -> None: ...
+        offline: _containers.RepeatedScalarFieldContainer[int]
+        def __init__(self, partition: _Optional[int] = ..., leader_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., replicas: _Optional[_Iterable[int]] = ..., isr: _Optional[_Iterable[int]] = ..., high_watermark: _Optional[int] = ..., log_start_offset: _Optional[int] = ..., log_end_offset: _Optional[int] = ..., elr: _Optional[_Iterable[int]] = ..., last_known_leader_id: _Optional[int] = ..., damaged: _Optional[_Iterable[int]] = ..., offline: _Optional[_Iterable[int]] = ...) -> None: ...
     class Topic(_message.Message):
         __slots__ = ("name", "error", "topic_id", "configs", "partitions")
         class ConfigsEntry(_message.Message):
@@ -384,3 +386,67 @@ class ElectLeadersResponse(_message.Message):
     error: _common_pb2.Error
     controller_epoch: int
     def __init__(self, partitions: _Optional[_Iterable[_Union[ElectLeadersResponse.Partition, _Mapping]]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
+
+class ListEventsRequest(_message.Message):
+    __slots__ = ("topic", "partition", "kinds", "since_ms", "after_sequence", "limit")
+    TOPIC_FIELD_NUMBER: _ClassVar[int]
+    PARTITION_FIELD_NUMBER: _ClassVar[int]
+    KINDS_FIELD_NUMBER: _ClassVar[int]
+    SINCE_MS_FIELD_NUMBER: _ClassVar[int]
+    AFTER_SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    topic: str
+    partition: int
+    kinds: _containers.RepeatedScalarFieldContainer[str]
+    since_ms: int
+    after_sequence: int
+    limit: int
+    def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., kinds: _Optional[_Iterable[str]] = ..., since_ms: _Optional[int] = ..., after_sequence: _Optional[int] = ..., limit: _Optional[int] = ...) -> None: ...
+
+class ListEventsResponse(_message.Message):
+    __slots__ = ("error", "node_id", "events", "has_more")
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    HAS_MORE_FIELD_NUMBER: _ClassVar[int]
+    error: _common_pb2.Error
+    node_id: int
+    events: _containers.RepeatedCompositeFieldContainer[JournalEvent]
+    has_more: bool
+    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., node_id: _Optional[int] = ..., events: _Optional[_Iterable[_Union[JournalEvent, _Mapping]]] = ..., has_more: _Optional[bool] = ...) -> None: ...
+
+class JournalEvent(_message.Message):
+    __slots__ = ("sequence", "time_ms", "last_ms", "count", "kind", "cause", "before", "after", "topic", "partition", "broker_id", "leader_epoch", "partition_epoch", "broker_epoch", "controller_epoch", "metadata_offset")
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    TIME_MS_FIELD_NUMBER: _ClassVar[int]
+    LAST_MS_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    CAUSE_FIELD_NUMBER: _ClassVar[int]
+    BEFORE_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    TOPIC_FIELD_NUMBER: _ClassVar[int]
+    PARTITION_FIELD_NUMBER: _ClassVar[int]
+    BROKER_ID_FIELD_NUMBER: _ClassVar[int]
+    LEADER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    PARTITION_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    METADATA_OFFSET_FIELD_NUMBER: _ClassVar[int]
+    sequence: int
+    time_ms: int
+    last_ms: int
+    count: int
+    kind: str
+    cause: str
+    before: str
+    after: str
+    topic: str
+    partition: int
+    broker_id: int
+    leader_epoch: int
+    partition_epoch: int
+    broker_epoch: int
+    controller_epoch: int
+    metadata_offset: int
+    def __init__(self, sequence: _Optional[int] = ..., time_ms: _Optional[int] = ..., last_ms: _Optional[int] = ..., count: _Optional[int] = ..., kind: _Optional[str] = ..., cause: _Optional[str] = ..., before: _Optional[str] = ..., after: _Optional[str] = ..., topic: _Optional[str] = ..., partition: _Optional[int] = ..., broker_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., metadata_offset: _Optional[int] = ...) -> None: ...

@@ -85,20 +85,22 @@ class AlterPartitionRequest(_message.Message):
         broker_epoch: int
         def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ...) -> None: ...
     class Partition(_message.Message):
-        __slots__ = ("topic", "topic_id", "partition", "leader_epoch", "partition_epoch", "new_isr")
+        __slots__ = ("topic", "topic_id", "partition", "leader_epoch", "partition_epoch", "new_isr", "cause")
         TOPIC_FIELD_NUMBER: _ClassVar[int]
         TOPIC_ID_FIELD_NUMBER: _ClassVar[int]
         PARTITION_FIELD_NUMBER: _ClassVar[int]
         LEADER_EPOCH_FIELD_NUMBER: _ClassVar[int]
         PARTITION_EPOCH_FIELD_NUMBER: _ClassVar[int]
         NEW_ISR_FIELD_NUMBER: _ClassVar[int]
+        CAUSE_FIELD_NUMBER: _ClassVar[int]
         topic: str
         topic_id: bytes
         partition: int
         leader_epoch: int
         partition_epoch: int
         new_isr: _containers.RepeatedCompositeFieldContainer[AlterPartitionRequest.Member]
-        def __init__(self, topic: _Optional[str] = ..., topic_id: _Optional[bytes] = ..., partition: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., new_isr: _Optional[_Iterable[_Union[AlterPartitionRequest.Member, _Mapping]]] = ...) -> None: ...
+        cause: str
+        def __init__(self, topic: _Optional[str] = ..., topic_id: _Optional[bytes] = ..., partition: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., new_isr: _Optional[_Iterable[_Union[AlterPartitionRequest.Member, _Mapping]]] = ..., cause: _Optional[str] = ...) -> None: ...
     BROKER_ID_FIELD_NUMBER: _ClassVar[int]
     BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
@@ -238,19 +240,31 @@ class AllocateProducerIdsResponse(_message.Message):
 
 class ReportDamageRequest(_message.Message):
     __slots__ = ("broker_id", "broker_epoch", "partitions", "forwarded")
+    class Condition(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        DAMAGED: _ClassVar[ReportDamageRequest.Condition]
+        OFFLINE: _ClassVar[ReportDamageRequest.Condition]
+        ONLINE: _ClassVar[ReportDamageRequest.Condition]
+    DAMAGED: ReportDamageRequest.Condition
+    OFFLINE: ReportDamageRequest.Condition
+    ONLINE: ReportDamageRequest.Condition
     class Partition(_message.Message):
-        __slots__ = ("topic", "topic_id", "partition", "partition_epoch", "first_bad_offset")
+        __slots__ = ("topic", "topic_id", "partition", "partition_epoch", "first_bad_offset", "condition", "cause")
         TOPIC_FIELD_NUMBER: _ClassVar[int]
         TOPIC_ID_FIELD_NUMBER: _ClassVar[int]
         PARTITION_FIELD_NUMBER: _ClassVar[int]
         PARTITION_EPOCH_FIELD_NUMBER: _ClassVar[int]
         FIRST_BAD_OFFSET_FIELD_NUMBER: _ClassVar[int]
+        CONDITION_FIELD_NUMBER: _ClassVar[int]
+        CAUSE_FIELD_NUMBER: _ClassVar[int]
         topic: str
         topic_id: bytes
         partition: int
         partition_epoch: int
         first_bad_offset: int
-        def __init__(self, topic: _Optional[str] = ..., topic_id: _Optional[bytes] = ..., partition: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., first_bad_offset: _Optional[int] = ...) -> None: ...
+        condition: ReportDamageRequest.Condition
+        cause: str
+        def __init__(self, topic: _Optional[str] = ..., topic_id: _Optional[bytes] = ..., partition: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., first_bad_offset: _Optional[int] = ..., condition: _Optional[_Union[ReportDamageRequest.Condition, str]] = ..., cause: _Optional[str] = ...) -> None: ...
     BROKER_ID_FIELD_NUMBER: _ClassVar[int]
     BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]

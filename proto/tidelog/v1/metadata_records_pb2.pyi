@@ -9,18 +9,20 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class MetadataBatch(_message.Message):
-    __slots__ = ("controller_id", "controller_epoch", "base_offset", "records", "command_id")
+    __slots__ = ("controller_id", "controller_epoch", "base_offset", "records", "command_id", "decided_ms")
     CONTROLLER_ID_FIELD_NUMBER: _ClassVar[int]
     CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     BASE_OFFSET_FIELD_NUMBER: _ClassVar[int]
     RECORDS_FIELD_NUMBER: _ClassVar[int]
     COMMAND_ID_FIELD_NUMBER: _ClassVar[int]
+    DECIDED_MS_FIELD_NUMBER: _ClassVar[int]
     controller_id: int
     controller_epoch: int
     base_offset: int
     records: _containers.RepeatedCompositeFieldContainer[MetadataRecord]
     command_id: bytes
-    def __init__(self, controller_id: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., base_offset: _Optional[int] = ..., records: _Optional[_Iterable[_Union[MetadataRecord, _Mapping]]] = ..., command_id: _Optional[bytes] = ...) -> None: ...
+    decided_ms: int
+    def __init__(self, controller_id: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., base_offset: _Optional[int] = ..., records: _Optional[_Iterable[_Union[MetadataRecord, _Mapping]]] = ..., command_id: _Optional[bytes] = ..., decided_ms: _Optional[int] = ...) -> None: ...
 
 class MetadataRecord(_message.Message):
     __slots__ = ("register_broker", "broker_fencing", "topic", "partition", "partition_change", "remove_topic", "config", "no_op", "command", "producer_ids")
@@ -47,28 +49,32 @@ class MetadataRecord(_message.Message):
     def __init__(self, register_broker: _Optional[_Union[RegisterBrokerRecord, _Mapping]] = ..., broker_fencing: _Optional[_Union[BrokerFencingRecord, _Mapping]] = ..., topic: _Optional[_Union[TopicRecord, _Mapping]] = ..., partition: _Optional[_Union[PartitionRecord, _Mapping]] = ..., partition_change: _Optional[_Union[PartitionChangeRecord, _Mapping]] = ..., remove_topic: _Optional[_Union[RemoveTopicRecord, _Mapping]] = ..., config: _Optional[_Union[ConfigRecord, _Mapping]] = ..., no_op: _Optional[_Union[NoOpRecord, _Mapping]] = ..., command: _Optional[_Union[CommandRecord, _Mapping]] = ..., producer_ids: _Optional[_Union[ProducerIdsRecord, _Mapping]] = ...) -> None: ...
 
 class RegisterBrokerRecord(_message.Message):
-    __slots__ = ("broker_id", "incarnation_id", "address", "rack", "broker_epoch")
+    __slots__ = ("broker_id", "incarnation_id", "address", "rack", "broker_epoch", "cause")
     BROKER_ID_FIELD_NUMBER: _ClassVar[int]
     INCARNATION_ID_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     RACK_FIELD_NUMBER: _ClassVar[int]
     BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    CAUSE_FIELD_NUMBER: _ClassVar[int]
     broker_id: int
     incarnation_id: bytes
     address: str
     rack: str
     broker_epoch: int
-    def __init__(self, broker_id: _Optional[int] = ..., incarnation_id: _Optional[bytes] = ..., address: _Optional[str] = ..., rack: _Optional[str] = ..., broker_epoch: _Optional[int] = ...) -> None: ...
+    cause: str
+    def __init__(self, broker_id: _Optional[int] = ..., incarnation_id: _Optional[bytes] = ..., address: _Optional[str] = ..., rack: _Optional[str] = ..., broker_epoch: _Optional[int] = ..., cause: _Optional[str] = ...) -> None: ...
 
 class BrokerFencingRecord(_message.Message):
-    __slots__ = ("broker_id", "broker_epoch", "fenced")
+    __slots__ = ("broker_id", "broker_epoch", "fenced", "cause")
     BROKER_ID_FIELD_NUMBER: _ClassVar[int]
     BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     FENCED_FIELD_NUMBER: _ClassVar[int]
+    CAUSE_FIELD_NUMBER: _ClassVar[int]
     broker_id: int
     broker_epoch: int
     fenced: bool
-    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., fenced: _Optional[bool] = ...) -> None: ...
+    cause: str
+    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., fenced: _Optional[bool] = ..., cause: _Optional[str] = ...) -> None: ...
 
 class TopicRecord(_message.Message):
     __slots__ = ("name", "topic_id")
@@ -79,7 +85,7 @@ class TopicRecord(_message.Message):
     def __init__(self, name: _Optional[str] = ..., topic_id: _Optional[bytes] = ...) -> None: ...
 
 class PartitionRecord(_message.Message):
-    __slots__ = ("topic_id", "partition", "replicas", "isr", "leader_id", "leader_epoch", "partition_epoch", "elr", "last_known_leader_id", "damaged")
+    __slots__ = ("topic_id", "partition", "replicas", "isr", "leader_id", "leader_epoch", "partition_epoch", "elr", "last_known_leader_id", "damaged", "offline")
     TOPIC_ID_FIELD_NUMBER: _ClassVar[int]
     PARTITION_FIELD_NUMBER: _ClassVar[int]
     REPLICAS_FIELD_NUMBER: _ClassVar[int]
@@ -90,6 +96,7 @@ class PartitionRecord(_message.Message):
     ELR_FIELD_NUMBER: _ClassVar[int]
     LAST_KNOWN_LEADER_ID_FIELD_NUMBER: _ClassVar[int]
     DAMAGED_FIELD_NUMBER: _ClassVar[int]
+    OFFLINE_FIELD_NUMBER: _ClassVar[int]
     topic_id: bytes
     partition: int
     replicas: _containers.RepeatedScalarFieldContainer[int]
@@ -100,10 +107,11 @@ class PartitionRecord(_message.Message):
     elr: _containers.RepeatedScalarFieldContainer[int]
     last_known_leader_id: int
     damaged: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, topic_id: _Optional[bytes] = ..., partition: _Optional[int] = ..., replicas: _Optional[_Iterable[int]] = ..., isr: _Optional[_Iterable[int]] = ..., leader_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., elr: _Optional[_Iterable[int]] = ..., last_known_leader_id: _Optional[int] = ..., damaged: _Optional[_Iterable[int]] = ...) -> None: ...
+    offline: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, topic_id: _Optional[bytes] = ..., partition: _Optional[int] = ..., replicas: _Optional[_Iterable[int]] = ..., isr: _Optional[_Iterable[int]] = ..., leader_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., elr: _Optional[_Iterable[int]] = ..., last_known_leader_id: _Optional[int] = ..., damaged: _Optional[_Iterable[int]] = ..., offline: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class PartitionChangeRecord(_message.Message):
-    __slots__ = ("topic_id", "partition", "isr", "leader_id", "leader_epoch", "partition_epoch", "elr", "last_known_leader_id", "damaged")
+    __slots__ = ("topic_id", "partition", "isr", "leader_id", "leader_epoch", "partition_epoch", "elr", "last_known_leader_id", "damaged", "offline", "cause")
     TOPIC_ID_FIELD_NUMBER: _ClassVar[int]
     PARTITION_FIELD_NUMBER: _ClassVar[int]
     ISR_FIELD_NUMBER: _ClassVar[int]
@@ -113,6 +121,8 @@ class PartitionChangeRecord(_message.Message):
     ELR_FIELD_NUMBER: _ClassVar[int]
     LAST_KNOWN_LEADER_ID_FIELD_NUMBER: _ClassVar[int]
     DAMAGED_FIELD_NUMBER: _ClassVar[int]
+    OFFLINE_FIELD_NUMBER: _ClassVar[int]
+    CAUSE_FIELD_NUMBER: _ClassVar[int]
     topic_id: bytes
     partition: int
     isr: _containers.RepeatedScalarFieldContainer[int]
@@ -122,7 +132,9 @@ class PartitionChangeRecord(_message.Message):
     elr: _containers.RepeatedScalarFieldContainer[int]
     last_known_leader_id: int
     damaged: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, topic_id: _Optional[bytes] = ..., partition: _Optional[int] = ..., isr: _Optional[_Iterable[int]] = ..., leader_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., elr: _Optional[_Iterable[int]] = ..., last_known_leader_id: _Optional[int] = ..., damaged: _Optional[_Iterable[int]] = ...) -> None: ...
+    offline: _containers.RepeatedScalarFieldContainer[int]
+    cause: str
+    def __init__(self, topic_id: _Optional[bytes] = ..., partition: _Optional[int] = ..., isr: _Optional[_Iterable[int]] = ..., leader_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., elr: _Optional[_Iterable[int]] = ..., last_known_leader_id: _Optional[int] = ..., damaged: _Optional[_Iterable[int]] = ..., offline: _Optional[_Iterable[int]] = ..., cause: _Optional[str] = ...) -> None: ...
 
 class RemoveTopicRecord(_message.Message):
     __slots__ = ("topic_id",)

@@ -82,6 +82,7 @@ NODE_STATUS = Method(_NODE, "Status", admin_pb2.NodeStatusRequest, admin_pb2.Nod
 PREPARE_STOP = Method(
     _NODE, "PrepareStop", admin_pb2.PrepareStopRequest, admin_pb2.PrepareStopResponse
 )
+LIST_EVENTS = Method(_NODE, "ListEvents", admin_pb2.ListEventsRequest, admin_pb2.ListEventsResponse)
 
 _CONTROLLER = "tidelog.v1.Controller"
 REGISTER_BROKER = Method(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tidelog.v1.common_pb2 import ErrorCode
 
@@ -114,9 +114,10 @@ class StopFetching:
 
 @dataclass(slots=True)
 class TruncateTo:
-    """Cut the log, and its epochs, to `offset`, then fetch from there."""
+    """Cut the log, and its epochs, to `offset`, then fetch from there. `cause` is for people."""
 
     offset: int
+    cause: str = field(default="", compare=False)
 
 
 @dataclass(slots=True)
@@ -124,6 +125,7 @@ class StartAnew:
     """Drop the whole log and its epochs and begin, empty, at `offset`; then fetch from there."""
 
     offset: int
+    cause: str = field(default="", compare=False)
 
 
 @dataclass(slots=True)

@@ -72,15 +72,16 @@ def _fetch_answered(event: FetchAnswered) -> list[Effect]:
     if event.fetch_offset != event.log_end_offset:
         return []
     if event.error == common_pb2.OFFSET_OUT_OF_RANGE and is_out_of_reach(event):
-        return [StartAnew(event.log_start_offset)]
+        cause = f"nothing of it is in the leader's, which begins at {event.log_start_offset}"
+        return [StartAnew(event.log_start_offset, cause)]
     if event.error != common_pb2.NONE:
         return [BackOff()]
     if event.diverging_epoch is not None and event.own_epoch_end is not None:
         if is_empty(event):
             # It knows epochs of records that are gone, which the leader may have forgotten.
-            return [StartAnew(event.log_end_offset)]
+            return [StartAnew(event.log_end_offset, "empty, with epochs the leader does not know")]
         offset = truncation_offset(leader=event.diverging_epoch, own=event.own_epoch_end)
-        return [TruncateTo(offset)]
+        return [TruncateTo(offset, _parting(event.diverging_epoch, event.own_epoch_end))]
     if event.first_offset is None:
         return _take_over(event)
     if event.first_offset >= event.log_end_offset:
@@ -96,7 +97,12 @@ def _overlap(event: FetchAnswered, first_offset: int) -> list[Effect]:
     """
     if is_empty(event):
         return [AppendFetched(anew_from=first_offset)]
-    return [TruncateTo(first_offset)]
+    return [TruncateTo(first_offset, f"the leader's batch there begins at {first_offset}")]
+
+
+def _parting(leader: EpochEnd, own: EpochEnd) -> str:
+    epoch, end_offset = leader
+    return f"diverging epoch: {epoch} ended at {end_offset} on the leader, at {own.end_offset} here"
 
 
 def _take_over(event: FetchAnswered | FetchedAppended) -> list[Effect]:

@@ -22,6 +22,8 @@ class IsrState:
     proposed: tuple[int, ...] | None = None
     elr: tuple[int, ...] = ()
     """Replicas outside that hold all that is committed so far (KIP-966)."""
+    cause: str = ""
+    """Why the proposal was made, for people."""
 
     @property
     def maximal(self) -> tuple[int, ...]:
@@ -35,9 +37,9 @@ class IsrState:
         proposed = self.committed if self.proposed is None else self.proposed
         return min(len(self.committed), len(proposed))
 
-    def propose(self, isr: tuple[int, ...]) -> IsrState:
+    def propose(self, isr: tuple[int, ...], cause: str) -> IsrState:
         """Pending until it is answered."""
-        return replace(self, proposed=isr)
+        return replace(self, proposed=isr, cause=cause)
 
     def without_proposal(self) -> IsrState:
         """The proposal was certainly refused."""

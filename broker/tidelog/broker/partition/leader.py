@@ -249,7 +249,8 @@ class Leader:
             epoch_start_offset=self.epoch_start_offset,
         ):
             return []
-        self.isr = self.isr.propose((*self.isr.committed, follower.broker_id))
+        cause = f"replica {follower.broker_id} caught up at offset {follower.log_end_offset}"
+        self.isr = self.isr.propose((*self.isr.committed, follower.broker_id), cause)
         return [ProposeIsr()]
 
     def _propose_shrink(self, now_ms: int) -> list[Effect]:
@@ -263,7 +264,9 @@ class Leader:
         if not lagging:
             return []
         staying = tuple(member for member in self.isr.committed if member not in lagging)
-        self.isr = self.isr.propose(staying)
+        who = ", ".join(f"replica {broker_id}" for broker_id in lagging)
+        cause = f"{who} not caught up for {self._lag_ms_max} ms"
+        self.isr = self.isr.propose(staying, cause)
         return [ProposeIsr()]
 
     def _isr_answered(self, event: IsrAnswered, now_ms: int) -> list[Effect]:

@@ -140,7 +140,10 @@ class Replica:
         if not is_time or not may_cut(event, self._broker_id):
             return []
         self._heal_at_ms, self._is_cut = now_ms + self._lag_ms_max, True
-        return [TruncateTo(offset) if offset >= event.log_start_offset else StartAnew(offset)]
+        cause = f"damaged from offset {offset} on"
+        if offset >= event.log_start_offset:
+            return [TruncateTo(offset, cause)]
+        return [StartAnew(offset, cause)]
 
     def _end_role(self, reason: str) -> list[Effect]:
         effects = self._end_leadership(reason)

@@ -195,4 +195,5 @@ def _partition(
         elr=partition.elr,
         last_known_leader_id=partition.last_known_leader_id,
         damaged=partition.damaged,
+        offline=partition.offline,
     )

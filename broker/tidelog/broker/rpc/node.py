@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from tidelog.v1.admin_pb2 import (
+    ListEventsRequest,
+    ListEventsResponse,
     NodeStatusRequest,
     NodeStatusResponse,
     PrepareStopRequest,
@@ -23,9 +25,11 @@ class NodeHandler:
         *,
         status: Callable[[], NodeStatusResponse],
         prepare_stop: Callable[[int], Awaitable[None]],
+        list_events: Callable[[ListEventsRequest], ListEventsResponse],
     ) -> None:
         self._status = status
         self._prepare_stop = prepare_stop
+        self._list_events = list_events
 
     async def status(self, request: NodeStatusRequest) -> NodeStatusResponse:
         """See `Node.Status`."""
@@ -36,3 +40,7 @@ class NodeHandler:
         """See `Node.PrepareStop`."""
         await self._prepare_stop(min(request.hold_ms or HOLD_MS_DEFAULT, HOLD_MS_MAX))
         return PrepareStopResponse()
+
+    async def list_events(self, request: ListEventsRequest) -> ListEventsResponse:
+        """See `Node.ListEvents`."""
+        return self._list_events(request)

@@ -1,21 +1,24 @@
-"""Damaged logs, told to the controllers until they know: one ReportDamage request at a time.
+"""Damaged logs and failed disks, told to the controllers until they know; disks that work again.
 
-Owns which partitions are to be reported. A report carries the newest partition epoch known here, so
-that one that comes late, when the log is healed, tells nothing.
+Owns nothing but the queue: what there is to tell is found by comparing a replica with the newest
+image, so nothing outdated is told. A report carries the partition epoch of that image: one that
+comes late tells nothing.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
+from typing import NamedTuple
 
 import structlog
 
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.partition_map import PartitionMap
+from tidelog.broker.partition_queue import Key, PartitionQueue
 from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.log.env import Random
 from tidelog.log.errors import TidelogError
+from tidelog.metadata.image import PartitionImage
 from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import ReportDamageRequest, ReportDamageResponse
 
@@ -26,8 +29,16 @@ _GONE = frozenset({common_pb2.UNKNOWN_TOPIC_ID, common_pb2.UNKNOWN_TOPIC_OR_PART
 log = structlog.get_logger(__name__)
 
 
-class DamageReports:
-    """Sends what `submit` is told of, again and again until it is known or healed."""
+class Trouble(NamedTuple):
+    """What the controllers are to know of a replica."""
+
+    condition: ReportDamageRequest.Condition
+    cause: str
+    first_bad_offset: int = 0
+
+
+class TroubleReports:
+    """Sends what `submit` is told of, again and again until it is known or over."""
 
     def __init__(
         self,
@@ -42,31 +53,25 @@ class DamageReports:
         self._broker_id = broker_id
         self._partitions = partitions
         self._report_damage = report_damage
-        self._random = random
-        self._config = config
-        self._waiting: dict[tuple[bytes, int], HostedPartition] = {}
-        self._submitted = asyncio.Event()
+        self._queue = PartitionQueue(random=random, config=config)
 
     @property
     def is_idle(self) -> bool:
-        """Whether the controllers know of all damage that was found."""
-        return not self._waiting
+        """Whether the controllers know of all trouble that was found."""
+        return not self._queue.waiting
 
     def submit(self, partition: HostedPartition) -> None:
-        """Its log was found damaged."""
-        self._waiting[partition.topic_id, partition.partition] = partition
-        self._submitted.set()
+        """Its log was found damaged, its disk failed, or works again."""
+        self._queue.submit(partition)
+
+    def note_state(self, partition: HostedPartition, state: PartitionImage) -> None:
+        """The image holds this state; submit what it has wrong of the disk."""
+        if (partition.failure is not None) != (self._broker_id in state.offline):
+            self._queue.submit(partition)
 
     async def run(self) -> None:
         """Report until cancelled."""
-        while True:
-            await self._submitted.wait()
-            self._submitted.clear()
-            while self._waiting:
-                await self._send()
-                if self._waiting:
-                    backoff_ms = self._config.alter_partition_backoff_ms
-                    await asyncio.sleep(backoff_ms * (0.5 + self._random.random()) / 1000)
+        await self._queue.run(self._send)
 
     async def _send(self) -> None:
         keys, request = self._take()
@@ -82,20 +87,22 @@ class DamageReports:
             return
         for key, result in zip(keys, response.partitions, strict=True):
             if result.error.code == common_pb2.NONE or result.error.code in _GONE:
-                self._waiting.pop(key, None)
+                self._queue.waiting.pop(key, None)
             else:
                 log.info("damage report refused", error=result.error.message)
 
-    def _take(self) -> tuple[list[tuple[bytes, int]], ReportDamageRequest]:
-        """What is still damaged and not known to be, in the order of the request."""
+    def _take(self) -> tuple[list[Key], ReportDamageRequest]:
+        """What is still to be told, in the order of the request."""
         keys = []
         request = ReportDamageRequest(broker_id=self._broker_id, broker_epoch=self.broker_epoch)
-        for key, hosted in list(self._waiting.items()):
-            damage = hosted.damage
+        for key, hosted in list(self._queue.waiting.items()):
             state = self._partitions.image.partition(hosted.topic, hosted.partition)
             is_held = self._partitions.held.get((hosted.topic, hosted.partition)) is hosted
-            if damage is None or not is_held or state is None:
-                del self._waiting[key]
+            trouble = None
+            if is_held and state is not None:
+                trouble = trouble_of(hosted, is_offline=self._broker_id in state.offline)
+            if state is None or trouble is None:
+                del self._queue.waiting[key]
                 continue
             keys.append(key)
             request.partitions.add(
@@ -103,6 +110,20 @@ class DamageReports:
                 topic_id=hosted.topic_id,
                 partition=hosted.partition,
                 partition_epoch=state.partition_epoch,
-                first_bad_offset=damage.first_bad_offset,
+                first_bad_offset=trouble.first_bad_offset,
+                condition=trouble.condition,
+                cause=trouble.cause,
             )
         return keys, request
+
+
+def trouble_of(hosted: HostedPartition, *, is_offline: bool) -> Trouble | None:
+    """What there is to tell of a replica that the image says is offline, or is not."""
+    if hosted.failure is not None:
+        return Trouble(ReportDamageRequest.OFFLINE, hosted.failure)
+    damage = hosted.damage
+    if damage is not None:
+        return Trouble(ReportDamageRequest.DAMAGED, damage.reason, damage.first_bad_offset)
+    if is_offline and hosted.is_open:
+        return Trouble(ReportDamageRequest.ONLINE, "")
+    return None

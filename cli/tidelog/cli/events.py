@@ -1,0 +1,143 @@
+"""`tidelog events`: what happened to leaders, ISRs, logs and requests, and why."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import UTC, datetime
+
+import click
+
+from tidelog.cli.connection import API_TIMEOUT_MS, bootstrap_option, run
+from tidelog.client.admin import Admin
+from tidelog.client.events import METADATA_KINDS, NODE_KINDS, ClusterEvent, EventFilter, same_event
+
+_UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_FOLLOW_INTERVAL_S = 0.5
+_TOLD_MAX = 10_000
+"""Events of the metadata that a follower remembers, since other nodes may tell them later."""
+
+
+def _span_ms(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
+    """A span such as 10m in milliseconds."""
+    if value is None:
+        return None
+    found = re.fullmatch(r"(\d{1,9})(ms|s|m|h|d)", value)
+    if found is None:
+        raise click.BadParameter(f"{value!r} is no span such as 30s, 10m or 2h")
+    return int(found[1]) * _UNITS_MS[found[2]]
+
+
+@click.command()
+@click.option("--topic", help="Only of this topic.")
+@click.option("--partition", type=click.IntRange(min=0), help="Only of this partition.")
+@click.option(
+    "--node", "nodes", type=int, multiple=True, help="Only what this node tells; may be repeated."
+)
+@click.option(
+    "--kind",
+    "kinds",
+    type=click.Choice(sorted(METADATA_KINDS | NODE_KINDS)),
+    multiple=True,
+    help="Only of this kind; may be repeated.",
+)
+@click.option(
+    "--since",
+    "since_ms",
+    callback=_span_ms,
+    metavar="SPAN",
+    help="Only of the last so long: 30s, 10m, 2h.",
+)
+@click.option("--follow", is_flag=True, help="Go on with what happens, until Ctrl-C.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@bootstrap_option
+def events(
+    *,
+    topic: str | None,
+    partition: int | None,
+    nodes: tuple[int, ...],
+    kinds: tuple[str, ...],
+    since_ms: int | None,
+    follow: bool,
+    as_json: bool,
+    bootstrap: str,
+) -> None:
+    """Show what happened and why, from the journals of all nodes, in the order of time.
+
+    Leaders, ISRs, fencing and registrations with the cause the controllers decided on; where epochs
+    begin, truncations, damage, failed disks and refused requests from the nodes themselves. A node
+    keeps a bounded number of events, and its own no longer than its process lives.
+    """
+    wanted = EventFilter(
+        topic=topic,
+        partition=partition,
+        kinds=kinds,
+        since_ms=0 if since_ms is None else int(time.time() * 1000) - since_ms,
+        nodes=nodes,
+    )
+    told = _Told(_json_line if as_json else _text_line)
+    run(_tell(bootstrap, wanted, told, follow=follow))
+
+
+async def _tell(bootstrap: str, wanted: EventFilter, told: _Told, *, follow: bool) -> None:
+    async with Admin(bootstrap, api_timeout_ms=API_TIMEOUT_MS) as admin:
+        story = await admin.list_events(wanted)
+        for node_id in story.silent_nodes:
+            click.echo(f"node {node_id} does not answer", err=True)
+        told.write(story.events)
+        while follow:
+            await asyncio.sleep(_FOLLOW_INTERVAL_S)
+            story = await admin.list_events(wanted, after=story.position)
+            told.write(story.events)
+
+
+class _Told:
+    """Writes each event once, whichever nodes tell it, and when."""
+
+    def __init__(self, line: Callable[[ClusterEvent], str]) -> None:
+        self._line = line
+        self._known: dict[object, None] = {}
+
+    def write(self, happened: tuple[ClusterEvent, ...]) -> None:
+        for event in happened:
+            identity = same_event(event)
+            if identity is not None:
+                if identity in self._known:
+                    continue
+                self._known[identity] = None
+            sys.stdout.write(self._line(event) + "\n")
+        while len(self._known) > _TOLD_MAX:
+            del self._known[next(iter(self._known))]
+        sys.stdout.flush()
+
+
+def _json_line(event: ClusterEvent) -> str:
+    return json.dumps(asdict(event))
+
+
+def _text_line(event: ClusterEvent) -> str:
+    at = datetime.fromtimestamp(event.time_ms / 1000, UTC)
+    what = f"{at:%Y-%m-%d %H:%M:%S}.{event.time_ms % 1000:03}  {event.kind:<12} {_subject(event)}"
+    if event.kind != "refusal" and (event.before or event.after):
+        what += f"  {event.before} → {event.after}" if event.before else f"  → {event.after}"
+    if event.leader_epoch is not None:
+        what += f"  (epoch {event.leader_epoch})"
+    times = f"  ×{event.count}" if event.count > 1 else ""
+    return f"{what}  {event.cause}{times}"
+
+
+def _subject(event: ClusterEvent) -> str:
+    """What it is about, and the node where it is that node's own."""
+    subject = event.topic or ""
+    if event.topic and event.partition is not None:
+        subject = f"{event.topic}-{event.partition}"
+    elif event.broker_id is not None:
+        subject = f"broker {event.broker_id}"
+    if event.kind in NODE_KINDS:
+        subject = f"{subject} on {event.nodes[0]}".strip()
+    return subject

@@ -1,0 +1,212 @@
+"""Why is it so: the journals of all nodes, asked at the same time and told as one story.
+
+Owns what is made of their answers: what the metadata tells is the same on every node that heard of
+it, so it is told once, by those nodes; all is in the order of its time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tidelog.client.errors import TidelogError, UnreachableError, raise_for
+from tidelog.log.transport import Transport
+from tidelog.v1.admin_pb2 import (
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+    JournalEvent,
+    ListEventsRequest,
+    ListEventsResponse,
+)
+from tidelog.v1.methods import DESCRIBE_CLUSTER, LIST_EVENTS
+
+_TIMEOUT_MS = 3_000
+"""How long a node that is paused, say, holds up the answers of the others."""
+METADATA_KINDS = frozenset(
+    {
+        *("leader", "isr", "elr", "damaged", "offline", "fencing", "registration", "controller"),
+        "topic",
+    }
+)
+NODE_KINDS = frozenset({"epoch", "truncation", "damage", "disk", "refusal"})
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterEvent:
+    """Something that happened, and why; times are wall-clock milliseconds.
+
+    `nodes` told of it: all that heard of it where it is metadata, else the one it happened on.
+    `count` equal refusals are one event from `time_ms` to `last_ms`. Numbers are None where they do
+    not apply.
+    """
+
+    time_ms: int
+    kind: str
+    nodes: tuple[int, ...]
+    topic: str | None
+    partition: int | None
+    broker_id: int | None
+    before: str
+    after: str
+    cause: str
+    count: int
+    last_ms: int
+    leader_epoch: int | None
+    partition_epoch: int | None
+    broker_epoch: int | None
+    controller_epoch: int | None
+    metadata_offset: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """Which events are asked for; None: all. `since_ms` is of the nodes' clocks."""
+
+    topic: str | None = None
+    partition: int | None = None
+    kinds: tuple[str, ...] = ()
+    since_ms: int = 0
+    nodes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What the nodes told, the oldest first, and who did not answer.
+
+    `position` says from where on there is more to come, see `EventLookup.story`.
+    """
+
+    events: tuple[ClusterEvent, ...]
+    silent_nodes: tuple[int, ...]
+    position: Mapping[int, int] = field(default_factory=dict)
+
+
+class EventLookup:
+    """Finds the nodes through any broker, and asks each."""
+
+    def __init__(self, transport: Transport, *, bootstrap: Sequence[str]) -> None:
+        self._transport = transport
+        self._bootstrap = bootstrap
+
+    async def story(self, wanted: EventFilter, *, after: Mapping[int, int] | None = None) -> Story:
+        """Everything that matches and is kept; with `after`, a story's position, what came since.
+
+        Raises UnreachableError when no address tells who the nodes are.
+        """
+        nodes = await self._nodes()
+        if wanted.nodes:
+            nodes = {one: address for one, address in nodes.items() if one in wanted.nodes}
+        position = dict(after or {})
+        pages = await asyncio.gather(
+            *(self._ask(address, wanted, position.get(one, 0)) for one, address in nodes.items())
+        )
+        told: list[ClusterEvent] = []
+        silent = []
+        for node_id, events in zip(nodes, pages, strict=True):
+            if events is None:
+                silent.append(node_id)
+                continue
+            told += [_event(event, node_id) for event in events]
+            if events:
+                position[node_id] = events[-1].sequence
+        return Story(merged(told), tuple(silent), position)
+
+    async def _nodes(self) -> dict[int, str]:
+        answers = await asyncio.gather(*map(self._describe, self._bootstrap))
+        nodes: dict[int, str] = {}
+        for answer in answers:
+            if answer is not None:
+                nodes |= {one.node_id: one.address for one in answer.controllers}
+                nodes |= {one.broker_id: one.address for one in answer.brokers}
+        if not nodes:
+            where = ", ".join(self._bootstrap)
+            raise UnreachableError(f"no broker answers at {where}: is the cluster running?")
+        return dict(sorted(nodes.items()))
+
+    async def _describe(self, address: str) -> DescribeClusterResponse | None:
+        try:
+            return await self._transport.call(
+                address, DESCRIBE_CLUSTER, DescribeClusterRequest(), timeout_ms=_TIMEOUT_MS
+            )
+        except TidelogError:
+            return None
+
+    async def _ask(
+        self, address: str, wanted: EventFilter, after: int
+    ) -> list[JournalEvent] | None:
+        """All pages of a node; None when it does not answer."""
+        request = ListEventsRequest(
+            topic=wanted.topic or "",
+            partition=wanted.partition,
+            kinds=wanted.kinds,
+            since_ms=wanted.since_ms,
+            after_sequence=after,
+        )
+        found: list[JournalEvent] = []
+        while True:
+            try:
+                page: ListEventsResponse = await self._transport.call(
+                    address, LIST_EVENTS, request, timeout_ms=_TIMEOUT_MS
+                )
+                raise_for(page.error)
+            except TidelogError:
+                return None
+            found += page.events
+            if not page.has_more or not page.events:
+                return found
+            request.after_sequence = page.events[-1].sequence
+
+
+def merged(told: Sequence[ClusterEvent]) -> tuple[ClusterEvent, ...]:
+    """What several nodes tell of the same metadata is told once; in the order of time."""
+    by_identity: dict[object, ClusterEvent] = {}
+    for place, event in enumerate(told):
+        identity = same_event(event) or place
+        known = by_identity.get(identity)
+        if known is None:
+            by_identity[identity] = event
+        else:
+            earliest = min(known, event, key=_in_time)
+            nodes = tuple(sorted({*known.nodes, *event.nodes}))
+            by_identity[identity] = replace(earliest, nodes=nodes)
+    return tuple(sorted(by_identity.values(), key=_in_time))
+
+
+def same_event(event: ClusterEvent) -> tuple[object, ...] | None:
+    """What tells the same event of the metadata on two nodes; None: it is one node's own."""
+    if event.kind not in METADATA_KINDS or event.metadata_offset is None:
+        return None
+    return (
+        *(event.metadata_offset, event.kind, event.topic, event.partition, event.broker_id),
+        *(event.partition_epoch, event.after),
+    )
+
+
+def _in_time(event: ClusterEvent) -> tuple[int, int]:
+    """Sorting keeps the order that nodes told what happened in the same millisecond in."""
+    return event.time_ms, event.metadata_offset or 0
+
+
+def _event(event: JournalEvent, node_id: int) -> ClusterEvent:
+    def number(name: str) -> int | None:
+        return int(getattr(event, name)) if event.HasField(name) else None
+
+    return ClusterEvent(
+        time_ms=event.time_ms,
+        kind=event.kind,
+        nodes=(node_id,),
+        topic=event.topic or None,
+        partition=number("partition"),
+        broker_id=number("broker_id"),
+        before=event.before,
+        after=event.after,
+        cause=event.cause,
+        count=event.count,
+        last_ms=event.last_ms,
+        leader_epoch=number("leader_epoch"),
+        partition_epoch=number("partition_epoch"),
+        broker_epoch=number("broker_epoch"),
+        controller_epoch=number("controller_epoch"),
+        metadata_offset=number("metadata_offset"),
+    )
