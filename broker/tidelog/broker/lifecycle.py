@@ -53,6 +53,7 @@ class Lifecycle:
         on_registered: Callable[[int], Awaitable[None]],
         on_fatal: Callable[[BaseException], None],
     ) -> None:
+        self.incarnation_id = random.randbytes(16)
         self.broker_epoch = -1
         self.is_ready = False
         self.start_loss: StartLoss = NOTHING
@@ -61,7 +62,6 @@ class Lifecycle:
         self._controllers = controllers
         self._follower = follower
         self._is_prepared = is_prepared
-        self._incarnation_id = random.randbytes(16)
         self._on_registered = on_registered
         self._background = Background(on_fatal)
 
@@ -101,7 +101,7 @@ class Lifecycle:
         request = RegisterBrokerRequest(
             broker_id=self._config.node_id,
             cluster_id=self._config.cluster_id,
-            incarnation_id=self._incarnation_id,
+            incarnation_id=self.incarnation_id,
             address=self._config.address,
             rack=self._config.rack,
             start_loss=self.start_loss,

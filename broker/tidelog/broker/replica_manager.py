@@ -70,6 +70,7 @@ class ReplicaManager:
         peers: Peers,
         alter_partition: AlterPartition,
         report_damage: ReportDamage,
+        on_broken: Callable[[int], None],
         on_fatal: Callable[[BaseException], None],
     ) -> None:
         self._broker_id = broker_id
@@ -99,6 +100,7 @@ class ReplicaManager:
             random=random,
             config=config,
             background=self._background,
+            on_broken=on_broken,
         )
         self._proposals = IsrProposals(
             broker_id=broker_id,

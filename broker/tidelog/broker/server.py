@@ -27,7 +27,9 @@ from tidelog.broker.rpc.controller import ControllerHandler
 from tidelog.broker.rpc.node import NodeHandler
 from tidelog.broker.start_record import note_clean_stop, note_start
 from tidelog.broker.topics import TopicCreator
+from tidelog.broker.unreachable_reports import UnreachableReports
 from tidelog.log.env import Clock, Disk, Random
+from tidelog.log.transport import Dialled
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.quorum import Quorum
 from tidelog.raft.building import build_replicated_log
@@ -75,12 +77,14 @@ class Node:
         ports: Ports,
         quorum: Quorum | None,
         broker: BrokerParts | None,
+        reports: UnreachableReports,
     ) -> None:
         self.config = config
         self.services: dict[str, object] = {}
         self._ports = ports
         self._quorum = quorum
         self._broker = broker
+        self._reports = reports
         self._held_until_ms = 0
         self._add_services()
 
@@ -99,6 +103,7 @@ class Node:
 
     async def stop(self) -> None:
         """Hand leadership over, unless the whole cluster stops, then close everything cleanly."""
+        await self._reports.stop()
         if self._broker is not None:
             if self._ports.clock.monotonic_ms() >= self._held_until_ms:
                 await self._broker.lifecycle.controlled_shutdown()
@@ -141,6 +146,7 @@ class Node:
             controller_id=self._controller_id(),
             metadata_offset=image.offset,
             version=version("tidelog"),
+            incarnation_id=b"" if self._broker is None else self._broker.lifecycle.incarnation_id,
         )
 
     async def _prepare_stop(self, hold_ms: int) -> None:
@@ -173,6 +179,7 @@ class Node:
                 quorum=self._quorum,
                 peers=peers,
                 voters=config.controller_voters,
+                reports=self._reports,
             )
         if self._broker is not None:
             self.services["tidelog.v1.Broker"] = BrokerHandler(
@@ -182,6 +189,7 @@ class Node:
                 controller_id=self._controller_id,
                 topic_creator=self._broker.topic_creator,
                 producer_ids=self._broker.producer_ids,
+                reports=self._reports,
             )
             self.services["tidelog.v1.Admin"] = AdminHandler(
                 config=config.controller,
@@ -210,12 +218,23 @@ class BrokerParts:
 
 def build_node(config: NodeConfig, ports: Ports) -> Node:
     """The object graph of one node; nothing runs before `Node.start`."""
-    return Node(
-        config=config,
-        ports=ports,
-        quorum=_build_quorum(config, ports) if config.is_controller else None,
-        broker=_build_broker(config, ports) if config.is_broker else None,
+    quorum = _build_quorum(config, ports) if config.is_controller else None
+    epoch = ControllerEpoch()
+
+    def image() -> MetadataImage:
+        if broker is not None:
+            return broker.follower.image
+        return EMPTY_IMAGE if quorum is None else quorum.image
+
+    reports = UnreachableReports(
+        node_id=config.node_id,
+        image=image,
+        controllers=_controller_channel(config, ports, epoch),
+        timeout_ms=config.controller.session_timeout_ms,
+        on_fatal=ports.on_fatal,
     )
+    broker = _build_broker(config, ports, epoch, reports) if config.is_broker else None
+    return Node(config=config, ports=ports, quorum=quorum, broker=broker, reports=reports)
 
 
 def _build_quorum(config: NodeConfig, ports: Ports) -> Quorum:
@@ -232,23 +251,28 @@ def _build_quorum(config: NodeConfig, ports: Ports) -> Quorum:
         config=config.raft,
         on_fatal=ports.on_fatal,
     )
+
+    async def dial(address: str, timeout_ms: int) -> Dialled:
+        return await ports.peers.dial(address, timeout_ms=timeout_ms)
+
     return Quorum(
-        log=replicated_log, clock=ports.clock, random=ports.random, config=config.controller
+        log=replicated_log,
+        clock=ports.clock,
+        random=ports.random,
+        dial=dial,
+        config=config.controller,
     )
 
 
-def _build_broker(config: NodeConfig, ports: Ports) -> BrokerParts:
-    addresses = _controller_addresses(config)
-    epoch = ControllerEpoch()
-
+def _build_broker(
+    config: NodeConfig, ports: Ports, epoch: ControllerEpoch, reports: UnreachableReports
+) -> BrokerParts:
     def channel() -> ControllerChannel:
-        return ControllerChannel(
-            peers=ports.peers, addresses=addresses, clock=ports.clock, epoch=epoch
-        )
+        return _controller_channel(config, ports, epoch)
 
     controllers = channel()
 
-    replica_manager = _build_replica_manager(config, ports, controllers)
+    replica_manager = _build_replica_manager(config, ports, controllers, reports)
     publisher = _Publisher(replica_manager)
     follower = MetadataFollower(
         broker_id=config.node_id,
@@ -290,14 +314,20 @@ def _build_broker(config: NodeConfig, ports: Ports) -> BrokerParts:
     )
 
 
-def _controller_addresses(config: NodeConfig) -> list[str]:
+def _controller_channel(
+    config: NodeConfig, ports: Ports, epoch: ControllerEpoch
+) -> ControllerChannel:
     """The own controller first, then the others: a broker beside a controller asks next door."""
     voters = sorted(config.controller_voters, key=lambda node_id: node_id != config.node_id)
-    return [config.controller_voters[node_id] for node_id in voters]
+    addresses = [config.controller_voters[node_id] for node_id in voters]
+    return ControllerChannel(peers=ports.peers, addresses=addresses, clock=ports.clock, epoch=epoch)
 
 
 def _build_replica_manager(
-    config: NodeConfig, ports: Ports, controllers: ControllerChannel
+    config: NodeConfig,
+    ports: Ports,
+    controllers: ControllerChannel,
+    reports: UnreachableReports,
 ) -> ReplicaManager:
     async def alter_partition(request: AlterPartitionRequest) -> AlterPartitionResponse:
         return await controllers.call(
@@ -317,6 +347,7 @@ def _build_replica_manager(
         peers=ports.peers,
         alter_partition=alter_partition,
         report_damage=report_damage,
+        on_broken=reports.broken,
         on_fatal=ports.on_fatal,
     )
 

@@ -239,8 +239,13 @@ class Sender:
                 for batches in fields
             ],
         )
-        response: ProduceResponse = await self._routing.transport.call(
-            address, PRODUCE, request, timeout_ms=timeout_ms + _ANSWER_MARGIN_MS
+        response: ProduceResponse = await self._routing.call_leader(
+            address,
+            PRODUCE,
+            request,
+            partitions=[batches[0].tp for batches in items],
+            answer_ms=0,
+            timeout_ms=timeout_ms + _ANSWER_MARGIN_MS,
         )
         if len(response.partitions) != len(fields):
             raise CallFailedError(

@@ -6,6 +6,7 @@ A broker's life, as the image holds it:
     absent        registers                                                fenced
     fenced        heartbeat, has applied its own registration              unfenced
     unfenced      not heard of for a session, or wants to shut down        fenced
+    unfenced      found dead by a dial, see `reachability`                 fenced
     any           another incarnation registers, no live session is left   fenced, new broker epoch
 
 What fencing means for leaders and ISRs is `election`'s and always in the same batch. Sessions are
@@ -20,6 +21,7 @@ from tidelog.metadata.decision import Decision
 from tidelog.metadata.delta import UNCOMMITTED_EPOCH
 from tidelog.metadata.election import candidates, changes_with, changes_without
 from tidelog.metadata.image import BrokerImage, MetadataImage
+from tidelog.metadata.reachability import suspect
 from tidelog.metadata.records import fencing
 from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import (
@@ -173,6 +175,13 @@ def fence(image: MetadataImage, broker_ids: list[int]) -> list[MetadataRecord]:
     """Fence brokers and, in the same batch, take them out of ISRs and leaderships."""
     fenced = [fencing(image.brokers[broker_id], fenced=True) for broker_id in broker_ids]
     return [*fenced, *changes_without(image, broker_ids)]
+
+
+def fence_dead(image: MetadataImage, broker_id: int, broker_epoch: int) -> list[MetadataRecord]:
+    """Fence a broker found dead, if it is still that incarnation: none that registered since."""
+    if suspect(image, broker_id, broker_epoch) is None:
+        return []
+    return fence(image, [broker_id])
 
 
 def current_registration(image: MetadataImage, broker_id: int, broker_epoch: int) -> BrokerImage:

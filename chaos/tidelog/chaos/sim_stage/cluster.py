@@ -144,7 +144,7 @@ class SimCluster:
         machine = self._machines[node_id]
         self._record("crash", machine)
         if machine.host is not None:
-            self._end_process(machine)
+            self._end_process(machine, is_power_cut=True)
         machine.disk.crash()
         machine.boots += 1
 
@@ -242,10 +242,13 @@ class SimCluster:
             controller=ControllerConfig(cluster_id=CLUSTER_ID),
         )
 
-    def _end_process(self, machine: Machine) -> None:
+    def _end_process(self, machine: Machine, *, is_power_cut: bool = False) -> None:
         host = self._host(machine)
         machine.host = machine.node = None
-        self.network.crash(host)
+        if is_power_cut:
+            self.network.power_off(host)
+        else:
+            self.network.crash(host)
         host.loop.kill()
 
     def _host(self, machine: Machine) -> Host:
