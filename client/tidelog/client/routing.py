@@ -32,7 +32,7 @@ class RoutingConfig:
     overdue_ms: int = 1_000
     """A leader silent for so long beyond its answer's time may have been replaced; from then on
     the metadata is refreshed every `overdue_interval_ms`, until it answers or leads no more."""
-    overdue_interval_ms: int = 250
+    overdue_interval_ms: int = 100
     metadata_max_age_ms: int = 300_000
     unknown_topic_grace_ms: int = 2_000
     """How long "unknown topic" is taken for a broker that has not heard of a new topic yet."""

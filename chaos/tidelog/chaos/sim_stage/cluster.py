@@ -93,7 +93,7 @@ class SimCluster:
         self.network = SimNetwork(
             scheduler=self.scheduler, random=random.fork("network"), config=self._config.network
         )
-        self._machines = {
+        self.machines = {
             node_id: self._new_machine(node_id, random.fork(f"node-{node_id}"))
             for node_id in self._config.node_ids
         }
@@ -127,11 +127,11 @@ class SimCluster:
 
     def address(self, node_id: int) -> str:
         """Where a node listens."""
-        return self._machines[node_id].address
+        return self.machines[node_id].address
 
     def start(self, node_id: int) -> None:
         """Start a node's process on what its disk holds."""
-        machine = self._machines[node_id]
+        machine = self.machines[node_id]
         if machine.host is not None:
             raise ValueError(f"{machine.name} is up")
         machine.starts += 1
@@ -141,7 +141,7 @@ class SimCluster:
 
     def crash(self, node_id: int) -> None:
         """Cut a node's power, up or down: un-synced writes are lost or torn."""
-        machine = self._machines[node_id]
+        machine = self.machines[node_id]
         self._record("crash", machine)
         if machine.host is not None:
             self._end_process(machine, is_power_cut=True)
@@ -150,13 +150,13 @@ class SimCluster:
 
     def kill(self, node_id: int) -> None:
         """Kill a node's process (SIGKILL); its machine, and so its page cache, lives on."""
-        machine = self._machines[node_id]
+        machine = self.machines[node_id]
         self._record("kill", machine)
         self._end_process(machine)
 
     async def stop(self, node_id: int) -> None:
         """Let a node stop in order (SIGTERM); returns when its process has ended."""
-        machine = self._machines[node_id]
+        machine = self.machines[node_id]
         host, node = self._host(machine), machine.node
         self._record("stop", machine)
         if node is not None:
@@ -167,22 +167,22 @@ class SimCluster:
 
     def disk(self, node_id: int) -> SimDisk:
         """A node's disk, for what faults do to it."""
-        return self._machines[node_id].disk
+        return self.machines[node_id].disk
 
     def pause(self, node_id: int) -> None:
         """Step a node no more (SIGSTOP)."""
-        self._record("pause", self._machines[node_id])
-        self._host(self._machines[node_id]).loop.pause()
+        self._record("pause", self.machines[node_id])
+        self._host(self.machines[node_id]).loop.pause()
 
     def resume(self, node_id: int) -> None:
         """Step it again (SIGCONT)."""
-        self._record("resume", self._machines[node_id])
-        self._host(self._machines[node_id]).loop.resume()
+        self._record("resume", self.machines[node_id])
+        self._host(self.machines[node_id]).loop.resume()
 
     def drift(self, node_id: int, *, rate: float) -> None:
         """Let a node's clock run at `rate` seconds per second from now on."""
-        self._record(f"drift {rate:.6f}", self._machines[node_id])
-        self.scheduler.change_rate(self._host(self._machines[node_id]).loop, rate)
+        self._record(f"drift {rate:.6f}", self.machines[node_id])
+        self.scheduler.change_rate(self._host(self.machines[node_id]).loop, rate)
 
     # Building
 
