@@ -23,7 +23,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -135,32 +135,44 @@ async def _fail_over(cluster: LocalCluster, admin: Admin, *, how: str, victim: i
     )
 
 
-def figure(name: str, values: Sequence[float], runs: Sequence[Run]) -> dict[str, Any]:
-    """Percentiles by nearest rank: p99 of fewer than 100 runs is the worst."""
-    ordered = sorted(values)
-    return {
-        "figure": name,
-        "p50_s": round(statistics.median(ordered), 3),
-        "p99_s": round(ordered[max(0, -(-len(ordered) * 99 // 100) - 1)], 3),
-        "min_s": round(ordered[0], 3),
-        "runs": len(ordered),
-        "load": round(statistics.median(run.load for run in runs), 1),
+def failover_figures(runs: int, kinds: Sequence[str] = tuple(SIGNALS)) -> Iterator[dict[str, Any]]:
+    """So many runs of each kind, on nodes of their own."""
+    with tempfile.TemporaryDirectory(prefix="failover-") as folder:
+        cluster = LocalCluster(Path(folder))
+        started = cluster.start()
+        if started.returncode:
+            raise SystemExit(started.stderr)
+        try:
+            asyncio.run(_create(cluster))
+            for how in kinds:
+                yield from _figures(how, asyncio.run(measure(cluster, how, runs)))
+        finally:
+            cluster.stop()
+
+
+def _figures(how: str, runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
+    groups = {
+        "any broker": runs,
+        "active controller": [run for run in runs if run.was_active_controller],
+        "other broker": [run for run in runs if not run.was_active_controller],
     }
-
-
-def report(how: str, runs: Sequence[Run]) -> None:
-    """Print the figures of one kind of end."""
-    active = [run for run in runs if run.was_active_controller]
-    broker = [run for run in runs if not run.was_active_controller]
-    for name, chosen in (("all", runs), ("controller", active), ("broker", broker)):
+    for victim, chosen in groups.items():
         if chosen:
-            prefix = f"{how}-{name}"
-            lines = (
-                figure(f"{prefix}-led", [run.led_s for run in chosen], chosen),
-                figure(f"{prefix}-others", [run.others_s for run in chosen], chosen),
-            )
-            sys.stdout.writelines(json.dumps(line) + "\n" for line in lines)
-    sys.stdout.flush()
+            yield {
+                "how": how,
+                "victim": victim,
+                "runs": len(chosen),
+                "led_s": _spread([run.led_s for run in chosen]),
+                "not_led_s": _spread([run.others_s for run in chosen]),
+                "load": round(statistics.median(run.load for run in chosen), 1),
+            }
+
+
+def _spread(values: Sequence[float]) -> dict[str, float]:
+    """By nearest rank: p99 of fewer than 100 runs is the worst."""
+    ordered = sorted(values)
+    ranks = {name: -(-len(ordered) * rank // 100) - 1 for name, rank in (("p50", 50), ("p99", 99))}
+    return {name: round(ordered[rank], 3) for name, rank in ranks.items()}
 
 
 def main() -> None:
@@ -171,17 +183,9 @@ def main() -> None:
     parser.add_argument("kinds", nargs="*", choices=[[], *SIGNALS], metavar="KIND")
     parser.add_argument("--runs", type=int, default=30)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="failover-") as folder:
-        cluster = LocalCluster(Path(folder))
-        started = cluster.start()
-        if started.returncode:
-            raise SystemExit(started.stderr)
-        try:
-            asyncio.run(_create(cluster))
-            for how in options.kinds or SIGNALS:
-                report(how, asyncio.run(measure(cluster, how, options.runs)))
-        finally:
-            cluster.stop()
+    for figure in failover_figures(options.runs, options.kinds or tuple(SIGNALS)):
+        sys.stdout.write(json.dumps({"figure": "failover", **figure}) + "\n")
+        sys.stdout.flush()
 
 
 async def _create(cluster: LocalCluster) -> None:

@@ -21,9 +21,12 @@ from tidelog.log.errors import (
 )
 from tidelog.metadata.image import BrokerImage, MetadataImage
 from tidelog.v1 import common_pb2
+from tidelog.v1.common_pb2 import Error
 from tidelog.v1.controller_pb2 import ReportUnreachableBrokerResponse
 
 MOMENT_S = 0.01
+TIMEOUT_MS = 300
+TWO, THREE = (2, 12, 1, 11), (3, 13, 1, 11)
 
 
 def broker(broker_id: int) -> BrokerImage:
@@ -42,16 +45,18 @@ class Stage:
 
     def __init__(self) -> None:
         self.image = MetadataImage(brokers={one: broker(one) for one in (1, 2, 3)})
-        self.sent: list[tuple[int, int, int]] = []
+        self.sent: list[tuple[int, int, int, int]] = []
         self.error: TidelogError | None = None
+        self.refusals: list[Error] = []
         self.gate = asyncio.Event()
         self.gate.set()
         self.fatal: list[BaseException] = []
         self.reports = UnreachableReports(
             node_id=1,
             image=lambda: self.image,
+            broker_epoch=lambda: 11,
             controllers=self,  # type: ignore[arg-type]
-            timeout_ms=3000,
+            timeout_ms=TIMEOUT_MS,
             on_fatal=self.fatal.append,
         )
 
@@ -60,17 +65,20 @@ class Stage:
         self.image = MetadataImage(brokers={**self.image.brokers, broker_id: fenced})
 
     async def call(self, _method: object, request: Any, *, timeout_ms: int) -> Any:
-        assert timeout_ms == 3000
-        self.sent.append((request.broker_id, request.broker_epoch, request.reporter_id))
+        assert timeout_ms == TIMEOUT_MS
+        reporter = (request.reporter_id, request.reporter_epoch)
+        self.sent.append((request.broker_id, request.broker_epoch, *reporter))
         await self.gate.wait()
         if self.error is not None:
             raise self.error
-        return ReportUnreachableBrokerResponse()
+        error = self.refusals.pop(0) if self.refusals else None
+        return ReportUnreachableBrokerResponse(error=error)
 
 
 @pytest.fixture
 async def stage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Stage]:
     monkeypatch.setattr(unreachable_reports, "GRACE_S", MOMENT_S)
+    monkeypatch.setattr(unreachable_reports, "REPEAT_S", MOMENT_S)
     stage = Stage()
     yield stage
     await stage.reports.stop()
@@ -85,7 +93,7 @@ async def settle() -> None:
 async def test_a_broken_connection_is_reported_with_the_epoch_it_was_to(stage: Stage) -> None:
     stage.reports.broken(2)
     await settle()
-    assert stage.sent == [(2, 12, 1)]
+    assert stage.sent == [TWO]
 
 
 async def test_neither_fenced_brokers_nor_strangers_nor_the_node_itself_are_reported(
@@ -107,10 +115,10 @@ async def test_reports_about_one_broker_are_one_at_a_time_and_one_after_the_last
         stage.reports.broken(2)
         stage.reports.broken(3)
         await asyncio.sleep(0)
-    assert sorted(stage.sent) == [(2, 12, 1), (3, 13, 1)]
+    assert sorted(stage.sent) == [TWO, THREE]
     stage.gate.set()
-    await settle()
-    assert sorted(stage.sent) == [(2, 12, 1), (2, 12, 1), (3, 13, 1), (3, 13, 1)]
+    await asyncio.sleep(5 * MOMENT_S)
+    assert sorted(stage.sent) == [TWO, TWO, THREE, THREE]
 
 
 async def test_a_report_ends_when_the_broker_is_fenced(stage: Stage) -> None:
@@ -124,14 +132,26 @@ async def test_a_report_ends_when_the_broker_is_fenced(stage: Stage) -> None:
     assert len(stage.sent) == 1
 
 
-async def test_a_report_that_no_controller_answered_may_be_made_again(stage: Stage) -> None:
+async def test_a_report_that_no_controller_answers_ends_with_the_session(stage: Stage) -> None:
     stage.error = UnreachableError("no controller")
     stage.reports.broken(2)
-    await settle()
+    await asyncio.sleep(1.5 * TIMEOUT_MS / 1000)
+    assert 2 <= len(stage.sent) <= 1 + TIMEOUT_MS / (1000 * MOMENT_S)
+    ended = len(stage.sent)
+    await asyncio.sleep(5 * MOMENT_S)
+    assert len(stage.sent) == ended
     stage.error = None
     stage.reports.broken(2)
     await settle()
-    assert len(stage.sent) == 2
+    assert len(stage.sent) == ended + 1
+
+
+async def test_a_refused_report_is_repeated_until_it_is_followed(stage: Stage) -> None:
+    error = Error(code=common_pb2.BROKER_NOT_AVAILABLE, message="not yet")
+    stage.refusals = [error, error]
+    stage.reports.broken(2)
+    await asyncio.sleep(10 * MOMENT_S)
+    assert stage.sent == [TWO] * 3
 
 
 async def test_who_hangs_up_and_asks_again_is_not_reported(stage: Stage) -> None:
@@ -149,7 +169,7 @@ async def test_who_hangs_up_and_is_not_heard_again_is_reported_once(stage: Stage
     async with asyncio.timeout(5):
         await until(lambda: bool(stage.sent))
     await asyncio.sleep(5 * MOMENT_S)
-    assert stage.sent == [(2, 12, 1)]
+    assert stage.sent == [TWO]
 
 
 async def test_a_node_that_stops_reports_nobody(stage: Stage) -> None:

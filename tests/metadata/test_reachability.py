@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tidelog.log.transport import Dialled, DialOutcome
-from tidelog.metadata.controller import FenceDeadBroker
+from tidelog.metadata.controller import Checked, FenceDeadBroker
 from tidelog.metadata.image import BrokerImage
 from tidelog.metadata.reachability import Damping, Verdict, verdict_on
+from tidelog.v1 import common_pb2
 
 if TYPE_CHECKING:
     from metadata.conftest import World
@@ -132,6 +133,38 @@ def test_nobody_is_fenced_while_the_cluster_is_about_to_stop(world: World) -> No
     world.now_ms += 1000
     world.do(FenceDeadBroker(1, world.epoch(1)))
     assert not world.image.is_alive(1)
+
+
+def test_an_isr_is_not_left_to_brokers_that_are_only_presumed_alive(world: World) -> None:
+    """After a power cut they may start anew, without what the dead one has."""
+    world.start(1, 2, 3)
+    world.create("t")
+    leader_id = world.partition("t").leader_id
+    assert leader_id is not None
+    others = [one for one in (1, 2, 3) if one != leader_id]
+    world.controller.activate(world.now_ms)
+    dead = FenceDeadBroker(leader_id, world.epoch(leader_id))
+    refused = world.do(dead)
+    assert isinstance(refused, Checked)
+    assert refused.error.code == common_pb2.BROKER_NOT_AVAILABLE
+    assert world.image.is_alive(leader_id)
+    world.controller.hear(others[0], world.epoch(others[0]) + 1, world.image, world.now_ms)
+    world.do(dead)
+    assert world.image.is_alive(leader_id), "another incarnation was heard of"
+    world.controller.hear(others[0], world.epoch(others[0]), world.image, world.now_ms)
+    world.do(dead)
+    assert not world.image.is_alive(leader_id)
+    assert world.partition("t").isr == tuple(
+        sorted(others, key=world.partition("t").replicas.index)
+    )
+
+
+def test_the_last_of_an_isr_is_fenced_and_stays_eligible(world: World) -> None:
+    world.start(1)
+    world.create("t", replication_factor=1)
+    world.controller.activate(world.now_ms)
+    world.do(FenceDeadBroker(1, world.epoch(1)))
+    assert (world.partition("t").leader_id, world.partition("t").elr) == (None, (1,))
 
 
 def test_a_successor_registers_as_soon_as_its_predecessor_is_found_dead(world: World) -> None:

@@ -229,6 +229,7 @@ def build_node(config: NodeConfig, ports: Ports) -> Node:
     reports = UnreachableReports(
         node_id=config.node_id,
         image=image,
+        broker_epoch=lambda: -1 if broker is None else broker.lifecycle.broker_epoch,
         controllers=_controller_channel(config, ports, epoch),
         timeout_ms=config.controller.session_timeout_ms,
         on_fatal=ports.on_fatal,

@@ -22,6 +22,8 @@ from tidelog.v1.methods import REPORT_UNREACHABLE_BROKER
 
 # Who hung up and asks again within this time is alive: followers interrupt their own fetches.
 GRACE_S = 0.03
+# Before a report is repeated that was refused, or that another break followed.
+REPEAT_S = 0.05
 
 log = structlog.get_logger(__name__)
 
@@ -34,12 +36,14 @@ class UnreachableReports:
         *,
         node_id: int,
         image: Callable[[], MetadataImage],
+        broker_epoch: Callable[[], int],
         controllers: ControllerChannel,
         timeout_ms: int,
         on_fatal: Callable[[BaseException], None],
     ) -> None:
         self._node_id = node_id
         self._image = image
+        self._broker_epoch = broker_epoch
         self._controllers = controllers
         self._timeout_ms = timeout_ms
         self._background = Background(on_fatal)
@@ -88,17 +92,24 @@ class UnreachableReports:
 
     async def _report(self, broker_id: int) -> None:
         try:
-            while (broker := self._image().brokers.get(broker_id)) and not broker.is_fenced:
-                self._reported[broker_id] = False
-                await self._send(broker_id, broker.broker_epoch)
-                if not self._reported[broker_id]:
-                    return
+            async with asyncio.timeout(self._timeout_ms / 1000):
+                while (broker := self._image().brokers.get(broker_id)) and not broker.is_fenced:
+                    self._reported[broker_id] = False
+                    is_answered = await self._send(broker_id, broker.broker_epoch)
+                    if is_answered and not self._reported[broker_id]:
+                        return
+                    await asyncio.sleep(REPEAT_S)
+        except TimeoutError:
+            log.info("report not answered", broker_id=broker_id)
         finally:
             del self._reported[broker_id]
 
-    async def _send(self, broker_id: int, broker_epoch: int) -> None:
+    async def _send(self, broker_id: int, broker_epoch: int) -> bool:
         request = ReportUnreachableBrokerRequest(
-            broker_id=broker_id, broker_epoch=broker_epoch, reporter_id=self._node_id
+            broker_id=broker_id,
+            broker_epoch=broker_epoch,
+            reporter_id=self._node_id,
+            reporter_epoch=self._broker_epoch(),
         )
         log.info("broker suspected", broker_id=broker_id, broker_epoch=broker_epoch)
         try:
@@ -106,7 +117,8 @@ class UnreachableReports:
                 REPORT_UNREACHABLE_BROKER, request, timeout_ms=self._timeout_ms
             )
         except TidelogError as error:
-            log.info("report not answered", broker_id=broker_id, error=str(error))
-            return
+            log.info("report failed", broker_id=broker_id, error=str(error))
+            return False
         if response.error.code:
             log.info("report refused", broker_id=broker_id, error=response.error.message)
+        return not response.error.code

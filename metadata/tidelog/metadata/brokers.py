@@ -15,6 +15,8 @@ the one thing kept outside the image: each controller measures them on its own m
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tidelog.log.errors import KafkaError
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.decision import Decision
@@ -177,11 +179,39 @@ def fence(image: MetadataImage, broker_ids: list[int]) -> list[MetadataRecord]:
     return [*fenced, *changes_without(image, broker_ids)]
 
 
-def fence_dead(image: MetadataImage, broker_id: int, broker_epoch: int) -> list[MetadataRecord]:
-    """Fence a broker found dead, if it is still that incarnation: none that registered since."""
+def fence_dead(
+    image: MetadataImage,
+    broker_id: int,
+    broker_epoch: int,
+    *,
+    was_heard: Callable[[int], bool],
+) -> list[MetadataRecord]:
+    """Fence a broker found dead, if it is still that incarnation: none that registered since.
+
+    Raises `KafkaError` BROKER_NOT_AVAILABLE where that would leave an ISR to brokers that are only
+    presumed alive, after a start or a change of controllers: ask again when they were heard of.
+    """
     if suspect(image, broker_id, broker_epoch) is None:
         return []
+    if not is_replaceable(image, broker_id, was_heard):
+        raise KafkaError(
+            common_pb2.BROKER_NOT_AVAILABLE,
+            f"broker {broker_id} is dead, but this controller has heard of nobody who is in sync "
+            "where it is: its session goes on",
+        )
     return fence(image, [broker_id])
+
+
+def is_replaceable(image: MetadataImage, broker_id: int, was_heard: Callable[[int], bool]) -> bool:
+    """Whether each ISR keeps a member that was heard of, unless the broker is all of it.
+
+    One that is only presumed alive may have started anew, and lost what the dead one still has.
+    """
+    return all(
+        any(one != broker_id and was_heard(one) for one in partition.isr)
+        for _, partition in image.partitions()
+        if broker_id in partition.isr and len(partition.isr) > 1
+    )
 
 
 def current_registration(image: MetadataImage, broker_id: int, broker_epoch: int) -> BrokerImage:

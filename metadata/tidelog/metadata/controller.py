@@ -149,6 +149,11 @@ class Controller:
         """End the hold now; brokers that fell silent during it are fenced at the next check."""
         self._held_until_ms = None
 
+    def hear(self, broker_id: int, broker_epoch: int, image: MetadataImage, now_ms: int) -> None:
+        """Something else than a heartbeat came of this incarnation of a broker."""
+        if image.has_live(broker_id, broker_epoch):
+            self._sessions.touch(broker_id, now_ms)
+
     def has_expired_sessions(self, image: MetadataImage, now_ms: int) -> bool:
         """Whether `ExpireSessions` has something to do."""
         return not self._is_held(now_ms) and bool(self._sessions.expired(image, now_ms))
@@ -218,7 +223,12 @@ class Controller:
             case ExpireSessions():
                 return brokers.fence(image, self._sessions.expired(image, now_ms))
             case FenceDeadBroker():
-                return brokers.fence_dead(image, command.broker_id, command.broker_epoch)
+                return brokers.fence_dead(
+                    image,
+                    command.broker_id,
+                    command.broker_epoch,
+                    was_heard=lambda one: self._sessions.was_heard(one, now_ms),
+                )
             case RebalanceLeaders():
                 return leaders.rebalanced(image)
 

@@ -218,6 +218,8 @@ class Quorum:
         """Dial the broker and fence it if it is dead; see `FailureDetector.report`."""
         try:
             self._active.current()
+            now_ms = self._clock.monotonic_ms()
+            self._controller.hear(request.reporter_id, request.reporter_epoch, self.image, now_ms)
             is_fenced = await self._detector.report(request.broker_id, request.broker_epoch)
             term = await self._active.confirm()
         except TidelogError as error:

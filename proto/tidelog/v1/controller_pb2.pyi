@@ -281,16 +281,18 @@ class ReportDamageResponse(_message.Message):
     def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., partitions: _Optional[_Iterable[_Union[ReportDamageResponse.Partition, _Mapping]]] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
 
 class ReportUnreachableBrokerRequest(_message.Message):
-    __slots__ = ("broker_id", "broker_epoch", "reporter_id", "forwarded")
+    __slots__ = ("broker_id", "broker_epoch", "reporter_id", "reporter_epoch", "forwarded")
     BROKER_ID_FIELD_NUMBER: _ClassVar[int]
     BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     REPORTER_ID_FIELD_NUMBER: _ClassVar[int]
+    REPORTER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     FORWARDED_FIELD_NUMBER: _ClassVar[int]
     broker_id: int
     broker_epoch: int
     reporter_id: int
+    reporter_epoch: int
     forwarded: bool
-    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., reporter_id: _Optional[int] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., reporter_id: _Optional[int] = ..., reporter_epoch: _Optional[int] = ..., forwarded: _Optional[bool] = ...) -> None: ...
 
 class ReportUnreachableBrokerResponse(_message.Message):
     __slots__ = ("error", "is_fenced", "controller_epoch")
