@@ -64,6 +64,17 @@ async def test_a_connection_closed_before_the_handshake_counts_as_refused() -> N
         assert await dial(address, timeout_ms=5000) == REFUSED
 
 
+async def test_a_connection_that_is_read_and_closed_before_the_handshake_counts_as_refused() -> (
+    None
+):
+    async def hear_and_close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(100)  # else closing would reset it
+        writer.close()
+
+    async with listener(hear_and_close) as address:
+        assert await dial(address, timeout_ms=5000) == REFUSED
+
+
 async def test_a_connection_reset_before_the_handshake_counts_as_refused() -> None:
     async def reset(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.transport.abort()
