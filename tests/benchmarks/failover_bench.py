@@ -29,9 +29,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from local_cluster import LocalCluster
-
 from tidelog.client import Admin, Producer
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # also as a program of its own
+from local_cluster import LocalCluster  # noqa: E402
 
 TOPIC = "failover"
 PARTITIONS = 12
