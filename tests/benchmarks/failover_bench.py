@@ -32,7 +32,7 @@ from typing import Any
 from tidelog.client import Admin, Producer
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # also as a program of its own
-from local_cluster import LocalCluster  # noqa: E402
+from local_cluster import LocalCluster
 
 TOPIC = "failover"
 PARTITIONS = 12
