@@ -77,6 +77,7 @@ CORES = (
     "metadata/tidelog/metadata/leaders.py",
     "metadata/tidelog/metadata/placement.py",
     "metadata/tidelog/metadata/producer_ids.py",
+    "metadata/tidelog/metadata/reachability.py",
     "metadata/tidelog/metadata/records.py",
     "metadata/tidelog/metadata/replication.py",
     "metadata/tidelog/metadata/snapshot.py",

@@ -10,6 +10,7 @@ from tidelog.broker.producer_ids import ProducerIds
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.broker.rpc.broker import BrokerHandler
 from tidelog.broker.topics import TopicCreator
+from tidelog.broker.unreachable_reports import UnreachableReports
 from tidelog.log.errors import KafkaError
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.v1 import common_pb2
@@ -24,6 +25,7 @@ def handler(image: MetadataImage) -> BrokerHandler:
         controller_id=lambda: None,
         topic_creator=cast(TopicCreator, None),  # not asked here
         producer_ids=cast(ProducerIds, None),  # not asked here
+        reports=cast(UnreachableReports, None),  # not asked here
     )
 
 

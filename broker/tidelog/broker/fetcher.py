@@ -9,6 +9,7 @@ what an answer means is the partition's core's.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import structlog
 
@@ -19,7 +20,12 @@ from tidelog.broker.partition_map import PartitionMap
 from tidelog.broker.peers import Peers
 from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.log.env import Clock, Random
-from tidelog.log.errors import CallFailedError, TidelogError, UnreachableError
+from tidelog.log.errors import (
+    CallFailedError,
+    TidelogError,
+    UnreachableError,
+    is_broken_connection,
+)
 from tidelog.v1.data_pb2 import FetchPartition, FetchRequest, FetchResponse
 from tidelog.v1.methods import FETCH
 
@@ -41,6 +47,7 @@ class Fetchers:
         random: Random,
         config: ReplicaConfig,
         background: Background,
+        on_broken: Callable[[int], None],
     ) -> None:
         self.broker_epoch = -1
         self.broker_id = broker_id
@@ -49,6 +56,8 @@ class Fetchers:
         self.clock = clock
         self.random = random
         self.config = config
+        self.on_broken = on_broken
+        """Told the leader whose connection broke."""
         self._background = background
         self._loops: dict[int, _FetchLoop] = {}
 
@@ -122,6 +131,8 @@ class _FetchLoop:
             response = await self._ask(asked, retry_at_ms)
         except TidelogError as error:
             self._say_once(error)
+            if is_broken_connection(error):
+                self._fetchers.on_broken(self._leader_id)
             await self._pause(self._backed_off())
             return
         self._is_failing = False

@@ -73,6 +73,7 @@ class ReplicaManager:
         alter_partition: AlterPartition,
         report_damage: ReportDamage,
         on_recovered: Callable[[], Awaitable[None]],
+        on_broken: Callable[[int], None],
         on_fatal: Callable[[BaseException], None],
         note: Callable[[Event], None] = lambda _: None,
     ) -> None:
@@ -104,6 +105,7 @@ class ReplicaManager:
             random=random,
             config=config,
             background=self._background,
+            on_broken=on_broken,
         )
         self._proposals = IsrProposals(
             broker_id=broker_id,

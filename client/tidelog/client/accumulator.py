@@ -251,6 +251,14 @@ class Accumulator(Generic[W]):
         heapq.heappush(self._pauses, (at_ms, batches[0].place, tp))
         self._land(tp)
 
+    def resume(self, tp: TopicPartition) -> None:
+        """End the partition's pause, if it is in one."""
+        queue = self._queues.get(tp)
+        if queue is not None and queue.resume_ms is not None:
+            queue.resume_ms = None
+            self._note(tp)
+            self._forget_if_empty(tp)
+
     def split(self, batch: Batch[W]) -> None:
         """Put a batch in flight that is too large back to the front as two halves.
 

@@ -314,8 +314,13 @@ class Admin:
             for tp in epochs:
                 request.partitions.add(topic=tp.topic, partition=tp.partition, offset=wanted[tp])
             timeout_ms = self._request_timeout_ms + _ANSWER_MARGIN_MS
-            response = await self._routing.transport.call(
-                address, DELETE_RECORDS, request, timeout_ms=timeout_ms
+            response = await self._routing.call_leader(
+                address,
+                DELETE_RECORDS,
+                request,
+                partitions=list(epochs),
+                answer_ms=0,
+                timeout_ms=timeout_ms,
             )
             return response.partitions
 

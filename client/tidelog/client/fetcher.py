@@ -226,8 +226,13 @@ class Fetcher:
             max_bytes=config.fetch_max_bytes,
             partitions=[self._ask_for(position) for position in positions],
         )
-        response = await self._routing.transport.call(
-            address, FETCH, request, timeout_ms=config.fetch_max_wait_ms + _ANSWER_MARGIN_MS
+        response = await self._routing.call_leader(
+            address,
+            FETCH,
+            request,
+            partitions=[position.tp for position in positions],
+            answer_ms=config.fetch_max_wait_ms,
+            timeout_ms=config.fetch_max_wait_ms + _ANSWER_MARGIN_MS,
         )
         if len(response.partitions) != len(positions):
             raise CallFailedError(f"{address} did not answer for every partition")

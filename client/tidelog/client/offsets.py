@@ -85,8 +85,13 @@ class OffsetLookup:
                     timestamp_ms=timestamp_ms,
                     current_leader_epoch=epoch,
                 )
-            response = await self._routing.transport.call(
-                address, LIST_OFFSETS, request, timeout_ms=self._request_timeout_ms
+            response = await self._routing.call_leader(
+                address,
+                LIST_OFFSETS,
+                request,
+                partitions=list(epochs),
+                answer_ms=0,
+                timeout_ms=self._request_timeout_ms,
             )
             return response.partitions
 

@@ -207,10 +207,12 @@ class RangeReader:
                 raise KafkaError(
                     common_pb2.LEADER_NOT_AVAILABLE, f"{tp.topic}-{tp.partition} has no leader"
                 )
-            response = await self._routing.transport.call(
+            response = await self._routing.call_leader(
                 leader.address,
                 FETCH,
                 self._request(wanted, position),
+                partitions=[tp],
+                answer_ms=self._config.fetch_max_wait_ms,
                 timeout_ms=self._config.request_timeout_ms,
             )
         except TidelogError:

@@ -7,7 +7,8 @@ metadata's.
     answer                            what happens to the batch
     NONE                              acknowledged
     retriable, new leader named       back to the front of its queue, sent there at once (KIP-951)
-    retriable, call failed            back to the front, after a pause; metadata refreshed
+    retriable, call failed            back to the front, after a pause, which ends with the news of
+                                      another leader; metadata refreshed
     MESSAGE_TOO_LARGE, many records   back as two halves
     anything else                     failed; batches that shared its records field are tried alone
                                       first
@@ -86,6 +87,8 @@ class Sender:
         self._progress = asyncio.Event()
         self._requests: dict[str, asyncio.Task[None]] = {}
         self._failures: dict[TopicPartition, int] = {}
+        # The leader epoch in which a partition last failed.
+        self._failed_epochs: dict[TopicPartition, int] = {}
         self._identifying: asyncio.Task[None] | None = None
         self._identity_error: TidelogError | None = None
         self._loop_task: asyncio.Task[None] | None = None
@@ -126,6 +129,7 @@ class Sender:
                 self._give_up(batch, self._timeout_error(batch))
             for tp in dict.fromkeys(batch.tp for batch in expired):
                 self._renumber(tp)
+            self._resume_moved()
             self._dispatch(now_ms)
             await self._sleep_until(self._accumulator.next_event_ms())
 
@@ -140,6 +144,14 @@ class Sender:
             await self._wake.wait()
         finally:
             timer.cancel()
+
+    def _resume_moved(self) -> None:
+        """A partition that has a new leader since it failed does not pause any more (KIP-951)."""
+        for tp, epoch in list(self._failed_epochs.items()):
+            leader = self._routing.metadata.leader(tp)
+            if leader is not None and leader.epoch > epoch:
+                del self._failed_epochs[tp]
+                self._accumulator.resume(tp)
 
     def _dispatch(self, now_ms: int) -> None:
         """One request to every broker that has none in flight and something to get."""
@@ -206,7 +218,9 @@ class Sender:
         except TidelogError as error:
             self._routing.request_refresh()
             for batches in items:
-                self._retry(batches, error)
+                leader = self._routing.metadata.leader(batches[0].tp)
+                is_moved = leader is not None and leader.address != address
+                self._retry(batches, error, at_once=is_moved)
         else:
             answers = iter(results)
             for batches in items:
@@ -239,8 +253,13 @@ class Sender:
                 for batches in fields
             ],
         )
-        response: ProduceResponse = await self._routing.transport.call(
-            address, PRODUCE, request, timeout_ms=timeout_ms + _ANSWER_MARGIN_MS
+        response: ProduceResponse = await self._routing.call_leader(
+            address,
+            PRODUCE,
+            request,
+            partitions=[batches[0].tp for batches in items],
+            answer_ms=0,
+            timeout_ms=timeout_ms + _ANSWER_MARGIN_MS,
         )
         if len(response.partitions) != len(fields):
             raise CallFailedError(
@@ -346,6 +365,8 @@ class Sender:
         now_ms = self._clock.monotonic_ms()
         if at_once:
             return now_ms
+        leader = self._routing.metadata.leader(tp)
+        self._failed_epochs[tp] = -1 if leader is None else leader.epoch
         failures = self._failures[tp] = self._failures.get(tp, 0) + 1
         return now_ms + self._config.backoff.delay_ms(failures, self._routing.random)
 

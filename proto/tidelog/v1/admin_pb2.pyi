@@ -314,7 +314,7 @@ class NodeStatusRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class NodeStatusResponse(_message.Message):
-    __slots__ = ("node_id", "pid", "cluster_id", "roles", "address", "ready", "controller_id", "metadata_offset", "version")
+    __slots__ = ("node_id", "pid", "cluster_id", "roles", "address", "ready", "controller_id", "metadata_offset", "version", "incarnation_id")
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
     PID_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
@@ -324,6 +324,7 @@ class NodeStatusResponse(_message.Message):
     CONTROLLER_ID_FIELD_NUMBER: _ClassVar[int]
     METADATA_OFFSET_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
+    INCARNATION_ID_FIELD_NUMBER: _ClassVar[int]
     node_id: int
     pid: int
     cluster_id: str
@@ -333,7 +334,8 @@ class NodeStatusResponse(_message.Message):
     controller_id: int
     metadata_offset: int
     version: str
-    def __init__(self, node_id: _Optional[int] = ..., pid: _Optional[int] = ..., cluster_id: _Optional[str] = ..., roles: _Optional[_Iterable[str]] = ..., address: _Optional[str] = ..., ready: _Optional[bool] = ..., controller_id: _Optional[int] = ..., metadata_offset: _Optional[int] = ..., version: _Optional[str] = ...) -> None: ...
+    incarnation_id: bytes
+    def __init__(self, node_id: _Optional[int] = ..., pid: _Optional[int] = ..., cluster_id: _Optional[str] = ..., roles: _Optional[_Iterable[str]] = ..., address: _Optional[str] = ..., ready: _Optional[bool] = ..., controller_id: _Optional[int] = ..., metadata_offset: _Optional[int] = ..., version: _Optional[str] = ..., incarnation_id: _Optional[bytes] = ...) -> None: ...
 
 class PrepareStopRequest(_message.Message):
     __slots__ = ("hold_ms",)

@@ -141,6 +141,12 @@ ALLOCATE_PRODUCER_IDS = Method(
     controller_pb2.AllocateProducerIdsRequest,
     controller_pb2.AllocateProducerIdsResponse,
 )
+REPORT_UNREACHABLE_BROKER = Method(
+    _CONTROLLER,
+    "ReportUnreachableBroker",
+    controller_pb2.ReportUnreachableBrokerRequest,
+    controller_pb2.ReportUnreachableBrokerResponse,
+)
 
 RAFT_EXCHANGE = Method(
     "tidelog.v1.RaftPeer",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
 
 from tidelog.broker.errors import error_message
 from tidelog.broker.producer_ids import ProducerIds
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.broker.topics import TopicCreator
+from tidelog.broker.unreachable_reports import UnreachableReports
 from tidelog.log.errors import KafkaError
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, TopicImage
 from tidelog.v1 import common_pb2
@@ -42,6 +44,7 @@ class BrokerHandler:
         controller_id: Callable[[], int | None],
         topic_creator: TopicCreator,
         producer_ids: ProducerIds,
+        reports: UnreachableReports,
     ) -> None:
         self._cluster_id = cluster_id
         self._replica_manager = replica_manager
@@ -49,6 +52,7 @@ class BrokerHandler:
         self._controller_id = controller_id
         self._topic_creator = topic_creator
         self._producer_ids = producer_ids
+        self._reports = reports
 
     async def produce(self, request: ProduceRequest) -> ProduceResponse:
         """See `Broker.Produce`."""
@@ -63,7 +67,14 @@ class BrokerHandler:
 
     async def fetch(self, request: FetchRequest) -> FetchResponse:
         """See `Broker.Fetch`."""
-        return await self._replica_manager.fetch(request)
+        if not request.HasField("replica_id"):
+            return await self._replica_manager.fetch(request)
+        self._reports.heard(request.replica_id)
+        try:
+            return await self._replica_manager.fetch(request)
+        except asyncio.CancelledError:
+            self._reports.hung_up(request.replica_id)
+            raise
 
     async def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
         """See `Broker.ListOffsets`."""
