@@ -17,6 +17,7 @@ from tidelog.metadata import (
     configs,
     damage,
     leaders,
+    partitions,
     producer_ids,
     replication,
     topics,
@@ -28,6 +29,8 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (
     AlterConfigsRequest,
     AlterConfigsResponse,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
     CreateTopicsRequest,
     CreateTopicsResponse,
     DeleteTopicsRequest,
@@ -73,6 +76,7 @@ Command = (
     | AlterPartitionRequest
     | CreateTopicsRequest
     | DeleteTopicsRequest
+    | CreatePartitionsRequest
     | AlterConfigsRequest
     | AllocateProducerIdsRequest
     | ReportDamageRequest
@@ -86,6 +90,7 @@ Reply = (
     | AlterPartitionResponse
     | CreateTopicsResponse
     | DeleteTopicsResponse
+    | CreatePartitionsResponse
     | AlterConfigsResponse
     | AllocateProducerIdsResponse
     | ReportDamageResponse
@@ -99,6 +104,7 @@ _REPLIES: Mapping[type[Command], type[Reply]] = {
     AlterPartitionRequest: AlterPartitionResponse,
     CreateTopicsRequest: CreateTopicsResponse,
     DeleteTopicsRequest: DeleteTopicsResponse,
+    CreatePartitionsRequest: CreatePartitionsResponse,
     AlterConfigsRequest: AlterConfigsResponse,
     AllocateProducerIdsRequest: AllocateProducerIdsResponse,
     ReportDamageRequest: ReportDamageResponse,
@@ -176,12 +182,8 @@ class Controller:
             case AlterPartitionRequest():
                 self._check_not_held(now_ms)
                 return replication.alter_partition(command, image)
-            case CreateTopicsRequest():
-                return topics.create_topics(
-                    command, image, config=self._config, random=self._random
-                )
-            case DeleteTopicsRequest():
-                return topics.delete_topics(command, image, config=self._config)
+            case CreateTopicsRequest() | DeleteTopicsRequest() | CreatePartitionsRequest():
+                return self._decide_on_topics(command, image)
             case AlterConfigsRequest():
                 return configs.alter_configs(command, image, config=self._config)
             case AllocateProducerIdsRequest():
@@ -196,6 +198,20 @@ class Controller:
             case RebalanceLeaders():
                 moves = [] if self._is_held(now_ms) else leaders.rebalanced(image)
                 return Decision(moves, Checked())
+
+    def _decide_on_topics(
+        self,
+        command: CreateTopicsRequest | DeleteTopicsRequest | CreatePartitionsRequest,
+        image: MetadataImage,
+    ) -> Decision[Reply]:
+        config, random = self._config, self._random
+        match command:
+            case CreateTopicsRequest():
+                return topics.create_topics(command, image, config=config, random=random)
+            case DeleteTopicsRequest():
+                return topics.delete_topics(command, image, config=config)
+            case CreatePartitionsRequest():
+                return partitions.create_partitions(command, image, config=config, random=random)
 
     def _expire_sessions(self, image: MetadataImage, now_ms: int) -> Decision[Reply]:
         silent = [] if self._is_held(now_ms) else self._sessions.expired(image, now_ms)

@@ -19,6 +19,8 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (
     AlterConfigsRequest,
     AlterConfigsResponse,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
     CreateTopicsRequest,
     CreateTopicsResponse,
     DeleteTopicsRequest,
@@ -72,6 +74,10 @@ class AdminHandler:
     async def delete_topics(self, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
         """See `Admin.DeleteTopics`."""
         return await self._topic_creator.delete(request)
+
+    async def create_partitions(self, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+        """See `Admin.CreatePartitions`."""
+        return await self._topic_creator.add_partitions(request)
 
     async def describe_cluster(self, request: DescribeClusterRequest) -> DescribeClusterResponse:
         """See `Admin.DescribeCluster`."""

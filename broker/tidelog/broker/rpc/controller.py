@@ -14,6 +14,8 @@ from tidelog.v1 import common_pb2, methods
 from tidelog.v1.admin_pb2 import (
     AlterConfigsRequest,
     AlterConfigsResponse,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
     CreateTopicsRequest,
     CreateTopicsResponse,
     DeleteTopicsRequest,
@@ -96,6 +98,12 @@ class ControllerHandler:
     async def report_damage(self, request: ReportDamageRequest) -> ReportDamageResponse:
         """See `Controller.ReportDamage`."""
         return await self._decide(methods.REPORT_DAMAGE, self._quorum.report_damage, request)
+
+    async def create_partitions(self, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+        """See `Controller.CreatePartitions`."""
+        return await self._decide(
+            methods.CONTROLLER_CREATE_PARTITIONS, self._quorum.create_partitions, request
+        )
 
     async def elect_leaders(self, request: ElectLeadersRequest) -> ElectLeadersResponse:
         """See `Controller.ElectLeaders`."""
