@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+from fake_partition import FakePartition, FakeTopic
+
 from tidelog.client.errors import CallFailedError, TidelogError, UnreachableError
-from tidelog.log.batch import iter_batches, parse_header, placed, validate_batches
-from tidelog.log.producers import ProducerStates
-from tidelog.log.records import Record, encode_batch, iter_records
+from tidelog.log.records import Record, encode_batch
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.configs import alter_configs, describe_configs
 from tidelog.metadata.image import MetadataImage, TopicImage
@@ -47,71 +47,6 @@ class HastyClock:
 
     def wall_ms(self) -> int:
         return 1_700_000_000_000 + self._now_ms
-
-
-@dataclass
-class FakePartition:
-    leader_id: int | None
-    epoch: int = 0
-    start_offset: int = 0
-    batches: list[bytes] = field(default_factory=list)
-    max_message_bytes: int = 1 << 20
-    producers: ProducerStates = field(default_factory=ProducerStates)
-
-    @property
-    def end_offset(self) -> int:
-        return parse_header(self.batches[-1]).next_offset if self.batches else self.start_offset
-
-    def append(self, records: bytes) -> int:
-        """Append whole batches as a leader does; returns the first offset."""
-        batches = validate_batches(records, max_message_bytes=self.max_message_bytes)
-        first = self.end_offset
-        if batches[0][0].producer_id >= 0:
-            assert len(batches) == 1, "an idempotent producer's batches are answered one by one"
-            duplicate = self.producers.check(batches[0][0])
-            if duplicate is not None:
-                return duplicate.base_offset
-            header = batches[0][0]._replace(base_offset=first)
-            self.producers.update(header, now_ms=0)
-        for batch in iter_batches(records):
-            _, pieces = placed([batch], base_offset=self.end_offset, leader_epoch=self.epoch)
-            self.batches.append(b"".join(pieces))
-        return first
-
-    def records(self) -> list[Record]:
-        return [record for batch in self.batches for record in iter_records(batch)]
-
-    def values(self) -> list[bytes | None]:
-        return [record.value for record in self.records()]
-
-    def offset_of(self, asked: data_pb2.ListOffsetsRequest.Partition) -> int:
-        """What ListOffsets answers."""
-        match asked.spec:
-            case data_pb2.ListOffsetsRequest.LATEST:
-                return self.end_offset
-            case data_pb2.ListOffsetsRequest.EARLIEST:
-                return self.start_offset
-            case data_pb2.ListOffsetsRequest.MAX_TIMESTAMP:
-                newest = max(self.records(), key=lambda record: record.timestamp, default=None)
-                return -1 if newest is None else newest.offset
-        later = (r.offset for r in self.records() if r.timestamp >= asked.timestamp_ms)
-        return next(later, -1)
-
-    def read(self, offset: int, max_bytes: int) -> bytes:
-        """Whole batches from the one that holds `offset`; at least one."""
-        out = b""
-        for batch in self.batches:
-            if parse_header(batch).next_offset > offset:
-                if out and len(out) + len(batch) > max_bytes:
-                    break
-                out += batch
-        return out
-
-
-@dataclass
-class FakeTopic:
-    topic_id: bytes
-    partitions: list[FakePartition]
 
 
 @dataclass
@@ -150,12 +85,14 @@ class FakeCluster:
         """The last one given out."""
         self.in_flight: dict[str, int] = {}
         self.most_in_flight = 0
+        self._topics_created = 0
         self._appended = asyncio.Event()
 
     def create(self, name: str, *, partitions: int = 1) -> FakeTopic:
         ids = list(ADDRESSES)
+        self._topics_created += 1
         topic = FakeTopic(
-            topic_id=bytes(15) + bytes([len(self.topics) + 1]),
+            topic_id=self._topics_created.to_bytes(16),
             partitions=[FakePartition(ids[number % 3]) for number in range(partitions)],
         )
         self.topics[name] = topic
@@ -215,6 +152,7 @@ class FakeCluster:
             "Metadata": self._metadata,
             "CreateTopics": self._create_topics,
             "DeleteTopics": self._delete_topics,
+            "CreatePartitions": self._create_partitions,
             "DescribeTopics": self._describe_topics,
             "DescribeCluster": self._describe_cluster,
             "DescribeConfigs": self._describe_configs,
@@ -423,6 +361,25 @@ class FakeCluster:
                 result.error.code = code
             elif self.topics.pop(name, None) is None:
                 result.error.code = common_pb2.UNKNOWN_TOPIC_OR_PARTITION
+        return response
+
+    async def _create_partitions(
+        self, _node_id: int, request: admin_pb2.CreatePartitionsRequest, code: ErrorCode
+    ) -> admin_pb2.CreatePartitionsResponse:
+        response = admin_pb2.CreatePartitionsResponse(metadata_offset=self.metadata_offset)
+        for asked in request.topics:
+            result = response.topics.add(name=asked.name)
+            present = self.topics[asked.name].partitions if asked.name in self.topics else None
+            if code != common_pb2.NONE or present is None:
+                result.error.code = code or common_pb2.UNKNOWN_TOPIC_OR_PARTITION
+            elif asked.count <= len(present):
+                result.error.code = common_pb2.INVALID_PARTITIONS
+                result.error.message = f"{asked.count} would be no increase"
+            elif not request.validate_only:
+                ids = list(ADDRESSES)
+                present += [
+                    FakePartition(ids[number % 3]) for number in range(len(present), asked.count)
+                ]
         return response
 
     async def _describe_topics(

@@ -188,6 +188,7 @@ DECIDING: list[Method[Any, Any]] = [
     methods.CONTROLLER_ALTER_CONFIGS,
     methods.ALLOCATE_PRODUCER_IDS,
     methods.REPORT_DAMAGE,
+    methods.CONTROLLER_CREATE_PARTITIONS,
     methods.CONTROLLER_ELECT_LEADERS,
 ]
 

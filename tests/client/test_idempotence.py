@@ -7,7 +7,8 @@ from random import Random as PythonRandom
 from typing import Any
 
 import pytest
-from fake_cluster import BOOTSTRAP, FakeCluster, FakePartition, Mishap
+from fake_cluster import BOOTSTRAP, FakeCluster, Mishap
+from fake_partition import FakePartition
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
