@@ -169,7 +169,7 @@ class Admin:
         assignments: Sequence[Sequence[int]] | None = None,
         validate_only: bool = False,
     ) -> None:
-        """Give a topic more partitions, `total_count` in all; `assignments`: who holds the new ones.
+        """Give a topic more partitions, `total_count` in all; `assignments` of the new ones.
 
         Returns when each has a leader that every live broker knows of. Records with a key may go to
         other partitions from then on. Raises KafkaError UNKNOWN_TOPIC_OR_PARTITION,
