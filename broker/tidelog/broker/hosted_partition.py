@@ -215,10 +215,14 @@ class HostedPartition:
         if self.damage is not None:
             self._apply_newest()
 
-    async def close(self) -> None:
-        """Let go of every role, wait for what the log is doing, close it."""
+    def end_service(self) -> None:
+        """Let go of every role, at once: whoever waits is told that the outcome is unknown."""
         if not self.replica.is_closed:
             self.tell(LogClosed())
+
+    async def close(self) -> None:
+        """End the service, wait for what the log is doing, close it."""
+        self.end_service()
         await self._idle.wait()
         if self._flush_task is not None:
             await self._flush_task

@@ -267,7 +267,7 @@ class MetadataRequest(_message.Message):
     def __init__(self, topics: _Optional[_Iterable[str]] = ..., allow_auto_topic_creation: _Optional[bool] = ...) -> None: ...
 
 class MetadataResponse(_message.Message):
-    __slots__ = ("brokers", "cluster_id", "controller_id", "topics")
+    __slots__ = ("brokers", "cluster_id", "controller_id", "topics", "metadata_offset")
     class Partition(_message.Message):
         __slots__ = ("partition", "leader_id", "leader_epoch", "replicas", "isr")
         PARTITION_FIELD_NUMBER: _ClassVar[int]
@@ -296,11 +296,13 @@ class MetadataResponse(_message.Message):
     CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     CONTROLLER_ID_FIELD_NUMBER: _ClassVar[int]
     TOPICS_FIELD_NUMBER: _ClassVar[int]
+    METADATA_OFFSET_FIELD_NUMBER: _ClassVar[int]
     brokers: _containers.RepeatedCompositeFieldContainer[_common_pb2.Endpoint]
     cluster_id: str
     controller_id: int
     topics: _containers.RepeatedCompositeFieldContainer[MetadataResponse.Topic]
-    def __init__(self, brokers: _Optional[_Iterable[_Union[_common_pb2.Endpoint, _Mapping]]] = ..., cluster_id: _Optional[str] = ..., controller_id: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[MetadataResponse.Topic, _Mapping]]] = ...) -> None: ...
+    metadata_offset: int
+    def __init__(self, brokers: _Optional[_Iterable[_Union[_common_pb2.Endpoint, _Mapping]]] = ..., cluster_id: _Optional[str] = ..., controller_id: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[MetadataResponse.Topic, _Mapping]]] = ..., metadata_offset: _Optional[int] = ...) -> None: ...
 
 class InitProducerIdRequest(_message.Message):
     __slots__ = ("timeout_ms",)

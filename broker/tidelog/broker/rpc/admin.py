@@ -138,7 +138,10 @@ class AdminHandler:
                     request = by_leader.setdefault(partition.leader_id, ListOffsetsRequest())
                     for spec in (ListOffsetsRequest.LATEST, ListOffsetsRequest.EARLIEST):
                         request.partitions.add(
-                            topic=topic.name, partition=partition.partition, spec=spec
+                            topic=topic.name,
+                            topic_id=topic.topic_id,
+                            partition=partition.partition,
+                            spec=spec,
                         )
         answers = await asyncio.gather(
             *(self._ask(image, leader_id, request) for leader_id, request in by_leader.items())
