@@ -185,9 +185,19 @@ class FakeCluster:
         topic = self.topics.get(name)
         return None if topic is None else topic.partitions[partition]
 
+    def _is_another(self, name: str, topic_id: bytes) -> bool:
+        topic = self.topics.get(name)
+        return topic is not None and bool(topic_id) and topic.topic_id != topic_id
+
     def _refusal(
-        self, node_id: int, state: FakePartition | None, epoch: int | None
+        self,
+        node_id: int,
+        item: Any,
+        epoch: int | None,  # a partition of any request
     ) -> tuple[Error, LeaderHint | None] | None:
+        if self._is_another(item.topic, item.topic_id):
+            return Error(code=common_pb2.INCONSISTENT_TOPIC_ID, message="another topic"), None
+        state = self._find(item.topic, item.partition)
         if state is None:
             return Error(code=common_pb2.UNKNOWN_TOPIC_OR_PARTITION, message="no such topic"), None
         if epoch is not None and epoch > state.epoch:
@@ -210,7 +220,7 @@ class FakeCluster:
         for item in request.partitions:
             result = response.partitions.add(topic=item.topic, partition=item.partition)
             state = self._find(item.topic, item.partition)
-            refusal = self._refusal(node_id, state, None)
+            refusal = self._refusal(node_id, item, None)
             result.base_offset = -1
             if code != common_pb2.NONE:
                 result.error.code = code
@@ -251,7 +261,7 @@ class FakeCluster:
             result = response.partitions.add(topic=item.topic, partition=item.partition)
             state = self._find(item.topic, item.partition)
             epoch = item.current_leader_epoch if item.HasField("current_leader_epoch") else None
-            refusal = self._refusal(node_id, state, epoch)
+            refusal = self._refusal(node_id, item, epoch)
             if code != common_pb2.NONE:
                 result.error.code = code
             elif refusal is not None:
@@ -275,7 +285,7 @@ class FakeCluster:
         for item in request.partitions:
             result = response.partitions.add(topic=item.topic, partition=item.partition)
             state = self._find(item.topic, item.partition)
-            refusal = self._refusal(node_id, state, None)
+            refusal = self._refusal(node_id, item, None)
             if code != common_pb2.NONE:
                 result.error.code = code
             elif refusal is not None:
@@ -293,7 +303,7 @@ class FakeCluster:
         for item in request.partitions:
             result = response.partitions.add(topic=item.topic, partition=item.partition)
             state = self._find(item.topic, item.partition)
-            refusal = self._refusal(node_id, state, None)
+            refusal = self._refusal(node_id, item, None)
             if code != common_pb2.NONE:
                 result.error.code = code
             elif refusal is not None:
@@ -316,7 +326,9 @@ class FakeCluster:
     async def _metadata(
         self, _node_id: int, request: data_pb2.MetadataRequest, code: ErrorCode
     ) -> data_pb2.MetadataResponse:
-        response = data_pb2.MetadataResponse(cluster_id="fake")
+        response = data_pb2.MetadataResponse(
+            cluster_id="fake", metadata_offset=self.metadata_offset
+        )
         for node_id, is_alive in self.alive.items():
             if is_alive:
                 response.brokers.add(node_id=node_id, address=ADDRESSES[node_id])

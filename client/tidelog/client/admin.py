@@ -326,7 +326,13 @@ class Admin:
         ) -> Sequence[DeleteRecordsResponse.Partition]:
             request = DeleteRecordsRequest(timeout_ms=self._request_timeout_ms)
             for tp in epochs:
-                request.partitions.add(topic=tp.topic, partition=tp.partition, offset=wanted[tp])
+                view = self._routing.metadata.topic(tp.topic)
+                request.partitions.add(
+                    topic=tp.topic,
+                    topic_id=b"" if view is None else view.topic_id,
+                    partition=tp.partition,
+                    offset=wanted[tp],
+                )
             timeout_ms = self._request_timeout_ms + _ANSWER_MARGIN_MS
             response = await self._routing.transport.call(
                 address, DELETE_RECORDS, request, timeout_ms=timeout_ms
