@@ -202,3 +202,43 @@ def test_another_cluster_counts_its_metadata_anew() -> None:
     other.cluster_id = "d"
     metadata.update(other, now_ms=0)
     assert known(metadata) == b"new"
+
+
+async def test_the_first_batch_for_a_new_topic_flies_alone_and_begins_at_0() -> None:
+    """Its log knows nothing of the producer: of several it would take any first."""
+    cluster = FakeCluster()
+    cluster.create("t")
+    async with producer(cluster, batch_size=200) as p:
+        for _ in range(3):
+            await p.send("t", value=b"old")
+        made_anew(cluster)
+        p._routing.request_refresh()
+        async with asyncio.timeout(5):
+            while cluster.requests("Metadata")[-1] is cluster.requests("Metadata")[0]:  # noqa: ASYNC110
+                await asyncio.sleep(0.001)
+        await asyncio.sleep(0.01)
+        before = len(cluster.requests("Produce"))
+        await p.send_many("t", [b"v" * 100] * 6)
+    first = cluster.requests("Produce")[before]
+    assert [parse_header(one.records).base_sequence for one in first.partitions] == [0]
+    numbers = [parse_header(one) for one in cluster.topics["t"].partitions[0].batches]
+    assert [one.base_sequence for one in numbers] == list(range(6))
+
+
+async def test_an_offset_looked_up_in_the_old_topic_does_not_count_in_the_new_one() -> None:
+    cluster = FakeCluster()
+    cluster.create("t")
+    fill(cluster, *[b"old"] * 5)
+    async with consumer(cluster, "latest") as c:
+        c.assign([TP])
+
+        def make_anew(method: str) -> None:
+            if method == "ListOffsets" and len(cluster.requests(method)) == 1:
+                made_anew(cluster)
+                response = MetadataResponse(cluster_id="fake")
+                topic = response.topics.add(name="t", topic_id=cluster.topics["t"].topic_id)
+                topic.partitions.add(partition=0, leader_id=1)
+                c._routing.metadata.update(response, now_ms=0)
+
+        cluster.before_answer = make_anew
+        assert await c.position(TP) == 0
