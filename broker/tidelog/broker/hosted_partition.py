@@ -200,9 +200,11 @@ class HostedPartition:
         """Do upkeep on the log, unless it is out of use; never raises for what the disk does."""
         done = None
         if self.is_sound:
+            log_start_offset = self.log.log_start_offset
             try:
                 done = await work(self.log)
-                self.tell(LogStartRaised(self.log.log_start_offset))
+                if self.log.log_start_offset != log_start_offset:
+                    self.tell(LogStartRaised(self.log.log_start_offset))
             except StorageError as error:
                 self.fail(error)
         if self.is_open:
