@@ -16,6 +16,8 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import MetadataResponse
 
 TP = TopicPartition("t", 0)
+OLD_ID = (1).to_bytes(16)
+"""Of the first topic that a fake cluster makes."""
 
 
 def producer(cluster: FakeCluster, **options: Any) -> Producer:  # options of Producer
@@ -213,10 +215,11 @@ async def test_the_first_batch_for_a_new_topic_flies_alone_and_begins_at_0() -> 
             await p.send("t", value=b"old")
         made_anew(cluster)
         p._routing.request_refresh()
+        new_id = cluster.topics["t"].topic_id
         async with asyncio.timeout(5):
-            while cluster.requests("Metadata")[-1] is cluster.requests("Metadata")[0]:  # noqa: ASYNC110
+            while not p._routing.metadata.is_gone("t", OLD_ID):  # noqa: ASYNC110  # a refresh
                 await asyncio.sleep(0.001)
-        await asyncio.sleep(0.01)
+        assert not p._routing.metadata.is_gone("t", new_id)
         before = len(cluster.requests("Produce"))
         await p.send_many("t", [b"v" * 100] * 6)
     first = cluster.requests("Produce")[before]

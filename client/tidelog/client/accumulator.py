@@ -298,12 +298,13 @@ class Accumulator(Generic[W]):
     def discard(self, tp: TopicPartition, is_gone: Callable[[bytes], bool]) -> list[Batch[W]]:
         """Take out what waits for an incarnation of the topic, by its id, that is gone.
 
-        In flight may be nothing of a partition that is ready.
+        Those are the first in the queue. Nothing of a partition that is ready is in flight.
         """
         queue = self._queues[tp]
-        void = [batch for batch in queue.batches if is_gone(batch.topic_id)]
-        for batch in void:
-            self._drop(batch)
+        void = []
+        while queue.batches and is_gone(queue.batches[0].topic_id):
+            void.append(queue.batches[0])
+            self._drop(queue.batches[0])
         return void
 
     def renumber(self, tp: TopicPartition) -> list[Batch[W]]:
