@@ -7,6 +7,7 @@
     failover   how long writes stand still when a broker ends: failover_bench.py, on its own nodes
     spark      rows/s of a batch read that touches every value (needs Java)
     log        the storage engine alone, without the cluster: log_bench.py runs parts of it
+    partitions 1,000 partitions RF 3 in a cluster of its own: created to a record on each, memory
     quorum     three controllers alone, without the cluster: quorum_bench.py runs parts of it
 
 `--peer COMMAND` runs another system's measurement after ours, in the same sitting. Machines are
@@ -31,6 +32,7 @@ from typing import Any
 
 from failover_bench import failover_figures
 from log_bench import log_figures
+from partitions_bench import partition_figures
 from quorum_bench import quorum_figures
 
 from tidelog.client import Admin, Producer
@@ -55,6 +57,7 @@ def main() -> None:
         "spark": spark,
         "log": log_figures,
         "quorum": quorum_figures,
+        "partitions": partition_figures,
     }
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter

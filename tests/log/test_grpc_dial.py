@@ -15,7 +15,12 @@ from tidelog.log.errors import TidelogError, UnreachableError, is_broken_connect
 from tidelog.log.grpc_dial import dial
 from tidelog.log.grpc_transport import GrpcTransport
 from tidelog.log.transport import Dialled, DialOutcome
-from tidelog.v1.admin_pb2 import NodeStatusRequest, NodeStatusResponse
+from tidelog.v1.admin_pb2 import (
+    ListEventsRequest,
+    ListEventsResponse,
+    NodeStatusRequest,
+    NodeStatusResponse,
+)
 from tidelog.v1.methods import NODE_STATUS
 
 REFUSED = Dialled(DialOutcome.REFUSED)

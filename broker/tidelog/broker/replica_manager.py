@@ -345,6 +345,7 @@ class ReplicaManager:
 
     def _remove(self, hosted: HostedPartition) -> None:
         del self._partitions.held[hosted.topic, hosted.partition]
+        hosted.end_service()
         self._live(hosted.name, self._close_and_remove(hosted))
 
     def _remove_strays(self, image: MetadataImage) -> None:

@@ -165,8 +165,13 @@ class Routing:
         self._preferred = ring[(place + 1) % len(ring)]
 
     def known(self, name: str) -> TopicView | None:
-        """The topic as it was described last; an old description is refreshed in the background."""
+        """The topic as it was described last; an old description is refreshed in the background.
+
+        None: it never was, or was deleted since.
+        """
         view = self.metadata.topic(name)
+        if view is not None and self.metadata.is_gone(name, view.topic_id):
+            return None
         if view is not None:
             age_ms = self.clock.monotonic_ms() - view.updated_ms
             if age_ms > self._config.metadata_max_age_ms:
@@ -186,7 +191,7 @@ class Routing:
         started_ms = self.clock.monotonic_ms()
         while True:
             error = await self._refreshed()
-            view = self.metadata.topic(name)
+            view = self.known(name)
             if view is not None:
                 return view
             error = error or self.metadata.error(name)

@@ -9,6 +9,8 @@ metadata's.
     retriable, new leader named       back to the front of its queue, sent there at once (KIP-951)
     retriable, call failed            back to the front, after a pause, which ends with the news of
                                       another leader; metadata refreshed
+    another incarnation of the topic  back to the front; failed once the metadata says that its own
+                                      is gone: it is not sent to the new one
     MESSAGE_TOO_LARGE, many records   back as two halves
     anything else                     failed; batches that shared its records field are tried alone
                                       first
@@ -32,6 +34,7 @@ from tidelog.client.errors import (
     CallFailedError,
     ClientClosedError,
     DeliveryTimeoutError,
+    KafkaError,
     OutOfOrderSequenceError,
     TidelogError,
     error_from_wire,
@@ -160,6 +163,8 @@ class Sender:
         if ready and not self._is_identified():
             return
         for tp in ready:
+            if self._give_up_the_gone(tp):
+                continue
             leader = self._routing.metadata.leader(tp)
             if leader is None or leader.address is None:
                 self._routing.request_refresh()
@@ -169,6 +174,18 @@ class Sender:
             items = self._take(partitions)
             task = asyncio.create_task(self._send(address, items))
             self._requests[address] = task
+
+    def _give_up_the_gone(self, tp: TopicPartition) -> bool:
+        """Fail what was meant for an incarnation of the topic that was deleted; whether any was."""
+        metadata = self._routing.metadata
+        gone = self._accumulator.discard(tp, lambda topic_id: metadata.is_gone(tp.topic, topic_id))
+        for batch in gone:
+            self._give_up(batch, _deleted(batch))
+        if gone:
+            self._renumber(tp)
+            # What is left was taken for the new one.
+            self.wake()
+        return bool(gone)
 
     def _is_identified(self) -> bool:
         """Whether batches can be numbered, or need not be; if not, that is on its way."""
@@ -248,6 +265,7 @@ class Sender:
                 PartitionProduceData(
                     topic=batches[0].tp.topic,
                     partition=batches[0].tp.partition,
+                    topic_id=batches[0].topic_id,
                     records=b"".join(batch.data for batch in batches),
                 )
                 for batches in fields
@@ -391,6 +409,14 @@ class Sender:
     def _report_progress(self) -> None:
         self._progress.set()
         self._progress.clear()
+
+
+def _deleted(batch: Batch[Delivery]) -> TidelogError:
+    return KafkaError(
+        common_pb2.UNKNOWN_TOPIC_ID,
+        f"topic {batch.tp.topic!r} was deleted after the record was taken and is perhaps there "
+        "again: send the record again if it is meant for the new one",
+    )
 
 
 def _note_failure(batch: Batch[Delivery], error: TidelogError) -> None:

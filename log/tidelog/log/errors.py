@@ -34,6 +34,8 @@ RETRIABLE_CODES = frozenset(
         common_pb2.FENCED_LEADER_EPOCH,
         common_pb2.UNKNOWN_LEADER_EPOCH,
         common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
+        common_pb2.UNKNOWN_TOPIC_ID,
+        common_pb2.INCONSISTENT_TOPIC_ID,
         common_pb2.BROKER_NOT_AVAILABLE,
         common_pb2.THROTTLING_QUOTA_EXCEEDED,
         common_pb2.KAFKA_STORAGE_ERROR,

@@ -17,6 +17,7 @@ from tidelog.metadata import (
     configs,
     damage,
     leaders,
+    partitions,
     producer_ids,
     replication,
     topics,
@@ -28,6 +29,8 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (
     AlterConfigsRequest,
     AlterConfigsResponse,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
     CreateTopicsRequest,
     CreateTopicsResponse,
     DeleteTopicsRequest,
@@ -84,6 +87,7 @@ Command = (
     | AlterPartitionRequest
     | CreateTopicsRequest
     | DeleteTopicsRequest
+    | CreatePartitionsRequest
     | AlterConfigsRequest
     | AllocateProducerIdsRequest
     | ReportDamageRequest
@@ -98,6 +102,7 @@ Reply = (
     | AlterPartitionResponse
     | CreateTopicsResponse
     | DeleteTopicsResponse
+    | CreatePartitionsResponse
     | AlterConfigsResponse
     | AllocateProducerIdsResponse
     | ReportDamageResponse
@@ -111,6 +116,7 @@ _REPLIES: Mapping[type[Command], type[Reply]] = {
     AlterPartitionRequest: AlterPartitionResponse,
     CreateTopicsRequest: CreateTopicsResponse,
     DeleteTopicsRequest: DeleteTopicsResponse,
+    CreatePartitionsRequest: CreatePartitionsResponse,
     AlterConfigsRequest: AlterConfigsResponse,
     AllocateProducerIdsRequest: AllocateProducerIdsResponse,
     ReportDamageRequest: ReportDamageResponse,
@@ -194,12 +200,8 @@ class Controller:
             case AlterPartitionRequest():
                 self._check_not_held(now_ms)
                 return replication.alter_partition(command, image)
-            case CreateTopicsRequest():
-                return topics.create_topics(
-                    command, image, config=self._config, random=self._random
-                )
-            case DeleteTopicsRequest():
-                return topics.delete_topics(command, image, config=self._config)
+            case CreateTopicsRequest() | DeleteTopicsRequest() | CreatePartitionsRequest():
+                return self._decide_on_topics(command, image)
             case AlterConfigsRequest():
                 return configs.alter_configs(command, image, config=self._config)
             case AllocateProducerIdsRequest():
@@ -211,6 +213,20 @@ class Controller:
                 return leaders.elect_leaders(command, image)
             case ExpireSessions() | FenceDeadBroker() | RebalanceLeaders():
                 return Decision(self._tended(command, image, now_ms), Checked())
+
+    def _decide_on_topics(
+        self,
+        command: CreateTopicsRequest | DeleteTopicsRequest | CreatePartitionsRequest,
+        image: MetadataImage,
+    ) -> Decision[Reply]:
+        config, random = self._config, self._random
+        match command:
+            case CreateTopicsRequest():
+                return topics.create_topics(command, image, config=config, random=random)
+            case DeleteTopicsRequest():
+                return topics.delete_topics(command, image, config=config)
+            case CreatePartitionsRequest():
+                return partitions.create_partitions(command, image, config=config, random=random)
 
     def _tended(
         self,

@@ -49,6 +49,8 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (
     AlterConfigsRequest,
     AlterConfigsResponse,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
     CreateTopicsRequest,
     CreateTopicsResponse,
     DeleteTopicsRequest,
@@ -196,6 +198,10 @@ class Quorum:
     async def delete_topics(self, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
         """See `topics.delete_topics`."""
         return await self._submit(request, DeleteTopicsResponse)
+
+    async def create_partitions(self, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+        """See `partitions.create_partitions`."""
+        return await self._submit(request, CreatePartitionsResponse)
 
     async def alter_configs(self, request: AlterConfigsRequest) -> AlterConfigsResponse:
         """See `configs.alter_configs`."""
@@ -386,6 +392,6 @@ def _completed(reply: Reply, *, offset: int, term: int) -> Reply:
         reply.controller_epoch = term
     if isinstance(reply, RegisterBrokerResponse) and not reply.error.code:
         reply.broker_epoch = reply.broker_epoch or offset
-    if isinstance(reply, AlterConfigsResponse):
+    if isinstance(reply, AlterConfigsResponse | CreatePartitionsResponse):
         reply.metadata_offset = offset
     return reply

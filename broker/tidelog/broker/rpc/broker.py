@@ -57,7 +57,8 @@ class BrokerHandler:
     async def produce(self, request: ProduceRequest) -> ProduceResponse:
         """See `Broker.Produce`."""
         failed = await self._topic_creator.create_missing(
-            dict.fromkeys(partition.topic for partition in request.partitions)
+            # Who names an incarnation means no other.
+            dict.fromkeys(one.topic for one in request.partitions if not one.topic_id)
         )
         response = await self._replica_manager.produce(request)
         for result in response.partitions:
@@ -115,6 +116,7 @@ class BrokerHandler:
             cluster_id=self._cluster_id,
             controller_id=self._controller_id(),
             topics=[_topic(image, name, failed.get(name)) for name in names],
+            metadata_offset=image.offset,
         )
 
 

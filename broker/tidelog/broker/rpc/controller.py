@@ -16,6 +16,8 @@ from tidelog.v1 import common_pb2, methods
 from tidelog.v1.admin_pb2 import (
     AlterConfigsRequest,
     AlterConfigsResponse,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
     CreateTopicsRequest,
     CreateTopicsResponse,
     DeleteTopicsRequest,
@@ -114,6 +116,12 @@ class ControllerHandler:
         """See `Controller.ReportUnreachableBroker`."""
         return await self._decide(
             methods.REPORT_UNREACHABLE_BROKER, self._quorum.report_unreachable_broker, request
+        )
+
+    async def create_partitions(self, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+        """See `Controller.CreatePartitions`."""
+        return await self._decide(
+            methods.CONTROLLER_CREATE_PARTITIONS, self._quorum.create_partitions, request
         )
 
     async def elect_leaders(self, request: ElectLeadersRequest) -> ElectLeadersResponse:
