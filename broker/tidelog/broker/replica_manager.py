@@ -86,20 +86,18 @@ class ReplicaManager:
         self._on_recovered = on_recovered
         self._background = Background(on_fatal)
         self._folders = PartitionFolders(log_dir=log_dir, disk=disk, clock=clock)
-        self._partitions = PartitionMap(broker_id, note)
+        partitions = self._partitions = PartitionMap(broker_id, note)
         self._slots = asyncio.Semaphore(config.log_tasks_max)
         self._lives: dict[str, asyncio.Task[None]] = {}
         self._appender = Appender(
-            partitions=self._partitions, config=config, is_held=lambda: self.is_held
+            partitions=partitions, config=config, is_held=lambda: self.is_held
         )
-        self._reader = Reader(
-            partitions=self._partitions, config=config, clock=clock, stats=self._stats
-        )
-        self._upkeep = LogUpkeep(partitions=self._partitions, config=config, clock=clock)
-        self._deleter = RecordDeleter(partitions=self._partitions, config=config, clock=clock)
+        self._reader = Reader(partitions=partitions, config=config, clock=clock, stats=self._stats)
+        self._upkeep = LogUpkeep(partitions=partitions, config=config, clock=clock)
+        self._deleter = RecordDeleter(partitions=partitions, config=config, clock=clock)
         self._fetchers = Fetchers(
             broker_id=broker_id,
-            partitions=self._partitions,
+            partitions=partitions,
             peers=peers,
             clock=clock,
             random=random,
@@ -109,7 +107,7 @@ class ReplicaManager:
         )
         self._proposals = IsrProposals(
             broker_id=broker_id,
-            partitions=self._partitions,
+            partitions=partitions,
             alter_partition=alter_partition,
             random=random,
             config=config,
@@ -117,7 +115,7 @@ class ReplicaManager:
         )
         self._reports = TroubleReports(
             broker_id=broker_id,
-            partitions=self._partitions,
+            partitions=partitions,
             report_damage=report_damage,
             random=random,
             config=config,
@@ -231,7 +229,7 @@ class ReplicaManager:
 
     def led_partitions(self) -> list[HostedPartition]:
         """What this broker leads."""
-        held = self._partitions.held.values()
+        partitions = self._partitions.held.values()
         return [hosted for hosted in held if hosted.replica.leader is not None]
 
     def stats(self) -> Mapping[str, float]:
