@@ -229,7 +229,7 @@ class ReplicaManager:
 
     def led_partitions(self) -> list[HostedPartition]:
         """What this broker leads."""
-        partitions = self._partitions.held.values()
+        held = self._partitions.held.values()
         return [hosted for hosted in held if hosted.replica.leader is not None]
 
     def stats(self) -> Mapping[str, float]:
