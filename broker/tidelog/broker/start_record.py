@@ -18,6 +18,7 @@ from tidelog.log.errors import DiskFullError, StorageError
 from tidelog.v1.controller_pb2 import EVERYTHING, NOTHING, UNFLUSHED, StartLoss
 
 FILE_NAME = "start.properties"
+_WORST_FIRST: tuple[StartLoss, ...] = (EVERYTHING, UNFLUSHED, NOTHING)
 
 log = structlog.get_logger(__name__)
 
@@ -69,12 +70,11 @@ def _loss(found: dict[str, str] | None, boot_id: str) -> StartLoss:
 def _untold(found: dict[str, str] | None) -> StartLoss:
     """What earlier starts lost and did not tell."""
     name = "NOTHING" if found is None else found.get("untold", "NOTHING")
-    return StartLoss.Value(name) if name in StartLoss.keys() else EVERYTHING  # noqa: SIM118
+    return next((loss for loss in _WORST_FIRST if StartLoss.Name(loss) == name), EVERYTHING)
 
 
 def _worse(one: StartLoss, other: StartLoss) -> StartLoss:
-    worst_first: tuple[StartLoss, ...] = (EVERYTHING, UNFLUSHED, NOTHING)
-    return next(loss for loss in worst_first if loss in (one, other))
+    return next(loss for loss in _WORST_FIRST if loss in (one, other))
 
 
 def _read(disk: Disk, folder: str) -> dict[str, str] | None:

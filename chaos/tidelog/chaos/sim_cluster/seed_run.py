@@ -136,6 +136,8 @@ class _Story:
             await self._workload.read_all()
         except (TimeoutError, TidelogError) as error:
             self._world.findings.report("I29", f"final reads: {error!r}")
+        else:
+            self._world.invariants.at_quiet()
 
     async def _comes_to_rest(self, within_s: float, invariant: str) -> bool:
         """Wait for it; a report when it takes too long."""

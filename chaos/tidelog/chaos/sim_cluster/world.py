@@ -12,6 +12,7 @@ from tidelog.chaos.history import History
 from tidelog.chaos.sim_cluster.budget import Budget
 from tidelog.chaos.sim_cluster.coverage import Observer
 from tidelog.chaos.sim_cluster.inside import has_failed_log, newest_image
+from tidelog.chaos.sim_cluster.invariants import Invariants
 from tidelog.chaos.sim_cluster.world_config import WorldConfig
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.cluster import Machine, SimCluster, SimClusterConfig
@@ -55,6 +56,8 @@ class World:
         self.observer = Observer(self.cluster, findings.coverage)
         self.budget = Budget(self.cluster, config, findings.coverage)
         self.cluster.on_power_lost = self.budget.note_cut
+        self.invariants = Invariants(self.cluster, findings.report)
+        self.cluster.scheduler.after_step = self.invariants.after_step
         self.client_hosts: list[str] = []
         """Of all clients so far."""
         self.held: set[int] = set()
