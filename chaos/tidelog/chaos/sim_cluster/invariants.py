@@ -97,7 +97,7 @@ class Invariants:
             case ProduceRequest(), ProduceResponse():
                 self._replies.on_produced(machine.name, held, request, response)
             case FetchRequest(), FetchResponse():
-                self._replies.on_fetched(machine.name, held, request, response)
+                self._replies.on_fetched(machine, held, request, response)
 
     def _check_sizes(self, machine: Machine, node: Node) -> None:
         """I30: what waits is bounded."""

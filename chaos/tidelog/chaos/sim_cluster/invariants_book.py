@@ -2,8 +2,8 @@
 
 Owns what is compared with it: the same offset holds the same batch for everyone and for good, base
 offsets have no gap, epochs never decrease, an idempotent producer's sequences follow each other,
-and nothing lies there that every attempt to write was told had failed. Lossy and compacted topics
-have no page: unclean elections and the cleaner change what is below a high watermark.
+and nothing lies there that every attempt to write was told had failed. Compacted topics have no
+page, and that of a partition is closed by an unclean election: both change what was committed.
 """
 
 from __future__ import annotations
@@ -86,9 +86,7 @@ class Book:
         """The partition's; None if what is committed there may change."""
         key = hosted.topic_id, hosted.partition
         log = log_of(hosted)
-        if log is not None and (
-            log.config.unclean_leader_election_enable or log.config.is_compacted
-        ):
+        if log is not None and log.config.is_compacted:
             self._exempt.add(key)
         if key in self._exempt:
             return None
@@ -96,6 +94,10 @@ class Book:
         if page is None:
             page = self._pages[key] = Page(hosted.name)
         return page
+
+    def close(self, topic_id: bytes, partition: int) -> None:
+        """What was committed there may be lost from now on."""
+        self._exempt.add((topic_id, partition))
 
     def known(self, topic_id: bytes, partition: int) -> Page | None:
         """The page that was begun for it, unless it is exempt since."""

@@ -20,7 +20,7 @@ from tidelog.log.errors import CorruptMessageError, StorageError
 from tidelog.log.partition_log import PartitionLog
 from tidelog.metadata.image import MetadataImage
 
-LOOK_UPS_MAX = 200
+LOOK_UPS_MAX = 50
 """Of one replica: offsets looked up, evenly over the log."""
 
 Batch = tuple[BatchHeader, bytes]

@@ -1,9 +1,9 @@
 """What each replica must be after each step, by what changed in it since the last look.
 
-I2 (a new leader holds all that is committed), I3 and I4 (so does whoever may be elected), I5 (the
-leader waits for all the controllers count on), I8, I10 (one leader an epoch), I11 (high watermark),
-I12 (enough in sync when it rises), I15 (epochs never fall); I1 and I7 by the book. A node that is
-down, paused or not registered in its present process promises nothing of what it has not heard.
+I2 (a new leader holds all that is committed), I8 (a leader's log only grows), I10 (one leader an
+epoch), I11 (a high watermark never falls), I15 (nor do epochs); I1 and I7 by the book; the rest of
+leaders in `invariants_leading`. A node that is down, or not registered in its present process,
+promises nothing; one that is paused nothing of what it has not heard.
 """
 
 from __future__ import annotations
@@ -18,18 +18,14 @@ from tidelog.broker.partition.leader import Leader
 from tidelog.broker.server import Node
 from tidelog.chaos.sim_cluster.invariants_book import Book, Key, Page, Report
 from tidelog.chaos.sim_cluster.invariants_images import ImageChecks
-from tidelog.chaos.sim_cluster.invariants_inside import (
-    Cursor,
-    Found,
-    followers_of,
-    held_by,
-    is_listed_incarnation,
-    log_of,
-    walk,
-)
+from tidelog.chaos.sim_cluster.invariants_inside import Cursor, Found, held_by, log_of, walk
+from tidelog.chaos.sim_cluster.invariants_leading import LeaderChecks, is_lossy, may_have_lost
+from tidelog.chaos.sim_cluster.invariants_sight import Sight
 from tidelog.chaos.sim_stage.cluster import Machine, SimCluster
+from tidelog.log.batch import check_crc
+from tidelog.log.errors import CorruptMessageError
 from tidelog.log.partition_log import Damage, PartitionLog
-from tidelog.metadata.image import MetadataImage, PartitionImage
+from tidelog.metadata.image import MetadataImage
 
 
 class _State(NamedTuple):
@@ -56,15 +52,20 @@ class ReplicaChecks:
     def __init__(
         self, cluster: SimCluster, *, book: Book, images: ImageChecks, report: Report
     ) -> None:
-        self._cluster = cluster
         self._book = book
-        self._images = images
+        self._sight = Sight(cluster, images)
+        self._leading = LeaderChecks(book=book, sight=self._sight, report=report)
         self._report = report
-        self._seen: dict[HostedPartition, _Seen] = {}
+        self._seen: dict[int, dict[HostedPartition, _Seen]] = {}
+        """By node, of its present process."""
+        self._nodes: dict[int, Node] = {}
         self._leaders: dict[tuple[Key, int], int] = {}
 
     def look(self, machine: Machine, node: Node, *, is_exact: bool) -> None:
         """Check what changed; `is_exact` says that it was one step since the last look."""
+        if self._nodes.get(machine.node_id) is not node:
+            self._nodes[machine.node_id], self._seen[machine.node_id] = node, {}
+        replicas = self._seen[machine.node_id]
         for hosted in held_by(node).values():
             log = log_of(hosted)
             if log is None:
@@ -77,9 +78,9 @@ class ReplicaChecks:
                 log.high_watermark,
                 log.damage,
             )
-            seen = self._seen.get(hosted)
+            seen = replicas.get(hosted)
             if seen is None:
-                seen = self._seen[hosted] = _Seen()
+                seen = replicas[hosted] = _Seen()
             if now != seen.state:
                 before, seen.state = seen.state, now
                 self._changed(machine, hosted, log, seen, before, now, is_exact=is_exact)
@@ -88,31 +89,14 @@ class ReplicaChecks:
         """The newest image is another one: who may be elected now holds all that is committed."""
         for topic in image.topics.values():
             earlier = before.topic_by_id(topic.topic_id)
+            known = () if earlier is None else earlier.partitions
             for state in topic.partitions:
-                if earlier is None or earlier.partitions[state.partition : state.partition + 1] != (
-                    state,
-                ):
-                    self.check_candidates(topic.topic_id, state)
-
-    def forget(self, node: Node) -> None:
-        """Its process ended."""
-        for hosted in held_by(node).values():
-            self._seen.pop(hosted, None)
-
-    def check_candidates(self, topic_id: bytes, state: PartitionImage) -> None:
-        """I3, I4: every running member of ISR and ELR holds all that is committed."""
-        page = self._book.known(topic_id, state.partition)
-        if page is None:
-            return
-        for member in (*state.isr, *state.elr):
-            hosted = self._sound_replica(member, topic_id, state.partition)
-            log = None if hosted is None else log_of(hosted)
-            if log is not None and log.log_end_offset < page.end:
-                self._report(
-                    "I3",
-                    f"{page.name} is committed up to {page.end}, node {member} of ISR"
-                    f" {state.isr}, ELR {state.elr} ends at {log.log_end_offset}",
-                )
+                was = known[state.partition] if state.partition < len(known) else None
+                if state is was:
+                    continue
+                if was is not None and may_have_lost(was, state, is_lossy=is_lossy(topic, image)):
+                    self._book.close(topic.topic_id, state.partition)
+                self._leading.check_candidates(topic.topic_id, state)
 
     def _changed(
         self,
@@ -138,7 +122,11 @@ class ReplicaChecks:
         if before is not None and before.damage is None:
             self._check_fall(hosted, before, now, name)
         if isinstance(now.role, Leader):
-            self._check_leader(machine, hosted, now.role, before, now, name, is_exact=is_exact)
+            self._leading.check_isr(hosted, now.role, name)
+            if before is not None and before.role is now.role:
+                risen = now.high_watermark > before.high_watermark
+                if risen:
+                    self._leading.check_rise(machine, hosted, now.role, name, is_exact=is_exact)
         self._compare(machine, hosted, log, seen, now, name)
         if before is not None and now.end < before.end:
             self._check_partition(hosted)
@@ -163,7 +151,7 @@ class ReplicaChecks:
         self, machine: Machine, hosted: HostedPartition, epoch: int, name: str
     ) -> None:
         """I2: the leader of the newest committed epoch holds every committed record."""
-        state, page = self._newest_state(hosted), self._book.page(hosted)
+        state, page = self._sight.newest_state(hosted), self._book.page(hosted)
         log = log_of(hosted)
         if page is None or log is None or state is None or state.leader_epoch != epoch:
             return
@@ -185,59 +173,6 @@ class ReplicaChecks:
                 "I11",
                 f"{name}: high watermark fell from {before.high_watermark} to"
                 f" {now.high_watermark}, the log ends at {now.end}",
-            )
-
-    def _check_leader(
-        self,
-        machine: Machine,
-        hosted: HostedPartition,
-        leader: Leader,
-        before: _State | None,
-        now: _State,
-        name: str,
-        *,
-        is_exact: bool,
-    ) -> None:
-        state = self._newest_state(hosted)
-        if state is not None and state.leader_epoch == leader.leader_epoch:
-            is_known = state.partition_epoch >= leader.isr.partition_epoch
-            if is_known and not set(state.isr) <= set(leader.isr.maximal):
-                self._report("I5", f"{name} waits for {leader.isr}, the ISR is {state.isr}")
-        is_same = before is not None and before.role is leader
-        if before is None or not is_same or now.high_watermark <= before.high_watermark:
-            return
-        if is_exact and not is_enough(hosted, leader):
-            self._report(
-                "I12", f"{name}: high watermark rose to {now.high_watermark} with {leader.isr}"
-            )
-        for member in leader.isr.maximal:
-            self._check_member(machine, hosted, leader, member, now.high_watermark, name)
-
-    def _check_member(
-        self,
-        machine: Machine,
-        hosted: HostedPartition,
-        leader: Leader,
-        member: int,
-        high_watermark: int,
-        name: str,
-    ) -> None:
-        """I11: who is counted holds it, in the very process that the leader heard of."""
-        if member == machine.node_id:
-            return
-        known = followers_of(leader).get(member)
-        other = self._sound_replica(member, hosted.topic_id, hosted.partition)
-        log = None if other is None else log_of(other)
-        node = self._cluster.machines[member].node
-        if known is None or log is None or node is None:
-            return
-        if not is_listed_incarnation(known.broker_epoch, node):
-            return
-        if log.log_end_offset < high_watermark:
-            self._report(
-                "I11",
-                f"{name}: high watermark {high_watermark}, node {member} of {leader.isr} ends at"
-                f" {log.log_end_offset}",
             )
 
     def _compare(
@@ -278,7 +213,8 @@ class ReplicaChecks:
         for found in walk(log, machine.disk, seen.cursor, end=end):
             if not self._is_as_booked(machine, page, found):
                 return found
-            if found.header is not None and found.header.base_offset >= page.end:
+            is_next = found.header is not None and found.header.base_offset >= page.end
+            if found.header is not None and is_next and is_whole(machine, found):
                 self._book.add(page, found.header, topic=hosted.topic, partition=hosted.partition)
         return None
 
@@ -288,36 +224,18 @@ class ReplicaChecks:
         return found.header is not None and self._book.compare(page, found.header)
 
     def _check_partition(self, hosted: HostedPartition) -> None:
-        state = self._newest_state(hosted)
+        state = self._sight.newest_state(hosted)
         if state is not None:
-            self.check_candidates(hosted.topic_id, state)
-
-    def _newest_state(self, hosted: HostedPartition) -> PartitionImage | None:
-        topic = self._images.newest.topic_by_id(hosted.topic_id)
-        if topic is None or hosted.partition >= len(topic.partitions):
-            return None
-        return topic.partitions[hosted.partition]
-
-    def _sound_replica(
-        self, node_id: int, topic_id: bytes, partition: int
-    ) -> HostedPartition | None:
-        """The replica of a running node, registered in this very process, if its log is sound."""
-        node = self._cluster.machines[node_id].node
-        topic = self._images.newest.topic_by_id(topic_id)
-        broker = self._images.newest.brokers.get(node_id)
-        if node is None or topic is None or broker is None:
-            return None
-        if not is_listed_incarnation(broker.broker_epoch, node):
-            return None
-        hosted = held_by(node).get((topic.name, partition))
-        is_there = hosted is not None and hosted.topic_id == topic_id and hosted.is_sound
-        return hosted if is_there else None
+            self._leading.check_candidates(hosted.topic_id, state)
 
 
-def is_enough(hosted: HostedPartition, leader: Leader) -> bool:
-    """I12: whether the ISR has min.insync.replicas, whatever becomes of a proposal."""
-    log = log_of(hosted)
-    least = 1 if log is None else log.config.min_insync_replicas
-    proposed = leader.isr.committed if leader.isr.proposed is None else leader.isr.proposed
-    in_sync = min(len(leader.isr.committed), len(proposed))
-    return in_sync >= min(least, len(followers_of(leader)) + 1)
+def is_whole(machine: Machine, found: Found) -> bool:
+    """Whether a batch can be believed: no bit of its file was ever flipped, or it has its CRC."""
+    if found.header is None or found.path not in machine.disk.flipped:
+        return found.header is not None
+    batch = machine.disk.look(found.path, found.position, found.header.size_in_bytes)
+    try:
+        check_crc(found.header, batch)
+    except CorruptMessageError:
+        return False
+    return True

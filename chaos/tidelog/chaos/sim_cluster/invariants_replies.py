@@ -13,6 +13,8 @@ from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.partition.leader import ACKS_ALL
 from tidelog.chaos.sim_cluster.invariants_book import Book, Identity, Report, identity
 from tidelog.chaos.sim_cluster.invariants_inside import Held, log_of
+from tidelog.chaos.sim_cluster.invariants_sight import is_flipped
+from tidelog.chaos.sim_stage.cluster import Machine
 from tidelog.log.batch import BatchHeader, check_crc, parse_header
 from tidelog.log.errors import OUTCOME_UNKNOWN_CODES, CorruptMessageError
 from tidelog.v1 import common_pb2
@@ -57,7 +59,7 @@ class ReplyChecks:
                     self._book.note_refusal(data.topic, data.partition, batch, page)
 
     def on_fetched(
-        self, name: str, held: Held, request: FetchRequest, response: FetchResponse
+        self, machine: Machine, held: Held, request: FetchRequest, response: FetchResponse
     ) -> None:
         """A broker answers it."""
         is_consumer = not request.HasField("replica_id")
@@ -65,7 +67,11 @@ class ReplyChecks:
             if not result.records:
                 continue
             hosted = held.get((asked.topic, asked.partition))
-            where = f"{name} served {asked.topic}-{asked.partition} from {asked.fetch_offset}"
+            if hosted is not None and asked.topic_id not in (b"", hosted.topic_id):
+                hosted = None
+            if hosted is not None and is_flipped(machine, hosted):
+                hosted = None  # Not all of it may have come into the book.
+            where = f"{machine.name} served {asked.topic}-{asked.partition}/{asked.fetch_offset}"
             self._check_served(where, hosted, result, is_consumer=is_consumer)
 
     def _check_acknowledged(
@@ -79,8 +85,8 @@ class ReplyChecks:
         end = result.base_offset + sum(header.last_offset_delta + 1 for header in sent)
         log, page = log_of(hosted), self._book.page(hosted)
         what = f"{name} acknowledged {hosted.name}/{result.base_offset} to {end}"
-        if log is None or log.damage is not None or page is None:
-            return
+        if log is None or log.damage is not None or page is None or log.log_end_offset < end:
+            return  # It leads no more, or another incarnation of the topic does.
         if log.high_watermark < end:
             self._report("I12", f"{what}, the high watermark is {log.high_watermark}")
         offset = result.base_offset

@@ -1,4 +1,4 @@
-"""One seed, one run: a scenario on a fresh simulated cluster, judged by the checks.
+"""One seed, one run: a scenario on a fresh simulated cluster, judged by invariants and checks.
 
 Owns what a seed's outcome is and how it is printed; never what the scenario does.
 """
@@ -17,6 +17,7 @@ import structlog
 from tidelog.chaos.checks.delivery import complaints, counts
 from tidelog.chaos.history import History
 from tidelog.chaos.scenarios.stage import Stage
+from tidelog.chaos.sim_cluster.invariants import Invariants
 from tidelog.chaos.sim_stage.cluster import SimCluster
 
 COMPLAINTS_SHOWN_MAX = 10
@@ -53,12 +54,15 @@ def run_seed(
 ) -> SeedResult:
     """Run the scenario under `seed`. An error of the run is a complaint like the checks'."""
     cluster = SimCluster(seed=seed, trace_sink=trace_sink)
-    history = History()
+    history, found = History(), list[str]()
+    invariants = Invariants(cluster, lambda name, what: found.append(f"{name}: {what}"))
+    cluster.scheduler.after_step = invariants.after_step
     try:
         cluster.run(scenario(cluster, history))
-        found = [str(complaint) for complaint in complaints(history)]
+        invariants.at_quiet()
+        found += map(str, complaints(history))
     except Exception as error:  # noqa: BLE001  # whatever a run ends with is its outcome
-        found = [f"{type(error).__name__}: {error}"]
+        found.append(f"{type(error).__name__}: {error}")
     finally:
         cluster.close()
     numbers = counts(history)
