@@ -61,7 +61,7 @@ def test_a_mutant_is_wrong_inside_and_right_again_after(name: str) -> None:
 
 
 def test_a_rule_is_broken_for_who_calls_it() -> None:
-    with MUTANTS["newer_epochs_served"].applied():
+    with ALL["epochs_not_compared"].applied():
         assert leader.epoch_refusal(1, 2) is None
     assert leader.epoch_refusal(1, 2) is not None
 

@@ -16,7 +16,7 @@ from tidelog.metadata import brokers, damage, delta, election, replication
 from tidelog.metadata.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
 from tidelog.metadata.topic_rules import TopicRules
 from tidelog.v1 import common_pb2
-from tidelog.v1.controller_pb2 import NOTHING, StartLoss
+from tidelog.v1.controller_pb2 import NOTHING, AlterPartitionRequest, StartLoss
 from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord
 
 _current_registration = brokers.current_registration
@@ -90,6 +90,13 @@ def earlier_incarnation_decides(
 ) -> BrokerImage:
     """A leader's earlier process changes the ISR (KIP-631)."""
     return image.brokers[broker_id]
+
+
+@replaces(replication, "_check_sender")
+def deposed_leader_decides(
+    _broker_id: int, _asked: AlterPartitionRequest.Partition, _partition: PartitionImage
+) -> None:
+    """A leader that was paused, and deposed meanwhile, changes the ISR."""
 
 
 @replaces(replication, "check_partition_epoch")

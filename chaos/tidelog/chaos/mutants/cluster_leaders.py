@@ -23,9 +23,7 @@ from tidelog.chaos.mutants.mutant import replaces
 from tidelog.v1 import common_pb2
 
 _carry_out = HostedPartition._carry_out
-_change = Leader.change
 _commit_isr = Leader._commit_isr
-_epoch_refusal = leader.epoch_refusal
 _fetch_requested = Leader._fetch_requested
 _isr_answered = Leader._isr_answered
 
@@ -33,15 +31,9 @@ _isr_answered = Leader._isr_answered
 
 
 @replaces(leader, "epoch_refusal")
-def older_epochs_counted(own: int, asked: int | None) -> Refuse | None:
-    """A fetch of an older epoch raises the high watermark (KIP-320)."""
-    return _epoch_refusal(own, None if asked is not None and asked < own else asked)
-
-
-@replaces(leader, "epoch_refusal")
-def newer_epochs_served(own: int, asked: int | None) -> Refuse | None:
-    """A paused leader, deposed meanwhile, serves those who know a newer epoch (KIP-320)."""
-    return _epoch_refusal(own, None if asked is not None and asked > own else asked)
+def epochs_not_compared(_own: int, _asked: int | None) -> Refuse | None:
+    """A fetch of another epoch is served and counted (KIP-320)."""
+    return None
 
 
 @replaces(replica, "may_lead")
@@ -143,12 +135,6 @@ def shrink_told_as_refusal(self: Leader, committed: IsrState, now_ms: int) -> li
         else one
         for one in _commit_isr(self, committed, now_ms)
     ]
-
-
-@replaces(Leader, "change")
-def waiters_forgotten_at_shrink(self: Leader, event: PartitionChanged, now_ms: int) -> list[Effect]:
-    """Nobody is told when an image takes the ISR below min.insync.replicas."""
-    return [one for one in _change(self, event, now_ms) if not isinstance(one, FailWaiters)]
 
 
 @replaces(Replica, "_end_leadership")
