@@ -181,7 +181,7 @@ def test_the_scrub_finds_a_damaged_follower_which_leaves_the_isr_and_heals() -> 
         await stage.must_produce(1, b"more")
         await stage.until(lambda: stage.manager(1).stats()["isr_expands"] == 1)
         await stage.until_equal(1, 2, 3)
-        assert stage.manager(1).stats()["isr_shrinks"] == 1
+        assert stage.state().leader_epoch == 1, "a fetch from before counts for nothing"
         assert damaged(stage, 3) == 0
 
     ReplicaStage(EAGER).run(story)

@@ -13,7 +13,7 @@ from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.chaos.sim_stage.disk import SimFile
 from tidelog.log.errors import StorageError
 from tidelog.v1 import common_pb2
-from tidelog.v1.data_pb2 import FetchPartition, PartitionProduceData
+from tidelog.v1.data_pb2 import FetchPartition, ListOffsetsRequest, PartitionProduceData
 
 pytestmark = pytest.mark.sim
 
@@ -388,6 +388,31 @@ def test_a_stop_answers_who_waits_and_closes_every_log_cleanly() -> None:
             stage.start(broker_id)
         await stage.until_opened(1, 2, 3)
         assert stage.hosted(2).log.high_watermark == 1
+
+    ReplicaStage().run(story)
+
+
+def test_a_new_leader_does_not_tell_an_end_before_the_one_its_predecessor_told() -> None:
+    """KIP-207: its own high watermark lags by a fetch."""
+
+    async def story(stage: ReplicaStage) -> None:
+        stage.create()
+        await stage.until_opened(1, 2, 3)
+        await stage.must_produce(1, b"a")
+        await stage.until_equal(1, 2, 3)
+        stage.cut(1)
+        stage.hosted(2).log._stable.high_watermark = 0
+        stage.elect(2, isr=(1, 2, 3))
+        await stage.until(lambda: stage.hosted(2).replica.leader is not None)
+        at_time = ListOffsetsRequest.TIMESTAMP
+        for spec in (ListOffsetsRequest.LATEST, at_time, ListOffsetsRequest.MAX_TIMESTAMP):
+            result = await stage.offsets(2, spec)
+            assert (result.error.code, result.offset) == (common_pb2.LEADER_NOT_AVAILABLE, -1)
+        earliest = await stage.offsets(2, ListOffsetsRequest.EARLIEST)
+        assert (earliest.error.code, earliest.offset) == (common_pb2.NONE, 0)
+        stage.heal()
+        await stage.until(lambda: stage.hosted(2).log.high_watermark == 1)
+        assert (await stage.offsets(2)).offset == 1
 
     ReplicaStage().run(story)
 

@@ -273,7 +273,8 @@ def check_step(before: MetadataImage, after: MetadataImage) -> None:
         was = before.partition(topic.name, now.partition)
         if was is not None and before.topics[topic.name].topic_id == topic.topic_id:
             assert now.partition_epoch == was.partition_epoch + (now != was)
-            assert now.leader_epoch == was.leader_epoch + (now.leader_id != was.leader_id)
+            is_new = now.leader_id != was.leader_id or not set(now.damaged) <= set(was.damaged)
+            assert now.leader_epoch == was.leader_epoch + is_new
 
 
 @pytest.fixture

@@ -136,6 +136,19 @@ def test_a_late_report_of_damage_that_was_healed_is_refused(world: World) -> Non
     assert world.image is before
 
 
+def test_damage_begins_a_leader_epoch_so_that_earlier_fetches_count_for_nothing(
+    world: World,
+) -> None:
+    world.start(1, 2, 3)
+    world.create("t")
+    before = world.partition("t")
+    leader, _, last = before.replicas
+    world.report_damage(last, "t")
+    after = world.partition("t")
+    assert after.leader_id == leader
+    assert after.leader_epoch == before.leader_epoch + 1
+
+
 def test_a_damaged_eligible_replica_is_eligible_no_more(world: World) -> None:
     world.start(1, 2, 3)
     world.create("t", configs={"min.insync.replicas": "2"})

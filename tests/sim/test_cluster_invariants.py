@@ -28,6 +28,7 @@ from tidelog.log.errors import TidelogError
 from tidelog.log.file_names import LOG, file_name
 from tidelog.log.partition_log import PartitionLog
 from tidelog.metadata.image import PartitionImage
+from tidelog.v1.data_pb2 import ListOffsetsRequest, ListOffsetsResponse
 
 pytestmark = pytest.mark.sim
 
@@ -253,6 +254,23 @@ def test_what_is_committed_may_go_with_an_unclean_election_alone(
     state = replace(was, leader_id=leader_id, leader_epoch=epoch)
 
     assert may_have_lost(was, state, is_lossy=is_lossy) == may_lose
+
+
+def test_an_end_that_goes_back_with_a_newer_leader_is_noticed(played: Watched) -> None:
+    machine, hosted, _ = played.replica(2)
+    assert machine.node is not None
+    replies, held = played.invariants._replies, held_by(machine.node)
+    asked = ListOffsetsRequest.Partition(topic=hosted.topic, partition=hosted.partition)
+
+    def tell(offset: int, epoch: int) -> set[str]:
+        told = ListOffsetsResponse.Partition(offset=offset, leader_epoch=epoch)
+        response = ListOffsetsResponse(partitions=[told])
+        replies.on_listed("n", held, ListOffsetsRequest(partitions=[asked]), response)
+        return played.kinds
+
+    assert tell(7000, epoch=105) == set()
+    assert tell(6999, epoch=104) == set()
+    assert tell(6999, epoch=106) == {"I11"}
 
 
 # What nodes hold, changed behind everyone's back

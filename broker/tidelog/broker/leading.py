@@ -115,13 +115,14 @@ def list_offset(
 ) -> None:
     """Fill `result` with what `asked` looks for among the committed records (KIP-79, KIP-734).
 
-    Raises `KafkaError` when refused, `StorageError`.
+    Raises `KafkaError` when refused, `StorageError`. LEADER_NOT_AVAILABLE, retriable, says that a
+    new leader cannot yet tell where the committed records end.
     """
     hosted.check_leadership(
         asked.current_leader_epoch if asked.HasField("current_leader_epoch") else None
     )
     with hosted.at_work() as partition_log:
-        found = _offset(partition_log, asked, leader_epoch=hosted.replica.leader_epoch)
+        found = _offset(hosted, partition_log, asked)
         result.log_end_offset = partition_log.log_end_offset
     result.offset, result.leader_epoch = found.offset, found.leader_epoch
     if found.timestamp_ms >= 0:
@@ -157,11 +158,12 @@ def low_watermark(hosted: HostedPartition) -> int:
 
 
 def _offset(
-    partition_log: PartitionLog, asked: ListOffsetsRequest.Partition, *, leader_epoch: int
+    hosted: HostedPartition, partition_log: PartitionLog, asked: ListOffsetsRequest.Partition
 ) -> TimestampedOffset:
-    upper_bound = partition_log.high_watermark
+    upper_bound, leader_epoch = partition_log.high_watermark, hosted.replica.leader_epoch
     match asked.spec:
         case ListOffsetsRequest.LATEST:
+            _check_knows_end(hosted)
             return TimestampedOffset(upper_bound, -1, leader_epoch)
         case ListOffsetsRequest.EARLIEST:
             return TimestampedOffset(partition_log.log_start_offset, -1, leader_epoch)
@@ -171,7 +173,19 @@ def _offset(
             found = partition_log.offset_for_time(asked.timestamp_ms, upper_bound=upper_bound)
         case unknown:
             raise KafkaError(common_pb2.INVALID_REQUEST, f"there is no offset spec {unknown}")
+    if found is None:
+        _check_knows_end(hosted)
     return found or NO_SUCH_RECORD
+
+
+def _check_knows_end(hosted: HostedPartition) -> None:
+    """A client must not learn of an end below one that it was told before (KIP-207)."""
+    leader = hosted.replica.leader
+    if leader is not None and not leader.knows_high_watermark():
+        raise KafkaError(
+            common_pb2.LEADER_NOT_AVAILABLE,
+            f"{hosted.name} has a new leader, which does not know yet what is committed: try again",
+        )
 
 
 def _fetch_requested(

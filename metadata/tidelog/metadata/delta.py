@@ -6,6 +6,7 @@ handler, which `speculate` finds before the batch is proposed): the leader is in
 none; ISR and ELR are parts of the replicas and have no member in common; a fenced broker is in no
 ISR; a damaged one is in no ELR, and in no ISR but as a leader that was elected to cut its log;
 where both are empty it is known who led last; the leader epoch grows with each change of the leader
+and each damage,
 and the partition epoch by one with each change of the partition; no command is followed twice; no
 producer id is given out twice.
 """
@@ -23,6 +24,7 @@ from tidelog.metadata.image import (
     PartitionImage,
     TopicImage,
 )
+from tidelog.metadata.records import is_newly_damaged
 from tidelog.v1.metadata_records_pb2 import (
     BrokerFencingRecord,
     CommandRecord,
@@ -294,10 +296,10 @@ def _check_state(partition: PartitionImage) -> None:
 
 
 def _check_epochs(before: PartitionImage, after: PartitionImage) -> None:
-    has_new_leader = before.leader_id != after.leader_id
+    is_new_epoch = before.leader_id != after.leader_id or is_newly_damaged(before, after.damaged)
     invariant(
-        after.leader_epoch == before.leader_epoch + has_new_leader,
-        "the leader epoch grows with each change of the leader",
+        after.leader_epoch == before.leader_epoch + is_new_epoch,
+        "the leader epoch grows with each change of the leader and each damage",
         before,
         after,
     )

@@ -119,6 +119,14 @@ class Leader:
         known = {follower.broker_id: follower.broker_epoch for follower in self._known_followers()}
         return [(member, known.get(member, -1)) for member in self.isr.proposed]
 
+    def knows_high_watermark(self) -> bool:
+        """Whether its high watermark is no lower than the one of the leader before (KIP-207).
+
+        A follower's lags by a fetch: until the start of its epoch is committed a new leader may
+        know less than clients were told.
+        """
+        return self.high_watermark >= self.epoch_start_offset
+
     def is_under_replicated(self) -> bool:
         """Whether a replica is missing from the ISR."""
         return len(self.isr.committed) <= len(self._followers)

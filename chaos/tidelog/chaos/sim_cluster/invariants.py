@@ -22,7 +22,14 @@ from tidelog.chaos.sim_cluster.invariants_replicas import ReplicaChecks
 from tidelog.chaos.sim_cluster.invariants_replies import ReplyChecks
 from tidelog.chaos.sim_stage.cluster import Machine, SimCluster
 from tidelog.chaos.sim_stage.network import Host
-from tidelog.v1.data_pb2 import FetchRequest, FetchResponse, ProduceRequest, ProduceResponse
+from tidelog.v1.data_pb2 import (
+    FetchRequest,
+    FetchResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ProduceRequest,
+    ProduceResponse,
+)
 
 SIZES_EVERY_STEPS = 1000
 TASKS_MAX = 2000
@@ -80,7 +87,7 @@ class Invariants:
             self.replicas.look(machine, node, is_exact=is_exact)
 
     def _on_call(self, server: Host, request: object, response: object) -> None:
-        if not isinstance(request, ProduceRequest | FetchRequest):
+        if not isinstance(request, ProduceRequest | FetchRequest | ListOffsetsRequest):
             return
         if response is None:
             if isinstance(request, ProduceRequest):
@@ -98,6 +105,8 @@ class Invariants:
                 self._replies.on_produced(machine.name, held, request, response)
             case FetchRequest(), FetchResponse():
                 self._replies.on_fetched(machine, held, request, response)
+            case ListOffsetsRequest(), ListOffsetsResponse():
+                self._replies.on_listed(machine.name, held, request, response)
 
     def _check_sizes(self, machine: Machine, node: Node) -> None:
         """I30: what waits is bounded."""

@@ -1,8 +1,8 @@
 """What leaders tell producers and consumers must be so at that moment.
 
-I7 and I13 (a consumer gets committed records alone, as they are for good), I12 (an acks=all success
-is committed), I20 (where it is said to be, once), I27 (what is served passes its CRC), I28 (counts
-definite refusals for the book).
+I7 and I13 (a consumer gets committed records alone, as they are for good), I11 (the end that newer
+leaders tell is no lower, KIP-207), I12 (an acks=all success is committed), I20 (where it is said to
+be, once), I27 (what is served passes its CRC), I28 (counts definite refusals for the book).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.partition.leader import ACKS_ALL
-from tidelog.chaos.sim_cluster.invariants_book import Book, Identity, Report, identity
+from tidelog.chaos.sim_cluster.invariants_book import Book, Identity, Key, Report, identity
 from tidelog.chaos.sim_cluster.invariants_inside import Held, log_of
 from tidelog.chaos.sim_cluster.invariants_sight import is_flipped
 from tidelog.chaos.sim_stage.cluster import Machine
@@ -21,6 +21,8 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import (
     FetchRequest,
     FetchResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
     PartitionFetchResult,
     PartitionProduceData,
     PartitionProduceResult,
@@ -35,6 +37,8 @@ class ReplyChecks:
     def __init__(self, *, book: Book, report: Report) -> None:
         self._book = book
         self._report = report
+        self._told: dict[Key, tuple[int, int]] = {}
+        """The newest leader epoch that told where a partition ends, and where."""
 
     def on_produce(self, request: ProduceRequest) -> None:
         """It has come to a broker, which has done nothing with it yet."""
@@ -73,6 +77,24 @@ class ReplyChecks:
                 hosted = None  # Not all of it may have come into the book.
             where = f"{machine.name} served {asked.topic}-{asked.partition}/{asked.fetch_offset}"
             self._check_served(where, hosted, result, is_consumer=is_consumer)
+
+    def on_listed(
+        self, name: str, held: Held, request: ListOffsetsRequest, response: ListOffsetsResponse
+    ) -> None:
+        """A broker answers it. An older leader, which knows of no newer one, may tell less."""
+        for asked, result in zip(request.partitions, response.partitions, strict=True):
+            hosted = held.get((asked.topic, asked.partition))
+            is_told = asked.spec == ListOffsetsRequest.LATEST and result.offset >= 0
+            if hosted is None or not is_told or self._book.page(hosted) is None:
+                continue
+            key = hosted.topic_id, hosted.partition
+            epoch, offset = self._told.get(key, (-1, 0))
+            if result.leader_epoch < epoch:
+                continue
+            if result.offset < offset:
+                what = f"{name} tells that {hosted.name} ends at {result.offset}, it was {offset}"
+                self._report("I11", what)
+            self._told[key] = result.leader_epoch, result.offset
 
     def _check_acknowledged(
         self,

@@ -1,0 +1,184 @@
+"""The cluster suite: seeds hold every promise, scenarios too, and one seed is one run anywhere.
+
+Longer runs: `tidelog sim run --suite cluster --seeds 0:500`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tidelog.chaos.sim_cluster.coverage import COVERAGE
+from tidelog.chaos.sim_cluster.scenarios import SCENARIOS
+from tidelog.chaos.sim_cluster.seed_run import run_seed
+from tidelog.chaos.sim_cluster.suite import SUITE
+from tidelog.chaos.suites.findings import SeedResult, Violation
+from tidelog.chaos.suites.suite import SuiteConfig, SuiteResult, from_line
+from tidelog.cli.sim import sim
+
+pytestmark = pytest.mark.sim
+
+SEEDS = 48
+SEEDS_PER_TEST = 3
+REGRESSIONS = Path(__file__).with_name("cluster_regressions.txt")
+
+
+def regression_seeds() -> list[int]:
+    """First column of the file; the rest of a line says what the seed found."""
+    lines = REGRESSIONS.read_text(encoding="utf-8").splitlines()
+    return [int(line.split()[0]) for line in lines if line and not line.startswith("#")]
+
+
+def assert_seed_is_clean(seed: int, choice: str = SUITE.default) -> SeedResult:
+    result = run_seed(seed, choice=choice)
+    assert result.violation is None, f"seed {seed}: {result.violation}"
+    assert result.acknowledged > 100
+    assert sum(result.faults.values()) >= 1
+    return result
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, SEEDS_PER_TEST))
+def test_every_promise_holds_under_faults(first: int) -> None:
+    for seed in range(first, first + SEEDS_PER_TEST):
+        assert_seed_is_clean(seed)
+
+
+@pytest.mark.parametrize("seed", regression_seeds())
+def test_a_seed_that_once_failed_stays_fixed(seed: int) -> None:
+    assert_seed_is_clean(seed)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_scenario_breaks_no_promise(name: str) -> None:
+    assert_seed_is_clean(1, name)
+
+
+def test_f12_cuts_a_tail_off() -> None:
+    assert assert_seed_is_clean(1, "F12").coverage["truncated_records"] > 0
+
+
+def test_without_faults_nothing_is_elected_lost_or_unknown() -> None:
+    result = run_seed(1, has_faults=False)
+
+    assert result.violation is None
+    assert not result.faults
+    assert not any(result.coverage[name] for name in ("elections", "unknown_outcomes"))
+    assert result.counts["acknowledged"] == result.acknowledged == result.counts["read"]
+
+
+def test_a_seed_is_the_same_run_in_every_process() -> None:
+    outputs = [_run_in_a_process(hash_seed=hash_seed) for hash_seed in ("1", "2")]
+
+    assert outputs[0] == outputs[1]
+    assert from_line(outputs[0]).seed == 5
+
+
+def _run_in_a_process(*, hash_seed: str) -> bytes:
+    options = ["--suite=cluster", "--seeds=5:6:1"]
+    return subprocess.run(
+        [sys.executable, "-m", "tidelog.chaos.suites.worker", *options],
+        env={**os.environ, "PYTHONHASHSEED": hash_seed},
+        check=True,
+        capture_output=True,
+    ).stdout
+
+
+# Sums
+
+
+def result_of(
+    seed: int, coverage: dict[str, int] | None = None, *, violation: Violation | None = None
+) -> SeedResult:
+    return SeedResult(
+        seed=seed,
+        violation=violation,
+        faults={"kill": 2},
+        coverage=coverage or {},
+        operations=200,
+        acknowledged=100,
+        steps=10,
+        virtual_s=20.0,
+        trace_hash="",
+        counts={"lost_acks_1": 3},
+    )
+
+
+def sums_of(*results: SeedResult, choice: str = "") -> SuiteResult:
+    sums = SuiteResult(SuiteConfig(SUITE, range(len(results)), choice=choice))
+    for result in results:
+        sums.add(result)
+    return sums
+
+
+def test_sums_have_the_form_of_every_suite_and_what_was_counted() -> None:
+    lost = Violation("lost-write", "gone")
+    sums = sums_of(result_of(0), result_of(1, violation=lost), choice="F12")
+
+    summary = sums.summary()
+
+    keys = ["suite", "seeds", "steps", "faults", "coverage", "counts", "violations"]
+    assert list(summary) == keys
+    assert summary["counts"] == {"lost_acks_1": 6}
+    replay = "tidelog sim replay --suite cluster --seed 1 --scenario F12"
+    assert summary["violations"] == [{"seed": 1, "invariant": "lost-write", "replay": replay}]
+    assert not sums.is_good
+
+
+def test_what_a_hundred_seeds_leave_out_is_a_failure_but_of_a_scenario() -> None:
+    full = dict.fromkeys(COVERAGE, 1)
+    lacking = [result_of(seed) for seed in range(99)]
+    lacking.append(result_of(99, {**full, "unclean_elections": 0}))
+
+    assert sums_of(*lacking).missing_coverage() == ["unclean_elections"]
+    assert not sums_of(*lacking).is_good
+    assert sums_of(*lacking, choice="F12").is_good
+    assert sums_of(*lacking[:-1], result_of(99, full)).is_good
+
+
+# The commands
+
+
+def test_command_ends_with_the_sums_and_keeps_a_ledger(tmp_path: Path) -> None:
+    ledger = tmp_path / "runs.jsonl"
+    options = ["run", "--suite", "cluster", "--seeds", "7:9", "--json", "--ledger", str(ledger)]
+
+    output = CliRunner().invoke(sim, options)
+
+    assert output.exit_code == 0, output.output
+    (line,) = output.stdout.splitlines()
+    summary = json.loads(line)
+    assert (summary["suite"], summary["seeds"], summary["violations"]) == ("cluster", 2, [])
+    (kept,) = map(json.loads, ledger.read_text(encoding="utf-8").splitlines())
+    assert (kept["suite"], kept["scenario"], kept["seeds"]) == ("cluster", "storm", "7:9")
+
+
+def test_replay_tells_faults_elections_and_sends() -> None:
+    options = ["replay", "--suite", "cluster", "--seed", "1", "--scenario", "F01"]
+
+    output = CliRunner().invoke(sim, options)
+
+    assert output.exit_code == 0, output.output
+    lines = output.stdout.splitlines()
+    assert lines[-1].startswith("cluster seed 1: ")
+    for told in ("fault     kill node", "leading partition=steady-0", "producer-1.0.1"):
+        assert any(told in line for line in lines), told
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--suite", "cluster", "--engine", "pysyncobj"],
+        ["--suite", "raft", "--scenario", "F12"],
+        ["--suite", "cluster", "--scenario", "F99"],
+    ],
+)
+def test_command_refuses_what_is_not_of_the_suite(options: list[str]) -> None:
+    output = CliRunner().invoke(sim, ["run", "--seeds", "0:1", *options])
+
+    assert output.exit_code == 2
