@@ -52,7 +52,10 @@ class ReplicaStrikes:
             await self._strikes.start_later(heir)
 
     async def _reborn_follower(self) -> None:
-        """A follower comes back while what was said by and of its earlier self is on its way."""
+        """A follower is gone and back again while what its leader says of it is on its way.
+
+        No registration ends a session that a controller has heard of: so the controller goes, too.
+        """
         place = self._led()
         controller = active_controller(self._world.cluster)
         if place is None or controller is None:
@@ -60,16 +63,19 @@ class ReplicaStrikes:
         topic, state, leader = place
         follower = self._strikes.one_of([one for one in state.replicas if one != leader])
         self._strikes.count("reborn_follower", f"node {follower} of {topic}-{state.partition}")
+        network, host = self._world.cluster.network, self._strikes.host
         await self._restart(follower)
-        network = self._world.cluster.network
-        pairs = {(follower, leader), (leader, controller)}
-        links = [(self._strikes.host(a), self._strikes.host(b)) for a, b in sorted(pairs) if a != b]
-        for link in links:
-            network.clog(*link)
-        await self._strikes.last(0.0, 0.4)
+        network.clog(host(leader), host(controller))
+        await self._strikes.until(lambda: self._world.image.is_alive(follower), within_s=2.0)
+        await self._strikes.last(0.0, 0.5)
+        network.clog(host(follower), host(leader))
+        if controller not in (leader, follower):
+            self._strikes.kill(controller)
         await self._restart(follower)
-        for link in links:
-            network.unclog(*link)
+        network.unclog(host(leader), host(controller))
+        await self._strikes.last(0.0, 0.3)
+        network.unclog(host(follower), host(leader))
+        self._world.start(controller)
 
     async def _slow_disk_cut(self) -> None:
         """A disk takes ever longer to sync, and before it has the power goes."""
@@ -86,16 +92,13 @@ class ReplicaStrikes:
         disk.slow_down(self._world.config.sync_latency_s_max)
 
     async def _restart(self, node_id: int) -> None:
-        """Without power where the budget has room; until it is in service again."""
+        """Without power where the budget has room; until it is registered again."""
+        before = self._epoch(node_id)
         if not self._strikes.cut_power(node_id):
             self._strikes.kill(node_id)
-        await self._strikes.last(0.0, 0.3)
+        await self._strikes.last(0.0, 0.2)
         self._world.start(node_id)
-        before = self._epoch(node_id)
-        await self._strikes.until(
-            lambda: self._epoch(node_id) > before and self._world.image.is_alive(node_id),
-            within_s=4.0,
-        )
+        await self._strikes.until(lambda: self._epoch(node_id) > before, within_s=4.0)
 
     def _epoch(self, node_id: int) -> int:
         broker = self._world.image.brokers.get(node_id)
