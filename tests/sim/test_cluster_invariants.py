@@ -235,6 +235,7 @@ def test_a_high_watermark_that_rises_with_too_few_in_sync_is_noticed(
         (3, 6, False, False),
         (4, 6, False, True),
         (None, 6, True, False),
+        (None, 7, True, True),
         (3, 5, True, False),
     ],
 )

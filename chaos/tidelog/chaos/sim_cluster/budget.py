@@ -133,10 +133,14 @@ class Budget:
                 del self._impaired[replica]
 
     def outstanding(self) -> Iterator[str]:
-        """What has not healed yet, for people."""
+        """What has not healed yet and will by itself, for people: a scrub reads logs, and no more.
+
+        Other files are read at a start; until then the replica stays impaired, and does well.
+        """
         self.look()
         for (node_id, topic, partition), impairment in self._impaired.items():
-            yield f"{topic}-{partition} on node {node_id} has not healed: {impairment}"
+            if impairment.is_cut or any(one.path.endswith(".log") for one in impairment.flips):
+                yield f"{topic}-{partition} on node {node_id} has not healed: {impairment}"
 
     def _has_healed(self, replica: Replica, impairment: Impairment, image: MetadataImage) -> bool:
         node_id, topic, partition = replica

@@ -100,11 +100,13 @@ def may_have_lost(was: PartitionImage, state: PartitionImage, *, is_lossy: bool)
     The last leader may be elected again in any topic: it lacks nothing, unless more replicas than
     is promised for lost power.
     """
+    if is_lossy and state.leader_epoch > was.leader_epoch + 1:
+        return True  # One batch of records held several elections, nobody saw the first.
     if state.leader_id is None or state.leader_epoch == was.leader_epoch:
         return False
     is_complete = state.leader_id in was.isr or state.leader_id in was.elr
     if is_lossy:
-        return not is_complete or state.leader_epoch > was.leader_epoch + 1
+        return not is_complete
     return not is_complete and state.leader_id != was.last_known_leader_id
 
 
