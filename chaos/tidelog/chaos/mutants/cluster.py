@@ -24,7 +24,43 @@ ALL: dict[str, Mutant] = {
     if isinstance(mutant, Mutant)
 }
 
-UNSEEN: frozenset[str] = frozenset()
+UNSEEN = frozenset(
+    {
+        "answers_of_older_epochs_taken",
+        "any_incarnation_joins",
+        "damage_cut_in_sync",
+        "damage_not_acted_on",
+        "decided_on_stale_image",
+        "earlier_incarnation_decides",
+        "earlier_incarnations_counted",
+        "epoch_not_assigned",
+        "epochs_not_compared",
+        "epochs_without_records_kept",
+        "fetched_not_flushed",
+        "isr_decided_on_older_isr",
+        "last_leader_before_eligible",
+        "leads_below_its_logs_epoch",
+        "old_folder_taken_over",
+        "old_topic_id_accepted",
+        "older_producer_epochs_accepted",
+        "only_last_error_counts",
+        "out_of_range_begins_anew",
+        "producers_forgotten_at_a_cut",
+        "producers_forgotten_at_a_start",
+        "producers_outlive_a_cut",
+        "reads_not_checked",
+        "recovery_point_not_lowered",
+        "sequence_gaps_accepted",
+        "snapshots_outlive_a_cut",
+        "stale_image_accepted",
+        "timeout_told_as_refusal",
+        "unanswered_proposal_forgotten",
+        "unfenced_before_it_knows",
+        "unknown_epoch_ends_at_log_end",
+        "unknown_epochs_pipelined",
+        "untold_loss_forgotten",
+    }
+)
 """Not noticed by every hundred seeds. Hunted when asked for.
 
 docs/MUTANTS.md says what it would take.
