@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from weakref import WeakKeyDictionary
 
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.partition import isr, leader, replica
@@ -26,6 +27,7 @@ _carry_out = HostedPartition._carry_out
 _commit_isr = Leader._commit_isr
 _fetch_requested = Leader._fetch_requested
 _isr_answered = Leader._isr_answered
+_lead = Replica._lead
 
 # Epochs
 
@@ -40,6 +42,21 @@ def epochs_not_compared(_own: int, _asked: int | None) -> Refuse | None:
 def leads_below_its_logs_epoch(_event: PartitionChanged) -> bool:
     """An image older than the log's records gives leadership."""
     return True
+
+
+_known: WeakKeyDictionary[Replica, dict[int, FollowerState]] = WeakKeyDictionary()
+"""What a replica knew of its followers when it led last."""
+
+
+@replaces(Replica, "_lead")
+def ends_outlive_the_epoch(self: Replica, event: PartitionChanged, now_ms: int) -> list[Effect]:
+    """Who leads again counts what followers told it in an older epoch (KIP-320)."""
+    effects = _lead(self, event, now_ms)
+    role = self.leader
+    if role is not None:
+        role._followers.update(_known.get(self, {}))
+        _known[self] = role._followers
+    return effects
 
 
 @replaces(leader, "is_stale_incarnation")
