@@ -204,8 +204,11 @@ class Connection:
 
     def send(self, sender: Host, label: str, content: bytes, deliver: Callable[[], None]) -> None:
         """Run `deliver` on the other end's loop after a while, in order; or lose it in silence."""
-        if sender.loop.is_dead:
-            return
+        if not sender.loop.is_dead:
+            self._carry(sender, label, content, deliver)
+
+    def _carry(self, sender: Host, label: str, content: bytes, deliver: Callable[[], None]) -> None:
+        """What a clogged link held comes out of it though its sender may be gone."""
         scheduler = self._network.scheduler
         index = self.ends.index(sender)
         target = self.ends[1 - index]
@@ -221,7 +224,7 @@ class Connection:
             return
         held = self._network.held(sender, target)
         if held is not None:
-            held.append(lambda: self.send(sender, label, content, deliver))
+            held.append(lambda: self._carry(sender, label, content, deliver))
             return
 
         on_the_way = self._on_the_way[index]
