@@ -52,6 +52,8 @@ class Workload:
         self.acknowledged = 0
         self.unended = 0
         self.is_churn_over = False
+        self.is_held = False
+        """Producers begin nothing for now."""
         self._random = random
         self._numbers = 0
         self._incarnations: dict[str, Incarnation] = {}
@@ -240,7 +242,8 @@ class _Sender:
             async with self._producer() as producer:
                 while self._is_wanted and not self._incarnation.is_over:
                     await asyncio.sleep(self._random.uniform(0, self._plan.pause_s_max))
-                    await self._burst(producer, name)
+                    if not self._workload.is_held:
+                        await self._burst(producer, name)
 
     def _producer(self) -> Producer:
         acks: Literal["all", 1] = "all" if self._plan.acks == -1 else 1
