@@ -114,6 +114,10 @@ class Budget:
         known = newest_image(self._cluster).topics[topic]
         self._impairment(node_id, known, partition).flips.append(flip)
 
+    def note_damage(self, node_id: int, topic: str, partition: int) -> None:
+        """A file of it is gone, or worse than flipped: it heals as it comes into the ISR again."""
+        self._impairment(node_id, newest_image(self._cluster).topics[topic], partition)
+
     def note_failed_sync(self, node_id: int) -> None:
         """Nobody knows what of its page cache is on its disk."""
         self._tainted.add(node_id)

@@ -18,6 +18,7 @@ from tidelog.chaos.checks.delivery import complaints, counts
 from tidelog.chaos.sim_cluster.coverage import COVERAGE
 from tidelog.chaos.sim_cluster.faults import Faults
 from tidelog.chaos.sim_cluster.scenarios import SCENARIOS, STORM
+from tidelog.chaos.sim_cluster.scene import Scene
 from tidelog.chaos.sim_cluster.strikes import Strikes
 from tidelog.chaos.sim_cluster.workload import Workload
 from tidelog.chaos.sim_cluster.world import Violated, World
@@ -56,10 +57,12 @@ def run_seed(
     scenario = SCENARIOS.get(choice)
     is_separate = scenario is not None and scenario.has_separate_controllers
     config = draw_config(random.fork("config"), is_separate=is_separate)
+    if scenario is not None:
+        config = scenario.shape(config)
     world = World(seed=seed, config=config, findings=findings, timeline_sink=timeline_sink)
     workload = Workload(world, random.fork("workload"))
     story = _Story(world, workload, random, choice=choice if has_faults else "")
-    with _told(world.timeline):
+    with _told(world.timeline, story.scene):
         try:
             world.cluster.run(story.tell())
         except Violated:
@@ -72,6 +75,9 @@ def run_seed(
     world.cluster.close()
     for complaint in complaints(world.history) if not findings.violations else ():
         findings.report(complaint.kind, str(complaint))
+    counted = counts(world.history)
+    if story.scene is not None and not findings.violations:
+        story.scene.conclude(world.history, counted)
     for violation in findings.violations[:VIOLATIONS_TOLD_MAX]:
         world.timeline.note("VIOLATED", f"{violation.invariant}: {violation.what}")
     return SeedResult(
@@ -84,7 +90,7 @@ def run_seed(
         steps=world.cluster.scheduler.steps,
         virtual_s=round(world.now_s, 3),
         trace_hash=world.cluster.trace.hexdigest(),
-        counts=counts(world.history),
+        counts=counted,
     )
 
 
@@ -92,8 +98,11 @@ class _Story:
     def __init__(self, world: World, workload: Workload, random: SimRandom, *, choice: str) -> None:
         self._world = world
         self._workload = workload
-        self._strikes = Strikes(world, random.fork("strikes"))
-        self._faults = Faults(self._strikes, random.fork("faults"))
+        self._scenario = SCENARIOS.get(choice)
+        strikes_random = random.fork("strikes")
+        self.scene = Scene(world, workload, strikes_random) if self._scenario else None
+        strikes = self.scene or Strikes(world, strikes_random)
+        self._faults = Faults(strikes, random.fork("faults"))
         self._choice = choice
 
     async def tell(self) -> None:
@@ -115,12 +124,13 @@ class _Story:
         if self._choice == "":
             await asyncio.sleep(CONTROL_S)
             return
+        if self._scenario is not None and self.scene is not None:
+            await self._scenario.tell(self.scene)
+            self._workload.is_churn_over = True
+            self._workload.is_held = False
         churning = asyncio.create_task(self._workload.churn(), name="churn")
-        scenario = SCENARIOS.get(self._choice)
-        if scenario is None:
+        if self.scene is None:
             await self._faults.strike_until(self._world.now_s + self._world.config.storm_s)
-        else:
-            await scenario.tell(self._strikes)
         await self._faults.heal()
         self._world.timeline.note("fault", "all is healed")
         await asyncio.sleep(AFTERMATH_S)
@@ -171,15 +181,17 @@ def _told_of(error: Exception) -> str:
 
 
 @contextmanager
-def _told(timeline: Timeline) -> Iterator[None]:
-    """What nodes log goes into the timeline, if anyone reads it."""
-    if not timeline.is_kept:
+def _told(timeline: Timeline, scene: Scene | None) -> Iterator[None]:
+    """What nodes log goes into the timeline and the scene, if anyone reads it."""
+    if not timeline.is_kept and scene is None:
         yield
         return
 
     def tell(_: object, __: str, event: MutableMapping[str, Any]) -> NoReturn:
         loop = asyncio._get_running_loop()  # noqa: SLF001
         who = loop.name if isinstance(loop, NodeLoop) else "?"
+        if scene is not None:
+            scene.hear(who, event)
         what = " ".join(f"{key}={value}" for key, value in event.items() if key != "event")
         timeline.note(who, f"{event['event']} {what}")
         raise structlog.DropEvent

@@ -60,7 +60,8 @@ class Sender:
             async with self._producer() as producer:
                 while self._is_wanted and not self._incarnation.is_over:
                     await asyncio.sleep(self._random.uniform(0, self._plan.pause_s_max))
-                    await self._burst(producer, name)
+                    if not self._workload.is_held:
+                        await self._burst(producer, name)
 
     def _producer(self) -> Producer:
         acks: Literal["all", 1] = "all" if self._plan.acks == -1 else 1

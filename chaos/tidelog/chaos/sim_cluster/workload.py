@@ -33,6 +33,8 @@ class Workload:
         self.acknowledged = 0
         self.unended = 0
         self.is_churn_over = False
+        self.is_held = False
+        """Producers begin nothing for now."""
         self._random = random
         self._numbers = 0
         self._incarnations: dict[str, Incarnation] = {}

@@ -60,6 +60,12 @@ class SimDisk:
             if byte < len(image):
                 image[byte] ^= 1 << bit
 
+    def vanish(self, path: str) -> None:
+        """Lose a file for good, behind everyone's back."""
+        folder = self._folder(_parent(path))
+        folder.entries.pop(_name(path), None)
+        folder.stored.pop(_name(path), None)
+
     def names(self, path: str) -> list[str]:
         """`list`, for faults: it always works."""
         folder = self._find(path)

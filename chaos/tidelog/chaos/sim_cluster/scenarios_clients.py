@@ -1,0 +1,68 @@
+"""Scenarios: clients whose picture of the cluster is an old one."""
+
+from __future__ import annotations
+
+from tidelog.broker.partition.leader import ACKS_ALL, Leader
+from tidelog.chaos.sim_cluster.scene import Scene
+from tidelog.v1 import common_pb2
+
+EPOCHS_MISSED = 3
+REDIRECTED_S_MAX = 2.0
+RECREATIONS = 2
+
+
+async def f63(scene: Scene) -> None:
+    """Producers wake with metadata three epochs old: they are refused, redirected, and go on."""
+    await scene.last(0.5, 1.5)
+    await scene.hush()
+    first, epoch = scene.leader(scene.topic), scene.now.leader_epoch
+    gone = first
+    for _ in range(EPOCHS_MISSED):
+        scene.count("stop", f"node {gone}")
+        await scene.stop(gone)
+        leader = await scene.another_leads(gone)
+        if gone != first:
+            scene.world.start(gone)
+            await scene.comes(lambda one=gone: one in scene.now.isr, "in sync again")  # type: ignore[misc]
+        gone = leader
+    scene.world.start(first)
+    await scene.comes(lambda: scene.epoch(first) == scene.now.leader_epoch, "the first one follows")
+    scene.expect(scene.now.leader_epoch >= epoch + EPOCHS_MISSED, "three epochs")
+    scene.expect(not is_leader(scene, first), "another one leads")
+    woken_s = scene.now_s
+    scene.workload.is_held = False
+    await scene.comes(
+        lambda: scene.answered(common_pb2.NOT_LEADER_OR_FOLLOWER, by=first, since_s=woken_s) > 0,
+        "refused by who led three epochs ago",
+    )
+    await scene.comes(
+        lambda: scene.answered(common_pb2.NONE, since_s=woken_s, acks=ACKS_ALL) > 0,
+        "redirected",
+        within_s=REDIRECTED_S_MAX,
+    )
+    await scene.in_sync()
+
+
+def is_leader(scene: Scene, node_id: int) -> bool:
+    """Whether it takes writes."""
+    replica = scene.replica(node_id)
+    return replica is not None and isinstance(replica.replica.role, Leader)
+
+
+async def f64(scene: Scene) -> None:
+    """A topic is deleted under its producers and created again: nothing old is in the new one."""
+    for _ in range(RECREATIONS):
+        await scene.last(1.0, 2.0)
+        topic_id, ended_s = scene.world.image.topics[scene.topic].topic_id, scene.now_s
+        scene.expect(max(scene.end(one) for one in scene.now.replicas) > 0, "it holds something")
+        scene.count("recreate", scene.topic)
+        await scene.workload.recreate(scene.world.config.plan(scene.topic))
+        scene.expect(
+            scene.answered(common_pb2.UNKNOWN_TOPIC_OR_PARTITION, since_s=ended_s),
+            "producers of the old one were refused",
+        )
+        await scene.comes(
+            lambda was=topic_id: scene.world.image.topics[scene.topic].topic_id != was,  # type: ignore[misc]
+            "another topic id",
+        )
+        await scene.acknowledged_again()

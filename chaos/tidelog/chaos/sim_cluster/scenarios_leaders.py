@@ -1,0 +1,134 @@
+"""Scenarios: leaders and followers that end, and how few replicas may be left."""
+
+from __future__ import annotations
+
+from tidelog.chaos.history import History
+from tidelog.chaos.sim_cluster.scene import Counts, Scene
+from tidelog.v1 import common_pb2
+
+RESTARTS = 4
+
+
+async def f01(scene: Scene) -> None:
+    """The leader is killed under load, thrice: another leads soon, and writes go on."""
+    for _ in range(3):
+        await scene.last(0.3, 1.0)
+        leader = scene.leader(scene.topic)
+        scene.count("kill", f"node {leader}")
+        scene.kill(leader)
+        await scene.another_leads(leader)
+        await scene.acknowledged_again()
+        scene.world.start(leader)
+        await scene.in_sync()
+
+
+async def f02(scene: Scene) -> None:
+    """The leader stops in order: it leads no more before it ends, and leaves a mark of that."""
+    await scene.last(0.5, 1.5)
+    leader = scene.leader(scene.topic)
+    scene.count("stop", f"node {leader}")
+    await scene.stop(leader)
+    scene.expect(not scene.is_led_by(leader), "leadership moved first")
+    scene.expect(scene.files(leader, ".clean"), "a clean shutdown")
+    await scene.acknowledged_again()
+    scene.world.start(leader)
+    await scene.in_sync()
+
+
+async def f03(scene: Scene) -> None:
+    """The leader is paused for 10 s and goes on as a zombie: nothing of it is taken."""
+    await scene.last(0.5, 1.5)
+    leader = scene.leader(scene.topic)
+    epoch = scene.epoch(leader)
+    scene.count("pause", f"node {leader}")
+    await scene.pause(leader, 10.0, 10.0)
+    scene.expect(scene.now.leader_epoch > epoch, "another epoch while it was paused")
+    scene.expect(scene.epoch(leader) == epoch, "it believes to lead when it goes on")
+    await scene.comes(lambda: scene.epoch(leader) > epoch, "it hears of the newer epoch")
+    await scene.in_sync()
+
+
+async def f07(scene: Scene) -> None:
+    """A follower is killed and returns, again and again: each time the ISR shrinks, then grows."""
+    leader, (follower, _) = scene.cast()
+    for _ in range(RESTARTS):
+        await scene.last(0.2, 0.6)
+        scene.count("kill", f"node {follower}")
+        scene.kill(follower)
+        await scene.comes(
+            lambda: follower not in scene.now.isr, "the ISR shrank", within_s=scene.failover_s
+        )
+        await scene.acknowledged_again()
+        scene.world.start(follower)
+        await scene.in_sync()
+    scene.expect(scene.now.replicas and leader, "a leader all the time")
+
+
+async def f11(scene: Scene) -> None:
+    """Two of three replicas are gone: writes are refused, nothing is committed, all returns."""
+    await scene.last(0.5, 1.5)
+    leader, followers = scene.cast()
+    for node_id in followers:
+        scene.count("kill", f"node {node_id}")
+        scene.kill(node_id)
+    await scene.comes(lambda: scene.isr_is(leader), "the leader is alone")
+    high_watermark = scene.high_watermark(leader)
+    await scene.comes(
+        lambda: scene.answered(common_pb2.NOT_ENOUGH_REPLICAS, by=leader) > 0,
+        "NOT_ENOUGH_REPLICAS",
+    )
+    scene.expect(scene.high_watermark(leader) == high_watermark, "nothing was committed")
+    for node_id in followers:
+        scene.world.start(node_id)
+    await scene.in_sync()
+    await scene.acknowledged_again()
+
+
+async def f19(scene: Scene) -> None:
+    """An unclean election loses what only the old leader had, and the count told is exact."""
+    await scene.last(0.5, 1.5)
+    leader, followers = scene.cast()
+    for node_id in followers:
+        scene.kill(node_id)
+    await scene.comes(lambda: scene.isr_is(leader), "the leader is alone")
+    end = scene.high_watermark(leader)
+    await scene.comes(lambda: scene.high_watermark(leader) > end + 5, "it alone commits")
+    await scene.hush()
+    scene.count("unclean", f"node {leader} goes, {followers} return")
+    scene.kill(leader)
+    for node_id in followers:
+        scene.world.start(node_id)
+    await scene.another_leads(leader)
+    scene.world.start(leader)
+    await scene.in_sync()
+    # All that it had was acknowledged: producers were at rest, and it was alone in the ISR.
+    told = sum(int(line.fields["records"]) for line in scene.told_here("truncated", leader))
+    scene.expect(told > 0, "records were truncated")
+    await scene.last(1.0, 1.0)
+    scene.workload.is_held = False
+    scene.at_the_end(lambda history, counts: _is_exact(told, history, counts))
+
+
+def _is_exact(told: int, history: History, counts: Counts) -> tuple[bool, str]:
+    is_told = any(poll.is_rewound for poll in history.polls)
+    lost = counts["lost_unclean"]
+    return told == lost and is_told, f"{told} told, {lost} lost; consumers were told: {is_told}"
+
+
+async def f20(scene: Scene) -> None:
+    """The last replica standing loses power: an eligible one leads, nothing is lost (KIP-966)."""
+    leader, (first, second) = scene.cast()
+    for node_id in (first, second):
+        await scene.last(0.2, 0.8)
+        scene.kill(node_id)
+        await scene.comes(lambda gone=node_id: gone not in scene.now.isr, "the ISR shrank")  # type: ignore[misc]
+    scene.expect(scene.now.elr == (second,), f"{second} is eligible: {scene.now}")
+    scene.count("last_standing", f"node {leader}")
+    scene.expect(scene.cut_power(leader), "the last one lost power")
+    scene.world.start(leader)
+    await scene.last(scene.session_s, scene.session_s + 1.0)
+    scene.expect(scene.now.leader_id is None, f"nobody is elected yet: {scene.now}")
+    for node_id in (first, second):
+        scene.world.start(node_id)
+    await scene.comes(lambda: scene.is_led_by(second), "the eligible one was elected")
+    await scene.in_sync()
