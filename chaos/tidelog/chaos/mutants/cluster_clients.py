@@ -13,15 +13,17 @@ from tidelog.client.sender import Sender
 from tidelog.client.sequences import Sequences
 from tidelog.log.producers import BATCHES_PER_PRODUCER_MAX
 
-_timeout_error = Sender._timeout_error
+_give_up = Sender._give_up
 
 
-@replaces(Sender, "_timeout_error")
-def timeout_told_as_refusal(self: Sender, batch: Any) -> DeliveryTimeoutError:
+@replaces(Sender, "_give_up")
+def timeout_told_as_refusal(
+    self: Sender, batch: Any, error: TidelogError, *, is_fenced: bool = False
+) -> None:
     """What was not acknowledged in time is told as certainly not stored."""
-    error = _timeout_error(self, batch)
-    error.is_outcome_unknown = False
-    return error
+    if isinstance(error, DeliveryTimeoutError):
+        batch.is_outcome_unknown = error.is_outcome_unknown = False
+    _give_up(self, batch, error, is_fenced=is_fenced)
 
 
 @replaces(sender, "_note_failure")
