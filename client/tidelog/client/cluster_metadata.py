@@ -57,6 +57,11 @@ class ClusterMetadata:
         """Addresses of the live brokers."""
         return list(self._brokers.values())
 
+    @property
+    def leaders(self) -> dict[str, Mapping[int, Leader]]:
+        """Who leads what, by topic."""
+        return {name: view.leaders for name, view in self._topics.items()}
+
     def topic(self, name: str) -> TopicView | None:
         """The topic, when a broker has described it."""
         return self._topics.get(name)

@@ -221,7 +221,10 @@ class Routing:
         return None if task is None else await asyncio.shield(task)
 
     async def _refresh(self) -> TidelogError | None:
-        """Ask for every topic of interest, a while after the last time; returns its failure."""
+        """Ask for every topic of interest, a while after the last time; returns its failure.
+
+        Who has no news is not the first to be asked the next time.
+        """
         try:
             pause_ms = self._not_before_ms - self.clock.monotonic_ms()
             if pause_ms > 0:
@@ -233,7 +236,11 @@ class Routing:
             response = await self.call_any(
                 METADATA, request, timeout_ms=self._config.metadata_timeout_ms
             )
+            before = self.metadata.leaders
             self.metadata.update(response, now_ms=self.clock.monotonic_ms())
+            if self.metadata.leaders == before:
+                # It may be cut off and know of nothing new for long: the next one may know more.
+                self.prefer_another()
             self._failures = 0
         except TidelogError as error:
             self._failures += 1
