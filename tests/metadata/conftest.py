@@ -283,7 +283,10 @@ def check_step(before: MetadataImage, after: MetadataImage) -> None:
         was = before.partition(topic.name, now.partition)
         if was is not None and before.topics[topic.name].topic_id == topic.topic_id:
             assert now.partition_epoch == was.partition_epoch + (now != was)
-            is_new = now.leader_id != was.leader_id or not set(now.damaged) <= set(was.damaged)
+            is_out_of_use = not (
+                set(now.damaged) <= set(was.damaged) and set(now.offline) <= set(was.offline)
+            )
+            is_new = now.leader_id != was.leader_id or is_out_of_use
             assert now.leader_epoch == was.leader_epoch + is_new
 
 

@@ -278,7 +278,7 @@ class SimCluster:
         if is_power:
             self.on_power_lost(machine.node_id)
         if machine.host is not None:
-            self._end_process(machine)
+            self._end_process(machine, is_power_cut=is_power)
         loop = self._client_host.loop
         self.scheduler.deliver(loop, partial(self._clear_cut, machine), delay_s=0)
 
