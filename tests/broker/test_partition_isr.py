@@ -179,6 +179,17 @@ def test_a_proposal_names_the_incarnation_that_fetched() -> None:
     assert core.leader.proposal() == [(1, -1), (2, BROKER_EPOCHS[2]), (3, 77)]
 
 
+def test_a_proposal_goes_on_naming_the_incarnation_that_caught_up() -> None:
+    """The next one may have lost what that one held: the controller must refuse it (KIP-903)."""
+    core = two_in_sync()
+    core.follower_fetch(3, 10, broker_epoch=77)
+    core.follower_fetch(3, 2, broker_epoch=78)
+    assert core.leader.proposal() == [(1, -1), (2, BROKER_EPOCHS[2]), (3, 77)]
+    core.isr_answer(common_pb2.INELIGIBLE_REPLICA)
+    core.follower_fetch(3, 10, broker_epoch=78)
+    assert core.leader.proposal() == [(1, -1), (2, BROKER_EPOCHS[2]), (3, 78)]
+
+
 def test_under_load_the_high_watermark_waits_for_who_is_about_to_join() -> None:
     core = two_in_sync()
     core.follower_fetch(3, 10)

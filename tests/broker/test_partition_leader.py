@@ -152,7 +152,7 @@ def test_a_pending_shrink_counts_as_done_for_min_insync_replicas() -> None:
     core = Core()
     core.image(isr=(1, 2), min_insync_replicas=2)
     assert core.tell(ProduceRequested(-1)) == [AppendToLog(5)]
-    core.leader.isr = core.leader.isr.propose((1,), "")
+    core.leader.isr = core.leader.isr.propose([(1, -1)], "")
     assert refusal(core.tell(ProduceRequested(-1))) == common_pb2.NOT_ENOUGH_REPLICAS
 
 

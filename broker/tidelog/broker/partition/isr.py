@@ -10,6 +10,7 @@ acknowledged counts the larger set, `maximal`; whether there are enough replicas
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 
@@ -22,6 +23,12 @@ class IsrState:
     proposed: tuple[int, ...] | None = None
     elr: tuple[int, ...] = ()
     """Replicas outside that hold all that is committed so far (KIP-966)."""
+    members: tuple[tuple[int, int], ...] = ()
+    """Broker ids and epochs (-1: unknown) that the proposal names, as they were when it was made.
+
+    Whoever asks again after a member started anew must not name the new incarnation: it may lack
+    what the one held that caught up (KIP-903).
+    """
     cause: str = ""
     """Why the proposal was made, for people."""
 
@@ -37,9 +44,11 @@ class IsrState:
         proposed = self.committed if self.proposed is None else self.proposed
         return min(len(self.committed), len(proposed))
 
-    def propose(self, isr: tuple[int, ...], cause: str) -> IsrState:
-        """Pending until it is answered."""
-        return replace(self, proposed=isr, cause=cause)
+    def propose(self, members: Iterable[tuple[int, int]], cause: str) -> IsrState:
+        """Pending until it is answered; `members` are broker ids and epochs."""
+        named = tuple(members)
+        isr = tuple(broker_id for broker_id, _ in named)
+        return replace(self, proposed=isr, members=named, cause=cause)
 
     def without_proposal(self) -> IsrState:
         """The proposal was certainly refused."""

@@ -114,10 +114,7 @@ class Leader:
 
     def proposal(self) -> list[tuple[int, int]] | None:
         """Broker ids and epochs (-1: unknown) of the ISR to ask the controller for, if any."""
-        if self.isr.proposed is None:
-            return None
-        known = {follower.broker_id: follower.broker_epoch for follower in self._known_followers()}
-        return [(member, known.get(member, -1)) for member in self.isr.proposed]
+        return None if self.isr.proposed is None else list(self.isr.members)
 
     def knows_high_watermark(self) -> bool:
         """Whether its high watermark is no lower than the one of the leader before (KIP-207).
@@ -250,8 +247,7 @@ class Leader:
         ):
             return []
         cause = f"replica {follower.broker_id} caught up at offset {follower.log_end_offset}"
-        self.isr = self.isr.propose((*self.isr.committed, follower.broker_id), cause)
-        return [ProposeIsr()]
+        return self._propose((*self.isr.committed, follower.broker_id), cause)
 
     def _propose_shrink(self, now_ms: int) -> list[Effect]:
         if self.isr.proposed is not None:
@@ -266,7 +262,11 @@ class Leader:
         staying = tuple(member for member in self.isr.committed if member not in lagging)
         who = ", ".join(f"replica {broker_id}" for broker_id in lagging)
         cause = f"{who} not caught up for {self._lag_ms_max} ms"
-        self.isr = self.isr.propose(staying, cause)
+        return self._propose(staying, cause)
+
+    def _propose(self, isr: tuple[int, ...], cause: str) -> list[Effect]:
+        known = {one.broker_id: one.broker_epoch for one in self._followers.values()}
+        self.isr = self.isr.propose(((member, known.get(member, -1)) for member in isr), cause)
         return [ProposeIsr()]
 
     def _isr_answered(self, event: IsrAnswered, now_ms: int) -> list[Effect]:
@@ -338,9 +338,6 @@ class Leader:
         return follower.is_caught_up(
             leader_end_offset=self.log_end_offset, now_ms=now_ms, lag_ms_max=self._lag_ms_max
         )
-
-    def _known_followers(self) -> Iterable[FollowerState]:
-        return (one for one in self._followers.values() if one.broker_epoch >= 0)
 
     def _too_few(self, outcome: str) -> str:
         return (
