@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 
 from tidelog.chaos.sim_cluster.budget import Flip, folder_of
 from tidelog.chaos.sim_cluster.inside import has_failed_log
+from tidelog.chaos.sim_cluster.invariants_sight import is_unguarded
 from tidelog.chaos.sim_cluster.strikes import Strikes
 
 OPERATIONS_MAX = 80
@@ -115,6 +116,8 @@ class DiskStrikes:
     def _flip(self, node_id: int, path: str) -> Flip:
         disk = self._world.machine(node_id).disk
         byte = self._strikes.random.randrange(0, disk.length(path))
+        if path.endswith(".log") and is_unguarded(disk, path, byte):
+            self._world.invariants.replicas.sight.excuse(node_id, path.split("/")[-2])
         disk.flip(path, byte, self._strikes.random.randrange(0, 8))
         return Flip(path, byte, disk.look(path, byte, 1))
 
