@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidelog.chaos.sim_cluster.invariants_inside import (
-    Cursor,
     broker_of,
     held_by,
-    log_of,
     quorum_of,
-    walk,
 )
 from tidelog.chaos.sim_stage.cluster import Machine, SimCluster
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
@@ -52,19 +49,3 @@ def _quorums(cluster: SimCluster) -> Iterator[tuple[int, Quorum]]:
         quorum = None if machine.node is None else quorum_of(machine.node)
         if quorum is not None:
             yield node_id, quorum
-
-
-def vouched_bytes(machine: Machine, topic: str, partition: int, path: str) -> int:
-    """How much of a log's file lies below the recovery point that a start would find."""
-    hosted = None if machine.node is None else held_by(machine.node).get((topic, partition))
-    log = None if hosted is None else log_of(hosted)
-    saved = None if log is None else log._stable._saved  # noqa: SLF001
-    if log is None or saved is None:
-        return 0
-    batches = walk(log, machine.disk, Cursor(), end=saved.recovery_point)
-    ends = (
-        one.position + one.header.size_in_bytes
-        for one in batches
-        if one.path == path and one.header
-    )
-    return max(ends, default=0)

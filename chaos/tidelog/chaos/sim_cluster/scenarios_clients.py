@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tidelog.broker.partition.leader import ACKS_ALL, Leader
 from tidelog.chaos.sim_cluster.scene import Scene
 from tidelog.v1 import common_pb2
@@ -23,7 +25,7 @@ async def f63(scene: Scene) -> None:
         leader = await scene.another_leads(gone)
         if gone != first:
             scene.world.start(gone)
-            await scene.comes(lambda one=gone: one in scene.now.isr, "in sync again")  # type: ignore[misc]
+            await scene.comes(partial(scene.is_in_sync, gone), "in sync again")
         gone = leader
     scene.world.start(first)
     await scene.comes(lambda: scene.epoch(first) == scene.now.leader_epoch, "the first one follows")
@@ -41,6 +43,12 @@ async def f63(scene: Scene) -> None:
         within_s=REDIRECTED_S_MAX,
     )
     await scene.in_sync()
+
+
+def is_another_life(scene: Scene, topic_id: bytes) -> bool:
+    """Whether the topic is there under another id."""
+    found = scene.world.image.topics.get(scene.topic)
+    return found is not None and found.topic_id != topic_id
 
 
 def is_leader(scene: Scene, node_id: int) -> bool:
@@ -62,7 +70,7 @@ async def f64(scene: Scene) -> None:
             "producers of the old one were refused",
         )
         await scene.comes(
-            lambda was=topic_id: scene.world.image.topics[scene.topic].topic_id != was,  # type: ignore[misc]
+            partial(is_another_life, scene, topic_id),
             "another topic id",
         )
         await scene.acknowledged_again()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tidelog.chaos.sim_cluster.scene import Scene
 
 ELECTIONS = 5
@@ -95,10 +97,10 @@ async def f15(scene: Scene) -> None:
     for node_id in (*replicas, replicas[0]):
         scene.count("unclean", f"node {node_id} alone")
         scene.world.start(node_id)
-        await scene.comes(lambda one=node_id: scene.is_led_by(one), "it leads alone")  # type: ignore[misc]
+        await scene.comes(partial(scene.is_led_by, node_id), "it leads alone")
         scene.workload.is_held = False
         end = scene.end(node_id)
-        await scene.comes(lambda one=node_id, was=end: scene.end(one) > was + 3, "it writes")  # type: ignore[misc]
+        await scene.comes(partial(scene.ends_after, node_id, end + 3), "it writes")
         scene.kill(node_id)
     for node_id in scene.shuffled(replicas):
         scene.world.start(node_id)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tidelog.chaos.history import History
 from tidelog.chaos.sim_cluster.scene import Counts, Scene
 from tidelog.v1 import common_pb2
@@ -121,7 +123,7 @@ async def f20(scene: Scene) -> None:
     for node_id in (first, second):
         await scene.last(0.2, 0.8)
         scene.kill(node_id)
-        await scene.comes(lambda gone=node_id: gone not in scene.now.isr, "the ISR shrank")  # type: ignore[misc]
+        await scene.comes(partial(scene.is_out, node_id), "the ISR shrank")
     scene.expect(scene.now.elr == (second,), f"{second} is eligible: {scene.now}")
     scene.count("last_standing", f"node {leader}")
     scene.expect(scene.cut_power(leader), "the last one lost power")

@@ -73,7 +73,7 @@ class Scene(Strikes):
             self.world.findings.report(UNOBSERVED, what)
 
     async def comes(
-        self, condition: Callable[[], bool], what: str, *, within_s: float = UNTIL_S_MAX
+        self, condition: Callable[[], object], what: str, *, within_s: float = UNTIL_S_MAX
     ) -> None:
         """Wait for it; a report when it does not come."""
         self.expect(await self.until(condition, within_s=within_s), what)
@@ -103,6 +103,16 @@ class Scene(Strikes):
         """Whether these are in sync, and nobody else."""
         found = self.world.image.partition(self.topic, 0)
         return found is not None and set(found.isr) == set(node_ids)
+
+    def is_in_sync(self, node_id: int) -> bool:
+        """Whether it is in the ISR."""
+        found = self.world.image.partition(self.topic, 0)
+        return found is not None and node_id in found.isr
+
+    def is_out(self, node_id: int) -> bool:
+        """Whether it is known not to be in the ISR."""
+        found = self.world.image.partition(self.topic, 0)
+        return found is not None and node_id not in found.isr
 
     def cast(self) -> tuple[int, list[int]]:
         """The leader and the followers."""
@@ -147,6 +157,14 @@ class Scene(Strikes):
         """Its log, if it is open."""
         hosted = self.replica(node_id)
         return None if hosted is None else log_of(hosted)
+
+    def is_open(self, node_id: int) -> bool:
+        """Whether its log is."""
+        return self.log(node_id) is not None
+
+    def ends_after(self, node_id: int, offset: int) -> bool:
+        """Whether its log does."""
+        return self.end(node_id) > offset
 
     def end(self, node_id: int) -> int:
         """Where its log ends; -1 while it has none."""

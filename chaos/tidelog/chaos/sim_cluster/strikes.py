@@ -51,7 +51,9 @@ class Strikes:
         """Let time pass."""
         await asyncio.sleep(self.random.uniform(low_s, high_s))
 
-    async def until(self, condition: Callable[[], bool], *, within_s: float = UNTIL_S_MAX) -> bool:
+    async def until(
+        self, condition: Callable[[], object], *, within_s: float = UNTIL_S_MAX
+    ) -> bool:
         """Wait for it; whether it came."""
         deadline_s = self.now_s + within_s
         while not condition():

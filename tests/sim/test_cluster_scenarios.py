@@ -1,0 +1,73 @@
+"""Scenarios by name: each holds its claim, and says so when its fault did not bite.
+
+Longer runs: `tidelog sim run --suite cluster --scenario F12 --seeds 0:100`.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tidelog.chaos.sim_cluster.scenarios import SCENARIOS
+from tidelog.chaos.sim_cluster.scene import UNOBSERVED
+from tidelog.chaos.sim_cluster.seed_run import run_seed
+from tidelog.chaos.sim_cluster.strikes import Strikes
+from tidelog.chaos.sim_stage.disk import SimDisk
+from tidelog.cli.sim import sim
+
+pytestmark = pytest.mark.sim
+
+PAGE = Path(__file__).parents[2] / "docs" / "SIMULATION.md"
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_scenario_holds_its_claim(name: str) -> None:
+    result = run_seed(1, choice=name)
+
+    assert result.violation is None, f"{name}: {result.violation}"
+    assert sum(result.faults.values()) >= 1
+    assert result.acknowledged > 50
+
+
+@pytest.mark.parametrize(
+    ("name", "hand", "method"),
+    [("F04", Strikes, "cut_now"), ("F33", SimDisk, "flip"), ("F35", SimDisk, "vanish")],
+)
+def test_a_fault_that_does_not_bite_is_told(
+    name: str, hand: type, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hand, method, lambda *_: None)
+
+    result = run_seed(1, choice=name)
+
+    assert result.violation is not None
+    assert result.violation.invariant == UNOBSERVED
+
+
+def test_the_page_has_the_claims() -> None:
+    rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line[:3] == "| F"]
+
+    assert rows == [f"| {name} | {one.claim} |" for name, one in SCENARIOS.items()]
+
+
+def test_command_runs_one_by_name() -> None:
+    options = ["run", "--suite", "cluster", "--scenario", "F12", "--seeds", "1:2", "--json"]
+
+    output = CliRunner().invoke(sim, options)
+
+    assert output.exit_code == 0, output.output
+    summary = json.loads(output.stdout)
+    assert summary["coverage"]["truncated_records"] > 0
+
+
+def test_command_refuses_an_unknown_name_and_tells_those_there_are() -> None:
+    options = ["run", "--suite", "cluster", "--scenario", "F99", "--seeds", "0:1"]
+
+    output = CliRunner().invoke(sim, options)
+
+    assert output.exit_code == 2
+    assert "'F99'" in output.stderr
+    assert "'F12'" in output.stderr
