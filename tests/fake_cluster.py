@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fake_partition import FakePartition
+from fake_partition import FakePartition, FakeTopic
 
 from tidelog.client.errors import CallFailedError, TidelogError, UnreachableError
 from tidelog.log.records import Record, encode_batch
@@ -47,12 +47,6 @@ class HastyClock:
 
     def wall_ms(self) -> int:
         return 1_700_000_000_000 + self._now_ms
-
-
-@dataclass
-class FakeTopic:
-    topic_id: bytes
-    partitions: list[FakePartition]
 
 
 @dataclass
@@ -91,12 +85,14 @@ class FakeCluster:
         """The last one given out."""
         self.in_flight: dict[str, int] = {}
         self.most_in_flight = 0
+        self._topics_created = 0
         self._appended = asyncio.Event()
 
     def create(self, name: str, *, partitions: int = 1) -> FakeTopic:
         ids = list(ADDRESSES)
+        self._topics_created += 1
         topic = FakeTopic(
-            topic_id=bytes(15) + bytes([len(self.topics) + 1]),
+            topic_id=self._topics_created.to_bytes(16),
             partitions=[FakePartition(ids[number % 3]) for number in range(partitions)],
         )
         self.topics[name] = topic
@@ -156,6 +152,7 @@ class FakeCluster:
             "Metadata": self._metadata,
             "CreateTopics": self._create_topics,
             "DeleteTopics": self._delete_topics,
+            "CreatePartitions": self._create_partitions,
             "DescribeTopics": self._describe_topics,
             "DescribeCluster": self._describe_cluster,
             "DescribeConfigs": self._describe_configs,
@@ -188,9 +185,19 @@ class FakeCluster:
         topic = self.topics.get(name)
         return None if topic is None else topic.partitions[partition]
 
+    def _is_another(self, name: str, topic_id: bytes) -> bool:
+        topic = self.topics.get(name)
+        return topic is not None and bool(topic_id) and topic.topic_id != topic_id
+
     def _refusal(
-        self, node_id: int, state: FakePartition | None, epoch: int | None
+        self,
+        node_id: int,
+        item: Any,
+        epoch: int | None,  # a partition of any request
     ) -> tuple[Error, LeaderHint | None] | None:
+        if self._is_another(item.topic, item.topic_id):
+            return Error(code=common_pb2.INCONSISTENT_TOPIC_ID, message="another topic"), None
+        state = self._find(item.topic, item.partition)
         if state is None:
             return Error(code=common_pb2.UNKNOWN_TOPIC_OR_PARTITION, message="no such topic"), None
         if epoch is not None and epoch > state.epoch:
@@ -213,7 +220,7 @@ class FakeCluster:
         for item in request.partitions:
             result = response.partitions.add(topic=item.topic, partition=item.partition)
             state = self._find(item.topic, item.partition)
-            refusal = self._refusal(node_id, state, None)
+            refusal = self._refusal(node_id, item, None)
             result.base_offset = -1
             if code != common_pb2.NONE:
                 result.error.code = code
@@ -256,7 +263,7 @@ class FakeCluster:
             result = response.partitions.add(topic=item.topic, partition=item.partition)
             state = self._find(item.topic, item.partition)
             epoch = item.current_leader_epoch if item.HasField("current_leader_epoch") else None
-            refusal = self._refusal(node_id, state, epoch)
+            refusal = self._refusal(node_id, item, epoch)
             if code != common_pb2.NONE:
                 result.error.code = code
             elif refusal is not None:
@@ -285,7 +292,7 @@ class FakeCluster:
         for item in request.partitions:
             result = response.partitions.add(topic=item.topic, partition=item.partition)
             state = self._find(item.topic, item.partition)
-            refusal = self._refusal(node_id, state, None)
+            refusal = self._refusal(node_id, item, None)
             if code != common_pb2.NONE:
                 result.error.code = code
             elif refusal is not None:
@@ -303,7 +310,7 @@ class FakeCluster:
         for item in request.partitions:
             result = response.partitions.add(topic=item.topic, partition=item.partition)
             state = self._find(item.topic, item.partition)
-            refusal = self._refusal(node_id, state, None)
+            refusal = self._refusal(node_id, item, None)
             if code != common_pb2.NONE:
                 result.error.code = code
             elif refusal is not None:
@@ -326,7 +333,9 @@ class FakeCluster:
     async def _metadata(
         self, _node_id: int, request: data_pb2.MetadataRequest, code: ErrorCode
     ) -> data_pb2.MetadataResponse:
-        response = data_pb2.MetadataResponse(cluster_id="fake")
+        response = data_pb2.MetadataResponse(
+            cluster_id="fake", metadata_offset=self.metadata_offset
+        )
         for node_id, is_alive in self.alive.items():
             if is_alive:
                 response.brokers.add(node_id=node_id, address=ADDRESSES[node_id])
@@ -371,6 +380,25 @@ class FakeCluster:
                 result.error.code = code
             elif self.topics.pop(name, None) is None:
                 result.error.code = common_pb2.UNKNOWN_TOPIC_OR_PARTITION
+        return response
+
+    async def _create_partitions(
+        self, _node_id: int, request: admin_pb2.CreatePartitionsRequest, code: ErrorCode
+    ) -> admin_pb2.CreatePartitionsResponse:
+        response = admin_pb2.CreatePartitionsResponse(metadata_offset=self.metadata_offset)
+        for asked in request.topics:
+            result = response.topics.add(name=asked.name)
+            present = self.topics[asked.name].partitions if asked.name in self.topics else None
+            if code != common_pb2.NONE or present is None:
+                result.error.code = code or common_pb2.UNKNOWN_TOPIC_OR_PARTITION
+            elif asked.count <= len(present):
+                result.error.code = common_pb2.INVALID_PARTITIONS
+                result.error.message = f"{asked.count} would be no increase"
+            elif not request.validate_only:
+                ids = list(ADDRESSES)
+                present += [
+                    FakePartition(ids[number % 3]) for number in range(len(present), asked.count)
+                ]
         return response
 
     async def _describe_topics(

@@ -85,3 +85,9 @@ class FakePartition:
                     break
                 out += batch
         return out
+
+
+@dataclass
+class FakeTopic:
+    topic_id: bytes
+    partitions: list[FakePartition]

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from tidelog.log.env import Random
+from tidelog.log.transport import Dialled, DialOutcome
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.quorum import Quorum
 from tidelog.raft.replicated_log import (
@@ -170,15 +171,24 @@ class FakeLog:
 
 
 class Nodes:
-    """Two controllers."""
+    """Two controllers; `answers` is what dials of an address bring, by default silence."""
 
     def __init__(self, random: Random) -> None:
+        self.answers: dict[str, Dialled] = {}
+        self.dialled: list[str] = []
         self.clock = FakeClock()
         self.raft = FakeRaft()
         self.logs = [FakeLog(1, self.raft), FakeLog(2, self.raft)]
         self.quorums = [
-            Quorum(log=log, clock=self.clock, random=random, config=CONFIG) for log in self.logs
+            Quorum(log=log, clock=self.clock, random=random, dial=self._dial, config=CONFIG)
+            for log in self.logs
         ]
+
+    async def _dial(self, address: str, timeout_ms: int) -> Dialled:
+        del timeout_ms
+        self.dialled.append(address)
+        await asyncio.sleep(0)
+        return self.answers.get(address, Dialled(DialOutcome.SILENT))
 
 
 def registration(broker_id: int, incarnation: int = 1) -> RegisterBrokerRequest:

@@ -99,6 +99,8 @@ class ReplicaStage:
         """The next answers are lost in this way, though the requests are carried out."""
         self.is_deaf_to_damage = False
         """Damage is reported in vain."""
+        self.broken: list[int] = []
+        """Leaders whose connections broke, as their followers saw it."""
         self.fatal: list[BaseException] = []
         self.scheduler = Scheduler(trace=Trace())
         self.network = SimNetwork(scheduler=self.scheduler, random=SimRandom(1))
@@ -429,6 +431,7 @@ class ReplicaStage:
             alter_partition=self._alter_partition,
             report_damage=self._report_damage,
             on_recovered=on_recovered,
+            on_broken=self.broken.append,
             on_fatal=self.fatal.append,
         )
 

@@ -4,9 +4,10 @@
     memory     resident memory of each node, MiB
     produce    MB/s and records/s of `Producer.submit_many`, acks=all, 1 KiB and 100 B values
     latency    one `Producer.send` after the other, acks=all, milliseconds
-    failover   kill -9 of a leader to the next acknowledged write on a partition it led, seconds
+    failover   how long writes stand still when a broker ends: failover_bench.py, on its own nodes
     spark      rows/s of a batch read that touches every value (needs Java)
     log        the storage engine alone, without the cluster: log_bench.py runs parts of it
+    partitions 1,000 partitions RF 3 in a cluster of its own: created to a record on each, memory
     quorum     three controllers alone, without the cluster: quorum_bench.py runs parts of it
 
 `--peer COMMAND` runs another system's measurement after ours, in the same sitting. Machines are
@@ -21,7 +22,6 @@ import json
 import os
 import random
 import shlex
-import signal
 import statistics
 import subprocess
 import sys
@@ -30,7 +30,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from failover_bench import failover_figures
 from log_bench import log_figures
+from partitions_bench import partition_figures
 from quorum_bench import quorum_figures
 
 from tidelog.client import Admin, Producer
@@ -51,10 +53,11 @@ def main() -> None:
         "memory": memory,
         "produce": produce,
         "latency": latency,
-        "failover": failover,
+        "failover": failover_figures,
         "spark": spark,
         "log": log_figures,
         "quorum": quorum_figures,
+        "partitions": partition_figures,
     }
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -142,31 +145,6 @@ async def _latency() -> list[float]:
     return took[LATENCY_SENDS // 10 :]
 
 
-def failover(runs: int) -> Iterable[dict[str, Any]]:
-    """A write is on its way all the time to one partition that the victim leads."""
-    seconds = []
-    for _ in range(runs):
-        seconds.append(asyncio.run(_failover()))
-        _tidelog("cluster", "start")
-    yield _spread("seconds", seconds)
-
-
-async def _failover() -> float:
-    topic = await _new_topic("bench-failover")
-    await _until_all_in_sync(topic)
-    async with Admin(BOOTSTRAP) as admin:
-        victim = (await admin.describe_topics([topic]))[0].partitions[0].leader
-    pid = next(node["pid"] for node in _nodes() if node["node_id"] == victim)
-    async with Producer(BOOTSTRAP) as producer:
-        await producer.send(topic, value=b"warm", partition=0)
-        os.kill(pid, signal.SIGKILL)
-        began = time.monotonic()
-        await producer.send(topic, value=b"after", partition=0)
-        took = time.monotonic() - began
-    await _delete(topic)
-    return took
-
-
 def spark(runs: int) -> Iterable[dict[str, Any]]:
     """Every value's length is summed, so that Spark cannot skip the column."""
     from pyspark.sql import SparkSession, functions
@@ -219,15 +197,6 @@ async def _new_topic(prefix: str) -> str:
             configs={"min.insync.replicas": "2"},
         )
     return name
-
-
-async def _until_all_in_sync(topic: str) -> None:
-    async with Admin(BOOTSTRAP) as admin:
-        while True:
-            described = (await admin.describe_topics([topic]))[0]
-            if all(len(partition.isr) == 3 for partition in described.partitions):
-                return
-            await asyncio.sleep(0.1)
 
 
 async def _delete(topic: str) -> None:

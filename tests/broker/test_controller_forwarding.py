@@ -100,12 +100,15 @@ class SteppingClock:
         return self.monotonic_ms()
 
 
-def handler(quorum: StubQuorum, peers: StubPeers) -> ControllerHandler:
+def handler(
+    quorum: StubQuorum, peers: StubPeers, reports: StubReports | None = None
+) -> ControllerHandler:
     return ControllerHandler(
         node_id=1,
         quorum=quorum,  # type: ignore[arg-type]
         peers=peers,  # type: ignore[arg-type]
         voters=VOTERS,
+        reports=reports or StubReports(),  # type: ignore[arg-type]
     )
 
 
@@ -188,8 +191,23 @@ DECIDING: list[Method[Any, Any]] = [
     methods.CONTROLLER_ALTER_CONFIGS,
     methods.ALLOCATE_PRODUCER_IDS,
     methods.REPORT_DAMAGE,
+    methods.CONTROLLER_CREATE_PARTITIONS,
     methods.CONTROLLER_ELECT_LEADERS,
+    methods.REPORT_UNREACHABLE_BROKER,
 ]
+
+
+class StubReports:
+    """Whom a node heard, and who hung up."""
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+
+    def heard(self, broker_id: int) -> None:
+        self.events.append(f"heard {broker_id}")
+
+    def hung_up(self, broker_id: int) -> None:
+        self.events.append(f"hung up {broker_id}")
 
 
 def two_channels(peers: StubPeers) -> tuple[ControllerChannel, ControllerChannel]:
@@ -282,11 +300,14 @@ async def test_the_metadata_is_streamed_as_the_caller_takes_it(accepts_snapshot:
     committed.apply(CommittedEntry(4, 1, batch.SerializeToString()))
     quorum = StubQuorum(is_active=False, leader_id=3)
     quorum.image, quorum.follow = committed.image, committed.follow
-    served = handler(quorum, StubPeers(lambda _a, _r: AssertionError("not to be asked")))
-    request = FollowMetadataRequest(accepts_snapshot=accepts_snapshot)
+    reports = StubReports()
+    unasked = StubPeers(lambda _a, _r: AssertionError("not to be asked"))
+    served = handler(quorum, unasked, reports)
+    request = FollowMetadataRequest(broker_id=7, accepts_snapshot=accepts_snapshot)
     stream = served.follow_metadata(request)
     async with aclosing(stream) as responses:  # type: ignore[type-var]  # a generator
         response = await anext(responses)
     assert (response.committed_offset, response.leader_id, response.controller_epoch) == (4, 3, 5)
     assert response.HasField("snapshot") is accepts_snapshot
     assert [entry.offset for entry in response.entries] == ([] if accepts_snapshot else [4])
+    assert reports.events == ["heard 7", "hung up 7"]

@@ -116,3 +116,14 @@ async def test_space_is_tried_and_nothing_of_the_trial_stays(
     disk.open("/data/.space", create=True)  # of a process that was killed in the middle
     await folders.remove_leftovers()
     assert disk.list("/data") == []
+
+
+async def test_what_an_earlier_topic_of_the_name_left_goes_before_the_new_log_opens(
+    disk: SimDisk, folders: PartitionFolders
+) -> None:
+    await open_log(folders, "t")
+    disk.open("/data/t-0/00000000000000000009.log", create=True)
+    log = await folders.open_log("t", 0, topic_id=bytes(16), config=LogConfig())
+    assert (log.log_end_offset, log.damage) == (0, None)
+    assert disk.list("/data") == ["t-0"]
+    assert "00000000000000000009.log" not in disk.list("/data/t-0")

@@ -250,6 +250,28 @@ def test_a_crashed_follower_comes_back_with_what_its_disk_kept() -> None:
     ReplicaStage().run(story)
 
 
+def test_followers_tell_of_a_leader_whose_connections_broke_and_of_no_silent_one() -> None:
+    async def story(stage: ReplicaStage) -> None:
+        stage.create(min_insync_replicas=2)
+        await stage.until_opened(1, 2, 3)
+        await stage.must_produce(1, b"a")
+        stage.cut(1)
+        await asyncio.sleep(5)
+        assert stage.broken == []
+        stage.heal()
+        stage.broken.clear()
+        await stage.must_produce(1, b"b")
+        stage.kill(1)
+        await asyncio.sleep(0.05)
+        noticed = len(stage.broken)
+        assert noticed >= 2, "both, at once"
+        await asyncio.sleep(1)
+        assert set(stage.broken) == {1}
+        assert len(stage.broken) > 2 * noticed, "for as long as it refuses"
+
+    ReplicaStage().run(story)
+
+
 def test_acknowledged_records_survive_the_leaders_crash() -> None:
     async def story(stage: ReplicaStage) -> None:
         stage.create(min_insync_replicas=2)

@@ -177,6 +177,25 @@ def test_json_tells_text_from_bytes(cluster: Closable, run: Run) -> None:
     assert second["headers"] == [{"key": "h", "value": None}]
 
 
+def test_a_topic_gets_more_partitions(cluster: Closable, run: Run) -> None:
+    cluster.create("t", partitions=2)
+    done = run("topics", "alter", "t", "--partitions", "5", "--replica-assignment", "1,2,3,1,2")
+    assert (done.code, done.stdout) == (0, b"t has 5 partitions now\n")
+    (asked,) = cluster.requests("CreatePartitions")[0].topics
+    named = [(one.partition, list(one.broker_ids)) for one in asked.assignments]
+    assert named == [(2, [3]), (3, [1]), (4, [2])]
+    assert run("topics", "alter", "t", "--partitions", "5").code == 1
+    bad = run("topics", "alter", "t", "--partitions", "9", "--replica-assignment", "1:x")
+    assert (bad.code, "broker ids" in bad.stderr) == (2, True)
+
+
+def test_a_topic_is_created_on_the_brokers_named(cluster: Closable, run: Run) -> None:
+    assert run("topics", "create", "t", "--replica-assignment", "3:1,1:2").code == 0
+    (asked,) = cluster.requests("CreateTopics")[0].topics
+    assert [list(one.broker_ids) for one in asked.assignments] == [[3, 1], [1, 2]]
+    assert (asked.partitions, asked.replication_factor) == (0, 0)
+
+
 def test_topics_are_created_listed_described_and_deleted(cluster: Closable, run: Run) -> None:
     created = run("topics", "create", "t", "--partitions", "2", "--replication-factor", "1")
     assert (created.code, created.stderr) == (0, "")

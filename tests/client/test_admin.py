@@ -38,6 +38,29 @@ async def test_create_without_a_leader_in_time_says_so() -> None:
             await a.create_topic("t")
 
 
+async def test_added_partitions_are_usable_when_the_call_returns() -> None:
+    cluster = FakeCluster()
+    cluster.create("t", partitions=2)
+    cluster.answers_behind[2] = 2
+    cluster.mishaps.append(
+        Mishap("CreatePartitions", error=errors.CallFailedError("broke"), is_after_work=True)
+    )
+    async with admin(cluster) as a:
+        await a.create_partitions("t", 4, assignments=[[1], [2]])
+        assert cluster.answers_behind[2] == 0
+        assert len(cluster.topics["t"].partitions) == 4
+        (asked,) = cluster.requests("CreatePartitions")[0].topics
+        assert [one.partition for one in asked.assignments] == [2, 3]
+        with pytest.raises(errors.KafkaError, match="no increase") as refused:
+            await a.create_partitions("t", 4)
+        assert refused.value.code == common_pb2.INVALID_PARTITIONS
+        await a.create_partitions("t", 9, validate_only=True)
+        assert len(cluster.topics["t"].partitions) == 4
+        with pytest.raises(errors.KafkaError) as unknown:
+            await a.create_partitions("u", 4)
+        assert unknown.value.code == common_pb2.UNKNOWN_TOPIC_OR_PARTITION
+
+
 async def test_refused_topic_is_named_and_the_others_are_made() -> None:
     cluster = FakeCluster()
     cluster.create("old")

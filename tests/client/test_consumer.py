@@ -6,7 +6,8 @@ import asyncio
 from typing import Any
 
 import pytest
-from fake_cluster import BOOTSTRAP, FakeCluster, FakeTopic, HastyClock, Mishap, encoded
+from fake_cluster import BOOTSTRAP, FakeCluster, HastyClock, Mishap, encoded
+from fake_partition import FakeTopic
 
 from tidelog.client import Consumer, TopicPartition, errors
 from tidelog.log.batch import parse_header

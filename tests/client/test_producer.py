@@ -124,6 +124,19 @@ async def test_leader_named_in_the_refusal_is_used_at_once() -> None:
     assert cluster.values("t") == [[b"a", b"b"]]
 
 
+async def test_news_of_another_leader_end_the_pause_after_a_failure() -> None:
+    cluster = FakeCluster()
+    cluster.create("t")
+    async with producer(cluster, retry_backoff_ms=60_000, retry_backoff_max_ms=60_000) as p:
+        await p.send("t", value=b"a")
+        await asyncio.sleep(0)
+        p._routing._not_before_ms = 0  # the last refresh was long ago
+        cluster.kill(1)
+        async with asyncio.timeout(5):
+            await p.send("t", value=b"b")
+    assert cluster.values("t") == [[b"a", b"b"]]
+
+
 async def test_nothing_acknowledged_is_lost_when_the_leader_dies() -> None:
     cluster = FakeCluster()
     cluster.create("t", partitions=3)

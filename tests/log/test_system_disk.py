@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import resource
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -66,6 +68,38 @@ async def test_an_index_buffer_is_the_file(disk: SystemDisk, tmp_path: Path) -> 
     buffer.close(trim_to=12)
     assert disk.open(path).size() == 12
     assert bytes(disk.open_index(path, capacity_bytes=64).view[8:16]) == b"abcd\0\0\0\0"
+
+
+async def test_one_sync_of_a_folder_serves_all_who_ask_before_it_begins(
+    disk: SystemDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = threading.Semaphore(0), threading.Semaphore(0)
+    fsync = os.fsync
+
+    def held(descriptor: int) -> None:
+        begun.release()
+        assert go_on.acquire(timeout=5)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", held)
+    first = asyncio.create_task(disk.sync_directory(str(tmp_path)))
+    await asyncio.to_thread(begun.acquire, timeout=5)
+    late = [asyncio.create_task(disk.sync_directory(str(tmp_path))) for _ in range(10)]
+    await asyncio.to_thread(begun.acquire, timeout=5)
+    go_on.release()
+    await first
+    assert not any(one.done() for one in late), "it began before they asked"
+    go_on.release()
+    await asyncio.gather(*late)
+    assert not begun.acquire(blocking=False), "one for all of them"
+
+
+async def test_a_failed_sync_of_a_folder_fails_all_who_asked(
+    disk: SystemDisk, tmp_path: Path
+) -> None:
+    syncs = (disk.sync_directory(f"{tmp_path}/no") for _ in range(3))
+    found = await asyncio.gather(*syncs, return_exceptions=True)
+    assert [type(one) for one in found] == [StorageError] * 3
 
 
 async def test_folders_and_names(disk: SystemDisk, tmp_path: Path) -> None:

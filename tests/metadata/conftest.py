@@ -9,6 +9,7 @@ import pytest
 from fake_quorum import Nodes
 
 from tidelog.log.config import log_config
+from tidelog.metadata.commands import IdentifiedCommand
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.controller import Command, Controller, ExpireSessions, Reply
 from tidelog.metadata.delta import replay
@@ -21,7 +22,6 @@ from tidelog.v1.admin_pb2 import (
     AlterConfigsResponse,
     CreateTopicsRequest,
     CreateTopicsResponse,
-    DeleteTopicsRequest,
     ElectionType,
     ElectLeadersRequest,
     ElectLeadersResponse,
@@ -69,7 +69,7 @@ class World:
         self._ids = SeededRandom(seed)
 
     def do(self, command: Command) -> Reply:
-        if isinstance(command, CreateTopicsRequest | DeleteTopicsRequest | AlterConfigsRequest):
+        if isinstance(command, IdentifiedCommand):
             command.command_id = command.command_id or self._ids.randbytes(16)
             self.last_identified = command
         decision = self.controller.handle(command, self.image, self.now_ms)
@@ -283,7 +283,10 @@ def check_step(before: MetadataImage, after: MetadataImage) -> None:
         was = before.partition(topic.name, now.partition)
         if was is not None and before.topics[topic.name].topic_id == topic.topic_id:
             assert now.partition_epoch == was.partition_epoch + (now != was)
-            is_new = now.leader_id != was.leader_id or not set(now.damaged) <= set(was.damaged)
+            is_out_of_use = not (
+                set(now.damaged) <= set(was.damaged) and set(now.offline) <= set(was.offline)
+            )
+            is_new = now.leader_id != was.leader_id or is_out_of_use
             assert now.leader_epoch == was.leader_epoch + is_new
 
 

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from tidelog.metadata.controller import ExpireSessions
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.snapshot import SnapshotReader, pieces_of
-from tidelog.v1.admin_pb2 import CLUSTER, TOPIC, AlterConfigsRequest, DeleteTopicsRequest
+from tidelog.v1.admin_pb2 import (
+    CLUSTER,
+    TOPIC,
+    AlterConfigsRequest,
+    CreatePartitionsRequest,
+    DeleteTopicsRequest,
+)
 from tidelog.v1.controller_pb2 import AllocateProducerIdsRequest
 
 if TYPE_CHECKING:
@@ -32,6 +38,7 @@ _STEPS = st.one_of(
     st.tuples(st.just("pass"), st.sampled_from([1, 700, 1_500, 3_000]), st.none()),
     st.tuples(st.just("create"), _TOPICS, st.integers(1, 3)),
     st.tuples(st.just("delete"), _TOPICS, st.none()),
+    st.tuples(st.just("grow"), _TOPICS, st.integers(1, 4)),
     st.tuples(st.just("alter"), _TOPICS, st.lists(_BROKERS, max_size=3)),
     st.tuples(st.just("configure"), st.one_of(st.just(""), _TOPICS), _LAGS),
     st.tuples(st.just("again"), st.none(), st.none()),
@@ -50,19 +57,6 @@ def _take(world: World, step: tuple[str, object, object]) -> None:
         case ("pass", int(milliseconds), _):
             world.now_ms += milliseconds
             world.do(ExpireSessions())
-        case ("create", str(name), int(factor)):
-            world.create(name, partitions=2, replication_factor=factor)
-        case ("delete", str(name), _):
-            world.do(DeleteTopicsRequest(names=[name]))
-        case ("alter", str(name), list(isr)) if name in world.image.topics:
-            world.alter(name, isr)
-        case ("configure", str(name), dict(lags)):
-            resource = AlterConfigsRequest.Resource(
-                type=TOPIC if name else CLUSTER,
-                name=name,
-                changes=[AlterConfigsRequest.Change(key=key, value=lags[key]) for key in lags],
-            )
-            world.do(AlterConfigsRequest(resources=[resource]))
         case ("again", _, _):
             world.do(world.last_identified)
         case ("allocate", int(broker), _):
@@ -72,6 +66,28 @@ def _take(world: World, step: tuple[str, object, object]) -> None:
             world.controller.activate(world.now_ms)
         case ("hold", int(milliseconds), _):
             world.controller.hold(world.now_ms + milliseconds)
+        case _:
+            _change_topics(world, step)
+
+
+def _change_topics(world: World, step: tuple[str, object, object]) -> None:
+    match step:
+        case ("create", str(name), int(factor)):
+            world.create(name, partitions=2, replication_factor=factor)
+        case ("delete", str(name), _):
+            world.do(DeleteTopicsRequest(names=[name]))
+        case ("grow", str(name), int(count)):
+            asked = CreatePartitionsRequest.Topic(name=name, count=count)
+            world.do(CreatePartitionsRequest(topics=[asked]))
+        case ("alter", str(name), list(isr)) if name in world.image.topics:
+            world.alter(name, isr)
+        case ("configure", str(name), dict(lags)):
+            resource = AlterConfigsRequest.Resource(
+                type=TOPIC if name else CLUSTER,
+                name=name,
+                changes=[AlterConfigsRequest.Change(key=key, value=lags[key]) for key in lags],
+            )
+            world.do(AlterConfigsRequest(resources=[resource]))
 
 
 @settings(max_examples=150, deadline=None)

@@ -97,7 +97,7 @@ def test_configs_are_set_and_reset_for_topics_and_the_cluster() -> None:
         ((1, 9), 1, 0, 1),  # a member that is no replica
         ((1, 1), 1, 0, 1),
         ((1, 2, 3), 2, 0, 1),  # another leader in the same leader epoch
-        ((1, 2), 1, 1, 1),  # another leader epoch with the same leader
+        ((1, 2), 1, 2, 1),  # a leader epoch left out
         ((1, 2), 1, 0, 0),
         ((1, 2), 1, 0, 2),
     ],

@@ -1,4 +1,4 @@
-"""Creating and deleting topics, and where replicas go."""
+"""Creating and deleting topics."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tidelog.metadata.placement import place_replicas
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (
     CreateTopicsRequest,
@@ -108,21 +105,29 @@ def test_the_clusters_limit_of_partitions_counts_all_topics(started: World) -> N
 
 
 @pytest.mark.parametrize("factor", [-1, 4])
-def test_a_replication_factor_above_the_live_brokers_names_their_number(
+def test_a_replication_factor_above_the_registered_brokers_names_their_number(
     started: World, factor: int
 ) -> None:
     refused = started.create("t", replication_factor=factor)
     assert refused.error.code == common_pb2.INVALID_REPLICATION_FACTOR
-    assert "live brokers, which is 3" in refused.error.message
+    assert "registered brokers, which is 3" in refused.error.message
 
 
-def test_fenced_brokers_get_no_replicas(started: World) -> None:
+def test_fenced_brokers_get_replicas_only_where_the_live_ones_are_too_few(started: World) -> None:
     started.pass_session_but(1, 3)
-    refused = started.create("t", replication_factor=3)
-    assert refused.error.code == common_pb2.INVALID_REPLICATION_FACTOR
-    assert "which is 2" in refused.error.message
     started.create("t", replication_factor=2, partitions=4)
     assert all(2 not in partition.replicas for _, partition in started.image.partitions())
+    assert not started.create("u", replication_factor=3, partitions=4).error.code
+    for partition in started.image.topics["u"].partitions:
+        assert partition.replicas[2] == 2
+        assert partition.isr == partition.replicas[:2]
+        assert partition.leader_id == partition.replicas[0]
+
+
+def test_nothing_is_created_while_every_broker_is_fenced(started: World) -> None:
+    started.pass_session_but()
+    refused = started.create("t", replication_factor=1)
+    assert refused.error.code == common_pb2.INVALID_REPLICATION_FACTOR
 
 
 def test_a_bad_config_names_key_and_value(started: World) -> None:
@@ -184,32 +189,3 @@ def test_a_topic_made_again_has_another_id(started: World) -> None:
     assert not started.image.topics
     assert not started.image.topics_by_id
     assert started.create("t").topic_id != first
-
-
-@given(
-    count=st.integers(1, 9),
-    partitions=st.integers(1, 60),
-    start=st.integers(0, 8),
-    shift=st.integers(0, 8),
-    data=st.data(),
-)
-def test_placement_never_puts_two_replicas_on_one_broker_and_spreads_leaders(
-    count: int, partitions: int, start: int, shift: int, data: st.DataObject
-) -> None:
-    brokers = [10 * broker for broker in range(count)]
-    factor = data.draw(st.integers(1, count))
-    placed = place_replicas(
-        brokers, partitions=partitions, replication_factor=factor, start=start, shift=shift
-    )
-    assert len(placed) == partitions
-    for replicas in placed:
-        assert len(replicas) == factor == len(set(replicas))
-        assert set(replicas) <= set(brokers)
-    leaders = Counter(replicas[0] for replicas in placed)
-    assert max(leaders.values()) - min(leaders[broker] for broker in brokers) <= 1
-
-
-def test_the_followers_of_one_broker_are_spread_over_all_others() -> None:
-    placed = place_replicas([0, 1, 2, 3], partitions=12, replication_factor=2, start=0, shift=0)
-    followers_of_0 = [second for first, second in placed if first == 0]
-    assert sorted(followers_of_0) == [1, 2, 3]

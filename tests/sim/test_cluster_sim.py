@@ -24,7 +24,7 @@ from tidelog.cli.sim import sim
 pytestmark = pytest.mark.sim
 
 SEEDS = 48
-SEEDS_PER_TEST = 3
+SEEDS_PER_TEST = 2
 REGRESSIONS = Path(__file__).with_name("cluster_regressions.txt")
 
 

@@ -139,6 +139,30 @@ def test_damage_found_at_a_start_is_told_before_the_broker_may_be_elected() -> N
     assert len(led) == 1, "nobody but the second, though the first was back before it"
 
 
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_cluster_that_starts_as_a_whole_waits_for_one_that_kept_everything(seed: int) -> None:
+    """A leader is dead, and the other member of the ISR only presumed alive: nobody is dropped."""
+
+    async def story(told: Story) -> None:
+        first, second, third = await told.create(min_insync_replicas="1")
+        told.cluster.kill(third)
+        await told.until(lambda p: third not in p.isr)
+        await told.produce(20)
+        for one in sorted({*told.cluster.node_ids} - {second, third}):
+            told.cluster.kill(one)
+        told.cluster.crash(second)
+        for one in sorted({*told.cluster.node_ids} - {first, second, third}):
+            told.cluster.start(one)
+        for one in (third, second, first):
+            told.cluster.start(one)
+            await asyncio.sleep(2)
+        await told.until(lambda p: len(p.isr) == 3)
+        assert await told.read() == told.acked
+
+    lines = play(story, seed=seed)
+    assert not [one for one in lines if one["event"].startswith("leader elected that may lack")]
+
+
 def test_a_cluster_that_starts_as_a_whole_forgets_nobody_who_was_in_sync() -> None:
     async def story(told: Story) -> None:
         replicas = await told.create(min_insync_replicas="1")

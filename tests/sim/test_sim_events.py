@@ -36,7 +36,7 @@ def test_every_node_tells_the_same_of_a_leader_that_fell_silent() -> None:
     async def story(s: Story) -> None:
         first, second, _third = await s.create()
         await s.produce(5)
-        s.cluster.kill(first)
+        s.cluster.pause(first)
         await s.until(lambda p: p.leader == second)
         await asyncio.sleep(1)
         (led,) = await told(s, "leader")
@@ -57,9 +57,20 @@ def test_every_node_tells_the_same_of_a_leader_that_fell_silent() -> None:
         assert began.after == "5"
         fenced = (await s.admin.list_events(EventFilter(kinds=("fencing",)))).events[-1]
         assert (fenced.broker_id, fenced.after) == (first, "fenced")
-        s.cluster.start(first)
+        s.cluster.resume(first)
         joined = await until_told(s, "isr", f"replica {first} caught up")
         assert joined.cause == f"leader {second}: replica {first} caught up at offset 5"
+
+    play(story)
+
+
+def test_a_leader_whose_process_ended_is_told_apart_from_a_silent_one() -> None:
+    async def story(s: Story) -> None:
+        first, second, _third = await s.create()
+        s.cluster.kill(first)
+        await s.until(lambda p: p.leader == second)
+        led = await until_told(s, "leader", f"broker {first} fenced")
+        assert led.cause == f"broker {first} fenced: its address refuses connections"
 
     play(story)
 

@@ -18,7 +18,9 @@ from tidelog.chaos.sim_stage.raft_transport import SimRaftTransport
 from tidelog.chaos.sim_stage.scheduler import Scheduler, SchedulerLimits, UnhandledError
 from tidelog.chaos.sim_stage.trace import Trace
 from tidelog.log.errors import CallFailedError, InvariantError, KafkaError, UnreachableError
+from tidelog.log.transport import Dialled, DialOutcome
 from tidelog.v1 import common_pb2
+from tidelog.v1.admin_pb2 import NodeStatusRequest, NodeStatusResponse
 from tidelog.v1.controller_pb2 import FollowMetadataRequest, FollowMetadataResponse
 from tidelog.v1.data_pb2 import MetadataRequest, MetadataResponse
 from tidelog.v1.methods import FOLLOW_METADATA, METADATA
@@ -82,8 +84,15 @@ class Stage:
         self.network.attach(host)
         return host
 
+    def bring_up(self, name: str) -> None:
+        self.add(name)
+
     def crash(self, host: Host) -> None:
         self.network.crash(host)
+        host.loop.kill()
+
+    def power_off(self, host: Host) -> None:
+        self.network.power_off(host)
         host.loop.kill()
 
     def later(self, delay_s: float, action: Callable[[], None]) -> None:
@@ -289,6 +298,60 @@ def test_some_of_what_a_crashed_host_said_last_never_arrives(stage: Stage) -> No
 
     assert 20 * 5 / 4 < len(heard) < 20 * 5 * 3 / 4
     assert heard.count(0) > heard.count(4)
+
+
+def dial(stage: Stage, *, timeout_ms: int = 500) -> Coroutine[Any, Any, Dialled]:
+    return stage.peers.dial(SERVER, timeout_ms=timeout_ms)
+
+
+def test_a_machine_without_power_is_silent_until_it_is_back(stage: Stage) -> None:
+    stage.handler.think_s = 100
+    stage.later(1.0, lambda: stage.power_off(stage.server))
+    stage.later(5.0, lambda: stage.network.cut("client", "server"))
+    stage.later(6.0, lambda: stage.network.heal("client", "server"))
+    stage.later(8.0, partial(stage.bring_up, "server"))
+
+    async def main() -> None:
+        waiting = asyncio.ensure_future(stage.ask(timeout_ms=50_000))
+        await asyncio.sleep(2)
+        with pytest.raises(UnreachableError, match="silent"):
+            await stage.ask()
+        assert stage.scheduler.now_s == pytest.approx(3.5, abs=0.1)
+        assert (await dial(stage)).outcome is DialOutcome.SILENT
+        assert stage.scheduler.now_s == pytest.approx(4.0, abs=0.1)
+        with pytest.raises(CallFailedError, match="broke"):
+            await waiting
+
+    stage.run(main())
+    assert stage.scheduler.now_s == pytest.approx(8.0, abs=0.1)
+
+
+def test_a_killed_process_refuses_and_behind_a_cut_link_is_silent(stage: Stage) -> None:
+    async def main() -> None:
+        stage.crash(stage.server)
+        assert (await dial(stage)).outcome is DialOutcome.REFUSED
+        stage.network.cut("server", "client")
+        assert (await dial(stage)).outcome is DialOutcome.SILENT
+        stage.network.heal("server", "client")
+        stage.add("server")
+        assert (await dial(stage)).outcome is DialOutcome.REFUSED, "it does not listen yet"
+
+    stage.run(main())
+
+
+def test_a_dial_finds_an_incarnation_unless_it_is_paused(stage: Stage) -> None:
+    class Node:
+        async def status(self, _: NodeStatusRequest) -> NodeStatusResponse:
+            return NodeStatusResponse(incarnation_id=b"i" * 16)
+
+    stage.server.services = {"tidelog.v1.Node": Node()}
+
+    async def main() -> None:
+        assert await dial(stage) == Dialled(DialOutcome.ANSWERED, b"i" * 16)
+        stage.server.loop.pause()
+        assert (await dial(stage)).outcome is DialOutcome.SILENT
+
+    stage.run(main())
 
 
 @dataclass

@@ -98,7 +98,7 @@ class Appender:
         delayed: DelayedAnswer,
         index: int,
     ) -> None:
-        hosted = self._partitions.find(data.topic, data.partition)
+        hosted = self._partitions.find(data.topic, data.partition, data.topic_id)
         done = leading.append(hosted, data.records, acks=acks, answer=delayed, index=index)
         result.log_start_offset = hosted.log.log_start_offset
         if acks != 0:

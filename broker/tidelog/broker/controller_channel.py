@@ -58,12 +58,13 @@ class ControllerChannel:
     ) -> Response:
         """Send to one controller after the other until one answers anything but NOT_CONTROLLER.
 
-        Answers of controllers that have been replaced are refused. Errors: the last call's, or
-        `StaleControllerError`, once `timeout_ms` has passed. Requests must be idempotent: after a
-        `CallFailedError` the next controller is asked again.
+        Pauses whenever all were asked. Answers of controllers that have been replaced are refused.
+        Errors: the last call's, or `StaleControllerError`, once `timeout_ms` has passed. Requests
+        must be idempotent: after a `CallFailedError` the next controller is asked again.
         """
         deadline = self._clock.monotonic_ms() + timeout_ms
         last: TidelogError = UnreachableError("no controller was asked in time")
+        asked = 0
         while (left := deadline - self._clock.monotonic_ms()) > 0:
             try:
                 # Half of what is left, so that a silent controller leaves time for the next one.
@@ -83,7 +84,9 @@ class ControllerChannel:
                     return response
                 last = UnreachableError(answer.error.message)
             self.rotate()
-            await asyncio.sleep(RETRY_BACKOFF_MS / 1000)
+            asked += 1
+            if asked % len(self._addresses) == 0:
+                await asyncio.sleep(RETRY_BACKOFF_MS / 1000)
         raise last
 
 

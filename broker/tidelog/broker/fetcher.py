@@ -2,13 +2,15 @@
 
 A loop asks its leader for all partitions at once, waits for the answer, has it applied, asks again:
 what it asks for acknowledges what it has. When a partition comes to a loop while its request waits
-at the leader, the request is given up for one that names the newcomer too. Decides when to ask;
-what an answer means is the partition's core's.
+at the leader, the request is given up for one that names the newcomer too; of many that come one
+after the other, as at a start, those that follow closely are gathered. Decides when to ask; what an
+answer means is the partition's core's.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import structlog
 
@@ -19,13 +21,22 @@ from tidelog.broker.partition_map import PartitionMap
 from tidelog.broker.peers import Peers
 from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.log.env import Clock, Random
-from tidelog.log.errors import CallFailedError, TidelogError, UnreachableError
+from tidelog.log.errors import (
+    CallFailedError,
+    TidelogError,
+    UnreachableError,
+    is_broken_connection,
+)
 from tidelog.v1.data_pb2 import FetchPartition, FetchRequest, FetchResponse
 from tidelog.v1.methods import FETCH
 
 log = structlog.get_logger(__name__)
 
 Asked = list[tuple[HostedPartition, FetchPartition]]
+GATHER_MS_PER_PARTITION = 0.2
+"""A request that is given up has cost this much, about, for each partition in it. Newcomers wait as
+long as the last one cost, so that a thousand of them cost a thousand's work, not its square.
+"""
 
 
 class Fetchers:
@@ -41,6 +52,7 @@ class Fetchers:
         random: Random,
         config: ReplicaConfig,
         background: Background,
+        on_broken: Callable[[int], None],
     ) -> None:
         self.broker_epoch = -1
         self.broker_id = broker_id
@@ -49,6 +61,8 @@ class Fetchers:
         self.clock = clock
         self.random = random
         self.config = config
+        self.on_broken = on_broken
+        """Told the leader whose connection broke."""
         self._background = background
         self._loops: dict[int, _FetchLoop] = {}
 
@@ -83,13 +97,15 @@ class _FetchLoop:
         self._followed: dict[tuple[str, int], HostedPartition] = {}
         self._call: asyncio.Task[FetchResponse] | None = None
         self._news = asyncio.Event()
+        self._gathering: asyncio.TimerHandle | None = None
+        self._gathered_at_s = 0.0
         self._is_failing = False
         self._is_stopped = False
         self._ended = asyncio.Event()
 
     def add(self, partition: HostedPartition) -> None:
         self._followed[partition.topic, partition.partition] = partition
-        self._interrupt()
+        self._gather()
 
     def remove(self, partition: HostedPartition) -> None:
         if self._followed.get((partition.topic, partition.partition)) is partition:
@@ -97,6 +113,8 @@ class _FetchLoop:
 
     async def stop(self) -> None:
         self._is_stopped = True
+        if self._gathering is not None:
+            self._gathering.cancel()
         self._interrupt()
         await self._ended.wait()
 
@@ -106,6 +124,22 @@ class _FetchLoop:
                 await self._fetch_once()
         finally:
             self._ended.set()
+
+    def _gather(self) -> None:
+        """Ask for newcomers: for the first at once, for those after it a little later together."""
+        if self._gathering is not None:
+            return
+        loop = asyncio.get_running_loop()
+        due_s = self._gathered_at_s + len(self._followed) * GATHER_MS_PER_PARTITION / 1000
+        if due_s <= loop.time():
+            self._ask_anew()
+        else:
+            self._gathering = loop.call_at(due_s, self._ask_anew)
+
+    def _ask_anew(self) -> None:
+        self._gathering = None
+        self._gathered_at_s = asyncio.get_running_loop().time()
+        self._interrupt()
 
     def _interrupt(self) -> None:
         self._news.set()
@@ -122,6 +156,8 @@ class _FetchLoop:
             response = await self._ask(asked, retry_at_ms)
         except TidelogError as error:
             self._say_once(error)
+            if is_broken_connection(error):
+                self._fetchers.on_broken(self._leader_id)
             await self._pause(self._backed_off())
             return
         self._is_failing = False

@@ -231,9 +231,11 @@ class HostedPartition:
         """Do upkeep on the log, unless it is out of use; never raises for what the disk does."""
         done = None
         if self.is_sound:
+            log_start_offset = self.log.log_start_offset
             try:
                 done = await work(self.log)
-                self.tell(LogStartRaised(self.log.log_start_offset))
+                if self.log.log_start_offset != log_start_offset:
+                    self.tell(LogStartRaised(self.log.log_start_offset))
             except StorageError as error:
                 self.fail(error)
         if self.is_open:
@@ -246,10 +248,14 @@ class HostedPartition:
         if self.damage is not None:
             self._apply_newest()
 
-    async def close(self) -> None:
-        """Let go of every role, wait for what the log is doing, close it."""
+    def end_service(self) -> None:
+        """Let go of every role, at once: whoever waits is told that the outcome is unknown."""
         if not self.replica.is_closed:
             self.tell(LogClosed())
+
+    async def close(self) -> None:
+        """End the service, wait for what the log is doing, close it."""
+        self.end_service()
         await self._idle.wait()
         if self._flush_task is not None:
             await self._flush_task

@@ -56,6 +56,7 @@ class Lifecycle:
         on_fatal: Callable[[BaseException], None],
         note: Callable[[Event], None] = lambda _: None,
     ) -> None:
+        self.incarnation_id = random.randbytes(16)
         self.broker_epoch = -1
         self.is_ready = False
         self.start_loss: StartLoss = NOTHING
@@ -64,7 +65,6 @@ class Lifecycle:
         self._controllers = controllers
         self._follower = follower
         self._is_prepared = is_prepared
-        self._incarnation_id = random.randbytes(16)
         self._on_registered = on_registered
         self._note_event = note
         self._background = Background(on_fatal)
@@ -105,7 +105,7 @@ class Lifecycle:
         request = RegisterBrokerRequest(
             broker_id=self._config.node_id,
             cluster_id=self._config.cluster_id,
-            incarnation_id=self._incarnation_id,
+            incarnation_id=self.incarnation_id,
             address=self._config.address,
             rack=self._config.rack,
             start_loss=self.start_loss,

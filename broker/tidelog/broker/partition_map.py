@@ -34,9 +34,10 @@ class PartitionMap:
     def find(self, topic: str, partition: int, topic_id: bytes = b"") -> HostedPartition:
         """The partition, open; with `topic_id`, of this incarnation of the topic.
 
-        Raises `KafkaError`: UNKNOWN_TOPIC_OR_PARTITION, INCONSISTENT_TOPIC_ID,
+        Raises `KafkaError`: UNKNOWN_TOPIC_ID, INCONSISTENT_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION,
         KAFKA_STORAGE_ERROR, NOT_LEADER_OR_FOLLOWER, or LEADER_NOT_AVAILABLE while it is opened.
         """
+        self.check_topic_id(topic, topic_id)
         hosted = self.held.get((topic, partition))
         state = self.image.partition(topic, partition)
         if state is None:
@@ -44,12 +45,6 @@ class PartitionMap:
                 common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
                 f"this broker knows no partition {partition} of topic "
                 f"{topic[:TOPIC_CHARACTERS_MAX]!r}: create it, or try again if it is new",
-            )
-        if topic_id and topic_id != self.image.topics[topic].topic_id:
-            raise KafkaError(
-                common_pb2.INCONSISTENT_TOPIC_ID,
-                f"topic {topic!r} has id {self.image.topics[topic].topic_id.hex()}, "
-                f"not {topic_id.hex()}: it was created anew, refresh the metadata",
             )
         if hosted is not None and hosted.outage is not None:
             raise KafkaError(
@@ -82,6 +77,26 @@ class PartitionMap:
                 leader_epoch=None if state is None else state.leader_epoch,
                 partition_epoch=None if state is None else state.partition_epoch,
             )
+        )
+
+    def check_topic_id(self, topic: str, topic_id: bytes) -> None:
+        """Raise `KafkaError` for another incarnation of a topic; an empty id is any (KIP-516).
+
+        Whatever was asked for it did not happen and never will.
+        """
+        known = self.image.topics.get(topic)
+        if not topic_id or (known is not None and known.topic_id == topic_id):
+            return
+        if known is None:
+            raise KafkaError(
+                common_pb2.UNKNOWN_TOPIC_ID,
+                f"this broker knows no topic {topic[:249]!r} with id {topic_id[:16].hex()}: it was "
+                "deleted, or is new, refresh the metadata",
+            )
+        raise KafkaError(
+            common_pb2.INCONSISTENT_TOPIC_ID,
+            f"topic {topic!r} has id {known.topic_id.hex()}, not {topic_id[:16].hex()}: it was "
+            "created anew, or is about to be, refresh the metadata",
         )
 
     def leader_hint(self, topic: str, partition: int) -> LeaderHint | None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Protocol
 
-from tidelog.log.transport import Transport
+from tidelog.log.transport import Dialled, Transport
 from tidelog.v1.methods import Method, Request, Response
 
 
 class Peers(Transport, Protocol):
-    """`Transport`, and calls that are answered by a stream."""
+    """`Transport`, calls that are answered by a stream, and a look at who is there."""
+
+    async def dial(self, address: str, *, timeout_ms: int) -> Dialled:
+        """Connect anew and ask who listens at `host:port`. Never raises, never retries."""
 
     def stream(
         self, address: str, method: Method[Request, Response], request: Request

@@ -72,7 +72,7 @@ class Reader:
         for asked in request.partitions:
             result = response.partitions.add(topic=asked.topic, partition=asked.partition)
             try:
-                hosted = self._partitions.find(asked.topic, asked.partition)
+                hosted = self._partitions.find(asked.topic, asked.partition, asked.topic_id)
                 leading.list_offset(hosted, asked, result)
             except InvariantError:
                 raise
@@ -89,7 +89,7 @@ class Reader:
         for asked in request.partitions:
             result = response.partitions.add(topic=asked.topic, partition=asked.partition)
             try:
-                hosted = self._partitions.find(asked.topic, asked.partition)
+                hosted = self._partitions.find(asked.topic, asked.partition, asked.topic_id)
                 hosted.check_leadership(
                     asked.current_leader_epoch if asked.HasField("current_leader_epoch") else None
                 )

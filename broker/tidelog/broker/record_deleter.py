@@ -58,7 +58,7 @@ class RecordDeleter:
         result: DeleteRecordsResponse.Partition,
         deadline_ms: int,
     ) -> Error | None:
-        hosted = self._partitions.find(asked.topic, asked.partition)
+        hosted = self._partitions.find(asked.topic, asked.partition, asked.topic_id)
         delayed = DelayedAnswer("deleted")
         await leading.delete_records(hosted, asked.offset, answer=delayed, index=0)
         left_ms = max(0, deadline_ms - self._clock.monotonic_ms())

@@ -73,6 +73,7 @@ class ReplicaManager:
         alter_partition: AlterPartition,
         report_damage: ReportDamage,
         on_recovered: Callable[[], Awaitable[None]],
+        on_broken: Callable[[int], None],
         on_fatal: Callable[[BaseException], None],
         note: Callable[[Event], None] = lambda _: None,
     ) -> None:
@@ -85,29 +86,28 @@ class ReplicaManager:
         self._on_recovered = on_recovered
         self._background = Background(on_fatal)
         self._folders = PartitionFolders(log_dir=log_dir, disk=disk, clock=clock)
-        self._partitions = PartitionMap(broker_id, note)
+        partitions = self._partitions = PartitionMap(broker_id, note)
         self._slots = asyncio.Semaphore(config.log_tasks_max)
         self._lives: dict[str, asyncio.Task[None]] = {}
         self._appender = Appender(
-            partitions=self._partitions, config=config, is_held=lambda: self.is_held
+            partitions=partitions, config=config, is_held=lambda: self.is_held
         )
-        self._reader = Reader(
-            partitions=self._partitions, config=config, clock=clock, stats=self._stats
-        )
-        self._upkeep = LogUpkeep(partitions=self._partitions, config=config, clock=clock)
-        self._deleter = RecordDeleter(partitions=self._partitions, config=config, clock=clock)
+        self._reader = Reader(partitions=partitions, config=config, clock=clock, stats=self._stats)
+        self._upkeep = LogUpkeep(partitions=partitions, config=config, clock=clock)
+        self._deleter = RecordDeleter(partitions=partitions, config=config, clock=clock)
         self._fetchers = Fetchers(
             broker_id=broker_id,
-            partitions=self._partitions,
+            partitions=partitions,
             peers=peers,
             clock=clock,
             random=random,
             config=config,
             background=self._background,
+            on_broken=on_broken,
         )
         self._proposals = IsrProposals(
             broker_id=broker_id,
-            partitions=self._partitions,
+            partitions=partitions,
             alter_partition=alter_partition,
             random=random,
             config=config,
@@ -115,7 +115,7 @@ class ReplicaManager:
         )
         self._reports = TroubleReports(
             broker_id=broker_id,
-            partitions=self._partitions,
+            partitions=partitions,
             report_damage=report_damage,
             random=random,
             config=config,
@@ -343,6 +343,7 @@ class ReplicaManager:
 
     def _remove(self, hosted: HostedPartition) -> None:
         del self._partitions.held[hosted.topic, hosted.partition]
+        hosted.end_service()
         self._live(hosted.name, self._close_and_remove(hosted))
 
     def _remove_strays(self, image: MetadataImage) -> None:

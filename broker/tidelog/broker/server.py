@@ -28,7 +28,9 @@ from tidelog.broker.rpc.controller import ControllerHandler
 from tidelog.broker.rpc.node import NodeHandler
 from tidelog.broker.start_record import note_clean_stop, note_recovered, note_start, note_told
 from tidelog.broker.topics import TopicCreator
+from tidelog.broker.unreachable_reports import UnreachableReports
 from tidelog.log.env import Clock, Disk, Random
+from tidelog.log.transport import Dialled
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.quorum import Quorum
 from tidelog.raft.building import build_replicated_log
@@ -77,6 +79,7 @@ class Node:
         quorum: Quorum | None,
         broker: BrokerParts | None,
         journal: NodeJournal,
+        reports: UnreachableReports,
     ) -> None:
         self.config = config
         self.services: dict[str, object] = {}
@@ -84,6 +87,7 @@ class Node:
         self._quorum = quorum
         self._broker = broker
         self._journal = journal
+        self._reports = reports
         self._held_until_ms = 0
         self._add_services()
 
@@ -104,6 +108,7 @@ class Node:
 
     async def stop(self) -> None:
         """Hand leadership over, unless the whole cluster stops, then close everything cleanly."""
+        await self._reports.stop()
         if self._broker is not None:
             if self._ports.clock.monotonic_ms() >= self._held_until_ms:
                 await self._broker.lifecycle.controlled_shutdown()
@@ -147,6 +152,7 @@ class Node:
             controller_id=self._controller_id(),
             metadata_offset=image.offset,
             version=version("tidelog"),
+            incarnation_id=b"" if self._broker is None else self._broker.lifecycle.incarnation_id,
         )
 
     async def _prepare_stop(self, hold_ms: int) -> None:
@@ -181,6 +187,7 @@ class Node:
                 quorum=self._quorum,
                 peers=peers,
                 voters=config.controller_voters,
+                reports=self._reports,
             )
         if self._broker is not None:
             self.services["tidelog.v1.Broker"] = BrokerHandler(
@@ -190,6 +197,7 @@ class Node:
                 controller_id=self._controller_id,
                 topic_creator=self._broker.topic_creator,
                 producer_ids=self._broker.producer_ids,
+                reports=self._reports,
             )
             self.services["tidelog.v1.Admin"] = AdminHandler(
                 config=config.controller,
@@ -224,12 +232,30 @@ def build_node(config: NodeConfig, ports: Ports) -> Node:
         size_max=config.events_journal_size,
         bytes_max=config.events_journal_bytes,
     )
+    quorum = _build_quorum(config, ports, journal) if config.is_controller else None
+    epoch = ControllerEpoch()
+
+    def image() -> MetadataImage:
+        if broker is not None:
+            return broker.follower.image
+        return EMPTY_IMAGE if quorum is None else quorum.image
+
+    reports = UnreachableReports(
+        node_id=config.node_id,
+        image=image,
+        broker_epoch=lambda: -1 if broker is None else broker.lifecycle.broker_epoch,
+        controllers=_controller_channel(config, ports, epoch),
+        timeout_ms=config.controller.session_timeout_ms,
+        on_fatal=ports.on_fatal,
+    )
+    broker = _build_broker(config, ports, epoch, reports, journal) if config.is_broker else None
     return Node(
         config=config,
         ports=ports,
-        quorum=_build_quorum(config, ports, journal) if config.is_controller else None,
-        broker=_build_broker(config, ports, journal) if config.is_broker else None,
+        quorum=quorum,
+        broker=broker,
         journal=journal,
+        reports=reports,
     )
 
 
@@ -247,27 +273,33 @@ def _build_quorum(config: NodeConfig, ports: Ports, journal: NodeJournal) -> Quo
         config=config.raft,
         on_fatal=ports.on_fatal,
     )
+
+    async def dial(address: str, timeout_ms: int) -> Dialled:
+        return await ports.peers.dial(address, timeout_ms=timeout_ms)
+
     return Quorum(
         log=replicated_log,
         clock=ports.clock,
         random=ports.random,
+        dial=dial,
         config=config.controller,
         on_batch=journal.on_batch,
     )
 
 
-def _build_broker(config: NodeConfig, ports: Ports, journal: NodeJournal) -> BrokerParts:
-    addresses = _controller_addresses(config)
-    epoch = ControllerEpoch()
-
+def _build_broker(
+    config: NodeConfig,
+    ports: Ports,
+    epoch: ControllerEpoch,
+    reports: UnreachableReports,
+    journal: NodeJournal,
+) -> BrokerParts:
     def channel() -> ControllerChannel:
-        return ControllerChannel(
-            peers=ports.peers, addresses=addresses, clock=ports.clock, epoch=epoch
-        )
+        return _controller_channel(config, ports, epoch)
 
     controllers = channel()
 
-    replica_manager = _build_replica_manager(config, ports, controllers, journal)
+    replica_manager = _build_replica_manager(config, ports, controllers, reports, journal)
     publisher = _Publisher(replica_manager)
 
     async def on_registered(broker_epoch: int) -> None:
@@ -317,14 +349,21 @@ def _build_broker(config: NodeConfig, ports: Ports, journal: NodeJournal) -> Bro
     )
 
 
-def _controller_addresses(config: NodeConfig) -> list[str]:
+def _controller_channel(
+    config: NodeConfig, ports: Ports, epoch: ControllerEpoch
+) -> ControllerChannel:
     """The own controller first, then the others: a broker beside a controller asks next door."""
     voters = sorted(config.controller_voters, key=lambda node_id: node_id != config.node_id)
-    return [config.controller_voters[node_id] for node_id in voters]
+    addresses = [config.controller_voters[node_id] for node_id in voters]
+    return ControllerChannel(peers=ports.peers, addresses=addresses, clock=ports.clock, epoch=epoch)
 
 
 def _build_replica_manager(
-    config: NodeConfig, ports: Ports, controllers: ControllerChannel, journal: NodeJournal
+    config: NodeConfig,
+    ports: Ports,
+    controllers: ControllerChannel,
+    reports: UnreachableReports,
+    journal: NodeJournal,
 ) -> ReplicaManager:
     async def alter_partition(request: AlterPartitionRequest) -> AlterPartitionResponse:
         return await controllers.call(
@@ -349,6 +388,7 @@ def _build_replica_manager(
         report_damage=report_damage,
         on_recovered=on_recovered,
         note=journal.note,
+        on_broken=reports.broken,
         on_fatal=ports.on_fatal,
     )
 

@@ -9,17 +9,22 @@ from tidelog.broker.errors import to_wire
 from tidelog.broker.metadata_follower import MetadataFollower
 from tidelog.log.env import Random
 from tidelog.log.errors import TidelogError
-from tidelog.metadata.commands import COMMAND_ID_BYTES
+from tidelog.metadata.commands import COMMAND_ID_BYTES, IdentifiedCommand
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (
-    AlterConfigsRequest,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
     CreateTopicsRequest,
     CreateTopicsResponse,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
     NewTopic,
 )
-from tidelog.v1.methods import CONTROLLER_CREATE_TOPICS, CONTROLLER_DELETE_TOPICS
+from tidelog.v1.methods import (
+    CONTROLLER_CREATE_PARTITIONS,
+    CONTROLLER_CREATE_TOPICS,
+    CONTROLLER_DELETE_TOPICS,
+)
 
 REQUEST_TIMEOUT_MS = 15_000
 # How long an answer waits until this broker's own image shows the change.
@@ -27,9 +32,7 @@ VISIBLE_TIMEOUT_MS = 3_000
 _SETTLED = frozenset({common_pb2.NONE, common_pb2.TOPIC_ALREADY_EXISTS})
 
 
-def give_id(
-    request: CreateTopicsRequest | DeleteTopicsRequest | AlterConfigsRequest, random: Random
-) -> None:
+def give_id(request: IdentifiedCommand, random: Random) -> None:
     """Let the request have an id if it has none, since it may be sent to several controllers."""
     request.command_id = request.command_id or random.randbytes(COMMAND_ID_BYTES)
 
@@ -77,6 +80,21 @@ class TopicCreator:
             return DeleteTopicsResponse(error=to_wire(error))
         gone = [t.name for t in response.topics if t.error.code == common_pb2.NONE]
         await self._wait_for(gone, present=False)
+        return response
+
+    async def add_partitions(self, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+        """Add partitions; the answer comes when this broker's image holds them."""
+        give_id(request, self._random)
+        timeout_ms = min(request.timeout_ms or REQUEST_TIMEOUT_MS, REQUEST_TIMEOUT_MS)
+        try:
+            response = await self._controllers.call(
+                CONTROLLER_CREATE_PARTITIONS, request, timeout_ms=timeout_ms
+            )
+        except TidelogError as error:
+            return CreatePartitionsResponse(error=to_wire(error))
+        await self._follower.wait_until(
+            lambda image: image.offset >= response.metadata_offset, timeout_ms=VISIBLE_TIMEOUT_MS
+        )
         return response
 
     async def create_missing(self, names: Mapping[str, None]) -> dict[str, common_pb2.Error]:

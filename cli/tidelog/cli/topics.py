@@ -1,4 +1,4 @@
-"""`tidelog topics create | list | describe | delete | delete-records | elect-leaders`."""
+"""`tidelog topics create | list | describe | alter | delete | delete-records | elect-leaders`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,24 @@ from tidelog.v1.common_pb2 import ELECTION_NOT_NEEDED
 
 @click.group()
 def topics() -> None:
-    """Create, list, describe and delete topics."""
+    """Create, list, describe, alter and delete topics."""
+
+
+def _replicas(_context: click.Context, _parameter: click.Parameter, text: str) -> list[list[int]]:
+    try:
+        return [[int(one) for one in part.split(":")] for part in text.split(",")] if text else []
+    except ValueError:
+        raise click.BadParameter("broker ids, as in 1:2:3,2:3:1") from None
+
+
+assignment_option = click.option(
+    "--replica-assignment",
+    "assignments",
+    default="",
+    metavar="1:2:3,2:3:1,…",
+    callback=_replicas,
+    help="The brokers of each partition from 0 on, the preferred leader first.",
+)
 
 
 @topics.command()
@@ -25,6 +42,7 @@ def topics() -> None:
 @click.option("--partitions", type=click.IntRange(min=1), help="Default: the cluster's.")
 @click.option("--replication-factor", type=click.IntRange(min=1), help="Default: the cluster's.")
 @click.option("--config", "configs", multiple=True, metavar="KEY=VALUE", help="May be repeated.")
+@assignment_option
 @bootstrap_option
 def create(
     *,
@@ -32,6 +50,7 @@ def create(
     partitions: int | None,
     replication_factor: int | None,
     configs: tuple[str, ...],
+    assignments: list[list[int]],
     bootstrap: str,
 ) -> None:
     """Create topic NAME; returns when every partition has a leader."""
@@ -44,6 +63,7 @@ def create(
                 partitions=partitions or 0,
                 replication_factor=replication_factor or 0,
                 configs=parsed,
+                assignments=assignments,
             )
         click.echo(
             f"created {created.name}: {created.partitions} partitions, "
@@ -82,6 +102,31 @@ def describe(*, name: str, as_json: bool, bootstrap: str) -> None:
         click.echo(json.dumps(_as_json(topic)))
     else:
         _print_table(topic)
+
+
+@topics.command()
+@click.argument("name")
+@click.option(
+    "--partitions", "count", type=click.IntRange(min=1), required=True, help="All in all, then."
+)
+@assignment_option
+@bootstrap_option
+def alter(*, name: str, count: int, assignments: list[list[int]], bootstrap: str) -> None:
+    """Give topic NAME more partitions; records with a key may go to others from then on.
+
+    Of the brokers assigned those of the partitions that are there already are passed over.
+    """
+
+    async def work() -> None:
+        async with Admin(bootstrap, api_timeout_ms=API_TIMEOUT_MS) as admin:
+            new = assignments
+            if assignments:
+                (topic,) = await admin.describe_topics([name])
+                new = assignments[len(topic.partitions) :]
+            await admin.create_partitions(name, count, assignments=new)
+
+    run(work())
+    click.echo(f"{name} has {count} partitions now")
 
 
 @topics.command()

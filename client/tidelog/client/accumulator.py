@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
@@ -74,6 +74,8 @@ class Batch(Generic[W]):
     is_in_flight: bool = False
     is_alone: bool = False
     """Sent without its neighbours, so that a refusal hits only what deserves it."""
+    topic_id: bytes = b""
+    """The incarnation of the topic that its records were meant for; empty: any."""
     numbers: Numbers | None = None
     """Of an idempotent producer's batch, from its first attempt on."""
 
@@ -150,6 +152,7 @@ class Accumulator(Generic[W]):
         headers: Headers = (),
         waiter: W,
         now_ms: int,
+        topic_id: bytes = b"",
     ) -> bool:
         """Add records (key, value) in this order; the caller has asked `has_room`.
 
@@ -165,7 +168,7 @@ class Accumulator(Generic[W]):
             if batch is None or size + most > batch_size:
                 if batch is not None:
                     self._grow(batch, waiter, first)
-                batch, is_new = self._open_batch(tp, most, now_ms)
+                batch, is_new = self._open_batch(tp, most, now_ms, topic_id)
                 is_news |= is_new
                 first = batch.builder.records_count
             size = batch.builder.append(
@@ -215,6 +218,8 @@ class Accumulator(Generic[W]):
         An idempotent producer's no more than its sequences allow.
         """
         queue, sequences = self._queues[tp], self._sequences
+        if sequences is not None and queue.batches:
+            sequences.begin(tp, queue.batches[0].topic_id)
         count_max = len(queue.batches) if sequences is None else sequences.in_flight_max(tp)
         taken: list[Batch[W]] = []
         total = 0
@@ -222,7 +227,7 @@ class Accumulator(Generic[W]):
             batch = queue.batches[0]
             batch.seal()
             total += len(batch.data)
-            if taken and total > max_bytes:
+            if taken and (total > max_bytes or batch.topic_id != taken[0].topic_id):
                 break
             if sequences is not None and batch.numbers is None:
                 batch.number(sequences.number(tp, batch.records_count))
@@ -251,6 +256,14 @@ class Accumulator(Generic[W]):
         heapq.heappush(self._pauses, (at_ms, batches[0].place, tp))
         self._land(tp)
 
+    def resume(self, tp: TopicPartition) -> None:
+        """End the partition's pause, if it is in one."""
+        queue = self._queues.get(tp)
+        if queue is not None and queue.resume_ms is not None:
+            queue.resume_ms = None
+            self._note(tp)
+            self._forget_if_empty(tp)
+
     def split(self, batch: Batch[W]) -> None:
         """Put a batch in flight that is too large back to the front as two halves.
 
@@ -261,7 +274,7 @@ class Accumulator(Generic[W]):
         self._release(batch)
         queue = self._queues[batch.tp]
         for start, stop in ((middle, len(records)), (0, middle)):
-            half = self._new_batch(batch.tp, batch.created_ms)
+            half = self._new_batch(batch.tp, batch.created_ms, batch.topic_id)
             half.is_outcome_unknown = batch.is_outcome_unknown
             for record in records[start:stop]:
                 half.size_bytes = half.builder.append(
@@ -289,6 +302,18 @@ class Accumulator(Generic[W]):
         for batch in expired:
             self._drop(batch)
         return expired
+
+    def discard(self, tp: TopicPartition, is_gone: Callable[[bytes], bool]) -> list[Batch[W]]:
+        """Take out what waits for an incarnation of the topic, by its id, that is gone.
+
+        Those are the first in the queue. Nothing of a partition that is ready is in flight.
+        """
+        queue = self._queues[tp]
+        void = []
+        while queue.batches and is_gone(queue.batches[0].topic_id):
+            void.append(queue.batches[0])
+            self._drop(queue.batches[0])
+        return void
 
     def renumber(self, tp: TopicPartition) -> list[Batch[W]]:
         """Where a partition's sequence broke and nothing is in flight, go on in the next epoch.
@@ -319,7 +344,7 @@ class Accumulator(Generic[W]):
         return batch.is_due or batch.created_ms + self._config.linger_ms <= now_ms
 
     def _open_batch(
-        self, tp: TopicPartition, size_bytes: int, now_ms: int
+        self, tp: TopicPartition, size_bytes: int, now_ms: int, topic_id: bytes
     ) -> tuple[Batch[W], bool]:
         """The batch that takes a record of that size, and whether it is new."""
         queue = self._queues.get(tp)
@@ -327,18 +352,19 @@ class Accumulator(Generic[W]):
             queue = self._queues[tp] = _Queue()
         if queue.batches and not queue.batches[-1].data:
             batch = queue.batches[-1]
-            if batch.size_bytes + size_bytes <= self._config.batch_size:
+            has_room = batch.size_bytes + size_bytes <= self._config.batch_size
+            if has_room and batch.topic_id == topic_id:
                 return batch, False
             self._seal(batch)
-        batch = self._new_batch(tp, now_ms)
+        batch = self._new_batch(tp, now_ms, topic_id)
         self._lingering.append(batch)
         queue.batches.append(batch)
         return batch, True
 
-    def _new_batch(self, tp: TopicPartition, created_ms: int) -> Batch[W]:
+    def _new_batch(self, tp: TopicPartition, created_ms: int, topic_id: bytes) -> Batch[W]:
         self._place += 1
         builder = BatchBuilder(compression=self._config.codec, level=self._config.compression_level)
-        batch: Batch[W] = Batch(tp, self._place, created_ms, builder)
+        batch: Batch[W] = Batch(tp, self._place, created_ms, builder, topic_id=topic_id)
         self._incomplete[batch.place] = batch
         self._used_bytes += batch.size_bytes
         return batch

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Protocol, Self
+from typing import Self
 
 from tidelog.client.backoff import Backoff
+from tidelog.client.changes import RETRIED_CODES, Changes, Result
 from tidelog.client.descriptions import (
     ClusterDescription,
     ConfigDescription,
@@ -43,6 +44,7 @@ from tidelog.v1.common_pb2 import Error
 from tidelog.v1.data_pb2 import DeleteRecordsRequest, DeleteRecordsResponse, MetadataRequest
 from tidelog.v1.methods import (
     ALTER_CONFIGS,
+    CREATE_PARTITIONS,
     CREATE_TOPICS,
     DELETE_RECORDS,
     DELETE_TOPICS,
@@ -59,25 +61,9 @@ from tidelog.v1.methods import (
 _ANSWER_MARGIN_MS = 4_000
 """How much longer than what a leader may wait for its followers a call lasts."""
 _COMMAND_ID_BYTES = 16
-_RETRIED_CODES = frozenset(
-    {
-        common_pb2.NOT_CONTROLLER,
-        common_pb2.REQUEST_TIMED_OUT,
-        common_pb2.BROKER_NOT_AVAILABLE,
-        common_pb2.UNKNOWN_SERVER_ERROR,
-    }
-)
-"""While these last no controller leads, or nobody knows what became of the change: ask again."""
 
 
-class _Result(Protocol):
-    """What a change answers for one topic, or for the cluster, which has no name."""
-
-    name: str
-    error: Error
-
-
-Attempt = Callable[[list[str], bytes], Awaitable[tuple[Error, Sequence[_Result]]]]
+Attempt = Callable[[list[str], bytes], Awaitable[tuple[Error, Sequence[Result]]]]
 """Ask for the change of these, under this command id."""
 
 
@@ -128,9 +114,10 @@ class Admin:
         partitions: int = 0,
         replication_factor: int = 0,
         configs: Mapping[str, str] | None = None,
+        assignments: Sequence[Sequence[int]] = (),
     ) -> CreatedTopic:
-        """Create one topic, see `create_topics`; 0 is the cluster's default."""
-        topic = NewTopic(name, partitions, replication_factor, configs or {})
+        """Create one topic, see `create_topics` and `NewTopic`; 0 is the cluster's default."""
+        topic = NewTopic(name, partitions, replication_factor, configs or {}, assignments)
         return (await self.create_topics([topic]))[0]
 
     async def create_topics(
@@ -139,13 +126,13 @@ class Admin:
         """Create topics; returns when every partition has a leader that every live broker knows of.
 
         Raises the first refusal after all were tried: TOPIC_ALREADY_EXISTS, INVALID_TOPIC,
-        INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, INVALID_CONFIG. REQUEST_TIMED_OUT: perhaps
-        created, not usable in time.
+        INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG.
+        REQUEST_TIMED_OUT: perhaps created, not usable in time.
         """
         by_name = {topic.name: topic for topic in topics}
         created: dict[str, CreatedTopic] = {}
 
-        async def attempt(names: list[str], command_id: bytes) -> tuple[Error, Sequence[_Result]]:
+        async def attempt(names: list[str], command_id: bytes) -> tuple[Error, Sequence[Result]]:
             request = admin_pb2.CreateTopicsRequest(
                 topics=[_new_topic(by_name[name]) for name in names],
                 timeout_ms=self._request_timeout_ms,
@@ -168,7 +155,7 @@ class Admin:
     async def delete_topics(self, names: Sequence[str]) -> None:
         """Delete topics with all their records. Raises the first refusal after all were tried."""
 
-        async def attempt(pending: list[str], command_id: bytes) -> tuple[Error, Sequence[_Result]]:
+        async def attempt(pending: list[str], command_id: bytes) -> tuple[Error, Sequence[Result]]:
             request = admin_pb2.DeleteTopicsRequest(
                 names=pending, timeout_ms=self._request_timeout_ms, command_id=command_id
             )
@@ -176,6 +163,42 @@ class Admin:
             return response.error, response.topics
 
         await self._change(list(dict.fromkeys(names)), attempt, deadline_ms=self._deadline_ms())
+
+    async def create_partitions(
+        self,
+        topic: str,
+        total_count: int,
+        *,
+        assignments: Sequence[Sequence[int]] | None = None,
+        validate_only: bool = False,
+    ) -> None:
+        """Give a topic more partitions, `total_count` in all; `assignments` of the new ones.
+
+        Returns when each has a leader that every live broker knows of. Records with a key may go to
+        other partitions from then on. Raises KafkaError UNKNOWN_TOPIC_OR_PARTITION,
+        INVALID_PARTITIONS where that is no increase, INVALID_REPLICATION_FACTOR,
+        INVALID_REPLICA_ASSIGNMENT. REQUEST_TIMED_OUT: perhaps there, not usable in time.
+        """
+        request = admin_pb2.CreatePartitionsRequest(
+            timeout_ms=self._request_timeout_ms, validate_only=validate_only
+        )
+        added = request.topics.add(name=topic, count=total_count)
+        first = total_count - len(assignments or ())
+        added.assignments.extend(_assignments(assignments or (), first=first))
+        known_at = 0
+
+        async def attempt(_names: list[str], command_id: bytes) -> tuple[Error, Sequence[Result]]:
+            nonlocal known_at
+            request.command_id = command_id
+            response = await self._call(CREATE_PARTITIONS, request)
+            known_at = response.metadata_offset
+            return response.error, response.topics
+
+        deadline_ms = self._deadline_ms()
+        await self._change([topic], attempt, deadline_ms=deadline_ms)
+        if not validate_only:
+            await self._wait_until_known(known_at, deadline_ms=deadline_ms)
+            await self._wait_until_usable([topic], deadline_ms=deadline_ms)
 
     async def list_topics(self) -> list[str]:
         """Names of all topics, sorted."""
@@ -239,7 +262,7 @@ class Admin:
             resource.changes.add(key=key, value=value)
         altered_at = 0
 
-        async def attempt(_names: list[str], command_id: bytes) -> tuple[Error, Sequence[_Result]]:
+        async def attempt(_names: list[str], command_id: bytes) -> tuple[Error, Sequence[Result]]:
             nonlocal altered_at
             request.command_id = command_id
             response = await self._call(ALTER_CONFIGS, request)
@@ -269,7 +292,7 @@ class Admin:
         failures = 0
         while True:
             response = await self._call(ELECT_LEADERS, request)
-            if response.error.code not in _RETRIED_CODES:
+            if response.error.code not in RETRIED_CODES:
                 break
             failures += 1
             error = error_from_wire(response.error)
@@ -312,10 +335,21 @@ class Admin:
         ) -> Sequence[DeleteRecordsResponse.Partition]:
             request = DeleteRecordsRequest(timeout_ms=self._request_timeout_ms)
             for tp in epochs:
-                request.partitions.add(topic=tp.topic, partition=tp.partition, offset=wanted[tp])
+                view = self._routing.metadata.topic(tp.topic)
+                request.partitions.add(
+                    topic=tp.topic,
+                    topic_id=b"" if view is None else view.topic_id,
+                    partition=tp.partition,
+                    offset=wanted[tp],
+                )
             timeout_ms = self._request_timeout_ms + _ANSWER_MARGIN_MS
-            response = await self._routing.transport.call(
-                address, DELETE_RECORDS, request, timeout_ms=timeout_ms
+            response = await self._routing.call_leader(
+                address,
+                DELETE_RECORDS,
+                request,
+                partitions=list(epochs),
+                answer_ms=0,
+                timeout_ms=timeout_ms,
             )
             return response.partitions
 
@@ -338,7 +372,7 @@ class Admin:
         The same attempt again has the same command id: after an unknown outcome it is answered as
         it was if it had happened, and happens once.
         """
-        changes = _Changes(names)
+        changes = Changes(names)
         failures = 0
         asked: list[str] = []
         while changes.pending:
@@ -432,32 +466,6 @@ class Admin:
             return None  # a broker that does not answer is not one a client will use
 
 
-class _Changes:
-    """Topics a change was asked for, until each has its answer."""
-
-    def __init__(self, names: list[str]) -> None:
-        self.pending: dict[str, None] = dict.fromkeys(names)
-        self.refusal: TidelogError | None = None
-        self.last_error: TidelogError | None = None
-
-    def take(self, results: Sequence[_Result]) -> None:
-        """The answers of one attempt."""
-        for result in results:
-            code = result.error.code
-            if code in _RETRIED_CODES:
-                self.last_error = error_from_wire(result.error)
-                continue
-            self.pending.pop(result.name, None)
-            if code != common_pb2.NONE:
-                self.refusal = self.refusal or error_from_wire(result.error)
-
-    def attempt_failed(self, error: TidelogError) -> None:
-        """A whole attempt failed; raises it when no retry can help."""
-        if error.code not in _RETRIED_CODES:
-            raise error
-        self.last_error = error
-
-
 def _resource_type(topic: str | None) -> admin_pb2.ConfigResourceType:
     return admin_pb2.CLUSTER if topic is None else admin_pb2.TOPIC
 
@@ -468,4 +476,14 @@ def _new_topic(topic: NewTopic) -> admin_pb2.NewTopic:
         partitions=topic.partitions,
         replication_factor=topic.replication_factor,
         configs=topic.configs,
+        assignments=_assignments(topic.assignments, first=0),
     )
+
+
+def _assignments(
+    replicas: Sequence[Sequence[int]], *, first: int
+) -> list[admin_pb2.ReplicaAssignment]:
+    return [
+        admin_pb2.ReplicaAssignment(partition=number, broker_ids=brokers)
+        for number, brokers in enumerate(replicas, start=first)
+    ]

@@ -25,6 +25,8 @@ class Position:
     reset: Spec | None
     position: int | None = None
     fetch_offset: int | None = None
+    topic_id: bytes = b""
+    """The incarnation of the topic in which the offsets count; empty: that of the next fetch."""
     generation: int = 0
     failures: int = 0
     retry_at_ms: int = 0
@@ -35,14 +37,16 @@ class Position:
     epoch_offset: int = 0
     """The first offset read in that epoch."""
 
-    def seek(self, offset: int) -> None:
+    def seek(self, offset: int, *, topic_id: bytes = b"") -> None:
         """Read from `offset` on; what was fetched is void."""
         self.position = offset
+        self.topic_id = topic_id
         self.rewind()
 
     def seek_to(self, spec: Spec) -> None:
         """Read from the start or the end on, wherever that will be when it is looked up."""
         self.position = None
+        self.topic_id = b""
         self.reset = spec
         self.rewind()
 

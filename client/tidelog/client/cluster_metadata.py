@@ -1,8 +1,9 @@
 """What a client knows of the cluster: brokers, topics, who leads each partition. Pure.
 
 Answers come from brokers that may lag behind each other, so a partition's leader only ever moves to
-a newer leader epoch; a topic made anew (another topic id) starts over. Never asks for anything:
-`routing.py` does.
+a newer leader epoch. A topic made anew (another topic id) starts over; which of two incarnations is
+the newer, and whether one is gone for good, the metadata offsets of the answers tell. Never asks
+for anything: `routing.py` does.
 """
 
 from __future__ import annotations
@@ -45,6 +46,11 @@ class ClusterMetadata:
         self._brokers: dict[int, str] = {}
         self._topics: dict[str, TopicView] = {}
         self._errors: dict[str, TidelogError] = {}
+        self._cluster_id = ""
+        self._known_at: dict[str, int] = {}
+        """The metadata offset as of which a topic's incarnation, or its end, is known."""
+        self._gone: dict[str, bytes] = {}
+        """The topic id last known under a name, where it was deleted."""
 
     @property
     def addresses(self) -> list[str]:
@@ -64,6 +70,12 @@ class ClusterMetadata:
         """Why the last answer did not describe the topic."""
         return self._errors.get(name)
 
+    def is_gone(self, name: str, topic_id: bytes) -> bool:
+        """Whether this incarnation of a topic, once described, was deleted: it never comes back."""
+        view = self._topics.get(name)
+        is_replaced = view is not None and view.topic_id != topic_id
+        return bool(topic_id) and (is_replaced or self._gone.get(name) == topic_id)
+
     def leader(self, tp: TopicPartition) -> Leader | None:
         """The partition's leader, when there is one and its address is known."""
         view = self._topics.get(tp.topic)
@@ -73,16 +85,35 @@ class ClusterMetadata:
     def update(self, response: MetadataResponse, *, now_ms: int) -> None:
         """Take over a broker's answer."""
         self._brokers = {broker.node_id: broker.address for broker in response.brokers}
+        if response.cluster_id != self._cluster_id:
+            self._cluster_id = response.cluster_id
+            self._known_at.clear()
         for topic in response.topics:
-            if topic.error.code != common_pb2.NONE:
-                self._errors[topic.name] = error_from_wire(topic.error)
-                continue
-            self._errors.pop(topic.name, None)
-            known = self._topics.get(topic.name)
-            if known is None or known.topic_id != topic.topic_id:
-                known = None
-            leaders = {p.partition: self._newer(known, p) for p in topic.partitions}
-            self._topics[topic.name] = _view(topic.topic_id, leaders, now_ms)
+            if not self._is_old(topic, response.metadata_offset):
+                self._take(topic, response.metadata_offset, now_ms)
+
+    def _is_old(self, topic: MetadataResponse.Topic, offset: int) -> bool:
+        """Whether the answer tells of an earlier incarnation, or of a time before there was one."""
+        known = self._topics.get(topic.name)
+        is_known = known is not None and known.topic_id == topic.topic_id
+        is_as_known = is_known and topic.name not in self._gone
+        return offset < self._known_at.get(topic.name, 0) and not is_as_known
+
+    def _take(self, topic: MetadataResponse.Topic, offset: int, now_ms: int) -> None:
+        known = self._topics.get(topic.name)
+        if topic.error.code != common_pb2.NONE:
+            self._errors[topic.name] = error_from_wire(topic.error)
+            if topic.error.code == common_pb2.UNKNOWN_TOPIC_OR_PARTITION and known is not None:
+                self._gone[topic.name] = known.topic_id
+                self._known_at[topic.name] = offset
+            return
+        self._errors.pop(topic.name, None)
+        self._gone.pop(topic.name, None)
+        self._known_at[topic.name] = max(offset, self._known_at.get(topic.name, 0))
+        if known is None or known.topic_id != topic.topic_id:
+            known = None
+        leaders = {p.partition: self._newer(known, p) for p in topic.partitions}
+        self._topics[topic.name] = _view(topic.topic_id, leaders, now_ms)
 
     def apply_hint(self, tp: TopicPartition, hint: LeaderHint) -> bool:
         """Take over the leader an error answer names (KIP-951); False when that is no news."""

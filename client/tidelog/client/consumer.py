@@ -41,7 +41,8 @@ class Consumer:
 
     Sizes in bytes, times in milliseconds:
     - `auto_offset_reset`: where to start without a seek, and again when an offset is out of range:
-      "earliest", "latest", or "none" (OffsetOutOfRangeError). Where records that were read are
+      "earliest", "latest", or "none" (OffsetOutOfRangeError). So, too, where the topic was deleted
+      and made anew ("none": KafkaError INCONSISTENT_TOPIC_ID). Where records that were read are
       gone after an unclean election, the first two go on where the log parts from what was read,
       "none" raises LogTruncationError.
     - `fetch_min_bytes`, `fetch_max_wait_ms`: a leader answers when it has that much, or after that
@@ -140,11 +141,11 @@ class Consumer:
         position = self._assigned(partition)
         if position.position is None and position.reset is not None:
             generation = position.generation
-            found = await self._lookup.lookup(
-                {position.tp: position.reset}, timeout_ms=self._api_timeout_ms
+            offset, topic_id = await self._lookup.start_of(
+                position.tp, position.reset, timeout_ms=self._api_timeout_ms
             )
             if position.generation == generation:
-                position.seek(found[position.tp])
+                position.seek(offset, topic_id=topic_id)
                 self._positions_changed()
         if position.position is None:
             raise ValueError(f"{position.tp} has no position yet: seek first")

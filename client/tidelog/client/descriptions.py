@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tidelog.v1 import admin_pb2
@@ -10,12 +10,16 @@ from tidelog.v1 import admin_pb2
 
 @dataclass(frozen=True, slots=True)
 class NewTopic:
-    """A topic to create. 0 partitions or replicas: the cluster's default."""
+    """A topic to create. 0 partitions or replicas: the cluster's default.
+
+    `assignments`, instead of the two counts: the brokers of each partition, preferred leader first.
+    """
 
     name: str
     partitions: int = 0
     replication_factor: int = 0
     configs: Mapping[str, str] = field(default_factory=dict)
+    assignments: Sequence[Sequence[int]] = ()
 
 
 @dataclass(frozen=True, slots=True)

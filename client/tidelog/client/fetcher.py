@@ -1,8 +1,9 @@
 """Fetches ahead of the application: raw batches from every leader at the same time, within bounds.
 
 Owns the fetch loop: per leader one Fetch outstanding and at most one answer that was not used up.
-Also applies the reset policy, follows leader changes and pauses partitions that fail. Never decodes
-records: `consumer.py` does.
+Also applies the reset policy, follows leader changes and pauses partitions that fail. Offsets count
+in one incarnation of a topic: where it was made anew, the reset policy says where reading goes on.
+Never decodes records: `consumer.py` does.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from tidelog.client.backoff import Backoff
 from tidelog.client.errors import (
     CallFailedError,
     CorruptMessageError,
+    KafkaError,
     LogTruncationError,
     OffsetOutOfRangeError,
     TidelogError,
@@ -179,6 +181,8 @@ class Fetcher:
             leader = self._routing.metadata.leader(position.tp)
             if position.fetch_offset is None:
                 self._start_reset(position)
+            elif self._routing.metadata.is_gone(position.tp.topic, position.topic_id):
+                self._topic_deleted(position)
             elif leader is None or leader.address is None:
                 self._start_discovery(position)
             elif self._is_free(leader.address):
@@ -226,8 +230,13 @@ class Fetcher:
             max_bytes=config.fetch_max_bytes,
             partitions=[self._ask_for(position) for position in positions],
         )
-        response = await self._routing.transport.call(
-            address, FETCH, request, timeout_ms=config.fetch_max_wait_ms + _ANSWER_MARGIN_MS
+        response = await self._routing.call_leader(
+            address,
+            FETCH,
+            request,
+            partitions=[position.tp for position in positions],
+            answer_ms=config.fetch_max_wait_ms,
+            timeout_ms=config.fetch_max_wait_ms + _ANSWER_MARGIN_MS,
         )
         if len(response.partitions) != len(positions):
             raise CallFailedError(f"{address} did not answer for every partition")
@@ -235,8 +244,12 @@ class Fetcher:
 
     def _ask_for(self, position: Position) -> FetchPartition:
         leader = self._routing.metadata.leader(position.tp)
+        view = self._routing.metadata.topic(position.tp.topic)
+        if not position.topic_id and view is not None:
+            position.topic_id = view.topic_id
         return FetchPartition(
             topic=position.tp.topic,
+            topic_id=position.topic_id,
             partition=position.tp.partition,
             fetch_offset=position.fetch_offset or 0,
             current_leader_epoch=None if leader is None else leader.epoch,
@@ -311,6 +324,27 @@ class Fetcher:
         )
         self._fail(position, error)
 
+    def _topic_deleted(self, position: Position) -> None:
+        """Once the topic is there again its offsets mean other records, or none."""
+        view = self._routing.metadata.topic(position.tp.topic)
+        if view is None or self._routing.metadata.is_gone(position.tp.topic, view.topic_id):
+            delay_ms = self._config.backoff.delay_ms(position.failures + 1, self._routing.random)
+            position.pause_until(self._clock.monotonic_ms() + delay_ms)
+            self._routing.request_refresh()
+        elif self._config.reset is not None:
+            position.seek_to(self._config.reset)
+            self._wake.set()
+        else:
+            topic, partition = position.tp
+            self._fail(
+                position,
+                KafkaError(
+                    common_pb2.INCONSISTENT_TOPIC_ID,
+                    f"topic {topic!r} was deleted and made anew: offset {position.fetch_offset} of "
+                    f"{topic}-{partition} counted in the old one, seek to one of the new",
+                ),
+            )
+
     def _pause(self, position: Position, error: TidelogError) -> None:
         """Try the partition again later; tell the application if that cannot help."""
         self._routing.request_refresh()
@@ -341,11 +375,11 @@ class Fetcher:
                     log_start_offset=-1,
                     log_end_offset=-1,
                 )
-            found = await self._lookup.lookup(
-                {position.tp: spec}, timeout_ms=self._config.lookup_timeout_ms
+            offset, topic_id = await self._lookup.start_of(
+                position.tp, spec, timeout_ms=self._config.lookup_timeout_ms
             )
             if self._assignment.is_current(position, generation):
-                position.seek(found[position.tp])
+                position.seek(offset, topic_id=topic_id)
         except TidelogError as error:
             self._fail(position, error)
 

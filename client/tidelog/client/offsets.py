@@ -67,6 +67,16 @@ class OffsetLookup:
         found = await self.find(queries, timeout_ms=timeout_ms)
         return {tp: listed.offset for tp, listed in found.items()}
 
+    async def start_of(
+        self, tp: TopicPartition, spec: Spec, *, timeout_ms: int
+    ) -> tuple[int, bytes]:
+        """An offset of a partition, and the topic id of the incarnation in which it counts."""
+        while True:
+            view = await self._routing.topic(tp.topic, timeout_ms=timeout_ms)
+            found = await self.lookup({tp: spec}, timeout_ms=timeout_ms)
+            if not self._routing.metadata.is_gone(tp.topic, view.topic_id):
+                return found[tp], view.topic_id
+
     async def find(
         self, wanted: Mapping[TopicPartition, OffsetQuery], *, timeout_ms: int
     ) -> dict[TopicPartition, ListedOffset]:
@@ -78,15 +88,22 @@ class OffsetLookup:
             request = ListOffsetsRequest()
             for tp, epoch in epochs.items():
                 spec, timestamp_ms = wanted[tp]
+                view = self._routing.metadata.topic(tp.topic)
                 request.partitions.add(
                     topic=tp.topic,
                     partition=tp.partition,
                     spec=spec,
                     timestamp_ms=timestamp_ms,
                     current_leader_epoch=epoch,
+                    topic_id=b"" if view is None else view.topic_id,
                 )
-            response = await self._routing.transport.call(
-                address, LIST_OFFSETS, request, timeout_ms=self._request_timeout_ms
+            response = await self._routing.call_leader(
+                address,
+                LIST_OFFSETS,
+                request,
+                partitions=list(epochs),
+                answer_ms=0,
+                timeout_ms=self._request_timeout_ms,
             )
             return response.partitions
 

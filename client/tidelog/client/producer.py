@@ -4,7 +4,8 @@ Owns the choice of the partition and the wait for buffer space; batches are the 
 requests the sender's. With acks="all" an acknowledged record survives the loss of all but one
 in-sync replica. An idempotent producer's record is stored once, however often its batch was sent;
 without idempotence it may be stored twice when an answer was lost. It is never stored out of its
-partition's order.
+partition's order. It goes to the incarnation of its topic that was known when it was taken, or
+nowhere: once that is seen to be deleted it fails with UNKNOWN_TOPIC_ID; later ones go to the new.
 """
 
 from __future__ import annotations
@@ -196,6 +197,7 @@ class Producer:
             timestamp_ms=timestamp_ms,
             headers=kept,
             delivery=delivery,
+            topic_id=view.topic_id,
         )
         return delivery.future
 
@@ -262,6 +264,7 @@ class Producer:
                     timestamp_ms=timestamp_ms,
                     headers=(),
                     delivery=delivery,
+                    topic_id=view.topic_id,
                 )
             start = stop
         return delivery.future
@@ -341,6 +344,7 @@ class Producer:
         timestamp_ms: int,
         headers: Headers,
         delivery: Delivery,
+        topic_id: bytes,
     ) -> None:
         is_news = self._accumulator.append(
             tp,
@@ -349,6 +353,7 @@ class Producer:
             headers=headers,
             waiter=delivery,
             now_ms=self._ports.clock.monotonic_ms(),
+            topic_id=topic_id,
         )
         if is_news:
             self._has_news = True

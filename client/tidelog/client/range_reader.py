@@ -45,6 +45,9 @@ class RangeReaderConfig:
     backoff: Backoff = field(default_factory=Backoff)
 
 
+_ANOTHER_INCARNATION = (common_pb2.UNKNOWN_TOPIC_ID, common_pb2.INCONSISTENT_TOPIC_ID)
+
+
 class OffsetBounds(NamedTuple):
     """What a partition holds for readers: earliest <= offset < latest, the high watermark."""
 
@@ -207,10 +210,12 @@ class RangeReader:
                 raise KafkaError(
                     common_pb2.LEADER_NOT_AVAILABLE, f"{tp.topic}-{tp.partition} has no leader"
                 )
-            response = await self._routing.transport.call(
+            response = await self._routing.call_leader(
                 leader.address,
                 FETCH,
                 self._request(wanted, position),
+                partitions=[tp],
+                answer_ms=self._config.fetch_max_wait_ms,
                 timeout_ms=self._config.request_timeout_ms,
             )
         except TidelogError:
@@ -242,7 +247,10 @@ class RangeReader:
 
 def _error(tp: TopicPartition, position: int, result: PartitionFetchResult) -> TidelogError:
     if result.error.code != common_pb2.OFFSET_OUT_OF_RANGE:
-        return error_from_wire(result.error)
+        error = error_from_wire(result.error)
+        # The range is of one incarnation, which others planned with: another is not waited for.
+        error.is_retriable &= result.error.code not in _ANOTHER_INCARNATION
+        return error
     return OffsetOutOfRangeError(
         f"records of {tp.topic}-{tp.partition} from offset {position} on are gone: "
         f"it holds {result.log_start_offset} to {result.high_watermark}",

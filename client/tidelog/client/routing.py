@@ -14,6 +14,7 @@ from tidelog.client.backoff import Backoff
 from tidelog.client.cluster_metadata import ClusterMetadata, TopicView
 from tidelog.client.errors import CallFailedError, TidelogError, UnreachableError
 from tidelog.client.ports import ClientPorts
+from tidelog.client.records import TopicPartition
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import MetadataRequest
 from tidelog.v1.methods import METADATA, Method, Request, Response
@@ -24,7 +25,14 @@ class RoutingConfig:
     """Limits of metadata requests, milliseconds."""
 
     allow_auto_topic_creation: bool = False
-    metadata_timeout_ms: int = 5_000
+    metadata_timeout_ms: int = 2_000
+    """Of one broker, then the next is asked; less than a session, so that one that is silent does
+    not hide its successor.
+    """
+    overdue_ms: int = 1_000
+    """A leader silent for so long beyond its answer's time may have been replaced; from then on
+    the metadata is refreshed every `overdue_interval_ms`, until it answers or leads no more."""
+    overdue_interval_ms: int = 100
     metadata_max_age_ms: int = 300_000
     unknown_topic_grace_ms: int = 2_000
     """How long "unknown topic" is taken for a broker that has not heard of a new topic yet."""
@@ -111,6 +119,45 @@ class Routing:
         where = ", ".join(addresses)
         raise failure or UnreachableError(f"no broker answers at {where}: is the cluster running?")
 
+    async def call_leader(
+        self,
+        address: str,
+        method: Method[Request, Response],
+        request: Request,
+        *,
+        partitions: Sequence[TopicPartition],
+        answer_ms: int,
+        timeout_ms: int,
+    ) -> Response:
+        """The answer of the broker that leads `partitions`, which may take it `answer_ms`.
+
+        Errors: as of the call, and CallFailedError once the broker is overdue and leads none of
+        them any more: it may be paused or cut off.
+        """
+        loop = asyncio.get_running_loop()
+        timer: asyncio.TimerHandle
+
+        def look() -> None:
+            nonlocal timer
+            if self._leads_none(address, partitions):
+                scope.reschedule(loop.time())
+                return
+            self.request_refresh()
+            timer = loop.call_later(self._config.overdue_interval_ms / 1000, look)
+
+        timer = loop.call_later((answer_ms + self._config.overdue_ms) / 1000, look)
+        try:
+            async with asyncio.timeout(None) as scope:
+                return await self.transport.call(address, method, request, timeout_ms=timeout_ms)
+        except TimeoutError:
+            raise CallFailedError(f"{address} was silent, and others lead by now") from None
+        finally:
+            timer.cancel()
+
+    def _leads_none(self, address: str, partitions: Sequence[TopicPartition]) -> bool:
+        leaders = [self.metadata.leader(tp) for tp in partitions]
+        return all(leader is None or leader.address != address for leader in leaders)
+
     def prefer_another(self) -> None:
         """Ask the next broker first from now on: the preferred one answered, but was of no help."""
         ring = list(dict.fromkeys([*self.metadata.addresses, *self._bootstrap]))
@@ -118,8 +165,13 @@ class Routing:
         self._preferred = ring[(place + 1) % len(ring)]
 
     def known(self, name: str) -> TopicView | None:
-        """The topic as it was described last; an old description is refreshed in the background."""
+        """The topic as it was described last; an old description is refreshed in the background.
+
+        None: it never was, or was deleted since.
+        """
         view = self.metadata.topic(name)
+        if view is not None and self.metadata.is_gone(name, view.topic_id):
+            return None
         if view is not None:
             age_ms = self.clock.monotonic_ms() - view.updated_ms
             if age_ms > self._config.metadata_max_age_ms:
@@ -139,7 +191,7 @@ class Routing:
         started_ms = self.clock.monotonic_ms()
         while True:
             error = await self._refreshed()
-            view = self.metadata.topic(name)
+            view = self.known(name)
             if view is not None:
                 return view
             error = error or self.metadata.error(name)

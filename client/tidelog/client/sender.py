@@ -7,7 +7,10 @@ metadata's.
     answer                            what happens to the batch
     NONE                              acknowledged
     retriable, new leader named       back to the front of its queue, sent there at once (KIP-951)
-    retriable, call failed            back to the front, after a pause; metadata refreshed
+    retriable, call failed            back to the front, after a pause, which ends with the news of
+                                      another leader; metadata refreshed
+    another incarnation of the topic  back to the front; failed once the metadata says that its own
+                                      is gone: it is not sent to the new one
     MESSAGE_TOO_LARGE, many records   back as two halves
     anything else                     failed; batches that shared its records field are tried alone
                                       first
@@ -31,6 +34,7 @@ from tidelog.client.errors import (
     CallFailedError,
     ClientClosedError,
     DeliveryTimeoutError,
+    KafkaError,
     OutOfOrderSequenceError,
     TidelogError,
     error_from_wire,
@@ -86,6 +90,8 @@ class Sender:
         self._progress = asyncio.Event()
         self._requests: dict[str, asyncio.Task[None]] = {}
         self._failures: dict[TopicPartition, int] = {}
+        # The leader epoch in which a partition last failed.
+        self._failed_epochs: dict[TopicPartition, int] = {}
         self._identifying: asyncio.Task[None] | None = None
         self._identity_error: TidelogError | None = None
         self._loop_task: asyncio.Task[None] | None = None
@@ -126,6 +132,7 @@ class Sender:
                 self._give_up(batch, self._timeout_error(batch))
             for tp in dict.fromkeys(batch.tp for batch in expired):
                 self._renumber(tp)
+            self._resume_moved()
             self._dispatch(now_ms)
             await self._sleep_until(self._accumulator.next_event_ms())
 
@@ -141,6 +148,14 @@ class Sender:
         finally:
             timer.cancel()
 
+    def _resume_moved(self) -> None:
+        """A partition that has a new leader since it failed does not pause any more (KIP-951)."""
+        for tp, epoch in list(self._failed_epochs.items()):
+            leader = self._routing.metadata.leader(tp)
+            if leader is not None and leader.epoch > epoch:
+                del self._failed_epochs[tp]
+                self._accumulator.resume(tp)
+
     def _dispatch(self, now_ms: int) -> None:
         """One request to every broker that has none in flight and something to get."""
         by_address: dict[str, list[TopicPartition]] = {}
@@ -148,6 +163,8 @@ class Sender:
         if ready and not self._is_identified():
             return
         for tp in ready:
+            if self._give_up_the_gone(tp):
+                continue
             leader = self._routing.metadata.leader(tp)
             if leader is None or leader.address is None:
                 self._routing.request_refresh()
@@ -157,6 +174,18 @@ class Sender:
             items = self._take(partitions)
             task = asyncio.create_task(self._send(address, items))
             self._requests[address] = task
+
+    def _give_up_the_gone(self, tp: TopicPartition) -> bool:
+        """Fail what was meant for an incarnation of the topic that was deleted; whether any was."""
+        metadata = self._routing.metadata
+        gone = self._accumulator.discard(tp, lambda topic_id: metadata.is_gone(tp.topic, topic_id))
+        for batch in gone:
+            self._give_up(batch, _deleted(batch))
+        if gone:
+            self._renumber(tp)
+            # What is left was taken for the new one.
+            self.wake()
+        return bool(gone)
 
     def _is_identified(self) -> bool:
         """Whether batches can be numbered, or need not be; if not, that is on its way."""
@@ -206,7 +235,9 @@ class Sender:
         except TidelogError as error:
             self._routing.request_refresh()
             for batches in items:
-                self._retry(batches, error)
+                leader = self._routing.metadata.leader(batches[0].tp)
+                is_moved = leader is not None and leader.address != address
+                self._retry(batches, error, at_once=is_moved)
         else:
             answers = iter(results)
             for batches in items:
@@ -234,13 +265,19 @@ class Sender:
                 PartitionProduceData(
                     topic=batches[0].tp.topic,
                     partition=batches[0].tp.partition,
+                    topic_id=batches[0].topic_id,
                     records=b"".join(batch.data for batch in batches),
                 )
                 for batches in fields
             ],
         )
-        response: ProduceResponse = await self._routing.transport.call(
-            address, PRODUCE, request, timeout_ms=timeout_ms + _ANSWER_MARGIN_MS
+        response: ProduceResponse = await self._routing.call_leader(
+            address,
+            PRODUCE,
+            request,
+            partitions=[batches[0].tp for batches in items],
+            answer_ms=0,
+            timeout_ms=timeout_ms + _ANSWER_MARGIN_MS,
         )
         if len(response.partitions) != len(fields):
             raise CallFailedError(
@@ -346,6 +383,8 @@ class Sender:
         now_ms = self._clock.monotonic_ms()
         if at_once:
             return now_ms
+        leader = self._routing.metadata.leader(tp)
+        self._failed_epochs[tp] = -1 if leader is None else leader.epoch
         failures = self._failures[tp] = self._failures.get(tp, 0) + 1
         return now_ms + self._config.backoff.delay_ms(failures, self._routing.random)
 
@@ -370,6 +409,14 @@ class Sender:
     def _report_progress(self) -> None:
         self._progress.set()
         self._progress.clear()
+
+
+def _deleted(batch: Batch[Delivery]) -> TidelogError:
+    return KafkaError(
+        common_pb2.UNKNOWN_TOPIC_ID,
+        f"topic {batch.tp.topic!r} was deleted after the record was taken and is perhaps there "
+        "again: send the record again if it is meant for the new one",
+    )
 
 
 def _note_failure(batch: Batch[Delivery], error: TidelogError) -> None:

@@ -79,6 +79,7 @@ class _Partition:
     next_sequence: int = 0
     is_known: bool = False
     """Something of this epoch was acknowledged."""
+    topic_id: bytes = b""
     is_broken: bool = False
     is_fenced: bool = False
 
@@ -94,6 +95,18 @@ class Sequences:
     def adopt(self, producer_id: int, producer_epoch: int) -> None:
         """The id that a broker gave; for the partitions that have none yet."""
         self.producer_id, self._epoch = producer_id, producer_epoch
+
+    def begin(self, tp: TopicPartition, topic_id: bytes) -> None:
+        """The next batch is for this incarnation of the topic, whose log knows none before it.
+
+        Call it while the partition has nothing in flight, or the incarnation is the same.
+        """
+        state = self._partitions.get(tp)
+        if state is None:
+            assert self.producer_id is not None  # the caller has looked
+            self._partitions[tp] = _Partition(self.producer_id, self._epoch, topic_id=topic_id)
+        elif state.topic_id != topic_id:
+            self._partitions[tp] = _Partition(state.producer_id, state.epoch, topic_id=topic_id)
 
     def in_flight_max(self, tp: TopicPartition) -> int:
         """How many batches may fly at one time.
@@ -137,4 +150,6 @@ class Sequences:
             if self.producer_id == state.producer_id:
                 self.producer_id = None
         else:
-            self._partitions[tp] = _Partition(state.producer_id, state.epoch + 1)
+            self._partitions[tp] = _Partition(
+                state.producer_id, state.epoch + 1, topic_id=state.topic_id
+            )

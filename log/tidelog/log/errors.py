@@ -34,6 +34,8 @@ RETRIABLE_CODES = frozenset(
         common_pb2.FENCED_LEADER_EPOCH,
         common_pb2.UNKNOWN_LEADER_EPOCH,
         common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
+        common_pb2.UNKNOWN_TOPIC_ID,
+        common_pb2.INCONSISTENT_TOPIC_ID,
         common_pb2.BROKER_NOT_AVAILABLE,
         common_pb2.THROTTLING_QUOTA_EXCEEDED,
         common_pb2.KAFKA_STORAGE_ERROR,
@@ -149,6 +151,10 @@ class UnreachableError(TidelogError):
     code = common_pb2.BROKER_NOT_AVAILABLE
     is_retriable = True
 
+    def __init__(self, message: str, *, is_broken: bool = False) -> None:
+        super().__init__(message)
+        self.is_broken = is_broken
+
 
 class CallFailedError(TidelogError):
     """The call broke or its deadline passed: it may or may not have been worked on."""
@@ -156,6 +162,10 @@ class CallFailedError(TidelogError):
     code = common_pb2.REQUEST_TIMED_OUT
     is_retriable = True
     is_outcome_unknown = True
+
+    def __init__(self, message: str, *, is_broken: bool = False) -> None:
+        super().__init__(message)
+        self.is_broken = is_broken
 
 
 class KafkaError(TidelogError):
@@ -179,6 +189,14 @@ _CLASSES: tuple[type[TidelogError], ...] = (
     InvalidProducerEpochError,
 )
 _BY_CODE: dict[int, type[TidelogError]] = {cls.code: cls for cls in _CLASSES}
+
+
+def is_broken_connection(error: TidelogError) -> bool:
+    """Whether a call ended as one to a process that is gone does: refused, or its connection broke.
+
+    Others end so too; a time-out never does, since it says nothing.
+    """
+    return isinstance(error, (UnreachableError, CallFailedError)) and error.is_broken
 
 
 def error_for(code: ErrorCode, message: str) -> TidelogError:

@@ -16,6 +16,8 @@ import grpc
 import grpc.aio
 
 from tidelog.log.errors import CallFailedError, UnreachableError
+from tidelog.log.grpc_dial import dial
+from tidelog.log.transport import Dialled
 from tidelog.v1.methods import Method, Request, Response
 
 MAX_RECEIVE_BYTES = 64 << 20
@@ -81,6 +83,10 @@ class GrpcTransport:
         finally:
             call.cancel()
 
+    async def dial(self, address: str, *, timeout_ms: int) -> Dialled:
+        """See `tidelog.log.grpc_dial`."""
+        return await dial(address, timeout_ms=timeout_ms)
+
     async def close(self) -> None:
         """Close every channel; calls under way fail."""
         channels = list(self._channels.values())
@@ -119,7 +125,7 @@ class GrpcTransport:
             async with asyncio.timeout(limit_ms / 1000):
                 while state is not grpc.ChannelConnectivity.READY:
                     if state is grpc.ChannelConnectivity.TRANSIENT_FAILURE:
-                        raise UnreachableError(f"no broker answers at {address}")
+                        raise UnreachableError(f"no broker answers at {address}", is_broken=True)
                     await channel.wait_for_state_change(state)
                     state = channel.get_state(try_to_connect=True)
         except TimeoutError:
@@ -128,4 +134,6 @@ class GrpcTransport:
 
 def _failed(error: grpc.aio.AioRpcError, address: str, method_name: str) -> CallFailedError:
     reason = error.details() or error.code().name
-    return CallFailedError(f"{method_name} at {address} failed: {reason}")
+    # A server that ends the call says UNAVAILABLE too; a deadline that passed never does.
+    is_broken = error.code() is grpc.StatusCode.UNAVAILABLE
+    return CallFailedError(f"{method_name} at {address} failed: {reason}", is_broken=is_broken)

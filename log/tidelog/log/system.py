@@ -181,6 +181,8 @@ class SystemDisk:
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(SYNC_THREADS, thread_name_prefix="tidelog-sync")
+        self._queued: dict[str, asyncio.Task[None]] = {}
+        """Syncs of folders that have not begun: what was made in a folder by now is in them."""
 
     def close(self) -> None:
         """Wait for the syncs under way and end the threads."""
@@ -249,8 +251,23 @@ class SystemDisk:
             raise _storage_error("remove", path, error) from error
 
     async def sync_directory(self, path: str) -> None:
-        """See `Disk`."""
-        await _off_loop(self._pool, path, lambda: _sync_path(path, os.fsync))
+        """See `Disk`. One sync serves all who ask for it before it begins."""
+        queued = self._queued.get(path)
+        if queued is None:
+            work = _off_loop(self._pool, path, lambda: self._sync_queued(path))
+            queued = self._queued[path] = asyncio.create_task(work)
+            queued.add_done_callback(lambda done: self._forget(path, done))
+        await asyncio.shield(queued)
+
+    def _forget(self, path: str, done: asyncio.Task[None]) -> None:
+        """One that never began: its loop ended."""
+        if self._queued.get(path) is done:
+            del self._queued[path]
+
+    def _sync_queued(self, path: str) -> None:
+        """On the pool: whoever asks from here on needs another sync."""
+        self._queued.pop(path, None)
+        _sync_path(path, os.fsync)
 
 
 async def _off_loop(pool: ThreadPoolExecutor, path: str, sync: Callable[[], None]) -> None:

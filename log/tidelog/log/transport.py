@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from enum import Enum
 from typing import Protocol
 
 from tidelog.v1.methods import Method, Request, Response
+
+
+class DialOutcome(Enum):
+    """What became of a new connection to an address."""
+
+    ANSWERED = "answered"
+    """A node told who it is."""
+    REFUSED = "refused"
+    """Nobody listens there, or the connection was closed before the HTTP/2 handshake."""
+    SILENT = "silent"
+    """Nothing was to be learned in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialled:
+    """The outcome; `incarnation_id` of the broker that answered, empty where it is none."""
+
+    outcome: DialOutcome
+    incarnation_id: bytes = b""
 
 
 class Transport(Protocol):

@@ -6,6 +6,7 @@ A broker's life, as the image holds it:
     absent        registers                                                fenced
     fenced        heartbeat, has applied its own registration              unfenced
     unfenced      not heard of for a session, or wants to shut down        fenced
+    unfenced      found dead by a dial, see `reachability`                 fenced
     any           another incarnation registers, no live session is left   fenced, new broker epoch
 
 What fencing means for leaders and ISRs is `election`'s and always in the same batch. Sessions are
@@ -14,12 +15,15 @@ the one thing kept outside the image: each controller measures them on its own m
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tidelog.log.errors import KafkaError
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.decision import Decision
 from tidelog.metadata.delta import UNCOMMITTED_EPOCH
 from tidelog.metadata.election import candidates, changes_with, changes_without
 from tidelog.metadata.image import BrokerImage, MetadataImage
+from tidelog.metadata.reachability import suspect
 from tidelog.metadata.records import fencing
 from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import (
@@ -188,6 +192,42 @@ def fence(image: MetadataImage, broker_ids: list[int], *, cause: str) -> list[Me
     fenced = [fencing(image.brokers[one], fenced=True, cause=cause) for one in broker_ids]
     who = ", ".join(f"broker {broker_id}" for broker_id in broker_ids)
     return [*fenced, *changes_without(image, broker_ids, cause=f"{who} fenced: {cause}")]
+
+
+def fence_dead(
+    image: MetadataImage,
+    broker_id: int,
+    broker_epoch: int,
+    *,
+    was_heard: Callable[[int], bool],
+    cause: str,
+) -> list[MetadataRecord]:
+    """Fence a broker found dead, if it is still that incarnation: none that registered since.
+
+    Raises `KafkaError` BROKER_NOT_AVAILABLE where that would leave an ISR to brokers that are only
+    presumed alive, after a start or a change of controllers: ask again when they were heard of.
+    """
+    if suspect(image, broker_id, broker_epoch) is None:
+        return []
+    if not is_replaceable(image, broker_id, was_heard):
+        raise KafkaError(
+            common_pb2.BROKER_NOT_AVAILABLE,
+            f"broker {broker_id} is dead, but this controller has heard of nobody who is in sync "
+            "where it is: its session goes on",
+        )
+    return fence(image, [broker_id], cause=cause)
+
+
+def is_replaceable(image: MetadataImage, broker_id: int, was_heard: Callable[[int], bool]) -> bool:
+    """Whether each ISR keeps a member that was heard of, unless the broker is all of it.
+
+    One that is only presumed alive may have started anew, and lost what the dead one still has.
+    """
+    return all(
+        any(one != broker_id and was_heard(one) for one in partition.isr)
+        for _, partition in image.partitions()
+        if broker_id in partition.isr and len(partition.isr) > 1
+    )
 
 
 def current_registration(image: MetadataImage, broker_id: int, broker_epoch: int) -> BrokerImage:

@@ -21,6 +21,8 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (
     AlterConfigsRequest,
     AlterConfigsResponse,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
     CreateTopicsRequest,
     CreateTopicsResponse,
     DeleteTopicsRequest,
@@ -33,8 +35,14 @@ _FIELDS: Mapping[type, str] = {
     CreateTopicsRequest: "create_topics",
     DeleteTopicsRequest: "delete_topics",
     AlterConfigsRequest: "alter_configs",
+    CreatePartitionsRequest: "create_partitions",
 }
-IdentifiedReply = CreateTopicsResponse | DeleteTopicsResponse | AlterConfigsResponse
+IdentifiedCommand = (
+    CreateTopicsRequest | DeleteTopicsRequest | AlterConfigsRequest | CreatePartitionsRequest
+)
+IdentifiedReply = (
+    CreateTopicsResponse | DeleteTopicsResponse | AlterConfigsResponse | CreatePartitionsResponse
+)
 
 
 def earlier_reply(command: object, image: MetadataImage) -> IdentifiedReply | None:
@@ -73,6 +81,6 @@ def completion(command: object, decision: Decision[Any]) -> list[MetadataRecord]
 
 
 def _id_of(command: object) -> bytes:
-    if isinstance(command, CreateTopicsRequest | DeleteTopicsRequest | AlterConfigsRequest):
+    if isinstance(command, IdentifiedCommand):
         return command.command_id
     return b""

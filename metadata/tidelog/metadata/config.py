@@ -35,6 +35,18 @@ class ControllerConfig:
     commit_timeout_ms: int = 5_000
     """How long a decision may take to commit before its outcome is called unknown."""
     session_check_interval_ms: int = 100
+    dial_timeout_ms: int = 500
+    """How long a broker that may be gone has to answer before its silence counts as such."""
+    dials_max: int = 16
+    """Brokers dialled at one time."""
+    reports_waiting_max: int = 1_000
+    """Reports about brokers that may be gone; one more is refused."""
+    vain_dial_wait_ms: int = 50
+    """Before a broker is dialled again that was not dead; doubles each time, up to the next."""
+    vain_dial_wait_ms_max: int = 1_000
+    fenced_dial_wait_ms: int = 1_000
+    """Before a broker is dialled again that was fenced so; doubles each time, up to the next."""
+    fenced_dial_wait_ms_max: int = 30_000
     follow_bytes_max: int = 1_048_576
     """Bytes of batches in one answer to a follower of the metadata; at least one batch is sent."""
     tail_batches_max: int = 10_000

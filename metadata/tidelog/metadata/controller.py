@@ -17,6 +17,7 @@ from tidelog.metadata import (
     configs,
     damage,
     leaders,
+    partitions,
     producer_ids,
     replication,
     topics,
@@ -28,6 +29,8 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (
     AlterConfigsRequest,
     AlterConfigsResponse,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
     CreateTopicsRequest,
     CreateTopicsResponse,
     DeleteTopicsRequest,
@@ -48,11 +51,22 @@ from tidelog.v1.controller_pb2 import (
     ReportDamageRequest,
     ReportDamageResponse,
 )
+from tidelog.v1.metadata_records_pb2 import MetadataRecord
 
 
 @dataclass(frozen=True, slots=True)
 class ExpireSessions:
     """Fence the brokers that were not heard of for a session."""
+
+
+@dataclass(frozen=True, slots=True)
+class FenceDeadBroker:
+    """Fence one incarnation of a broker that was found dead before its session ended."""
+
+    broker_id: int
+    broker_epoch: int
+    cause: str
+    """What was found, for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +87,13 @@ Command = (
     | AlterPartitionRequest
     | CreateTopicsRequest
     | DeleteTopicsRequest
+    | CreatePartitionsRequest
     | AlterConfigsRequest
     | AllocateProducerIdsRequest
     | ReportDamageRequest
     | ElectLeadersRequest
     | ExpireSessions
+    | FenceDeadBroker
     | RebalanceLeaders
 )
 Reply = (
@@ -86,6 +102,7 @@ Reply = (
     | AlterPartitionResponse
     | CreateTopicsResponse
     | DeleteTopicsResponse
+    | CreatePartitionsResponse
     | AlterConfigsResponse
     | AllocateProducerIdsResponse
     | ReportDamageResponse
@@ -99,11 +116,13 @@ _REPLIES: Mapping[type[Command], type[Reply]] = {
     AlterPartitionRequest: AlterPartitionResponse,
     CreateTopicsRequest: CreateTopicsResponse,
     DeleteTopicsRequest: DeleteTopicsResponse,
+    CreatePartitionsRequest: CreatePartitionsResponse,
     AlterConfigsRequest: AlterConfigsResponse,
     AllocateProducerIdsRequest: AllocateProducerIdsResponse,
     ReportDamageRequest: ReportDamageResponse,
     ElectLeadersRequest: ElectLeadersResponse,
     ExpireSessions: Checked,
+    FenceDeadBroker: Checked,
     RebalanceLeaders: Checked,
 }
 
@@ -137,6 +156,11 @@ class Controller:
     def release(self) -> None:
         """End the hold now; brokers that fell silent during it are fenced at the next check."""
         self._held_until_ms = None
+
+    def hear(self, broker_id: int, broker_epoch: int, image: MetadataImage, now_ms: int) -> None:
+        """Something else than a heartbeat came of this incarnation of a broker."""
+        if image.has_live(broker_id, broker_epoch):
+            self._sessions.touch(broker_id, now_ms)
 
     def has_expired_sessions(self, image: MetadataImage, now_ms: int) -> bool:
         """Whether `ExpireSessions` has something to do."""
@@ -176,12 +200,8 @@ class Controller:
             case AlterPartitionRequest():
                 self._check_not_held(now_ms)
                 return replication.alter_partition(command, image)
-            case CreateTopicsRequest():
-                return topics.create_topics(
-                    command, image, config=self._config, random=self._random
-                )
-            case DeleteTopicsRequest():
-                return topics.delete_topics(command, image, config=self._config)
+            case CreateTopicsRequest() | DeleteTopicsRequest() | CreatePartitionsRequest():
+                return self._decide_on_topics(command, image)
             case AlterConfigsRequest():
                 return configs.alter_configs(command, image, config=self._config)
             case AllocateProducerIdsRequest():
@@ -191,16 +211,46 @@ class Controller:
             case ElectLeadersRequest():
                 self._check_not_held(now_ms)
                 return leaders.elect_leaders(command, image)
-            case ExpireSessions():
-                return self._expire_sessions(image, now_ms)
-            case RebalanceLeaders():
-                moves = [] if self._is_held(now_ms) else leaders.rebalanced(image)
-                return Decision(moves, Checked())
+            case ExpireSessions() | FenceDeadBroker() | RebalanceLeaders():
+                return Decision(self._tended(command, image, now_ms), Checked())
 
-    def _expire_sessions(self, image: MetadataImage, now_ms: int) -> Decision[Reply]:
-        silent = [] if self._is_held(now_ms) else self._sessions.expired(image, now_ms)
-        cause = f"silent for {self._config.session_timeout_ms} ms"
-        return Decision(brokers.fence(image, silent, cause=cause), Checked())
+    def _decide_on_topics(
+        self,
+        command: CreateTopicsRequest | DeleteTopicsRequest | CreatePartitionsRequest,
+        image: MetadataImage,
+    ) -> Decision[Reply]:
+        config, random = self._config, self._random
+        match command:
+            case CreateTopicsRequest():
+                return topics.create_topics(command, image, config=config, random=random)
+            case DeleteTopicsRequest():
+                return topics.delete_topics(command, image, config=config)
+            case CreatePartitionsRequest():
+                return partitions.create_partitions(command, image, config=config, random=random)
+
+    def _tended(
+        self,
+        command: ExpireSessions | FenceDeadBroker | RebalanceLeaders,
+        image: MetadataImage,
+        now_ms: int,
+    ) -> list[MetadataRecord]:
+        """What the controller does by itself; nothing while it is held."""
+        if self._is_held(now_ms):
+            return []
+        match command:
+            case ExpireSessions():
+                cause = f"silent for {self._config.session_timeout_ms} ms"
+                return brokers.fence(image, self._sessions.expired(image, now_ms), cause=cause)
+            case FenceDeadBroker():
+                return brokers.fence_dead(
+                    image,
+                    command.broker_id,
+                    command.broker_epoch,
+                    was_heard=lambda one: self._sessions.was_heard(one, now_ms),
+                    cause=command.cause,
+                )
+            case RebalanceLeaders():
+                return leaders.rebalanced(image)
 
     def _is_held(self, now_ms: int) -> bool:
         return self._held_until_ms is not None and now_ms < self._held_until_ms

@@ -25,7 +25,6 @@ from tidelog.metadata.image import (
     PartitionImage,
     TopicImage,
 )
-from tidelog.metadata.records import is_newly_damaged
 from tidelog.v1.metadata_records_pb2 import (
     BrokerFencingRecord,
     CommandRecord,
@@ -300,10 +299,10 @@ def _check_state(partition: PartitionImage) -> None:
 
 
 def _check_epochs(before: PartitionImage, after: PartitionImage) -> None:
-    is_new_epoch = before.leader_id != after.leader_id or is_newly_damaged(before, after.damaged)
+    growth = after.leader_epoch - before.leader_epoch
     invariant(
-        after.leader_epoch == before.leader_epoch + is_new_epoch,
-        "the leader epoch grows with each change of the leader and each damage",
+        growth == 1 or (growth == 0 and before.leader_id == after.leader_id),
+        "the leader epoch grows by one with each change of the leader, and else by one at most",
         before,
         after,
     )

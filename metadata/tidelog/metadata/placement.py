@@ -1,32 +1,171 @@
-"""Where replicas go: never two of a partition on one broker, leaders and followers spread."""
+"""Where replicas go: never two of a partition on one broker, over all racks, evenly spread.
+
+Kafka's two rounds of shifts: first replicas go round the brokers from `start`; the others follow at
+a distance that begins at `shift` and grows by one with each round, so that the followers of one
+broker's partitions are spread over all others. With racks (KIP-36) the round alternates between
+them, and a partition takes another broker of a rack only when every rack has one of it. Then single
+followers move from the fullest to the emptiest brokers while that costs no rack.
+
+Fenced brokers are used only where the live ones are too few, and never first (KIP-631). Brokers
+without a rack, where others have one, are a rack of their own, as in KRaft.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, zip_longest
+from typing import NamedTuple
 
 from tidelog.log.errors import invariant
 
+_SHIFTS_TRIED_MAX = 3
+"""Where racks leave the first shift no even spread, the next one has it most often."""
+
+Assigned = tuple[int, ...]
+
+
+class Seat(NamedTuple):
+    """A broker that may hold replicas; `rack` "": it has none."""
+
+    broker_id: int
+    rack: str = ""
+    is_live: bool = True
+
 
 def place_replicas(
-    brokers: Sequence[int], *, partitions: int, replication_factor: int, start: int, shift: int
-) -> list[tuple[int, ...]]:
-    """Replicas of each partition, preferred leader first, as Kafka places them without racks.
+    seats: Iterable[Seat], *, partitions: int, replication_factor: int, start: int, shift: int
+) -> list[Assigned]:
+    """Replicas of each partition, preferred leader first; the caller draws `start` and `shift`.
 
-    First replicas go round the brokers from `start`. The others follow at a distance that begins at
-    `shift` and grows by one with each round of first replicas, so that the followers of one
-    broker's partitions are spread over all other brokers. The caller draws `start` and `shift`.
+    There is at least one live broker, and a broker for each replica.
     """
-    count = len(brokers)
-    invariant(
-        0 < replication_factor <= count, "a broker for each replica", replication_factor, count
-    )
+    seats = list(seats)
+    live = _alternating([seat for seat in seats if seat.is_live])
+    fenced = _alternating([seat for seat in seats if not seat.is_live])
+    invariant(bool(live), "somebody alive leads", live)
+    invariant(0 < replication_factor <= len(seats), "a broker for each replica", replication_factor)
+    count = min(replication_factor, len(live))
+    racks = _racks(seats)
+    placed: list[Assigned] = []
+    for further in range(_SHIFTS_TRIED_MAX):
+        placed = _placed(live, racks, partitions, count, start=start, shift=shift + further)
+        if unevenness(live, placed) <= 1:
+            break
+    missing = replication_factor - count
+    return [
+        (*first, *_spread(first, _turned(fenced, number), racks, missing))
+        for number, first in enumerate(placed)
+    ]
+
+
+def unevenness(brokers: Sequence[int], placed: Iterable[Sequence[int]]) -> int:
+    """How many replicas the fullest of the brokers has more than the emptiest."""
+    load = _load(brokers, placed)
+    return max(load.values()) - min(load.values())
+
+
+def next_start(seats: Iterable[Seat], last_leader: int) -> int:
+    """Where the round goes on after a partition whose first replica is on that broker."""
+    live = _alternating([seat for seat in seats if seat.is_live])
+    return live.index(last_leader) + 1 if last_leader in live else 0
+
+
+def _alternating(seats: Sequence[Seat]) -> list[int]:
+    """The first broker of each rack, then the second of each, and so on."""
+    by_rack: dict[str, list[int]] = {}
+    for seat in sorted(seats):
+        by_rack.setdefault(seat.rack, []).append(seat.broker_id)
+    rounds = zip_longest(*(by_rack[rack] for rack in sorted(by_rack)))
+    return [broker_id for broker_id in chain.from_iterable(rounds) if broker_id is not None]
+
+
+def _racks(seats: Sequence[Seat]) -> Mapping[int, str]:
+    """The rack of each broker; where nobody has one, each broker is one."""
+    has_racks = any(seat.rack for seat in seats)
+    return {seat.broker_id: seat.rack if has_racks else str(seat.broker_id) for seat in seats}
+
+
+def _placed(
+    ring: Sequence[int],
+    racks: Mapping[int, str],
+    partitions: int,
+    count: int,
+    *,
+    start: int,
+    shift: int,
+) -> list[Assigned]:
     placed = []
-    for partition in range(partitions):
-        first = (start + partition) % count
-        distance = shift + partition // count
-        others = (
-            1 + (distance + replica) % (count - 1) for replica in range(replication_factor - 1)
-        )
-        indexes = [first, *((first + offset) % count for offset in others)]
-        placed.append(tuple(brokers[index] for index in indexes))
+    for number in range(partitions):
+        place = (start + number) % len(ring)
+        others = [ring[(place + 1 + step) % len(ring)] for step in range(len(ring) - 1)]
+        turned = _turned(others, shift + number // len(ring))
+        first = ring[place]
+        placed.append((first, *_spread((first,), turned, racks, count - 1)))
+    _level(ring, racks, placed)
     return placed
+
+
+def _turned(brokers: Sequence[int], by: int) -> Iterator[int]:
+    return (brokers[(by + step) % len(brokers)] for step in range(len(brokers)))
+
+
+def _spread(
+    chosen: Sequence[int], candidates: Iterable[int], racks: Mapping[int, str], count: int
+) -> list[int]:
+    """The first `count` of the candidates, those of racks that hold none of `chosen` before all."""
+    used = {racks[one] for one in chosen}
+    of_new_racks: list[int] = []
+    rest: list[int] = []
+    for one in candidates:
+        if len(of_new_racks) == count:
+            break
+        if racks[one] in used:
+            rest.append(one)
+        else:
+            used.add(racks[one])
+            of_new_racks.append(one)
+    return [*of_new_racks, *rest][:count]
+
+
+def _level(ring: Sequence[int], racks: Mapping[int, str], placed: list[Assigned]) -> None:
+    """Move followers until no move makes the load of two brokers more alike."""
+    load = _load(ring, placed)
+    while (move := _next_move(racks, placed, load)) is not None:
+        number, fuller, emptier = move
+        placed[number] = _moved(placed[number], fuller, emptier)
+        load[fuller] -= 1
+        load[emptier] += 1
+
+
+def _next_move(
+    racks: Mapping[int, str], placed: Sequence[Assigned], load: Mapping[int, int]
+) -> tuple[int, int, int] | None:
+    """A partition, the broker that it leaves, and the one that takes it."""
+    by_load = sorted(load, key=lambda one: load[one])
+    for fuller in reversed(by_load):
+        for emptier in by_load:
+            if load[fuller] - load[emptier] < 2:
+                break
+            for number, assigned in enumerate(placed):
+                if fuller in assigned[1:] and emptier not in assigned:
+                    moved = _moved(assigned, fuller, emptier)
+                    if _rack_count(moved, racks) >= _rack_count(assigned, racks):
+                        return number, fuller, emptier
+    return None
+
+
+def _moved(assigned: Assigned, source: int, target: int) -> Assigned:
+    return tuple(target if one == source else one for one in assigned)
+
+
+def _rack_count(assigned: Assigned, racks: Mapping[int, str]) -> int:
+    return len({racks[one] for one in assigned})
+
+
+def _load(brokers: Sequence[int], placed: Iterable[Sequence[int]]) -> dict[int, int]:
+    load = dict.fromkeys(brokers, 0)
+    for assigned in placed:
+        for one in assigned:
+            if one in load:
+                load[one] += 1
+    return load

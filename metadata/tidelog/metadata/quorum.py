@@ -20,7 +20,7 @@ from typing import TypeVar
 import structlog
 
 from tidelog.log.env import Clock, Random
-from tidelog.log.errors import KafkaError, TidelogError, invariant
+from tidelog.log.errors import KafkaError, TidelogError, error_for, invariant
 from tidelog.metadata.active_term import ActiveTerm, void
 from tidelog.metadata.committed import CommittedMetadata, Followed, OnBatch
 from tidelog.metadata.config import ControllerConfig
@@ -29,6 +29,7 @@ from tidelog.metadata.controller import (
     Command,
     Controller,
     ExpireSessions,
+    FenceDeadBroker,
     RebalanceLeaders,
     Reply,
     refusal,
@@ -36,6 +37,7 @@ from tidelog.metadata.controller import (
 from tidelog.metadata.decision import wire_error
 from tidelog.metadata.delta import speculate
 from tidelog.metadata.election import IncompleteElection, incomplete_elections
+from tidelog.metadata.failure_detector import Dial, FailureDetector
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.leaders import has_imbalance
 from tidelog.raft.replicated_log import (
@@ -47,6 +49,8 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (
     AlterConfigsRequest,
     AlterConfigsResponse,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
     CreateTopicsRequest,
     CreateTopicsResponse,
     DeleteTopicsRequest,
@@ -65,6 +69,8 @@ from tidelog.v1.controller_pb2 import (
     RegisterBrokerResponse,
     ReportDamageRequest,
     ReportDamageResponse,
+    ReportUnreachableBrokerRequest,
+    ReportUnreachableBrokerResponse,
 )
 from tidelog.v1.metadata_records_pb2 import MetadataRecord
 
@@ -104,6 +110,7 @@ class Quorum:
         log: ReplicatedLog,
         clock: Clock,
         random: Random,
+        dial: Dial,
         config: ControllerConfig,
         on_batch: OnBatch | None = None,
     ) -> None:
@@ -116,6 +123,9 @@ class Quorum:
             log=log, committed=self._committed, clock=clock, random=random, config=config
         )
         self._queue: asyncio.Queue[_Waiting] = asyncio.Queue(config.commands_queued_max)
+        self._detector = FailureDetector(
+            image=lambda: self.image, dial=dial, fence=self._fence_dead, clock=clock, config=config
+        )
         self._tasks: list[asyncio.Task[None]] = []
         self.incomplete_elections = 0
         """Leaders elected by this node that may have lacked committed records."""
@@ -150,6 +160,7 @@ class Quorum:
         """Leave the quorum; all that wait are answered, followers end."""
         await self._log.stop()
         self._active.end()
+        await self._detector.stop()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -158,8 +169,11 @@ class Quorum:
         self._committed.close()
 
     async def register_broker(self, request: RegisterBrokerRequest) -> RegisterBrokerResponse:
-        """See `brokers.register_broker`."""
-        return await self._submit(request, RegisterBrokerResponse)
+        """See `brokers.register_broker`. One that is refused has its predecessor looked for."""
+        reply = await self._submit(request, RegisterBrokerResponse)
+        if reply.error.code == common_pb2.DUPLICATE_BROKER_REGISTRATION:
+            self._detector.doubt(request.broker_id)
+        return reply
 
     async def broker_heartbeat(self, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse:
         """See `brokers.heartbeat`. One that changes nothing does not wait for other commands."""
@@ -185,6 +199,10 @@ class Quorum:
         """See `topics.delete_topics`."""
         return await self._submit(request, DeleteTopicsResponse)
 
+    async def create_partitions(self, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+        """See `partitions.create_partitions`."""
+        return await self._submit(request, CreatePartitionsResponse)
+
     async def alter_configs(self, request: AlterConfigsRequest) -> AlterConfigsResponse:
         """See `configs.alter_configs`."""
         return await self._submit(request, AlterConfigsResponse)
@@ -202,6 +220,20 @@ class Quorum:
     async def elect_leaders(self, request: ElectLeadersRequest) -> ElectLeadersResponse:
         """See `leaders.elect_leaders`."""
         return await self._submit(request, ElectLeadersResponse)
+
+    async def report_unreachable_broker(
+        self, request: ReportUnreachableBrokerRequest
+    ) -> ReportUnreachableBrokerResponse:
+        """Dial the broker and fence it if it is dead; see `FailureDetector.report`."""
+        try:
+            self._active.current()
+            now_ms = self._clock.monotonic_ms()
+            self._controller.hear(request.reporter_id, request.reporter_epoch, self.image, now_ms)
+            is_fenced = await self._detector.report(request.broker_id, request.broker_epoch)
+            term = await self._active.confirm()
+        except TidelogError as error:
+            return ReportUnreachableBrokerResponse(error=wire_error(error))
+        return ReportUnreachableBrokerResponse(is_fenced=is_fenced, controller_epoch=term)
 
     def follow(
         self, from_offset: int, *, accepts_snapshot: bool = False
@@ -331,6 +363,11 @@ class Quorum:
             else:
                 _log.info("silent brokers fenced")
 
+    async def _fence_dead(self, broker_id: int, broker_epoch: int, cause: str) -> None:
+        reply = await self._submit(FenceDeadBroker(broker_id, broker_epoch, cause), Checked)
+        if reply.error.code:
+            raise error_for(reply.error.code, reply.error.message)
+
     async def _rebalance_forever(self) -> None:
         while True:
             await asyncio.sleep(self._config.leader_imbalance_check_interval_ms / 1000)
@@ -355,6 +392,6 @@ def _completed(reply: Reply, *, offset: int, term: int) -> Reply:
         reply.controller_epoch = term
     if isinstance(reply, RegisterBrokerResponse) and not reply.error.code:
         reply.broker_epoch = reply.broker_epoch or offset
-    if isinstance(reply, AlterConfigsResponse):
+    if isinstance(reply, AlterConfigsResponse | CreatePartitionsResponse):
         reply.metadata_offset = offset
     return reply

@@ -31,10 +31,12 @@ def partition_change(
 
     `damaged` and `offline` None: those known so. The cause is told wherever the record goes.
 
-    As in KRaft now, the leader epoch grows when the leader changes (also to none) and not when only
-    the ISR does; the partition epoch grows by one each time.
+    As in KRaft now, the leader epoch grows when the leader changes (also to none); beyond KRaft, also
+    when a replica is found out of use. It does not when only the ISR changes. The partition epoch
+    grows by one each time.
     """
-    is_new_epoch = leader_id != partition.leader_id or is_newly_damaged(partition, damaged)
+    is_out_of_use = has_more(partition.damaged, damaged) or has_more(partition.offline, offline)
+    is_new_epoch = leader_id != partition.leader_id or is_out_of_use
     last_id = partition.last_known_leader_id
     if partition.leader_id is not None:
         last_id = partition.leader_id
@@ -55,13 +57,13 @@ def partition_change(
     )
 
 
-def is_newly_damaged(partition: PartitionImage, damaged: tuple[int, ...] | None) -> bool:
-    """Whether a replica was found damaged just now.
+def has_more(before: tuple[int, ...], after: tuple[int, ...] | None) -> bool:
+    """Whether a replica was found out of use just now.
 
     What it fetched before says nothing any more of what it holds: a fetch that is still on its way
     must not take it back into the ISR, so the leader begins a new epoch, without a memory.
     """
-    return damaged is not None and not set(damaged) <= set(partition.damaged)
+    return after is not None and not set(after) <= set(before)
 
 
 def fencing(broker: BrokerImage, *, fenced: bool, cause: str = "") -> MetadataRecord:

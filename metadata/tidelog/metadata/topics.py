@@ -10,10 +10,11 @@ import re
 from tidelog.log.config import log_config
 from tidelog.log.env import Random
 from tidelog.log.errors import KafkaError, TidelogError
+from tidelog.metadata import assignments
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.decision import Decision, wire_error
 from tidelog.metadata.image import MetadataImage
-from tidelog.metadata.placement import place_replicas
+from tidelog.metadata.placement import Assigned
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (
     CreateTopicsRequest,
@@ -25,7 +26,6 @@ from tidelog.v1.admin_pb2 import (
 from tidelog.v1.metadata_records_pb2 import (
     ConfigRecord,
     MetadataRecord,
-    PartitionRecord,
     RemoveTopicRecord,
     TopicRecord,
 )
@@ -55,7 +55,7 @@ def create_topics(
 ) -> Decision[CreateTopicsResponse]:
     """One result per topic, in the order asked; those without an error are created.
 
-    Replicas go to live brokers only and all start in the ISR. With `validate_only` no records.
+    Replicas on live brokers start in the ISR. With `validate_only` no records.
     """
     _check_count(len(request.topics), limit=config.topics_per_request_max)
     creation = _Creation(image, config, random)
@@ -108,7 +108,7 @@ class _Creation:
     def __init__(self, image: MetadataImage, config: ControllerConfig, random: Random) -> None:
         self._config = config
         self._random = random
-        self._brokers = image.live_brokers()
+        self._image = image
         self._default_configs = image.cluster_configs
         self._names = {_collision_key(name): name for name in image.topics}
         self._partitions_left = config.partitions_max - sum(1 for _ in image.partitions())
@@ -116,26 +116,35 @@ class _Creation:
     def create(self, topic: NewTopic) -> tuple[CreateTopicsResponse.Topic, list[MetadataRecord]]:
         """Raises the `TidelogError` that says why the topic cannot be."""
         self._check_name(topic.name)
-        partitions = self._partition_count(topic)
-        replication_factor = self._replication_factor(topic)
+        placed = self._placed(topic)
         log_config(topic.configs, self._default_configs)
         topic_id = self._random.randbytes(TOPIC_ID_BYTES)
         self._names[_collision_key(topic.name)] = topic.name
-        self._partitions_left -= partitions
+        self._partitions_left -= len(placed)
         result = CreateTopicsResponse.Topic(
             name=topic.name,
             topic_id=topic_id,
-            partitions=partitions,
-            replication_factor=replication_factor,
+            partitions=len(placed),
+            replication_factor=len(placed[0]),
         )
-        replicas = place_replicas(
-            self._brokers,
-            partitions=partitions,
-            replication_factor=replication_factor,
-            start=self._random.randrange(0, len(self._brokers)),
-            shift=self._random.randrange(0, len(self._brokers)),
-        )
-        return result, _records(topic, topic_id, replicas)
+        records = _topic_records(topic, topic_id)
+        records += assignments.partition_records(topic_id, placed, self._image)
+        return result, records
+
+    def _placed(self, topic: NewTopic) -> list[Assigned]:
+        if topic.assignments:
+            if topic.partitions or topic.replication_factor:
+                raise KafkaError(
+                    common_pb2.INVALID_REQUEST,
+                    "replicas are assigned: leave partitions and replication factor out",
+                )
+            self._check_partition_count(len(topic.assignments))
+            return assignments.named(topic.assignments, self._image, first_partition=0)
+        partitions = topic.partitions or self._config.num_partitions
+        factor = topic.replication_factor or self._config.default_replication_factor
+        self._check_partition_count(partitions)
+        assignments.check_replication_factor(factor, self._image)
+        return assignments.chosen(self._image, self._random, partitions=partitions, factor=factor)
 
     def _check_name(self, name: str) -> None:
         validate_topic_name(name)
@@ -149,8 +158,7 @@ class _Creation:
                 "choose another",
             )
 
-    def _partition_count(self, topic: NewTopic) -> int:
-        partitions = topic.partitions or self._config.num_partitions
+    def _check_partition_count(self, partitions: int) -> None:
         if not 0 < partitions <= self._partitions_left:
             raise KafkaError(
                 common_pb2.INVALID_PARTITIONS,
@@ -158,17 +166,6 @@ class _Creation:
                 f"{self._partitions_left} that the cluster's limit of "
                 f"{self._config.partitions_max} leaves",
             )
-        return partitions
-
-    def _replication_factor(self, topic: NewTopic) -> int:
-        factor = topic.replication_factor or self._config.default_replication_factor
-        if not 0 < factor <= len(self._brokers):
-            raise KafkaError(
-                common_pb2.INVALID_REPLICATION_FACTOR,
-                f"replication factor {factor}: it must be at least 1 and at most the number of "
-                f"live brokers, which is {len(self._brokers)}",
-            )
-        return factor
 
 
 def _collision_key(name: str) -> str:
@@ -176,9 +173,7 @@ def _collision_key(name: str) -> str:
     return name.replace(".", "_")
 
 
-def _records(
-    topic: NewTopic, topic_id: bytes, replicas: list[tuple[int, ...]]
-) -> list[MetadataRecord]:
+def _topic_records(topic: NewTopic, topic_id: bytes) -> list[MetadataRecord]:
     records = [MetadataRecord(topic=TopicRecord(name=topic.name, topic_id=topic_id))]
     for key in sorted(topic.configs):
         config = ConfigRecord(
@@ -188,14 +183,4 @@ def _records(
             value=topic.configs[key],
         )
         records.append(MetadataRecord(config=config))
-    for number, assigned in enumerate(replicas):
-        partition = PartitionRecord(
-            topic_id=topic_id,
-            partition=number,
-            replicas=assigned,
-            isr=assigned,
-            leader_id=assigned[0],
-            leader_epoch=0,
-        )
-        records.append(MetadataRecord(partition=partition))
     return records

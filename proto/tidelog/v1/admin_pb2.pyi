@@ -23,7 +23,7 @@ PREFERRED: ElectionType
 UNCLEAN: ElectionType
 
 class NewTopic(_message.Message):
-    __slots__ = ("name", "partitions", "replication_factor", "configs")
+    __slots__ = ("name", "partitions", "replication_factor", "configs", "assignments")
     class ConfigsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -35,11 +35,21 @@ class NewTopic(_message.Message):
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
     REPLICATION_FACTOR_FIELD_NUMBER: _ClassVar[int]
     CONFIGS_FIELD_NUMBER: _ClassVar[int]
+    ASSIGNMENTS_FIELD_NUMBER: _ClassVar[int]
     name: str
     partitions: int
     replication_factor: int
     configs: _containers.ScalarMap[str, str]
-    def __init__(self, name: _Optional[str] = ..., partitions: _Optional[int] = ..., replication_factor: _Optional[int] = ..., configs: _Optional[_Mapping[str, str]] = ...) -> None: ...
+    assignments: _containers.RepeatedCompositeFieldContainer[ReplicaAssignment]
+    def __init__(self, name: _Optional[str] = ..., partitions: _Optional[int] = ..., replication_factor: _Optional[int] = ..., configs: _Optional[_Mapping[str, str]] = ..., assignments: _Optional[_Iterable[_Union[ReplicaAssignment, _Mapping]]] = ...) -> None: ...
+
+class ReplicaAssignment(_message.Message):
+    __slots__ = ("partition", "broker_ids")
+    PARTITION_FIELD_NUMBER: _ClassVar[int]
+    BROKER_IDS_FIELD_NUMBER: _ClassVar[int]
+    partition: int
+    broker_ids: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, partition: _Optional[int] = ..., broker_ids: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class CreateTopicsRequest(_message.Message):
     __slots__ = ("topics", "timeout_ms", "validate_only", "command_id", "forwarded")
@@ -314,7 +324,7 @@ class NodeStatusRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class NodeStatusResponse(_message.Message):
-    __slots__ = ("node_id", "pid", "cluster_id", "roles", "address", "ready", "controller_id", "metadata_offset", "version")
+    __slots__ = ("node_id", "pid", "cluster_id", "roles", "address", "ready", "controller_id", "metadata_offset", "version", "incarnation_id")
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
     PID_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
@@ -324,6 +334,7 @@ class NodeStatusResponse(_message.Message):
     CONTROLLER_ID_FIELD_NUMBER: _ClassVar[int]
     METADATA_OFFSET_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
+    INCARNATION_ID_FIELD_NUMBER: _ClassVar[int]
     node_id: int
     pid: int
     cluster_id: str
@@ -333,7 +344,8 @@ class NodeStatusResponse(_message.Message):
     controller_id: int
     metadata_offset: int
     version: str
-    def __init__(self, node_id: _Optional[int] = ..., pid: _Optional[int] = ..., cluster_id: _Optional[str] = ..., roles: _Optional[_Iterable[str]] = ..., address: _Optional[str] = ..., ready: _Optional[bool] = ..., controller_id: _Optional[int] = ..., metadata_offset: _Optional[int] = ..., version: _Optional[str] = ...) -> None: ...
+    incarnation_id: bytes
+    def __init__(self, node_id: _Optional[int] = ..., pid: _Optional[int] = ..., cluster_id: _Optional[str] = ..., roles: _Optional[_Iterable[str]] = ..., address: _Optional[str] = ..., ready: _Optional[bool] = ..., controller_id: _Optional[int] = ..., metadata_offset: _Optional[int] = ..., version: _Optional[str] = ..., incarnation_id: _Optional[bytes] = ...) -> None: ...
 
 class PrepareStopRequest(_message.Message):
     __slots__ = ("hold_ms",)
@@ -450,3 +462,45 @@ class JournalEvent(_message.Message):
     controller_epoch: int
     metadata_offset: int
     def __init__(self, sequence: _Optional[int] = ..., time_ms: _Optional[int] = ..., last_ms: _Optional[int] = ..., count: _Optional[int] = ..., kind: _Optional[str] = ..., cause: _Optional[str] = ..., before: _Optional[str] = ..., after: _Optional[str] = ..., topic: _Optional[str] = ..., partition: _Optional[int] = ..., broker_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., metadata_offset: _Optional[int] = ...) -> None: ...
+
+class CreatePartitionsRequest(_message.Message):
+    __slots__ = ("topics", "timeout_ms", "validate_only", "command_id", "forwarded")
+    class Topic(_message.Message):
+        __slots__ = ("name", "count", "assignments")
+        NAME_FIELD_NUMBER: _ClassVar[int]
+        COUNT_FIELD_NUMBER: _ClassVar[int]
+        ASSIGNMENTS_FIELD_NUMBER: _ClassVar[int]
+        name: str
+        count: int
+        assignments: _containers.RepeatedCompositeFieldContainer[ReplicaAssignment]
+        def __init__(self, name: _Optional[str] = ..., count: _Optional[int] = ..., assignments: _Optional[_Iterable[_Union[ReplicaAssignment, _Mapping]]] = ...) -> None: ...
+    TOPICS_FIELD_NUMBER: _ClassVar[int]
+    TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
+    VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    COMMAND_ID_FIELD_NUMBER: _ClassVar[int]
+    FORWARDED_FIELD_NUMBER: _ClassVar[int]
+    topics: _containers.RepeatedCompositeFieldContainer[CreatePartitionsRequest.Topic]
+    timeout_ms: int
+    validate_only: bool
+    command_id: bytes
+    forwarded: bool
+    def __init__(self, topics: _Optional[_Iterable[_Union[CreatePartitionsRequest.Topic, _Mapping]]] = ..., timeout_ms: _Optional[int] = ..., validate_only: _Optional[bool] = ..., command_id: _Optional[bytes] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+
+class CreatePartitionsResponse(_message.Message):
+    __slots__ = ("topics", "error", "metadata_offset", "controller_epoch")
+    class Topic(_message.Message):
+        __slots__ = ("name", "error")
+        NAME_FIELD_NUMBER: _ClassVar[int]
+        ERROR_FIELD_NUMBER: _ClassVar[int]
+        name: str
+        error: _common_pb2.Error
+        def __init__(self, name: _Optional[str] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ...) -> None: ...
+    TOPICS_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    METADATA_OFFSET_FIELD_NUMBER: _ClassVar[int]
+    CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    topics: _containers.RepeatedCompositeFieldContainer[CreatePartitionsResponse.Topic]
+    error: _common_pb2.Error
+    metadata_offset: int
+    controller_epoch: int
+    def __init__(self, topics: _Optional[_Iterable[_Union[CreatePartitionsResponse.Topic, _Mapping]]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., metadata_offset: _Optional[int] = ..., controller_epoch: _Optional[int] = ...) -> None: ...

@@ -293,3 +293,27 @@ class ReportDamageResponse(_message.Message):
     partitions: _containers.RepeatedCompositeFieldContainer[ReportDamageResponse.Partition]
     controller_epoch: int
     def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., partitions: _Optional[_Iterable[_Union[ReportDamageResponse.Partition, _Mapping]]] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
+
+class ReportUnreachableBrokerRequest(_message.Message):
+    __slots__ = ("broker_id", "broker_epoch", "reporter_id", "reporter_epoch", "forwarded")
+    BROKER_ID_FIELD_NUMBER: _ClassVar[int]
+    BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    REPORTER_ID_FIELD_NUMBER: _ClassVar[int]
+    REPORTER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    FORWARDED_FIELD_NUMBER: _ClassVar[int]
+    broker_id: int
+    broker_epoch: int
+    reporter_id: int
+    reporter_epoch: int
+    forwarded: bool
+    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., reporter_id: _Optional[int] = ..., reporter_epoch: _Optional[int] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+
+class ReportUnreachableBrokerResponse(_message.Message):
+    __slots__ = ("error", "is_fenced", "controller_epoch")
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    IS_FENCED_FIELD_NUMBER: _ClassVar[int]
+    CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    error: _common_pb2.Error
+    is_fenced: bool
+    controller_epoch: int
+    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., is_fenced: _Optional[bool] = ..., controller_epoch: _Optional[int] = ...) -> None: ...

@@ -19,14 +19,16 @@ class ProduceRequest(_message.Message):
     def __init__(self, acks: _Optional[int] = ..., timeout_ms: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[PartitionProduceData, _Mapping]]] = ...) -> None: ...
 
 class PartitionProduceData(_message.Message):
-    __slots__ = ("topic", "partition", "records")
+    __slots__ = ("topic", "partition", "records", "topic_id")
     TOPIC_FIELD_NUMBER: _ClassVar[int]
     PARTITION_FIELD_NUMBER: _ClassVar[int]
     RECORDS_FIELD_NUMBER: _ClassVar[int]
+    TOPIC_ID_FIELD_NUMBER: _ClassVar[int]
     topic: str
     partition: int
     records: bytes
-    def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., records: _Optional[bytes] = ...) -> None: ...
+    topic_id: bytes
+    def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., records: _Optional[bytes] = ..., topic_id: _Optional[bytes] = ...) -> None: ...
 
 class ProduceResponse(_message.Message):
     __slots__ = ("partitions",)
@@ -137,18 +139,20 @@ class ListOffsetsRequest(_message.Message):
     MAX_TIMESTAMP: ListOffsetsRequest.Spec
     TIMESTAMP: ListOffsetsRequest.Spec
     class Partition(_message.Message):
-        __slots__ = ("topic", "partition", "spec", "current_leader_epoch", "timestamp_ms")
+        __slots__ = ("topic", "partition", "spec", "current_leader_epoch", "timestamp_ms", "topic_id")
         TOPIC_FIELD_NUMBER: _ClassVar[int]
         PARTITION_FIELD_NUMBER: _ClassVar[int]
         SPEC_FIELD_NUMBER: _ClassVar[int]
         CURRENT_LEADER_EPOCH_FIELD_NUMBER: _ClassVar[int]
         TIMESTAMP_MS_FIELD_NUMBER: _ClassVar[int]
+        TOPIC_ID_FIELD_NUMBER: _ClassVar[int]
         topic: str
         partition: int
         spec: ListOffsetsRequest.Spec
         current_leader_epoch: int
         timestamp_ms: int
-        def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., spec: _Optional[_Union[ListOffsetsRequest.Spec, str]] = ..., current_leader_epoch: _Optional[int] = ..., timestamp_ms: _Optional[int] = ...) -> None: ...
+        topic_id: bytes
+        def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., spec: _Optional[_Union[ListOffsetsRequest.Spec, str]] = ..., current_leader_epoch: _Optional[int] = ..., timestamp_ms: _Optional[int] = ..., topic_id: _Optional[bytes] = ...) -> None: ...
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
     partitions: _containers.RepeatedCompositeFieldContainer[ListOffsetsRequest.Partition]
     def __init__(self, partitions: _Optional[_Iterable[_Union[ListOffsetsRequest.Partition, _Mapping]]] = ...) -> None: ...
@@ -181,14 +185,16 @@ class ListOffsetsResponse(_message.Message):
 class DeleteRecordsRequest(_message.Message):
     __slots__ = ("partitions", "timeout_ms")
     class Partition(_message.Message):
-        __slots__ = ("topic", "partition", "offset")
+        __slots__ = ("topic", "partition", "offset", "topic_id")
         TOPIC_FIELD_NUMBER: _ClassVar[int]
         PARTITION_FIELD_NUMBER: _ClassVar[int]
         OFFSET_FIELD_NUMBER: _ClassVar[int]
+        TOPIC_ID_FIELD_NUMBER: _ClassVar[int]
         topic: str
         partition: int
         offset: int
-        def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., offset: _Optional[int] = ...) -> None: ...
+        topic_id: bytes
+        def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., offset: _Optional[int] = ..., topic_id: _Optional[bytes] = ...) -> None: ...
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
     partitions: _containers.RepeatedCompositeFieldContainer[DeleteRecordsRequest.Partition]
@@ -217,16 +223,18 @@ class DeleteRecordsResponse(_message.Message):
 class OffsetForLeaderEpochRequest(_message.Message):
     __slots__ = ("replica_id", "partitions")
     class Partition(_message.Message):
-        __slots__ = ("topic", "partition", "current_leader_epoch", "leader_epoch")
+        __slots__ = ("topic", "partition", "current_leader_epoch", "leader_epoch", "topic_id")
         TOPIC_FIELD_NUMBER: _ClassVar[int]
         PARTITION_FIELD_NUMBER: _ClassVar[int]
         CURRENT_LEADER_EPOCH_FIELD_NUMBER: _ClassVar[int]
         LEADER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+        TOPIC_ID_FIELD_NUMBER: _ClassVar[int]
         topic: str
         partition: int
         current_leader_epoch: int
         leader_epoch: int
-        def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., current_leader_epoch: _Optional[int] = ..., leader_epoch: _Optional[int] = ...) -> None: ...
+        topic_id: bytes
+        def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., current_leader_epoch: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., topic_id: _Optional[bytes] = ...) -> None: ...
     REPLICA_ID_FIELD_NUMBER: _ClassVar[int]
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
     replica_id: int
@@ -259,7 +267,7 @@ class MetadataRequest(_message.Message):
     def __init__(self, topics: _Optional[_Iterable[str]] = ..., allow_auto_topic_creation: _Optional[bool] = ...) -> None: ...
 
 class MetadataResponse(_message.Message):
-    __slots__ = ("brokers", "cluster_id", "controller_id", "topics")
+    __slots__ = ("brokers", "cluster_id", "controller_id", "topics", "metadata_offset")
     class Partition(_message.Message):
         __slots__ = ("partition", "leader_id", "leader_epoch", "replicas", "isr")
         PARTITION_FIELD_NUMBER: _ClassVar[int]
@@ -288,11 +296,13 @@ class MetadataResponse(_message.Message):
     CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     CONTROLLER_ID_FIELD_NUMBER: _ClassVar[int]
     TOPICS_FIELD_NUMBER: _ClassVar[int]
+    METADATA_OFFSET_FIELD_NUMBER: _ClassVar[int]
     brokers: _containers.RepeatedCompositeFieldContainer[_common_pb2.Endpoint]
     cluster_id: str
     controller_id: int
     topics: _containers.RepeatedCompositeFieldContainer[MetadataResponse.Topic]
-    def __init__(self, brokers: _Optional[_Iterable[_Union[_common_pb2.Endpoint, _Mapping]]] = ..., cluster_id: _Optional[str] = ..., controller_id: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[MetadataResponse.Topic, _Mapping]]] = ...) -> None: ...
+    metadata_offset: int
+    def __init__(self, brokers: _Optional[_Iterable[_Union[_common_pb2.Endpoint, _Mapping]]] = ..., cluster_id: _Optional[str] = ..., controller_id: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[MetadataResponse.Topic, _Mapping]]] = ..., metadata_offset: _Optional[int] = ...) -> None: ...
 
 class InitProducerIdRequest(_message.Message):
     __slots__ = ("timeout_ms",)

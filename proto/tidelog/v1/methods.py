@@ -76,6 +76,12 @@ ALTER_CONFIGS = Method(
 ELECT_LEADERS = Method(
     _ADMIN, "ElectLeaders", admin_pb2.ElectLeadersRequest, admin_pb2.ElectLeadersResponse
 )
+CREATE_PARTITIONS = Method(
+    _ADMIN,
+    "CreatePartitions",
+    admin_pb2.CreatePartitionsRequest,
+    admin_pb2.CreatePartitionsResponse,
+)
 
 _NODE = "tidelog.v1.Node"
 NODE_STATUS = Method(_NODE, "Status", admin_pb2.NodeStatusRequest, admin_pb2.NodeStatusResponse)
@@ -121,6 +127,12 @@ REPORT_DAMAGE = Method(
 CONTROLLER_ELECT_LEADERS = Method(
     _CONTROLLER, "ElectLeaders", admin_pb2.ElectLeadersRequest, admin_pb2.ElectLeadersResponse
 )
+CONTROLLER_CREATE_PARTITIONS = Method(
+    _CONTROLLER,
+    "CreatePartitions",
+    admin_pb2.CreatePartitionsRequest,
+    admin_pb2.CreatePartitionsResponse,
+)
 FOLLOW_METADATA = Method(
     _CONTROLLER,
     "FollowMetadata",
@@ -140,6 +152,12 @@ ALLOCATE_PRODUCER_IDS = Method(
     "AllocateProducerIds",
     controller_pb2.AllocateProducerIdsRequest,
     controller_pb2.AllocateProducerIdsResponse,
+)
+REPORT_UNREACHABLE_BROKER = Method(
+    _CONTROLLER,
+    "ReportUnreachableBroker",
+    controller_pb2.ReportUnreachableBrokerRequest,
+    controller_pb2.ReportUnreachableBrokerResponse,
 )
 
 RAFT_EXCHANGE = Method(

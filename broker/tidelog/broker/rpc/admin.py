@@ -19,6 +19,8 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (
     AlterConfigsRequest,
     AlterConfigsResponse,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
     CreateTopicsRequest,
     CreateTopicsResponse,
     DeleteTopicsRequest,
@@ -72,6 +74,10 @@ class AdminHandler:
     async def delete_topics(self, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
         """See `Admin.DeleteTopics`."""
         return await self._topic_creator.delete(request)
+
+    async def create_partitions(self, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+        """See `Admin.CreatePartitions`."""
+        return await self._topic_creator.add_partitions(request)
 
     async def describe_cluster(self, request: DescribeClusterRequest) -> DescribeClusterResponse:
         """See `Admin.DescribeCluster`."""
@@ -132,7 +138,10 @@ class AdminHandler:
                     request = by_leader.setdefault(partition.leader_id, ListOffsetsRequest())
                     for spec in (ListOffsetsRequest.LATEST, ListOffsetsRequest.EARLIEST):
                         request.partitions.add(
-                            topic=topic.name, partition=partition.partition, spec=spec
+                            topic=topic.name,
+                            topic_id=topic.topic_id,
+                            partition=partition.partition,
+                            spec=spec,
                         )
         answers = await asyncio.gather(
             *(self._ask(image, leader_id, request) for leader_id, request in by_leader.items())

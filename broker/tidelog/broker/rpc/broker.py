@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
 
 from tidelog.broker.errors import error_message
 from tidelog.broker.producer_ids import ProducerIds
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.broker.topics import TopicCreator
+from tidelog.broker.unreachable_reports import UnreachableReports
 from tidelog.log.errors import KafkaError
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, TopicImage
 from tidelog.v1 import common_pb2
@@ -42,6 +44,7 @@ class BrokerHandler:
         controller_id: Callable[[], int | None],
         topic_creator: TopicCreator,
         producer_ids: ProducerIds,
+        reports: UnreachableReports,
     ) -> None:
         self._cluster_id = cluster_id
         self._replica_manager = replica_manager
@@ -49,11 +52,13 @@ class BrokerHandler:
         self._controller_id = controller_id
         self._topic_creator = topic_creator
         self._producer_ids = producer_ids
+        self._reports = reports
 
     async def produce(self, request: ProduceRequest) -> ProduceResponse:
         """See `Broker.Produce`."""
         failed = await self._topic_creator.create_missing(
-            dict.fromkeys(partition.topic for partition in request.partitions)
+            # Who names an incarnation means no other.
+            dict.fromkeys(one.topic for one in request.partitions if not one.topic_id)
         )
         response = await self._replica_manager.produce(request)
         for result in response.partitions:
@@ -63,7 +68,14 @@ class BrokerHandler:
 
     async def fetch(self, request: FetchRequest) -> FetchResponse:
         """See `Broker.Fetch`."""
-        return await self._replica_manager.fetch(request)
+        if not request.HasField("replica_id"):
+            return await self._replica_manager.fetch(request)
+        self._reports.heard(request.replica_id)
+        try:
+            return await self._replica_manager.fetch(request)
+        except asyncio.CancelledError:
+            self._reports.hung_up(request.replica_id)
+            raise
 
     async def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
         """See `Broker.ListOffsets`."""
@@ -104,6 +116,7 @@ class BrokerHandler:
             cluster_id=self._cluster_id,
             controller_id=self._controller_id(),
             topics=[_topic(image, name, failed.get(name)) for name in names],
+            metadata_offset=image.offset,
         )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 from tidelog.broker.errors import error_message, to_wire
 from tidelog.broker.peers import Peers
+from tidelog.broker.unreachable_reports import UnreachableReports
 from tidelog.log.errors import CallFailedError, UnreachableError
 from tidelog.metadata.quorum import Quorum
 from tidelog.raft.replicated_log import QuorumStatus
@@ -14,6 +16,8 @@ from tidelog.v1 import common_pb2, methods
 from tidelog.v1.admin_pb2 import (
     AlterConfigsRequest,
     AlterConfigsResponse,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
     CreateTopicsRequest,
     CreateTopicsResponse,
     DeleteTopicsRequest,
@@ -37,6 +41,8 @@ from tidelog.v1.controller_pb2 import (
     RegisterBrokerResponse,
     ReportDamageRequest,
     ReportDamageResponse,
+    ReportUnreachableBrokerRequest,
+    ReportUnreachableBrokerResponse,
 )
 from tidelog.v1.metadata_records_pb2 import MetadataSnapshotPiece
 from tidelog.v1.methods import Method, Request, Response
@@ -48,12 +54,19 @@ class ControllerHandler:
     """Serves from the local quorum when it is active, else asks the active controller once."""
 
     def __init__(
-        self, *, node_id: int, quorum: Quorum, peers: Peers, voters: Mapping[int, str]
+        self,
+        *,
+        node_id: int,
+        quorum: Quorum,
+        peers: Peers,
+        voters: Mapping[int, str],
+        reports: UnreachableReports,
     ) -> None:
         self._node_id = node_id
         self._quorum = quorum
         self._peers = peers
         self._voters = voters
+        self._reports = reports
 
     async def register_broker(self, request: RegisterBrokerRequest) -> RegisterBrokerResponse:
         """See `Controller.RegisterBroker`."""
@@ -97,6 +110,20 @@ class ControllerHandler:
         """See `Controller.ReportDamage`."""
         return await self._decide(methods.REPORT_DAMAGE, self._quorum.report_damage, request)
 
+    async def report_unreachable_broker(
+        self, request: ReportUnreachableBrokerRequest
+    ) -> ReportUnreachableBrokerResponse:
+        """See `Controller.ReportUnreachableBroker`."""
+        return await self._decide(
+            methods.REPORT_UNREACHABLE_BROKER, self._quorum.report_unreachable_broker, request
+        )
+
+    async def create_partitions(self, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+        """See `Controller.CreatePartitions`."""
+        return await self._decide(
+            methods.CONTROLLER_CREATE_PARTITIONS, self._quorum.create_partitions, request
+        )
+
     async def elect_leaders(self, request: ElectLeadersRequest) -> ElectLeadersResponse:
         """See `Controller.ElectLeaders`."""
         return await self._decide(
@@ -107,6 +134,17 @@ class ControllerHandler:
         self, request: FollowMetadataRequest
     ) -> AsyncIterator[FollowMetadataResponse]:
         """See `Controller.FollowMetadata`; never forwarded."""
+        self._reports.heard(request.broker_id)
+        try:
+            async for response in self._followed(request):
+                yield response
+        except (asyncio.CancelledError, GeneratorExit):
+            self._reports.hung_up(request.broker_id)
+            raise
+
+    async def _followed(
+        self, request: FollowMetadataRequest
+    ) -> AsyncIterator[FollowMetadataResponse]:
         following = self._quorum.follow(
             request.from_offset, accepts_snapshot=request.accepts_snapshot
         )

@@ -14,7 +14,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """`owner`, a module or a class, with `replacement` in the place of one of its functions."""
+    """`owner`, a module or a class, with `replacement` in the place of a function or property."""
 
     owner: Any  # a module or a class: whatever has functions as attributes
     attribute: str
@@ -37,8 +37,10 @@ class Mutant:
 
     def __call__(self) -> None:
         """Be wrong for the rest of the process: what a worker's `--patch` calls."""
-        getattr(self.owner, self.attribute)  # what is replaced must be there
-        setattr(self.owner, self.attribute, self.replacement)
+        original = vars(self.owner)[self.attribute]  # what is replaced must be there
+        is_property = isinstance(original, property)
+        wrong = property(self.replacement) if is_property else self.replacement
+        setattr(self.owner, self.attribute, wrong)
 
     @contextmanager
     def applied(self) -> Iterator[None]:

@@ -43,7 +43,7 @@ class Stage(Protocol):
         """Start a node that is down; returns before it is ready."""
 
     def crash(self, node_id: int) -> None:
-        """Kill a node that is up (kill -9, and where the stage can, its un-synced writes)."""
+        """Kill a node that is up (kill -9; where the stage can, a power cut: silent, and lossy)."""
 
     def drift(self, node_id: int, *, rate: float) -> None:
         """Let a node's clock run at `rate` seconds per second."""

@@ -31,7 +31,6 @@ from dataclasses import dataclass, field
 from tidelog.chaos.sim_cluster.inside import broker_epoch, newest_image
 from tidelog.chaos.sim_cluster.world_config import WorldConfig
 from tidelog.chaos.sim_stage.cluster import DATA_DIRECTORY, SimCluster
-from tidelog.log.checkpoints import METADATA_FILE
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
 
 Replica = tuple[int, str, int]
@@ -55,12 +54,6 @@ class Impairment:
     flips: list[Flip] = field(default_factory=list)
     is_cut: bool = False
     """By a power cut, or one that is planned."""
-
-    @property
-    def is_found_at_start(self) -> bool:
-        """Whether nobody reads what is wrong, and only that, while the process runs."""
-        names = [flip.path.rpartition("/")[2] for flip in self.flips]
-        return not self.is_cut and bool(names) and all(name == METADATA_FILE for name in names)
 
 
 class Budget:
@@ -144,12 +137,14 @@ class Budget:
                 del self._impaired[replica]
 
     def outstanding(self) -> Iterator[str]:
-        """What has not healed yet, for people; not what only the next start will see and mend."""
+        """What has not healed yet and will by itself, for people: a scrub reads logs, and no more.
+
+        Other files are read at a start; until then the replica stays impaired, and does well.
+        """
         self.look()
         for (node_id, topic, partition), impairment in self._impaired.items():
-            if impairment.is_found_at_start:
-                continue
-            yield f"{topic}-{partition} on node {node_id} has not healed: {impairment}"
+            if impairment.is_cut or any(one.path.endswith(".log") for one in impairment.flips):
+                yield f"{topic}-{partition} on node {node_id} has not healed: {impairment}"
 
     def _has_healed(self, replica: Replica, impairment: Impairment, image: MetadataImage) -> bool:
         node_id, topic, partition = replica

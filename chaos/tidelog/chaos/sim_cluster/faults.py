@@ -11,11 +11,13 @@ from collections.abc import Awaitable, Callable
 
 from tidelog.chaos.sim_cluster.disk_strikes import DiskStrikes
 from tidelog.chaos.sim_cluster.inside import active_controller
+from tidelog.chaos.sim_cluster.replica_strikes import ReplicaStrikes
 from tidelog.chaos.sim_cluster.strikes import Strikes
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.network import Weather
 
 KINDS_USED_MIN, KINDS_USED_MAX = 2, 9
+REPLICA_STRIKE_PROBABILITY = 0.6
 PAUSE_S_MIN, PAUSE_S_MAX = 0.1, 2.0
 DRIFT_MIN, DRIFT_MAX = 0.8, 1.25
 
@@ -50,6 +52,11 @@ class Faults:
         left = list(self._kinds)
         count = random.randrange(KINDS_USED_MIN, KINDS_USED_MAX + 1)
         self._used = [left.pop(random.randrange(0, len(left))) for _ in range(count)]
+        if random.random() < REPLICA_STRIKE_PROBABILITY:
+            moments = ReplicaStrikes(strikes).kinds
+            name = list(moments)[random.randrange(0, len(moments))]
+            self._kinds[name] = moments[name]
+            self._used.append(name)
         self._tasks: list[asyncio.Task[None]] = []
 
     async def strike_until(self, end_s: float) -> None:
@@ -197,9 +204,14 @@ class Faults:
             self._world.start(node_id)
 
     async def _unclean(self) -> None:
-        """A follower falls behind; then everyone in sync is gone, and it is all there is."""
-        lossy = [one for one in self._world.config.topics if one.is_lossy]
-        state = lossy and self._world.image.partition(lossy[0].name, 0)
+        """A follower falls behind; then everyone in sync is gone, and it is all there is.
+
+        Where that is not allowed, nobody leads until one of those in sync is back.
+        """
+        topics = self._world.config.topics
+        lossy = [one for one in topics if one.is_lossy and self._strikes.happens(0.5)]
+        topic = self._strikes.one_of(lossy or topics)
+        state = self._world.image.partition(topic.name, 0)
         if not state or state.leader_id is None or len(state.isr) < 2:
             return
         behind = self._strikes.one_of([one for one in state.replicas if one != state.leader_id])

@@ -1,25 +1,25 @@
-"""What the simulation reads of a node from inside. It changes nothing; no node knows of it."""
+"""Who knows the newest of a simulated cluster, and which nodes are in order, seen from inside."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidelog.broker.hosted_partition import HostedPartition
-from tidelog.broker.server import Node
+from tidelog.chaos.sim_cluster.invariants_inside import (
+    Cursor,
+    broker_of,
+    held_by,
+    log_of,
+    quorum_of,
+    walk,
+)
 from tidelog.chaos.sim_stage.cluster import Machine, SimCluster
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.quorum import Quorum
 
 
-def quorum_of(machine: Machine) -> Quorum | None:
-    """A controller's, while it runs."""
-    return None if machine.node is None else machine.node._quorum  # noqa: SLF001
-
-
 def newest_image(cluster: SimCluster) -> MetadataImage:
     """The newest committed image any running controller has; the empty one if none runs."""
-    quorums = (quorum_of(machine) for machine in cluster.machines.values())
-    images = [quorum.image for quorum in quorums if quorum is not None]
+    images = (quorum.image for _, quorum in _quorums(cluster))
     return max(images, key=lambda image: image.offset, default=EMPTY_IMAGE)
 
 
@@ -27,29 +27,44 @@ def active_controller(cluster: SimCluster) -> int | None:
     """Who believes to be it, in the newest term; None: nobody."""
     active = [
         (quorum.image.controller_epoch, node_id)
-        for node_id, machine in cluster.machines.items()
-        if (quorum := quorum_of(machine)) is not None and quorum.is_active
+        for node_id, quorum in _quorums(cluster)
+        if quorum.is_active
     ]
     return max(active)[1] if active else None
 
 
 def broker_epoch(machine: Machine) -> int | None:
     """Of the running process's registration; None while it has none."""
-    node = machine.node
-    if node is None or node._broker is None:  # noqa: SLF001
+    broker = None if machine.node is None else broker_of(machine.node)
+    if broker is None or broker.lifecycle.broker_epoch < 0:
         return None
-    epoch = node._broker.lifecycle.broker_epoch  # noqa: SLF001
-    return None if epoch < 0 else epoch
-
-
-def partitions_of(node: Node) -> Iterator[HostedPartition]:
-    """What a broker holds."""
-    if node._broker is not None:  # noqa: SLF001
-        manager = node._broker.replica_manager  # noqa: SLF001
-        yield from manager._partitions.held.values()  # noqa: SLF001
+    return broker.lifecycle.broker_epoch
 
 
 def has_failed_log(machine: Machine) -> bool:
     """Whether a log is out of service until the node starts again."""
     node = machine.node
-    return node is not None and any(one.is_failed for one in partitions_of(node))
+    return node is not None and any(one.is_failed for one in held_by(node).values())
+
+
+def _quorums(cluster: SimCluster) -> Iterator[tuple[int, Quorum]]:
+    for node_id, machine in cluster.machines.items():
+        quorum = None if machine.node is None else quorum_of(machine.node)
+        if quorum is not None:
+            yield node_id, quorum
+
+
+def vouched_bytes(machine: Machine, topic: str, partition: int, path: str) -> int:
+    """How much of a log's file lies below the recovery point that a start would find."""
+    hosted = None if machine.node is None else held_by(machine.node).get((topic, partition))
+    log = None if hosted is None else log_of(hosted)
+    saved = None if log is None else log._stable._saved  # noqa: SLF001
+    if log is None or saved is None:
+        return 0
+    batches = walk(log, machine.disk, Cursor(), end=saved.recovery_point)
+    ends = (
+        one.position + one.header.size_in_bytes
+        for one in batches
+        if one.path == path and one.header
+    )
+    return max(ends, default=0)

@@ -27,6 +27,10 @@ LOOK_EVERY_S = 0.1
 RESTART_AFTER_S = 0.5
 
 
+class Violated(Exception):  # noqa: N818  # the end of a run, not a fault of its own
+    """Something did not hold: whatever follows may follow from it."""
+
+
 class World:
     """Nodes are held down only by faults (`held`); whoever else is down is started again soon."""
 
@@ -57,7 +61,7 @@ class World:
         self.budget = Budget(self.cluster, config, findings.coverage)
         self.cluster.on_power_lost = self.budget.note_cut
         self.invariants = Invariants(self.cluster, findings.report)
-        self.cluster.scheduler.after_step = self.invariants.after_step
+        self.cluster.scheduler.after_step = self._after_step
         self.client_hosts: list[str] = []
         """Of all clients so far."""
         self.held: set[int] = set()
@@ -106,6 +110,11 @@ class World:
                     down_since.pop(node_id, None)
                 elif self.now_s - down_since.setdefault(node_id, self.now_s) >= RESTART_AFTER_S:
                     self.start(node_id)
+
+    def _after_step(self) -> None:
+        self.invariants.after_step()
+        if self.findings.violations:
+            raise Violated
 
     def restart_failed(self) -> None:
         """Where a disk failed a log, the node has to start again."""

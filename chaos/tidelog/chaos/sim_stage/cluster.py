@@ -183,7 +183,7 @@ class SimCluster:
         self._record("crash", machine)
         self.on_power_lost(node_id)
         if machine.host is not None:
-            self._end_process(machine)
+            self._end_process(machine, is_power_cut=True)
         self._lose_power(machine)
 
     def kill(self, node_id: int) -> None:
@@ -278,7 +278,7 @@ class SimCluster:
         if is_power:
             self.on_power_lost(machine.node_id)
         if machine.host is not None:
-            self._end_process(machine)
+            self._end_process(machine, is_power_cut=is_power)
         loop = self._client_host.loop
         self.scheduler.deliver(loop, partial(self._clear_cut, machine), delay_s=0)
 
@@ -332,11 +332,14 @@ class SimCluster:
         )
         return self._config.configure(config)
 
-    def _end_process(self, machine: Machine) -> None:
+    def _end_process(self, machine: Machine, *, is_power_cut: bool = False) -> None:
         host = self._host(machine)
         self.on_process_end(machine)
         machine.host = machine.node = None
-        self.network.crash(host)
+        if is_power_cut:
+            self.network.power_off(host)
+        else:
+            self.network.crash(host)
         host.loop.kill()
 
     def _host(self, machine: Machine) -> Host:

@@ -48,6 +48,8 @@ class Host:
     loop: NodeLoop
     address: str
     services: Mapping[str, object] | None = field(default=None)
+    is_off: bool = False
+    """Its machine lost power: not even a kernel answers for it."""
 
 
 class SimNetwork:
@@ -63,7 +65,8 @@ class SimNetwork:
         self.weather: Weather | None = None
         self.is_expected: Callable[[BaseException], bool] = lambda _: False
         """Whether an error of a node is what faults do to it, and fails no run."""
-        self._cut_links: Counter[tuple[str, str]] = Counter()
+        self._last_hosts: dict[str, Host] = {}
+        self._cut_links: Counter[tuple[str, str]] = Counter()  # never iterated
         self._clogged: dict[tuple[str, str], list[Callable[[], None]]] = {}
         self.tap: Callable[[Host, object, object], None] | None = None
         """Told of each call at its server: the request and None, later the request and response."""
@@ -71,8 +74,16 @@ class SimNetwork:
         self._connection_count = 0
 
     def attach(self, host: Host) -> None:
-        """Bring a host up at its address, in place of its last incarnation."""
-        self._hosts[host.address] = host
+        """Bring a host up at its address, in place of its last incarnation.
+
+        Connections of one that lost power break now: its kernel knows nothing of them.
+        """
+        before = self._last_hosts.get(host.address)
+        self._hosts[host.address] = self._last_hosts[host.address] = host
+        if before is not None and before.is_off:
+            before.is_off = False
+            for connection in list(self._connections.values()):
+                connection.break_if_lossy()
 
     def crash(self, host: Host) -> None:
         """Take a host down, before its loop is killed: its connections break.
@@ -85,6 +96,25 @@ class SimNetwork:
             if host in connection.ends:
                 connection.lose_unsent(host, self._random)
                 connection.reset(host)
+
+    def power_off(self, host: Host) -> None:
+        """Take a host's machine down: nobody hears of it, and nobody answers at its address."""
+        if self._hosts.get(host.address) is host:
+            del self._hosts[host.address]
+        host.is_off = True
+        for connection in list(self._connections.values()):
+            if host in connection.ends:
+                connection.lose_unsent(host, self._random)
+                connection.go_silent()
+
+    def refuses(self, source: Host, address: str) -> bool:
+        """Whether a connection of `source` is refused at once: nobody listens, a kernel says so."""
+        host = self._last_hosts.get(address)
+        if host is None:
+            return True
+        if host.is_off or self.is_cut(source, host) or self.is_cut(host, source):
+            return False
+        return self._hosts.get(address) is None or host.services is None
 
     def host_at(self, address: str) -> Host | None:
         """Who is up at an address."""
@@ -174,8 +204,11 @@ class Connection:
 
     def send(self, sender: Host, label: str, content: bytes, deliver: Callable[[], None]) -> None:
         """Run `deliver` on the other end's loop after a while, in order; or lose it in silence."""
-        if sender.loop.is_dead:
-            return
+        if not sender.loop.is_dead:
+            self._carry(sender, label, content, deliver)
+
+    def _carry(self, sender: Host, label: str, content: bytes, deliver: Callable[[], None]) -> None:
+        """What a clogged link held comes out of it though its sender may be gone."""
         scheduler = self._network.scheduler
         index = self.ends.index(sender)
         target = self.ends[1 - index]
@@ -191,7 +224,7 @@ class Connection:
             return
         held = self._network.held(sender, target)
         if held is not None:
-            held.append(lambda: self.send(sender, label, content, deliver))
+            held.append(lambda: self._carry(sender, label, content, deliver))
             return
 
         on_the_way = self._on_the_way[index]
@@ -217,10 +250,16 @@ class Connection:
         target = self.ends[1 - self.ends.index(sender)]
         self.send(sender, "reset", b"", partial(self._broken, target))
 
+    def go_silent(self) -> None:
+        """Deliver nothing more, and tell nobody."""
+        self._is_lossy = True
+
     def break_if_lossy(self) -> None:
         """Let each end find out that messages were lost, if they were and the links carry again."""
         first, second = self.ends
         if not self._is_lossy or self._network.is_cut(first, second):
+            return
+        if first.is_off or second.is_off:
             return
         if not self._network.is_cut(second, first):
             self._network.forget(self)

@@ -20,7 +20,11 @@ from tidelog.log.errors import (
     TidelogError,
     UnreachableError,
 )
-from tidelog.v1.methods import Method, Request, Response
+from tidelog.log.transport import Dialled, DialOutcome
+from tidelog.v1.admin_pb2 import NodeStatusRequest
+from tidelog.v1.methods import NODE_STATUS, Method, Request, Response
+
+CONNECT_TIMEOUT_S = 1.5
 
 
 class SimPeers:
@@ -54,8 +58,8 @@ class SimPeers:
         """See `tidelog.broker.peers.Peers.stream`."""
         server = self._network.host_at(address)
         if server is None:
-            await asyncio.sleep(2 * self._network.latency_s())
-            raise UnreachableError(f"{address} refuses connections")
+            await self._fail_to_connect(address)
+            raise UnreachableError(f"{address} is silent")
         call = _Call(network=self._network, caller=self._host, server=server, method=method)
         call.send_request(request)
         try:
@@ -63,6 +67,27 @@ class SimPeers:
                 yield response
         finally:
             call.give_up()
+
+    async def dial(self, address: str, *, timeout_ms: int) -> Dialled:
+        """See `tidelog.broker.peers.Peers.dial`."""
+        if self._network.refuses(self._host, address):
+            await asyncio.sleep(2 * self._network.latency_s())
+            return Dialled(DialOutcome.REFUSED)
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                status = await self.call(
+                    address, NODE_STATUS, NodeStatusRequest(), timeout_ms=timeout_ms
+                )
+        except (TimeoutError, UnreachableError, CallFailedError):
+            return Dialled(DialOutcome.SILENT)
+        return Dialled(DialOutcome.ANSWERED, status.incarnation_id)
+
+    async def _fail_to_connect(self, address: str) -> None:
+        if not self._network.refuses(self._host, address):
+            await asyncio.sleep(CONNECT_TIMEOUT_S)
+            return
+        await asyncio.sleep(2 * self._network.latency_s())
+        raise UnreachableError(f"{address} refuses connections", is_broken=True)
 
 
 class _Call(Generic[Request, Response]):
@@ -130,7 +155,7 @@ class _Call(Generic[Request, Response]):
             self._on_cancel()
         else:
             self._responses.put_nowait(
-                CallFailedError(f"connection to {self._server.address} broke")
+                CallFailedError(f"connection to {self._server.address} broke", is_broken=True)
             )
 
     # At the server

@@ -15,6 +15,7 @@ import asyncio
 import gc
 import heapq
 import sys
+import warnings
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from contextlib import contextmanager
@@ -107,14 +108,20 @@ class Scheduler:
             loop.kill()
         hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
         try:
-            for loop in self._loops:
-                loop.bury()
-            self._loops.clear()
-            self._ready.clear()
-            self._timers.clear()
-            gc.collect()
+            with warnings.catch_warnings():
+                # of coroutines that finally blocks began, and that nobody runs any more
+                warnings.simplefilter("ignore", RuntimeWarning)
+                self._bury()
         finally:
             sys.unraisablehook = hook
+
+    def _bury(self) -> None:
+        for loop in self._loops:
+            loop.bury()
+        self._loops.clear()
+        self._ready.clear()
+        self._timers.clear()
+        gc.collect()
 
     # What the loops call
 

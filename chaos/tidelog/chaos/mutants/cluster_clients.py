@@ -1,0 +1,51 @@
+"""Mutants of the producer: what it sends again, and what it says of what it gave up."""
+# ruff: noqa: SLF001  # they take the place of methods
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidelog.chaos.mutants.mutant import replaces
+from tidelog.client import sender
+from tidelog.client.accumulator import Accumulator
+from tidelog.client.errors import DeliveryTimeoutError, TidelogError
+from tidelog.client.sender import Sender
+from tidelog.client.sequences import Sequences
+from tidelog.log.producers import BATCHES_PER_PRODUCER_MAX
+
+_give_up = Sender._give_up
+
+
+@replaces(Sender, "_give_up")
+def timeout_told_as_refusal(
+    self: Sender, batch: Any, error: TidelogError, *, is_fenced: bool = False
+) -> None:
+    """What was not acknowledged in time is told as certainly not stored."""
+    if isinstance(error, DeliveryTimeoutError):
+        batch.is_outcome_unknown = error.is_outcome_unknown = False
+    _give_up(self, batch, error, is_fenced=is_fenced)
+
+
+@replaces(sender, "_note_failure")
+def only_last_error_counts(batch: Any, error: TidelogError) -> None:
+    """A refusal makes forget that an attempt before it may have been stored."""
+    batch.last_error = error
+    batch.is_outcome_unknown = error.is_outcome_unknown
+
+
+@replaces(Accumulator, "renumber")
+def stored_batches_renumbered(self: Accumulator[Any], tp: Any) -> list[Any]:
+    """What may be stored is sent again under other numbers (KIP-360)."""
+    queue, sequences = self._queues.get(tp), self._sequences
+    is_in_flight = queue is not None and queue.is_in_flight
+    if sequences is not None and not is_in_flight and sequences.is_broken(tp):
+        sequences.end_epoch(tp)
+        for batch in queue.batches if queue else ():
+            batch.numbers = None
+    return []
+
+
+@replaces(Sequences, "in_flight_max")
+def unknown_epochs_pipelined(_self: Sequences, _tp: Any) -> int:
+    """Several batches fly before the log knows their epoch: it takes the first it sees."""
+    return BATCHES_PER_PRODUCER_MAX

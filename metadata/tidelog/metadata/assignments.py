@@ -1,0 +1,118 @@
+"""Replicas of new partitions: chosen by `placement` or named by who asks, and what records that is.
+
+Kafka's rules for named ones: partitions numbered on without gaps, the same number of replicas in
+each, brokers that are registered, none twice, one of them alive. Who is alive starts in the ISR,
+the first of them leads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tidelog.log.env import Random
+from tidelog.log.errors import KafkaError
+from tidelog.metadata.image import MetadataImage
+from tidelog.metadata.placement import Assigned, Seat, place_replicas
+from tidelog.v1 import common_pb2
+from tidelog.v1.admin_pb2 import ReplicaAssignment
+from tidelog.v1.metadata_records_pb2 import MetadataRecord, PartitionRecord
+
+
+def seats(image: MetadataImage) -> list[Seat]:
+    """Every registered broker."""
+    return [
+        Seat(broker.broker_id, broker.rack, not broker.is_fenced)
+        for broker in image.brokers.values()
+    ]
+
+
+def check_replication_factor(factor: int, image: MetadataImage) -> None:
+    """Raise INVALID_REPLICATION_FACTOR unless so many brokers are registered, one of them alive."""
+    if not 0 < factor <= len(image.brokers):
+        raise KafkaError(
+            common_pb2.INVALID_REPLICATION_FACTOR,
+            f"replication factor {factor}: it must be at least 1 and at most the number of "
+            f"registered brokers, which is {len(image.brokers)}",
+        )
+    if not image.live_brokers():
+        raise KafkaError(common_pb2.INVALID_REPLICATION_FACTOR, "all brokers are fenced")
+
+
+def chosen(
+    image: MetadataImage, random: Random, *, partitions: int, factor: int, start: int | None = None
+) -> list[Assigned]:
+    """Replicas by `placement`; without `start` the round begins anywhere."""
+    every, live = seats(image), len(image.live_brokers())
+    return place_replicas(
+        every,
+        partitions=partitions,
+        replication_factor=factor,
+        start=random.randrange(0, live) if start is None else start,
+        shift=random.randrange(0, live),
+    )
+
+
+def named(
+    assignments: Sequence[ReplicaAssignment],
+    image: MetadataImage,
+    *,
+    first_partition: int,
+    factor: int | None = None,
+) -> list[Assigned]:
+    """Replicas as they were asked for; `factor`: of the partitions there are already.
+
+    Raises `KafkaError` INVALID_REPLICA_ASSIGNMENT.
+    """
+    by_number = sorted(assignments, key=lambda one: one.partition)
+    expected = list(range(first_partition, first_partition + len(assignments)))
+    if [one.partition for one in by_number] != expected:
+        raise _refused(f"the partitions must be numbered from {first_partition} on without gaps")
+    placed = [tuple(one.broker_ids) for one in by_number]
+    factor = len(placed[0]) if factor is None else factor
+    for number, replicas in zip(expected, placed, strict=True):
+        _check(number, replicas, image, factor)
+    return placed
+
+
+def partition_records(
+    topic_id: bytes, placed: Iterable[Assigned], image: MetadataImage, *, first_partition: int = 0
+) -> list[MetadataRecord]:
+    """New partitions of a topic; each has somebody alive among its replicas."""
+    return [
+        _record(topic_id, number, assigned, image)
+        for number, assigned in enumerate(placed, start=first_partition)
+    ]
+
+
+def _record(
+    topic_id: bytes, number: int, assigned: Assigned, image: MetadataImage
+) -> MetadataRecord:
+    isr = [one for one in assigned if image.is_alive(one)]
+    return MetadataRecord(
+        partition=PartitionRecord(
+            topic_id=topic_id,
+            partition=number,
+            replicas=assigned,
+            isr=isr,
+            leader_id=isr[0],
+            leader_epoch=0,
+        )
+    )
+
+
+def _check(number: int, replicas: Assigned, image: MetadataImage, factor: int) -> None:
+    if not replicas:
+        raise _refused(f"partition {number} has no replica")
+    if len(set(replicas)) != len(replicas):
+        raise _refused(f"partition {number} has two replicas on one broker: {list(replicas)}")
+    unknown = sorted(set(replicas) - image.brokers.keys())
+    if unknown:
+        raise _refused(f"partition {number} names brokers that are not registered: {unknown}")
+    if len(replicas) != factor:
+        raise _refused(f"partition {number} has {len(replicas)} replicas, the others have {factor}")
+    if not any(image.is_alive(one) for one in replicas):
+        raise _refused(f"all brokers of partition {number} are fenced: {list(replicas)}")
+
+
+def _refused(why: str) -> KafkaError:
+    return KafkaError(common_pb2.INVALID_REPLICA_ASSIGNMENT, why[:1_000])

@@ -1,0 +1,146 @@
+"""Dials brokers whose connections broke, and has the dead ones fenced before their session ends.
+
+Owns the dials under way: one a broker, a bounded number in all, each shared by all reports about
+its broker. What an answer means, and how long to wait before the next, is `reachability`'s; what
+fencing changes is decided by the controller.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import structlog
+
+from tidelog.log.env import Clock
+from tidelog.log.errors import KafkaError
+from tidelog.log.transport import Dialled
+from tidelog.metadata.config import ControllerConfig
+from tidelog.metadata.image import MetadataImage
+from tidelog.metadata.reachability import Damping, suspect, verdict_on
+from tidelog.v1 import common_pb2
+
+Dial = Callable[[str, int], Awaitable[Dialled]]
+"""Address and time-out, milliseconds. Never raises."""
+Fence = Callable[[int, int, str], Awaitable[None]]
+"""Broker id, its epoch, what was found. Returns when it has committed; errors: a `TidelogError`."""
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class _Probe:
+    broker_epoch: int
+    has_begun: bool = False
+    """Whether the dial has: what breaks from now on, it may not tell."""
+
+
+class FailureDetector:
+    """Of one controller, while it is the active one."""
+
+    def __init__(
+        self,
+        *,
+        image: Callable[[], MetadataImage],
+        dial: Dial,
+        fence: Fence,
+        clock: Clock,
+        config: ControllerConfig,
+    ) -> None:
+        self._image = image
+        self._dial = dial
+        self._fence = fence
+        self._clock = clock
+        self._config = config
+        self._damping = Damping(
+            vain_ms=config.vain_dial_wait_ms,
+            vain_ms_max=config.vain_dial_wait_ms_max,
+            fenced_ms=config.fenced_dial_wait_ms,
+            fenced_ms_max=config.fenced_dial_wait_ms_max,
+        )
+        self._probes: dict[int, tuple[_Probe, asyncio.Task[None]]] = {}
+        self._slots = asyncio.Semaphore(config.dials_max)
+        self._waiting = 0
+
+    async def report(self, broker_id: int, broker_epoch: int) -> bool:
+        """A connection of this incarnation broke; whether it is fenced by now, or replaced.
+
+        Errors: `KafkaError` THROTTLING_QUOTA_EXCEEDED when too many reports wait; what fencing
+        raises.
+        """
+        if self._waiting >= self._config.reports_waiting_max:
+            raise KafkaError(
+                common_pb2.THROTTLING_QUOTA_EXCEEDED,
+                f"{self._waiting} reports wait already: try again later",
+            )
+        self._waiting += 1
+        try:
+            await self._probed(broker_id, broker_epoch)
+        finally:
+            self._waiting -= 1
+        return suspect(self._image(), broker_id, broker_epoch) is None
+
+    def doubt(self, broker_id: int) -> None:
+        """Another incarnation asks to be registered: dial the present one, if nobody does."""
+        broker = self._image().brokers.get(broker_id)
+        if broker is not None and not broker.is_fenced and broker_id not in self._probes:
+            self._begin(broker_id, broker.broker_epoch)
+
+    async def stop(self) -> None:
+        """Dial nobody any more; reports that wait fail."""
+        tasks = [task for _, task in self._probes.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _probed(self, broker_id: int, broker_epoch: int) -> None:
+        """Return when a dial of this incarnation, begun after this call, was answered for."""
+        while suspect(self._image(), broker_id, broker_epoch) is not None:
+            probe, task = self._probes.get(broker_id) or self._begin(broker_id, broker_epoch)
+            is_of_use = probe.broker_epoch == broker_epoch and not probe.has_begun
+            await asyncio.wait([task])
+            if task.cancelled():
+                raise KafkaError(common_pb2.NOT_CONTROLLER, "this controller stops")
+            if is_of_use:
+                task.result()
+                return
+
+    def _begin(self, broker_id: int, broker_epoch: int) -> tuple[_Probe, asyncio.Task[None]]:
+        probe = _Probe(broker_epoch)
+        task = asyncio.create_task(self._probe(broker_id, probe))
+        self._probes[broker_id] = probe, task
+
+        def forget(task: asyncio.Task[None]) -> None:
+            del self._probes[broker_id]
+            _ = task.cancelled() or task.exception()  # seen, also where no report waits any more
+
+        task.add_done_callback(forget)
+        return probe, task
+
+    async def _probe(self, broker_id: int, probe: _Probe) -> None:
+        broker_epoch = probe.broker_epoch
+        wait_ms = self._damping.wait_ms(broker_id, self._clock.monotonic_ms())
+        if wait_ms > 0:
+            await asyncio.sleep(wait_ms / 1000)
+        async with self._slots:
+            broker = suspect(self._image(), broker_id, broker_epoch)
+            if broker is None:
+                return
+            probe.has_begun = True
+            dialled = await self._dial(broker.address, self._config.dial_timeout_ms)
+        verdict = verdict_on(broker, dialled)
+        is_fenced = False
+        try:
+            if verdict.is_dead:
+                await self._fence(broker_id, broker_epoch, verdict.value)
+                is_fenced = suspect(self._image(), broker_id, broker_epoch) is None
+        finally:
+            self._damping.note(broker_id, self._clock.monotonic_ms(), is_fenced=is_fenced)
+            _log.info(
+                "broker dialled",
+                broker_id=broker_id,
+                broker_epoch=broker_epoch,
+                verdict=verdict.value,
+                is_fenced=is_fenced,
+            )

@@ -1,0 +1,92 @@
+"""What a dial says about a broker, and when one may be dialled again. Pure.
+
+A process that ended answers nothing, and its kernel refuses for it: that is proof. So is another
+incarnation at its address. Silence proves nothing; the session decides. Fencing a live broker is
+never unsafe, since epochs void what it does, but costs availability: so a broker that is fenced
+again and again, or reported in vain, is dialled ever more rarely. It then has its session.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from tidelog.log.transport import Dialled, DialOutcome
+from tidelog.metadata.image import BrokerImage, MetadataImage
+
+# A broker that gave no reason for this many times its wait is as good as new.
+_FORGIVEN_AFTER_WAITS = 8
+
+
+class Verdict(Enum):
+    """On one incarnation of a broker."""
+
+    ALIVE = "it answers"
+    DEAD_REFUSED = "its address refuses connections"
+    DEAD_REPLACED = "another incarnation answers at its address"
+    UNKNOWN = "its address is silent"
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether the incarnation is certainly gone, or as good as gone."""
+        return self in (Verdict.DEAD_REFUSED, Verdict.DEAD_REPLACED)
+
+
+def verdict_on(broker: BrokerImage, dialled: Dialled) -> Verdict:
+    """What a dial of the broker's address, begun while it was registered so, says about it."""
+    match dialled.outcome:
+        case DialOutcome.REFUSED:
+            return Verdict.DEAD_REFUSED
+        case DialOutcome.ANSWERED if dialled.incarnation_id == broker.incarnation_id:
+            return Verdict.ALIVE
+        case DialOutcome.ANSWERED:
+            return Verdict.DEAD_REPLACED
+        case DialOutcome.SILENT:
+            return Verdict.UNKNOWN
+
+
+def suspect(image: MetadataImage, broker_id: int, broker_epoch: int) -> BrokerImage | None:
+    """The broker, if it is the incarnation that a report names and was not fenced yet."""
+    return image.brokers[broker_id] if image.has_live(broker_id, broker_epoch) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    """After something happened `times` times in a row, the last time at `last_ms`."""
+
+    first_ms: int
+    max_ms: int
+    times: int = 0
+    last_ms: int = 0
+
+    @property
+    def wait_ms(self) -> int:
+        return min(self.first_ms << min(self.times - 1, 30), self.max_ms) if self.times else 0
+
+    def again(self, now_ms: int) -> _Wait:
+        is_forgiven = now_ms - self.last_ms >= _FORGIVEN_AFTER_WAITS * self.wait_ms
+        times = 1 if is_forgiven else self.times + 1
+        return _Wait(self.first_ms, self.max_ms, times=times, last_ms=now_ms)
+
+
+class Damping:
+    """When each broker may be dialled next. Grows with the brokers that were ever dialled."""
+
+    def __init__(
+        self, *, vain_ms: int, vain_ms_max: int, fenced_ms: int, fenced_ms_max: int
+    ) -> None:
+        self._vain = _Wait(vain_ms, vain_ms_max)
+        self._fenced = _Wait(fenced_ms, fenced_ms_max)
+        self._waits: dict[tuple[int, bool], _Wait] = {}
+
+    def wait_ms(self, broker_id: int, now_ms: int) -> int:
+        """How long from now on until the broker may be dialled."""
+        found = (self._waits.get((broker_id, is_fenced)) for is_fenced in (False, True))
+        due_ms = max((one.last_ms + one.wait_ms for one in found if one is not None), default=0)
+        return max(0, due_ms - now_ms)
+
+    def note(self, broker_id: int, now_ms: int, *, is_fenced: bool) -> None:
+        """It was dialled, and fenced, or in vain."""
+        key = (broker_id, is_fenced)
+        fresh = self._fenced if is_fenced else self._vain
+        self._waits[key] = self._waits.get(key, fresh).again(now_ms)

@@ -1,0 +1,247 @@
+"""Clients and a topic that is deleted and made anew: nothing is taken over, and they go on."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Literal
+
+import pytest
+from fake_cluster import BOOTSTRAP, FakeCluster, Mishap, encoded
+
+from tidelog.client import Consumer, Producer, errors
+from tidelog.client.cluster_metadata import ClusterMetadata
+from tidelog.client.records import TopicPartition
+from tidelog.log.batch import parse_header
+from tidelog.v1 import common_pb2
+from tidelog.v1.data_pb2 import MetadataResponse
+
+TP = TopicPartition("t", 0)
+OLD_ID = (1).to_bytes(16)
+"""Of the first topic that a fake cluster makes."""
+
+
+def producer(cluster: FakeCluster, **options: Any) -> Producer:  # options of Producer
+    return Producer(
+        BOOTSTRAP, transport=cluster, retry_backoff_ms=1, retry_backoff_max_ms=5, **options
+    )
+
+
+def made_anew(cluster: FakeCluster) -> None:
+    del cluster.topics["t"]
+    cluster.create("t")
+
+
+async def test_a_record_taken_for_the_old_topic_fails_and_the_next_go_to_the_new_one() -> None:
+    cluster = FakeCluster()
+    cluster.create("t")
+    async with producer(cluster) as p:
+        for number in range(3):
+            await p.send("t", value=b"old %d" % number)
+        made_anew(cluster)
+        with pytest.raises(errors.KafkaError, match="was deleted") as failed:
+            await p.send("t", value=b"between")
+        assert failed.value.code == common_pb2.UNKNOWN_TOPIC_ID
+        assert not failed.value.is_outcome_unknown
+        for number in range(3):
+            assert (await p.send("t", value=b"new %d" % number)).offset == number
+    assert cluster.values("t") == [[b"new 0", b"new 1", b"new 2"]]
+    first = parse_header(cluster.topics["t"].partitions[0].batches[0])
+    assert first.base_sequence == 0
+
+
+async def test_a_batch_that_may_be_in_the_old_topic_is_not_sent_to_the_new_one() -> None:
+    cluster = FakeCluster()
+    cluster.create("t")
+    cluster.mishaps.append(
+        Mishap("Produce", error=errors.CallFailedError("broke"), is_after_work=True)
+    )
+    cluster.before_answer = lambda method: (
+        made_anew(cluster) if method == "Produce" and cluster.values("t") == [[b"old"]] else None
+    )
+    async with producer(cluster) as p:
+        with pytest.raises(errors.KafkaError, match="was deleted") as failed:
+            await p.send("t", value=b"old")
+        assert failed.value.is_outcome_unknown
+        await p.send("t", value=b"new")
+    assert cluster.values("t") == [[b"new"]]
+
+
+async def test_a_deleted_topic_fails_what_waits_for_it_and_does_not_hold_up_others() -> None:
+    cluster = FakeCluster(auto_create=False)
+    cluster.create("t")
+    cluster.create("u")
+    async with producer(cluster) as p:
+        await p.send("t", value=b"a")
+        await p.send("u", value=b"a")
+        del cluster.topics["t"]
+        outcome = await p.submit("t", value=b"b")
+        await p.send("u", value=b"b")
+        with pytest.raises(errors.KafkaError) as failed:
+            await outcome
+        assert failed.value.code == common_pb2.UNKNOWN_TOPIC_ID
+
+
+def consumer(cluster: FakeCluster, reset: Literal["earliest", "latest", "none"]) -> Consumer:
+    return Consumer(
+        BOOTSTRAP,
+        transport=cluster,
+        auto_offset_reset=reset,
+        retry_backoff_ms=1,
+        retry_backoff_max_ms=5,
+        fetch_max_wait_ms=20,
+    )
+
+
+async def values(c: Consumer, count: int) -> list[bytes | None]:
+    found: list[bytes | None] = []
+    async with asyncio.timeout(5):
+        while len(found) < count:
+            found += [record.value for record in await c.getmany(timeout_ms=1_000)]
+    return found
+
+
+def fill(cluster: FakeCluster, *contents: bytes) -> None:
+    cluster.topics["t"].partitions[0].append(encoded(contents))
+
+
+async def test_a_consumer_reads_the_new_topic_from_where_its_policy_says() -> None:
+    """Though the new one is longer than where it stood in the old one."""
+    cluster = FakeCluster()
+    cluster.create("t")
+    fill(cluster, b"old")
+    async with consumer(cluster, "earliest") as c:
+        c.assign([TP])
+        assert await values(c, 1) == [b"old"]
+        made_anew(cluster)
+        fill(cluster, b"new 0", b"new 1", b"new 2")
+        assert await values(c, 3) == [b"new 0", b"new 1", b"new 2"]
+
+
+async def test_without_a_policy_the_application_is_told_and_seeks() -> None:
+    cluster = FakeCluster()
+    cluster.create("t")
+    fill(cluster, b"old")
+    async with consumer(cluster, "none") as c:
+        c.assign([TP])
+        c.seek(TP, 0)
+        assert await values(c, 1) == [b"old"]
+        made_anew(cluster)
+        fill(cluster, b"new 0", b"new 1")
+        for _ in range(2):
+            with pytest.raises(errors.KafkaError, match="made anew") as told:
+                await values(c, 1)
+            assert told.value.code == common_pb2.INCONSISTENT_TOPIC_ID
+        c.seek(TP, 0)
+        assert await values(c, 2) == [b"new 0", b"new 1"]
+
+
+async def test_new_partitions_are_used_after_the_next_refresh() -> None:
+    cluster = FakeCluster()
+    topic = cluster.create("t", partitions=1)
+    async with producer(cluster) as p:
+        await p.send("t", value=b"a")
+        topic.partitions += cluster.create("u", partitions=3).partitions[1:]
+        with pytest.raises(errors.KafkaError, match="partitions 0 to 0"):
+            await p.send("t", value=b"b", partition=2)
+        p._routing.request_refresh()
+        async with asyncio.timeout(5):
+            while len(await p.partitions_for("t")) < 3:  # noqa: ASYNC110  # a refresh under way
+                await asyncio.sleep(0.001)
+        await p.send("t", value=b"b", partition=2)
+
+
+def answer(
+    topic_id: bytes, offset: int, *, code: common_pb2.ErrorCode = common_pb2.NONE
+) -> MetadataResponse:
+    response = MetadataResponse(cluster_id="c", metadata_offset=offset)
+    topic = response.topics.add(name="t", topic_id=topic_id)
+    topic.error.code = code
+    topic.partitions.add(partition=0, leader_id=1, leader_epoch=len(topic_id))
+    return response
+
+
+def known(metadata: ClusterMetadata) -> bytes:
+    view = metadata.topic("t")
+    assert view is not None
+    return view.topic_id
+
+
+def test_a_broker_that_lags_brings_no_topic_back() -> None:
+    metadata = ClusterMetadata()
+    unknown = common_pb2.UNKNOWN_TOPIC_OR_PARTITION
+    metadata.update(answer(b"old", 5), now_ms=0)
+    metadata.update(answer(b"new", 9), now_ms=0)
+    assert metadata.is_gone("t", b"old")
+    for late in (answer(b"old", 8), answer(b"", 7, code=unknown)):
+        metadata.update(late, now_ms=0)
+        assert known(metadata) == b"new"
+        assert not metadata.is_gone("t", b"new")
+    metadata.update(answer(b"", 12, code=unknown), now_ms=0)
+    assert metadata.is_gone("t", b"new")
+    metadata.update(answer(b"new", 11), now_ms=0)
+    assert metadata.is_gone("t", b"new"), "it was deleted later"
+    metadata.update(answer(b"newest", 13), now_ms=0)
+    assert not metadata.is_gone("t", b"newest")
+    assert metadata.is_gone("t", b"new")
+    assert not metadata.is_gone("t", b"")
+
+
+def test_leaders_of_the_same_topic_are_taken_from_a_broker_that_lags() -> None:
+    metadata = ClusterMetadata()
+    metadata.update(answer(b"id", 5), now_ms=0)
+    late = answer(b"id", 4)
+    late.topics[0].partitions[0].leader_epoch = 9
+    metadata.update(late, now_ms=0)
+    view = metadata.topic("t")
+    assert view is not None
+    assert view.leaders[0].epoch == 9
+
+
+def test_another_cluster_counts_its_metadata_anew() -> None:
+    metadata = ClusterMetadata()
+    metadata.update(answer(b"old", 500), now_ms=0)
+    other = answer(b"new", 3)
+    other.cluster_id = "d"
+    metadata.update(other, now_ms=0)
+    assert known(metadata) == b"new"
+
+
+async def test_the_first_batch_for_a_new_topic_flies_alone_and_begins_at_0() -> None:
+    """Its log knows nothing of the producer: of several it would take any first."""
+    cluster = FakeCluster()
+    cluster.create("t")
+    async with producer(cluster, batch_size=200) as p:
+        for _ in range(3):
+            await p.send("t", value=b"old")
+        made_anew(cluster)
+        p._routing.request_refresh()
+        new_id = cluster.topics["t"].topic_id
+        async with asyncio.timeout(5):
+            while not p._routing.metadata.is_gone("t", OLD_ID):  # noqa: ASYNC110  # a refresh
+                await asyncio.sleep(0.001)
+        assert not p._routing.metadata.is_gone("t", new_id)
+        before = len(cluster.requests("Produce"))
+        await p.send_many("t", [b"v" * 100] * 6)
+    first = cluster.requests("Produce")[before]
+    assert [parse_header(one.records).base_sequence for one in first.partitions] == [0]
+    numbers = [parse_header(one) for one in cluster.topics["t"].partitions[0].batches]
+    assert [one.base_sequence for one in numbers] == list(range(6))
+
+
+async def test_an_offset_looked_up_in_the_old_topic_does_not_count_in_the_new_one() -> None:
+    cluster = FakeCluster()
+    cluster.create("t")
+    fill(cluster, *[b"old"] * 5)
+    async with consumer(cluster, "latest") as c:
+        c.assign([TP])
+
+        def make_anew(method: str) -> None:
+            if method == "ListOffsets" and len(cluster.requests(method)) == 1:
+                made_anew(cluster)
+                response = MetadataResponse(cluster_id="fake")
+                topic = response.topics.add(name="t", topic_id=cluster.topics["t"].topic_id)
+                topic.partitions.add(partition=0, leader_id=1)
+                c._routing.metadata.update(response, now_ms=0)
+
+        cluster.before_answer = make_anew
+        assert await c.position(TP) == 0

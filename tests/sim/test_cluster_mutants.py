@@ -1,0 +1,113 @@
+"""Mutants of the cluster are wrong only inside, and its random suite notices them.
+
+All of them: `tidelog sim mutants --suite cluster`. What a hunt is: `test_raft_mutants`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from importlib import import_module
+
+import pytest
+import structlog
+from click.testing import CliRunner
+
+from tidelog.broker.partition import leader
+from tidelog.broker.partition.isr import IsrState
+from tidelog.chaos.mutants import raft
+from tidelog.chaos.mutants.cluster import ALL, MUTANTS, UNSEEN
+from tidelog.chaos.mutants.hunt import CONTROL_SEEDS
+from tidelog.chaos.sim_cluster.seed_run import run_seed
+from tidelog.chaos.suites.worker import silence_nodes
+from tidelog.cli.sim import sim
+
+MUTANTS_MIN = 20
+"""What the suite must at least catch."""
+QUICK = {"duplicates_appended": 0}
+"""With a seed that notices."""
+
+
+@pytest.fixture(autouse=True)
+def _silent_nodes() -> Iterator[None]:
+    silence_nodes()
+    yield
+    structlog.reset_defaults()
+
+
+def test_every_mutant_has_a_claim_and_is_found_by_a_worker() -> None:
+    assert len(MUTANTS) >= MUTANTS_MIN
+    assert ALL.keys() - MUTANTS.keys() == UNSEEN
+    for name, mutant in ALL.items():
+        module, _, function = mutant.patch.partition(":")
+        assert getattr(import_module(module), function) is mutant
+        assert mutant.name == name
+        assert mutant.claim.endswith(".")
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_mutant_is_wrong_inside_and_right_again_after(name: str) -> None:
+    mutant = ALL[name]
+    original = vars(mutant.owner)[mutant.attribute]
+
+    with contextlib.suppress(KeyError), mutant.applied():
+        wrong = vars(mutant.owner)[mutant.attribute]
+        assert isinstance(wrong, property) == isinstance(original, property)
+        assert (wrong.fget if isinstance(wrong, property) else wrong) is mutant.replacement
+        raise KeyError
+
+    assert vars(mutant.owner)[mutant.attribute] is original
+
+
+def test_a_rule_is_broken_for_who_calls_it() -> None:
+    with ALL["epochs_not_compared"].applied():
+        assert leader.epoch_refusal(1, 2) is None
+    assert leader.epoch_refusal(1, 2) is not None
+
+
+def test_a_property_is_broken_as_one() -> None:
+    def maximal() -> tuple[int, ...]:
+        return IsrState((1, 2), 1, proposed=(1, 2, 3)).maximal
+
+    with ALL["joining_replica_not_counted"].applied():
+        assert maximal() == (1, 2)
+    assert maximal() == (1, 2, 3)
+
+
+def test_the_suites_mutants_have_names_of_their_own() -> None:
+    assert not ALL.keys() & raft.ALL.keys()
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("name", QUICK)
+def test_a_seed_notices_a_mutant_and_the_control_does_not(name: str) -> None:
+    with MUTANTS[name].applied():
+        assert run_seed(CONTROL_SEEDS.start, has_faults=False).violation is None
+        assert run_seed(QUICK[name]).violation is not None
+
+
+@pytest.mark.sim
+def test_command_ends_with_the_verdicts() -> None:
+    name, seed = next(iter(QUICK.items()))
+    options = ["mutants", "--suite", "cluster", "--seeds", f"{seed}:{seed + 1}", "--json"]
+
+    output = CliRunner().invoke(sim, [*options, "--mutant", name])
+
+    assert output.exit_code == 0, output.output
+    (line,) = output.stdout.splitlines()
+    summary = json.loads(line)
+    assert summary["suite"] == "cluster"
+    (verdict,) = summary["mutants"]
+    assert list(verdict) == ["name", "caught", "seeds", "invariant"]
+    assert (verdict["name"], verdict["caught"], verdict["seeds"]) == (name, True, 1)
+    assert verdict["invariant"]
+
+
+def test_command_refuses_a_mutant_of_another_suite() -> None:
+    options = ["mutants", "--suite", "cluster", "--mutant", next(iter(raft.ALL))]
+
+    output = CliRunner().invoke(sim, options)
+
+    assert output.exit_code == 2
+    assert "is no mutant of the cluster suite" in output.stderr
