@@ -159,16 +159,14 @@ def test_damage_counts_though_all_is_flushed_until_the_byte_is_right_and_in_sync
     assert stage.budget.may_damage(2, "t", 0)
 
 
-def test_nobody_waits_for_what_only_a_start_reads_but_it_counts(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_only_a_log_is_read_without_a_start(monkeypatch: pytest.MonkeyPatch) -> None:
     stage = stage_of(monkeypatch)
-    stage.bytes_of[1] = FLIP.wrong
-    stage.budget.note_flip(1, "t", 0, replace(FLIP, path="/data/t-0/partition.metadata"))
+    stage.bytes_of = {1: FLIP.wrong, 2: FLIP.wrong}
+    stage.budget.note_flip(1, "t", 0, replace(FLIP, path="/data/t-0/checkpoint"))
     assert not list(stage.budget.outstanding())
-    assert not stage.budget.may_damage(2, "t", 0)
-    stage.budget.note_flip(1, "t", 0, FLIP)
-    assert list(stage.budget.outstanding())
+    assert not stage.budget.may_damage(2, "t", 0), "it counts all the same"
+    stage.budget.note_flip(2, "t", 0, FLIP)
+    assert len(list(stage.budget.outstanding())) == 1
 
 
 def test_damage_and_a_power_cut_share_one_budget(monkeypatch: pytest.MonkeyPatch) -> None:

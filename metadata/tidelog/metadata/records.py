@@ -31,8 +31,8 @@ def partition_change(
 
     `damaged` and `offline` None: those known so. The cause is told wherever the record goes.
 
-    As in KRaft now, the leader epoch grows when the leader changes (also to none); beyond KRaft
-    when a replica is found out of use, too. It does not when only the ISR changes. The partition
+    As in KRaft now, the leader epoch grows when the leader changes (also to none); beyond KRaft,
+    also when a replica is found out of use. It does not when only the ISR changes. The partition
     epoch grows by one each time.
     """
     is_out_of_use = has_more(partition.damaged, damaged) or has_more(partition.offline, offline)

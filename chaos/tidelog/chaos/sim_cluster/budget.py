@@ -55,11 +55,6 @@ class Impairment:
     is_cut: bool = False
     """By a power cut, or one that is planned."""
 
-    @property
-    def is_found_at_start(self) -> bool:
-        """Whether nobody reads what is wrong, and only that, while the process runs."""
-        return not self.is_cut and not any(flip.path.endswith(".log") for flip in self.flips)
-
 
 class Budget:
     """Who is impaired. Faults ask before they take anything, and tell what they took."""
@@ -142,12 +137,14 @@ class Budget:
                 del self._impaired[replica]
 
     def outstanding(self) -> Iterator[str]:
-        """What has not healed yet, for people; not what only the next start will see and mend."""
+        """What has not healed yet and will by itself, for people: a scrub reads logs, and no more.
+
+        Other files are read at a start; until then the replica stays impaired, and does well.
+        """
         self.look()
         for (node_id, topic, partition), impairment in self._impaired.items():
-            if impairment.is_found_at_start:
-                continue
-            yield f"{topic}-{partition} on node {node_id} has not healed: {impairment}"
+            if impairment.is_cut or any(one.path.endswith(".log") for one in impairment.flips):
+                yield f"{topic}-{partition} on node {node_id} has not healed: {impairment}"
 
     def _has_healed(self, replica: Replica, impairment: Impairment, image: MetadataImage) -> bool:
         node_id, topic, partition = replica

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from tidelog.chaos.sim_cluster.budget import Flip, folder_of
-from tidelog.chaos.sim_cluster.inside import has_failed_log
-from tidelog.chaos.sim_cluster.invariants_sight import is_unguarded
+from tidelog.chaos.sim_cluster.inside import has_failed_log, is_unguarded, vouched_bytes
 from tidelog.chaos.sim_cluster.strikes import Strikes
 
 OPERATIONS_MAX = 80
@@ -108,18 +107,22 @@ class DiskStrikes:
         is_harmless = name.endswith(HARMLESS)
         if is_harmless or self._world.budget.may_damage(node_id, topic, state.partition):
             path = f"{folder}/{name}"
-            flip = self._flip(node_id, path)
+            flip = self._flip(node_id, topic, state.partition, path)
+            if flip is None:
+                return
             self._strikes.count("bit_flip", f"node {node_id} {path} byte {flip.byte}")
             if not is_harmless:
                 self._world.budget.note_flip(node_id, topic, state.partition, flip)
 
-    def _flip(self, node_id: int, path: str) -> Flip:
-        disk = self._world.machine(node_id).disk
-        byte = self._strikes.random.randrange(0, disk.length(path))
-        if path.endswith(".log") and is_unguarded(disk, path, byte):
-            self._world.invariants.replicas.sight.excuse(node_id, path.split("/")[-2])
-        disk.flip(path, byte, self._strikes.random.randrange(0, 8))
-        return Flip(path, byte, disk.look(path, byte, 1))
+    def _flip(self, node_id: int, topic: str, partition: int, path: str) -> Flip | None:
+        """None for a byte of which nothing could tell that it changed."""
+        machine, random = self._world.machine(node_id), self._strikes.random
+        byte, bit = random.randrange(0, machine.disk.length(path)), random.randrange(0, 8)
+        is_vouched = byte < vouched_bytes(machine, topic, partition, path)
+        if path.endswith(".log") and not is_vouched and is_unguarded(machine.disk, path, byte):
+            return None
+        machine.disk.flip(path, byte, bit)
+        return Flip(path, byte, machine.disk.look(path, byte, 1))
 
     # Errors
 

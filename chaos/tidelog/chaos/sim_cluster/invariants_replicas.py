@@ -53,8 +53,8 @@ class ReplicaChecks:
         self, cluster: SimCluster, *, book: Book, images: ImageChecks, report: Report
     ) -> None:
         self._book = book
-        self.sight = Sight(cluster, images)
-        self._leading = LeaderChecks(book=book, sight=self.sight, report=report)
+        self._sight = Sight(cluster, images)
+        self._leading = LeaderChecks(book=book, sight=self._sight, report=report)
         self._report = report
         self._seen: dict[int, dict[HostedPartition, _Seen]] = {}
         """By node, of its present process."""
@@ -151,7 +151,7 @@ class ReplicaChecks:
         self, machine: Machine, hosted: HostedPartition, epoch: int, name: str
     ) -> None:
         """I2: the leader of the newest committed epoch holds every committed record."""
-        state, page = self.sight.newest_state(hosted), self._book.page(hosted)
+        state, page = self._sight.newest_state(hosted), self._book.page(hosted)
         log = log_of(hosted)
         if page is None or log is None or state is None or state.leader_epoch != epoch:
             return
@@ -224,7 +224,7 @@ class ReplicaChecks:
         return found.header is not None and self._book.compare(page, found.header)
 
     def _check_partition(self, hosted: HostedPartition) -> None:
-        state = self.sight.newest_state(hosted)
+        state = self._sight.newest_state(hosted)
         if state is not None:
             self._leading.check_candidates(hosted.topic_id, state)
 

@@ -6,13 +6,7 @@ from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.chaos.sim_cluster.invariants_images import ImageChecks
 from tidelog.chaos.sim_cluster.invariants_inside import held_by, is_listed_incarnation
 from tidelog.chaos.sim_stage.cluster import SimCluster
-from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.log.batch import HEADER_BYTES, parse_header
-from tidelog.log.errors import CorruptMessageError
 from tidelog.metadata.image import PartitionImage
-
-_UNGUARDED = range(8, 16)
-"""Of a batch: behind the base offset, which must continue the log, before the magic byte."""
 
 
 class Sight:
@@ -21,7 +15,6 @@ class Sight:
     def __init__(self, cluster: SimCluster, images: ImageChecks) -> None:
         self._cluster = cluster
         self._images = images
-        self._excused: set[tuple[int, str]] = set()  # never iterated
 
     def newest_state(self, hosted: HostedPartition) -> PartitionImage | None:
         """Of its partition, by the newest image; None once the topic is deleted."""
@@ -35,8 +28,7 @@ class Sight:
     ) -> HostedPartition | None:
         """The replica of a running node, if its log is sound.
 
-        Of the process that is registered, and with `broker_epoch` of that one. Not one with a
-        flipped bit that nothing can tell, see `is_unguarded`.
+        Of the process that is registered, and with `broker_epoch` of that one.
         """
         machine = self._cluster.machines[node_id]
         topic = self._images.newest.topic_by_id(topic_id)
@@ -49,26 +41,4 @@ class Sight:
         hosted = held_by(machine.node).get((topic.name, partition))
         if hosted is None or hosted.topic_id != topic_id or not hosted.is_sound:
             return None
-        return None if (node_id, hosted.name) in self._excused else hosted
-
-    def excuse(self, node_id: int, name: str) -> None:
-        """What this replica, named as its folder, holds can be less than it must, and untold."""
-        self._excused.add((node_id, name))
-
-
-def is_unguarded(disk: SimDisk, path: str, byte: int) -> bool:
-    """Whether this byte of a segment is a batch's length or epoch, which its CRC does not cover.
-
-    A last batch whose length changed looks like one that a kill cut short, and is cut at a start
-    (decision 0009); a changed epoch above the recovery point is believed, and truncation with it.
-    """
-    at = 0
-    while at <= byte:
-        try:
-            size = parse_header(disk.look(path, at, HEADER_BYTES)).size_in_bytes
-        except CorruptMessageError:
-            return True  # An earlier flip hides where batches begin.
-        if byte < at + size:
-            return byte - at in _UNGUARDED
-        at += size
-    return False
+        return hosted

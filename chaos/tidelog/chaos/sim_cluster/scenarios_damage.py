@@ -7,7 +7,13 @@ from functools import partial
 from tidelog.chaos.sim_cluster.budget import Flip
 from tidelog.chaos.sim_cluster.scene import Scene
 from tidelog.log.batch import HEADER_BYTES
-from tidelog.log.checkpoints import CHECKPOINT_FILE, CLEAN_FILE, METADATA_FILE
+from tidelog.log.checkpoints import (
+    CHECKPOINT_FILE,
+    CLEAN_FILE,
+    METADATA_FILE,
+    decode_checkpoint,
+    decode_topic_id,
+)
 from tidelog.log.file_names import INDEX, LOG, SNAPSHOT, TIME_INDEX
 
 TORN_TRIES_MAX = 8
@@ -90,23 +96,28 @@ async def f34(scene: Scene) -> None:
         await _end(scene, victim, is_clean=kinds is not known)
         paths = [path for kind in kinds for path in scene.files(victim, kind)]
         scene.expect(all(scene.files(victim, kind) for kind in kinds), f"files of {kinds}: {paths}")
-        wrong = {path: _spoil(scene, victim, path, is_lost=is_lost) for path in paths}
+        for path in paths:
+            _spoil(scene, victim, path, is_lost=is_lost)
         scene.world.start(victim)
         await scene.in_sync()
-        await _is_made_again(scene, victim, wrong)
+        await _is_made_again(scene, victim, paths)
     scene.expect(not scene.told_here("log damaged"), "the log itself was whole")
     await scene.stop(leader)
     await scene.acknowledged_again()
 
 
-async def _is_made_again(scene: Scene, victim: int, wrong: dict[str, bytes]) -> None:
+async def _is_made_again(scene: Scene, victim: int, spoilt: list[str]) -> None:
     """What only a start reads. Wrong indexes may stay: look-ups do not believe them (I26)."""
     disk = scene.disk(victim)
-    judged = [path for path in wrong if not path.endswith((*MADE_AGAIN, CLEAN_FILE))]
-    await scene.comes(
-        lambda: all(disk.look(path, 0, FILE_BYTES_MAX) != wrong[path] for path in judged),
-        f"{judged} made again",
-    )
+
+    def is_well(path: str) -> bool:
+        content = disk.look(path, 0, FILE_BYTES_MAX)
+        if path.endswith(METADATA_FILE):
+            return decode_topic_id(content) is not None
+        return decode_checkpoint(content) is not None
+
+    judged = [path for path in spoilt if path.endswith((METADATA_FILE, CHECKPOINT_FILE))]
+    await scene.comes(lambda: all(map(is_well, judged)), f"{judged} made again")
 
 
 async def _end(scene: Scene, victim: int, *, is_clean: bool) -> None:
@@ -117,15 +128,14 @@ async def _end(scene: Scene, victim: int, *, is_clean: bool) -> None:
         await scene.comes(lambda: victim not in scene.now.isr, "it left the ISR")
 
 
-def _spoil(scene: Scene, victim: int, path: str, *, is_lost: bool) -> bytes:
-    """Lose the file, or flip a bit of it; what is there then."""
+def _spoil(scene: Scene, victim: int, path: str, *, is_lost: bool) -> None:
+    """Lose the file, or flip a bit of it."""
     disk = scene.disk(victim)
     scene.count("lost_file" if is_lost else "bit_flip", f"node {victim} {path}")
     if is_lost:
         disk.vanish(path)
     else:
         disk.flip(path, scene.random.randrange(0, disk.length(path)), scene.random.randrange(0, 8))
-    return disk.look(path, 0, FILE_BYTES_MAX)
 
 
 async def f35(scene: Scene) -> None:
@@ -141,6 +151,8 @@ async def f35(scene: Scene) -> None:
     scene.world.start(victim)
     await scene.comes(lambda: bool(scene.told_here("log damaged", victim)), "damage was told")
     scene.workload.is_held = True  # Where fetches are small it may never catch up else.
-    await scene.comes(lambda: not list(scene.world.budget.outstanding()), "it healed")
+    await scene.comes(
+        lambda: scene.is_in_sync(victim) and victim not in scene.now.damaged, "it healed"
+    )
     scene.workload.is_held = False
     await scene.in_sync()

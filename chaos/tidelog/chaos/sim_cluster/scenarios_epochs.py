@@ -132,10 +132,15 @@ async def f16(scene: Scene) -> None:
     await scene.in_sync()
 
 
+def _are_alike(scene: Scene) -> bool:
+    return len({scene.end(one) for one in scene.now.replicas}) == 1
+
+
 async def f17(scene: Scene) -> None:
     """Five elections without a write between them: followers are in sync at once (KAFKA-10706)."""
     await scene.last(0.3, 1.0)
     await scene.hush()
+    await scene.comes(partial(_are_alike, scene), "all hold the same")
     epoch, end = scene.now.leader_epoch, scene.end(scene.leader(scene.topic))
     for _ in range(ELECTIONS):
         leader = scene.leader(scene.topic)
@@ -164,6 +169,8 @@ async def f18(scene: Scene) -> None:
     leader = await a_tail(scene)
     await scene.hush()
     now_leader = scene.leader(scene.topic)
+    others = [one for one in scene.now.replicas if one != leader]
+    await scene.comes(lambda: len({scene.end(one) for one in others}) == 1, "both hold the same")
     end = scene.end(now_leader)
     scene.world.start(leader)
     await scene.comes(lambda: was_cut(scene, leader), "the tail was truncated")
