@@ -43,6 +43,7 @@ UNSEEN = frozenset(
         "old_topic_id_accepted",
         "older_producer_epochs_accepted",
         "out_of_range_begins_anew",
+        "own_append_not_flushed",
         "producers_forgotten_at_a_cut",
         "producers_outlive_a_cut",
         "reads_not_checked",

@@ -44,6 +44,15 @@ def leads_below_its_logs_epoch(_event: PartitionChanged) -> bool:
     return True
 
 
+@replaces(Leader, "proposal")
+def newest_incarnation_named(self: Leader) -> list[tuple[int, int]] | None:
+    """Asked again, a proposal names who fetched since, not who caught up (KIP-903)."""
+    if self.isr.proposed is None:
+        return None
+    known = {one.broker_id: one.broker_epoch for one in self._followers.values()}
+    return [(member, known.get(member, -1)) for member in self.isr.proposed]
+
+
 _known: WeakKeyDictionary[Replica, dict[int, FollowerState]] = WeakKeyDictionary()
 """What a replica knew of its followers when it led last."""
 
