@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from metadata.conftest import World
 
 OFFLINE, ONLINE = ReportDamageRequest.OFFLINE, ReportDamageRequest.ONLINE
+FULL = ReportDamageRequest.FULL
 
 
 @pytest.fixture
@@ -90,6 +91,33 @@ def test_it_leaves_the_elr_while_another_sound_one_holds_everything(
     world.report_damage(second, "t", condition=OFFLINE)
     after = world.partition("t")
     assert (after.leader_id, after.elr, after.offline) == (first, (third,), (second,))
+
+
+def test_one_whose_disk_is_only_full_stays_eligible_until_its_disk_fails_too(
+    world: World, replicas: list[int]
+) -> None:
+    first, second, _third = replicas
+    world.alter("t", [first, second])
+    world.report_damage(second, "t", condition=FULL)
+    after = world.partition("t")
+    assert (after.isr, after.elr, after.offline) == ((first,), (second,), (second,))
+    world.report_damage(second, "t", condition=FULL)
+    assert world.partition("t") == after, "told again"
+    world.report_damage(second, "t", condition=OFFLINE)
+    after = world.partition("t")
+    assert (after.isr, after.elr, after.offline) == ((first,), (), (second,))
+
+
+def test_one_that_was_only_full_leads_when_the_only_other_one_is_damaged(
+    world: World, replicas: list[int]
+) -> None:
+    first, second, _third = replicas
+    world.alter("t", [first, second])
+    world.report_damage(second, "t", condition=FULL)
+    world.report_damage(first, "t")
+    assert (world.partition("t").leader_id, world.partition("t").elr) == (None, (second,))
+    world.report_damage(second, "t", condition=ONLINE)
+    assert world.partition("t").leader_id == second
 
 
 def test_a_follower_that_fails_does_not_move_the_leader(world: World, replicas: list[int]) -> None:

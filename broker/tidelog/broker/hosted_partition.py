@@ -218,7 +218,9 @@ class HostedPartition:
             self._note_damage()
             return
         if self.failure is not None:
-            self.has_only_no_space &= may_work_again(error)
+            if self.has_only_no_space and not may_work_again(error):
+                self.has_only_no_space = False
+                self._host.report_failure(self)  # what it holds may not be whole any more
         elif not self.replica.is_closed:
             log.error("partition offline", partition=self.name, error=str(error))
             self.failure = error.message

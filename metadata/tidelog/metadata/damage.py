@@ -6,9 +6,10 @@ that held everything, ISR and ELR are empty from now on, which is logged, and no
 someone complete returns, the topic allows an unclean election, or an operator orders one.
 
 One whose disk refuses is offline: it leads nothing and joins no ISR until its broker starts anew,
-or says that it works again. It leaves the ELR, too, while another sound replica holds everything: a
-failed fsync may have dropped what it acknowledged. As the last one it stays there, so that nobody
-who lacks something takes its place.
+or says that it works again. Where only space is missing it holds what it held, and is as eligible
+as any that leaves the ISR. Else it leaves the ELR, too, while another sound replica holds
+everything: a failed fsync may have dropped what it acknowledged. As the last one it stays there, so
+that nobody who lacks something takes its place.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ _SAYS = {
     ReportDamageRequest.DAMAGED: "found its log damaged",
     ReportDamageRequest.OFFLINE: "cannot use its disk",
     ReportDamageRequest.ONLINE: "can use its disk again",
+    ReportDamageRequest.FULL: "has no space on its disk",
 }
 
 
@@ -60,8 +62,11 @@ def _is_known(
     broker_id: int, asked: ReportDamageRequest.Partition, partition: PartitionImage
 ) -> bool:
     match asked.condition:
-        case ReportDamageRequest.OFFLINE:
+        case ReportDamageRequest.FULL:
             return broker_id in partition.offline
+        case ReportDamageRequest.OFFLINE:
+            is_left_out = broker_id not in partition.elr or is_last_position(broker_id, partition)
+            return broker_id in partition.offline and is_left_out
         case ReportDamageRequest.ONLINE:
             return broker_id not in partition.offline
     return broker_id in partition.damaged and broker_id not in partition.isr
@@ -99,8 +104,9 @@ def _state_after(
     image: MetadataImage,
 ) -> State:
     match asked.condition:
-        case ReportDamageRequest.OFFLINE:
-            return _taken_offline(broker_id, topic, partition, image)
+        case ReportDamageRequest.OFFLINE | ReportDamageRequest.FULL:
+            is_whole = asked.condition == ReportDamageRequest.FULL
+            return _taken_offline(broker_id, topic, partition, image, is_whole=is_whole)
         case ReportDamageRequest.ONLINE:
             return _online_again(broker_id, topic, partition, image)
     return _taken_out(broker_id, topic, partition, image)
@@ -130,15 +136,21 @@ def _taken_out(
 
 
 def _taken_offline(
-    broker_id: int, topic: TopicImage, partition: PartitionImage, image: MetadataImage
+    broker_id: int,
+    topic: TopicImage,
+    partition: PartitionImage,
+    image: MetadataImage,
+    *,
+    is_whole: bool,
 ) -> State:
     offline = (*partition.offline, broker_id)
+    stays_eligible = is_whole or is_last_position(broker_id, partition)
     return next_state(
         partition,
         topic_rules(topic, image),
         isr=tuple(one for one in partition.isr if one != broker_id),
         may_lead=image.is_alive,
-        forgetful=() if is_last_position(broker_id, partition) else (broker_id,),
+        forgetful=() if stays_eligible else (broker_id,),
         offline=tuple(one for one in partition.replicas if one in offline),
     )
 

@@ -143,7 +143,8 @@ class Budget:
         """
         self.look()
         for (node_id, topic, partition), impairment in self._impaired.items():
-            if impairment.is_cut or any(one.path.endswith(".log") for one in impairment.flips):
+            in_logs = [one for one in impairment.flips if one.path.endswith(".log")]
+            if impairment.is_cut or any(self._is_wrong(node_id, one) for one in in_logs):
                 yield f"{topic}-{partition} on node {node_id} has not healed: {impairment}"
 
     def _has_healed(self, replica: Replica, impairment: Impairment, image: MetadataImage) -> bool:
