@@ -16,6 +16,7 @@ from partition_logs import batch, contents
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.broker.replica_manager import ReplicaManager
+from tidelog.broker.start_record import StartRecord
 from tidelog.chaos.sim_stage.clock import SimClock, SimRandom
 from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.chaos.sim_stage.network import Host, SimNetwork
@@ -85,6 +86,17 @@ class Machine:
     manager: ReplicaManager | None = None
     is_recovered: bool = False
     """All its logs were opened since the power was cut last."""
+
+
+class RecoveredRecord(StartRecord):
+    """Remembers only that all logs were recovered: the stage itself says what a start lost."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine.disk, "/data", boot_id="")
+        self._machine = machine
+
+    async def note_recovered(self) -> None:
+        self._machine.is_recovered = True
 
 
 class ReplicaStage:
@@ -417,9 +429,6 @@ class ReplicaStage:
         )
 
     def _manager(self, machine: Machine, host: Host) -> ReplicaManager:
-        async def on_recovered() -> None:
-            machine.is_recovered = True
-
         return ReplicaManager(
             broker_id=machine.broker_id,
             log_dir="/data",
@@ -430,7 +439,7 @@ class ReplicaStage:
             peers=SimPeers(network=self.network, host=host),
             alter_partition=self._alter_partition,
             report_damage=self._report_damage,
-            on_recovered=on_recovered,
+            start_record=RecoveredRecord(machine),
             on_broken=self.broken.append,
             on_fatal=self.fatal.append,
         )

@@ -91,9 +91,9 @@ def test_a_fsync_that_fails_after_a_full_disk_is_final_too() -> None:
         stage.disk(1).faults.fail("sync", SEGMENT, count=1)
 
         async def fail(_: object) -> None:
-            with pytest.raises(Exception, match="Input/output"):
+            with pytest.raises(StorageError, match="Input/output") as failed:
                 await stage.disk(1).open(SEGMENT).sync()
-            hosted.fail(StorageError("cannot sync: Input/output error"))
+            hosted.fail(failed.value)
 
         await stage.on(1, fail)
         stage.disk(1).capacity_bytes = None

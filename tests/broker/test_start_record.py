@@ -7,13 +7,7 @@ import asyncio
 import pytest
 
 from tidelog.broker import start_record
-from tidelog.broker.start_record import (
-    FILE_NAME,
-    note_clean_stop,
-    note_recovered,
-    note_start,
-    note_told,
-)
+from tidelog.broker.start_record import FILE_NAME, StartRecord
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.log.errors import DiskFullError
@@ -28,19 +22,42 @@ def disk() -> SimDisk:
     return made
 
 
+def record(disk: SimDisk, boot_id: str) -> StartRecord:
+    """As a process of this boot finds it."""
+    return StartRecord(disk, "/data", boot_id=boot_id)
+
+
 async def begin(disk: SimDisk, boot_id: str) -> None:
     """A life of which the controllers know what its start lost."""
-    await note_start(disk, "/data", boot_id=boot_id)
-    await note_told(disk, "/data")
+    await record(disk, boot_id).note_start()
+    await record(disk, boot_id).note_told()
 
 
 async def test_a_new_folder_may_have_lost_everything(disk: SimDisk) -> None:
-    assert (await note_start(disk, "/data", boot_id="a")).loss == EVERYTHING
+    assert (await record(disk, "a").note_start()).loss == EVERYTHING
 
 
 async def test_a_killed_process_lost_nothing_while_its_machine_runs(disk: SimDisk) -> None:
     await begin(disk, "a")
-    assert (await note_start(disk, "/data", boot_id="a")).loss == NOTHING
+    assert (await record(disk, "a").note_start()).loss == NOTHING
+
+
+async def test_a_failed_sync_may_have_lost_something_though_the_machine_runs_on(
+    disk: SimDisk,
+) -> None:
+    await begin(disk, "a")
+    await record(disk, "a").note_failed_sync()
+    assert (await record(disk, "a").note_start()).loss == UNFLUSHED
+    assert (await record(disk, "a").note_start()).loss == UNFLUSHED, "nobody was told yet"
+    await record(disk, "a").note_told()
+    assert (await record(disk, "a").note_start()).loss == NOTHING
+
+
+async def test_two_notes_at_a_time_are_both_kept(disk: SimDisk) -> None:
+    await begin(disk, "a")
+    one = record(disk, "a")
+    await asyncio.gather(one.note_failed_sync(), one.note_recovered(), one.note_told())
+    assert await one.note_start() == (UNFLUSHED, True)
 
 
 async def test_a_machine_that_started_anew_may_have_lost_what_was_not_flushed(
@@ -48,18 +65,16 @@ async def test_a_machine_that_started_anew_may_have_lost_what_was_not_flushed(
 ) -> None:
     await begin(disk, "a")
     disk.crash()
-    assert (await note_start(disk, "/data", boot_id="b")).loss == UNFLUSHED
+    assert (await record(disk, "b").note_start()).loss == UNFLUSHED
 
 
 async def test_a_clean_stop_lost_nothing_whatever_became_of_the_machine(disk: SimDisk) -> None:
     await begin(disk, "a")
-    await note_clean_stop(disk, "/data")
+    await record(disk, "a").note_clean_stop()
     disk.crash()
-    assert (await note_start(disk, "/data", boot_id="b")).loss == NOTHING
+    assert (await record(disk, "b").note_start()).loss == NOTHING
     disk.crash()
-    assert (await note_start(disk, "/data", boot_id="c")).loss == UNFLUSHED, (
-        "it counts for one start"
-    )
+    assert (await record(disk, "c").note_start()).loss == UNFLUSHED, "it counts for one start"
 
 
 @pytest.mark.parametrize("is_clean", [True, False])
@@ -68,43 +83,43 @@ async def test_what_was_lost_is_told_by_a_later_start_if_this_one_ends_before(
 ) -> None:
     await begin(disk, "a")
     disk.crash()
-    await note_start(disk, "/data", boot_id="b")
+    await record(disk, "b").note_start()
     if is_clean:
-        await note_clean_stop(disk, "/data")
-    assert (await note_start(disk, "/data", boot_id="b")).loss == UNFLUSHED
-    await note_told(disk, "/data")
-    assert (await note_start(disk, "/data", boot_id="b")).loss == NOTHING
+        await record(disk, "a").note_clean_stop()
+    assert (await record(disk, "b").note_start()).loss == UNFLUSHED
+    await record(disk, "b").note_told()
+    assert (await record(disk, "b").note_start()).loss == NOTHING
 
 
 async def test_a_new_folder_stays_new_until_the_controllers_know(disk: SimDisk) -> None:
-    await note_start(disk, "/data", boot_id="a")
+    await record(disk, "a").note_start()
     disk.crash()
-    assert (await note_start(disk, "/data", boot_id="b")).loss == EVERYTHING, "not the lesser loss"
+    assert (await record(disk, "b").note_start()).loss == EVERYTHING, "not the lesser loss"
 
 
 async def test_where_no_boot_id_is_known_any_start_may_follow_a_power_cut(disk: SimDisk) -> None:
     await begin(disk, "")
-    assert (await note_start(disk, "/data", boot_id="")).loss == UNFLUSHED
+    assert (await record(disk, "").note_start()).loss == UNFLUSHED
 
 
 async def test_every_write_is_there_once_all_logs_were_recovered_in_this_boot(
     disk: SimDisk,
 ) -> None:
     await begin(disk, "a")
-    assert not (await note_start(disk, "/data", boot_id="a")).is_power_kept, "not recovered"
-    await note_recovered(disk, "/data", boot_id="a")
-    assert (await note_start(disk, "/data", boot_id="a")).is_power_kept
-    assert (await note_start(disk, "/data", boot_id="a")).is_power_kept, "it stays so"
+    assert not (await record(disk, "a").note_start()).is_power_kept, "not recovered"
+    await record(disk, "a").note_recovered()
+    assert (await record(disk, "a").note_start()).is_power_kept
+    assert (await record(disk, "a").note_start()).is_power_kept, "it stays so"
     disk.crash()
-    assert not (await note_start(disk, "/data", boot_id="b")).is_power_kept
-    assert not (await note_start(disk, "/data", boot_id="b")).is_power_kept, "killed before"
+    assert not (await record(disk, "b").note_start()).is_power_kept
+    assert not (await record(disk, "b").note_start()).is_power_kept, "killed before"
 
 
 async def test_a_full_disk_is_no_reason_not_to_start(
     disk: SimDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await begin(disk, "a")
-    await note_clean_stop(disk, "/data")
+    await record(disk, "a").note_clean_stop()
 
     async def is_full(*_: object) -> None:
         await asyncio.sleep(0)
@@ -112,9 +127,9 @@ async def test_a_full_disk_is_no_reason_not_to_start(
 
     with monkeypatch.context() as patch:
         patch.setattr(start_record, "write_atomically", is_full)
-        assert (await note_start(disk, "/data", boot_id="b")).loss == NOTHING
+        assert (await record(disk, "b").note_start()).loss == NOTHING
     assert not disk.exists(f"/data/{FILE_NAME}"), "or the clean stop would count once more"
-    assert (await note_start(disk, "/data", boot_id="c")).loss == EVERYTHING
+    assert (await record(disk, "c").note_start()).loss == EVERYTHING
 
 
 def test_this_machine_has_a_boot_id_that_stays() -> None:

@@ -36,16 +36,28 @@ async def test_a_file_is_read_and_written_by_position(disk: SystemDisk, tmp_path
     file.close()
 
 
-async def test_no_space_at_a_sync_leaves_unknown_what_is_stored(
-    disk: SystemDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("code", "kind"), [(errno.ENOSPC, DiskFullError), (errno.EIO, StorageError)]
+)
+async def test_a_failed_sync_is_told_from_a_failed_write(
+    disk: SystemDisk,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    code: int,
+    kind: type[StorageError],
 ) -> None:
-    def full(_: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+    def refuse(*_: object) -> None:
+        raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr(os, "fdatasync", full)
-    with pytest.raises(DiskFullError) as caught:
-        await disk.open(f"{tmp_path}/f", create=True).sync()
-    assert caught.value.is_outcome_unknown
+    monkeypatch.setattr(os, "fdatasync", refuse)
+    monkeypatch.setattr(os, "pwrite", refuse)
+    file = disk.open(f"{tmp_path}/f", create=True)
+    with pytest.raises(kind) as caught:
+        await file.sync()
+    assert caught.value.is_sync_failure
+    with pytest.raises(kind) as caught:
+        file.write_at(0, b"a")
+    assert not caught.value.is_sync_failure
 
 
 def test_a_process_may_open_as_many_files_as_the_system_lets_it() -> None:

@@ -29,6 +29,7 @@ _STEPS = st.one_of(
     st.tuples(st.just("shut down"), _BROKERS),
     st.tuples(st.just("damage"), _BROKERS),
     st.tuples(st.just("disk fails"), _BROKERS),
+    st.tuples(st.just("sync fails"), _BROKERS),
     st.tuples(st.just("disk works"), _BROKERS),
     st.tuples(st.just("session"), st.none()),
     st.tuples(st.just("new controller"), st.none()),
@@ -46,6 +47,8 @@ class Model:
         self.up = {1, 2, 3}
         self.failed: set[int] = set()
         """Whose disk failed; not the same as offline: a start mends it."""
+        self.unsynced: set[int] = set()
+        """Where a sync failed: that disk is not used again in this life."""
         self.ends = dict.fromkeys(self.up, 0)
         self.committed = 0
         self.incarnation = 1
@@ -102,23 +105,32 @@ class Model:
                 self.up.discard(number)
             case "return" | "return after a power cut":
                 self._return(number, is_power_cut=what != "return")
-            case "damage" if number in self.up:
-                self.ends[number] = 0
-                self.world.report_damage(number, "t")
-            case "disk fails" if number in self.up:
-                self.failed.add(number)
-                before = self.world.partition("t")
-                if {*before.isr, *before.elr} - {number}:
-                    self.ends[number] //= 2  # a failed fsync, say
-                self.world.report_damage(number, "t", condition=ReportDamageRequest.OFFLINE)
-            case "disk works" if number in self.up and number in self.failed:
-                self.failed.discard(number)
-                self.world.report_damage(number, "t", condition=ReportDamageRequest.ONLINE)
             case "min isr":
                 self.min_isr = number
                 self.world.configure("t", "min.insync.replicas", str(number))
             case "elect":
                 self.world.elect("t", kind=PREFERRED if number == PREFERRED else UNCLEAN)
+            case _ if number in self.up:
+                self._do_to_disk(what, number)
+
+    def _do_to_disk(self, what: str, number: int) -> None:
+        match what:
+            case "damage":
+                self.ends[number] = 0
+                self.world.report_damage(number, "t")
+            case "disk fails":
+                self.failed.add(number)
+                self.world.report_damage(number, "t", condition=ReportDamageRequest.OFFLINE)
+            case "sync fails":
+                self.failed.add(number)
+                self.unsynced.add(number)
+                before = self.world.partition("t")
+                if {*before.isr, *before.elr} - {number}:
+                    self.ends[number] //= 2
+                self.world.report_damage(number, "t", condition=ReportDamageRequest.SYNC_FAILED)
+            case "disk works" if number in self.failed - self.unsynced:
+                self.failed.discard(number)
+                self.world.report_damage(number, "t", condition=ReportDamageRequest.ONLINE)
 
     def _leave(self, broker: int) -> None:
         partition = self.world.partition("t")
@@ -154,6 +166,7 @@ class Model:
             self.ends[broker] //= 2
         self.up.add(broker)
         self.failed.discard(broker)
+        self.unsynced.discard(broker)
         self.check()
         self.world.beat(broker)
 

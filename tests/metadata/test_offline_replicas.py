@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from metadata.conftest import World
 
 OFFLINE, ONLINE = ReportDamageRequest.OFFLINE, ReportDamageRequest.ONLINE
-FULL = ReportDamageRequest.FULL
+SYNC_FAILED = ReportDamageRequest.SYNC_FAILED
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_it_is_not_preferred_and_no_unclean_election_finds_it(
     world.report_damage(second, "t", condition=OFFLINE)
     world.report_damage(third, "t", condition=OFFLINE)
     after = world.partition("t")
-    assert (after.leader_id, after.isr, after.elr) == (None, (), (third,))
+    assert (after.leader_id, after.isr, after.elr) == (None, (), (second, third))
     assert candidates(world.image) == frozenset()
 
 
@@ -70,7 +70,7 @@ def test_the_last_that_holds_everything_keeps_its_position_and_leads_when_it_is_
 ) -> None:
     first, *others = replicas
     for one in (*others, first):
-        world.report_damage(one, "t", condition=OFFLINE)
+        world.report_damage(one, "t", condition=SYNC_FAILED)
     after = world.partition("t")
     assert (after.leader_id, after.isr, after.elr) == (None, (), (first,))
     world.beat(first)
@@ -82,38 +82,38 @@ def test_the_last_that_holds_everything_keeps_its_position_and_leads_when_it_is_
     assert world.partition("t").leader_id == first
 
 
-def test_it_leaves_the_elr_while_another_sound_one_holds_everything(
+def test_after_a_failed_sync_it_leaves_the_elr_while_another_sound_one_holds_everything(
     world: World, replicas: list[int]
 ) -> None:
     first, second, third = replicas
     world.alter("t", [first])
     assert world.partition("t").elr == tuple(sorted((second, third), key=replicas.index))
-    world.report_damage(second, "t", condition=OFFLINE)
+    world.report_damage(second, "t", condition=SYNC_FAILED)
     after = world.partition("t")
     assert (after.leader_id, after.elr, after.offline) == (first, (third,), (second,))
 
 
-def test_one_whose_disk_is_only_full_stays_eligible_until_its_disk_fails_too(
+def test_one_whose_disk_refuses_stays_eligible_until_a_sync_fails_too(
     world: World, replicas: list[int]
 ) -> None:
     first, second, _third = replicas
     world.alter("t", [first, second])
-    world.report_damage(second, "t", condition=FULL)
+    world.report_damage(second, "t", condition=OFFLINE)
     after = world.partition("t")
     assert (after.isr, after.elr, after.offline) == ((first,), (second,), (second,))
-    world.report_damage(second, "t", condition=FULL)
-    assert world.partition("t") == after, "told again"
     world.report_damage(second, "t", condition=OFFLINE)
+    assert world.partition("t") == after, "told again"
+    world.report_damage(second, "t", condition=SYNC_FAILED)
     after = world.partition("t")
     assert (after.isr, after.elr, after.offline) == ((first,), (), (second,))
 
 
-def test_one_that_was_only_full_leads_when_the_only_other_one_is_damaged(
+def test_one_that_works_again_leads_when_the_only_other_one_is_damaged(
     world: World, replicas: list[int]
 ) -> None:
     first, second, _third = replicas
     world.alter("t", [first, second])
-    world.report_damage(second, "t", condition=FULL)
+    world.report_damage(second, "t", condition=OFFLINE)
     world.report_damage(first, "t")
     assert (world.partition("t").leader_id, world.partition("t").elr) == (None, (second,))
     world.report_damage(second, "t", condition=ONLINE)

@@ -108,7 +108,8 @@ def may_work_again(error: StorageError) -> bool:
     After any other error it must not: a failed fsync may have dropped what it was to store, and
     the next one would say that all is well.
     """
-    return isinstance(error, DiskFullError) and not error.is_outcome_unknown
+    is_unknown = error.is_outcome_unknown or error.is_sync_failure
+    return isinstance(error, DiskFullError) and not is_unknown
 
 
 class HostedPartition:
@@ -134,6 +135,8 @@ class HostedPartition:
         """What its disk refused; it serves nothing until it is opened anew."""
         self.has_only_no_space = False
         """All that its disk refused was for want of space: opened anew, it may work."""
+        self.has_failed_sync = False
+        """What it was to store then may be gone: it may not hold any more what it held."""
         self.retry_fetch_at_ms = 0
         """No fetch before; set after an answer that the image or the leader must follow up."""
         self.consumers = FetchWaiters()
@@ -217,16 +220,17 @@ class HostedPartition:
         if isinstance(error, DamagedLogError):
             self._note_damage()
             return
-        if self.failure is not None:
-            if self.has_only_no_space and not may_work_again(error):
-                self.has_only_no_space = False
-                self._host.report_failure(self)  # what it holds may not be whole any more
-        elif not self.replica.is_closed:
+        is_news = error.is_sync_failure and not self.has_failed_sync
+        self.has_failed_sync |= error.is_sync_failure
+        self.has_only_no_space &= may_work_again(error)
+        if self.failure is None and not self.replica.is_closed:
             log.error("partition offline", partition=self.name, error=str(error))
             self.failure = error.message
             self._note(Kind.DISK, error.message, after="offline")
             self.has_only_no_space = may_work_again(error)
             self.tell(LogClosed())
+            is_news = True
+        if is_news:
             self._host.report_failure(self)
 
     async def tend(self, work: Callable[[PartitionLog], Awaitable[T]]) -> T | None:

@@ -9,7 +9,7 @@ decided in `partition/`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -32,6 +32,7 @@ from tidelog.broker.reader import Reader
 from tidelog.broker.record_deleter import RecordDeleter
 from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.broker.replica_stats import ReplicaStats
+from tidelog.broker.start_record import StartRecord
 from tidelog.broker.trouble_reports import ReportDamage, TroubleReports
 from tidelog.log.config import LogConfig, log_config
 from tidelog.log.env import Clock, Disk, Random
@@ -72,7 +73,7 @@ class ReplicaManager:
         peers: Peers,
         alter_partition: AlterPartition,
         report_damage: ReportDamage,
-        on_recovered: Callable[[], Awaitable[None]],
+        start_record: StartRecord,
         on_broken: Callable[[int], None],
         on_fatal: Callable[[BaseException], None],
         note: Callable[[Event], None] = lambda _: None,
@@ -83,7 +84,7 @@ class ReplicaManager:
         self._held_until_ms = 0
         self._are_closed_cleanly = True
         self._stats = ReplicaStats()
-        self._on_recovered = on_recovered
+        self._start_record = start_record
         self._background = Background(on_fatal)
         self._folders = PartitionFolders(log_dir=log_dir, disk=disk, clock=clock)
         partitions = self._partitions = PartitionMap(broker_id, note)
@@ -142,6 +143,8 @@ class ReplicaManager:
             self._live(hosted.name, self._close(hosted))
         await asyncio.gather(*self._lives.values())
         await self._background.stop()
+        if any(hosted.has_failed_sync for hosted in self._partitions.held.values()):
+            await self._start_record.note_failed_sync()
         return self._are_closed_cleanly
 
     @property
@@ -273,6 +276,8 @@ class ReplicaManager:
 
     def report_failure(self, partition: HostedPartition) -> None:
         """See `PartitionHost`."""
+        if partition.has_failed_sync:
+            self.spawn(f"failed-sync-of-{partition.name}", self._start_record.note_failed_sync())
         self._reports.submit(partition)
 
     def note(self, event: Event) -> None:
@@ -395,6 +400,7 @@ class ReplicaManager:
         except StorageError as error:
             self._are_closed_cleanly = False
             log.warning("log not closed cleanly", partition=hosted.name, error=str(error))
+            hosted.fail(error)
 
     async def _close_and_remove(self, hosted: HostedPartition) -> None:
         await self._close(hosted)
@@ -416,7 +422,7 @@ class ReplicaManager:
     async def _await_recovery(self) -> None:
         while not self.is_prepared:  # noqa: ASYNC110  # of many logs and reports
             await asyncio.sleep(RECOVERY_POLL_S)
-        await self._on_recovered()
+        await self._start_record.note_recovered()
 
     async def _tick_forever(self) -> None:
         while True:

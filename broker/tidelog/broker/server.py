@@ -26,7 +26,7 @@ from tidelog.broker.rpc.admin import AdminHandler
 from tidelog.broker.rpc.broker import BrokerHandler
 from tidelog.broker.rpc.controller import ControllerHandler
 from tidelog.broker.rpc.node import NodeHandler
-from tidelog.broker.start_record import note_clean_stop, note_recovered, note_start, note_told
+from tidelog.broker.start_record import StartRecord
 from tidelog.broker.topics import TopicCreator
 from tidelog.broker.unreachable_reports import UnreachableReports
 from tidelog.log.env import Clock, Disk, Random
@@ -96,9 +96,7 @@ class Node:
         if self._quorum is not None:
             await self._quorum.start()
         if self._broker is not None:
-            start = await note_start(
-                self._ports.disk, self.config.data_dir, boot_id=self._ports.boot_id
-            )
+            start = await self._broker.start_record.note_start()
             log.info("broker starts", start_loss=StartLoss.Name(start.loss))
             self._broker.lifecycle.start_loss = start.loss
             if start.is_power_kept:
@@ -115,7 +113,7 @@ class Node:
             await self._broker.lifecycle.stop()
             await self._broker.follower.stop()
             if await self._broker.replica_manager.stop():
-                await note_clean_stop(self._ports.disk, self.config.data_dir)
+                await self._broker.start_record.note_clean_stop()
         if self._quorum is not None:
             await self._quorum.stop()
 
@@ -215,6 +213,7 @@ class Node:
 class BrokerParts:
     """What the broker role is made of."""
 
+    start_record: StartRecord
     replica_manager: ReplicaManager
     follower: MetadataFollower
     lifecycle: Lifecycle
@@ -298,14 +297,11 @@ def _build_broker(
         return _controller_channel(config, ports, epoch)
 
     controllers = channel()
-
-    replica_manager = _build_replica_manager(config, ports, controllers, reports, journal)
-    publisher = _Publisher(replica_manager)
-
-    async def on_registered(broker_epoch: int) -> None:
-        await note_told(ports.disk, config.data_dir)
-        await publisher.on_registered(broker_epoch)
-
+    start_record = StartRecord(ports.disk, config.data_dir, boot_id=ports.boot_id)
+    replica_manager = _build_replica_manager(
+        config, ports, controllers, reports, journal, start_record
+    )
+    publisher = _Publisher(replica_manager, start_record)
     follower = MetadataFollower(
         broker_id=config.node_id,
         peers=ports.peers,
@@ -322,7 +318,7 @@ def _build_broker(
         follower=follower,
         random=ports.random,
         is_prepared=lambda: replica_manager.is_prepared,
-        on_registered=on_registered,
+        on_registered=publisher.on_registered,
         on_fatal=ports.on_fatal,
         note=journal.note,
     )
@@ -339,6 +335,7 @@ def _build_broker(
         controllers=controllers,
     )
     return BrokerParts(
+        start_record,
         replica_manager,
         follower,
         lifecycle,
@@ -364,6 +361,7 @@ def _build_replica_manager(
     controllers: ControllerChannel,
     reports: UnreachableReports,
     journal: NodeJournal,
+    start_record: StartRecord,
 ) -> ReplicaManager:
     async def alter_partition(request: AlterPartitionRequest) -> AlterPartitionResponse:
         return await controllers.call(
@@ -372,9 +370,6 @@ def _build_replica_manager(
 
     async def report_damage(request: ReportDamageRequest) -> ReportDamageResponse:
         return await controllers.call(REPORT_DAMAGE, request, timeout_ms=ALTER_PARTITION_TIMEOUT_MS)
-
-    async def on_recovered() -> None:
-        await note_recovered(ports.disk, config.data_dir, boot_id=ports.boot_id)
 
     return ReplicaManager(
         broker_id=config.node_id,
@@ -386,7 +381,7 @@ def _build_replica_manager(
         peers=ports.peers,
         alter_partition=alter_partition,
         report_damage=report_damage,
-        on_recovered=on_recovered,
+        start_record=start_record,
         note=journal.note,
         on_broken=reports.broken,
         on_fatal=ports.on_fatal,
@@ -399,12 +394,14 @@ class _Publisher:
     An older image may still name an earlier incarnation of this broker as leader.
     """
 
-    def __init__(self, replica_manager: ReplicaManager) -> None:
+    def __init__(self, replica_manager: ReplicaManager, start_record: StartRecord) -> None:
         self._replica_manager = replica_manager
+        self._start_record = start_record
         self._broker_epoch: int | None = None
         self._newest: MetadataImage | None = None
 
     async def on_registered(self, broker_epoch: int) -> None:
+        await self._start_record.note_told()
         if self._broker_epoch is None:
             await self._replica_manager.start(broker_epoch)
         else:

@@ -2,7 +2,8 @@
 
 A process that is killed loses nothing that the operating system took: the page cache outlives it.
 A machine that stops does lose what was not flushed. The kernel's boot id tells the two apart, and
-a clean stop, after which all is flushed, makes it all the same (KIP-966).
+a clean stop, after which all is flushed, makes it all the same (KIP-966). A failed sync does lose:
+the kernel may drop what it could not store, and says so only once.
 
 What was lost is remembered until the controllers were told: a process that ends before its broker
 is registered, however cleanly, leaves the telling to the next.
@@ -13,6 +14,7 @@ synced or not: what is missing then did not go with the power (decision 0009).
 
 from __future__ import annotations
 
+import asyncio
 from typing import NamedTuple
 
 import structlog
@@ -23,8 +25,8 @@ from tidelog.log.errors import DiskFullError, StorageError
 from tidelog.v1.controller_pb2 import EVERYTHING, NOTHING, UNFLUSHED, StartLoss
 
 FILE_NAME = "start.properties"
-_FIELDS = ("boot.id", "clean", "untold", "recovered")
-_WORST_FIRST: tuple[StartLoss, ...] = (EVERYTHING, UNFLUSHED, NOTHING)
+_FIELDS = ("boot.id", "clean", "synced", "untold", "recovered")
+_WORST_LAST: tuple[StartLoss, ...] = (NOTHING, UNFLUSHED, EVERYTHING)
 
 log = structlog.get_logger(__name__)
 
@@ -38,65 +40,73 @@ class Start(NamedTuple):
     """All logs were recovered since the machine started."""
 
 
-async def note_start(disk: Disk, folder: str, *, boot_id: str) -> Start:
-    """What this start finds; from now on the folder is not clean.
+class StartRecord:
+    """The record in one data folder. Only `note_start` raises: what else cannot be noted is not."""
 
-    On a full disk it remembers nothing: the next start counts as one that lost everything. Errors:
-    `StorageError`.
-    """
-    found = _read(disk, folder)
-    loss = _worse(_loss(found, boot_id), _untold(found))
-    is_power_kept = boot_id != "" and found is not None and found.get("recovered") == boot_id
-    changes = {"boot.id": boot_id, "clean": "false", "untold": StartLoss.Name(loss)}
-    try:
-        await _write(disk, folder, {**(found or {}), **changes})
-    except DiskFullError:
-        disk.remove(f"{folder}/{FILE_NAME}.tmp")
-        disk.remove(f"{folder}/{FILE_NAME}")
-        await disk.sync_directory(folder)
-    return Start(loss, is_power_kept)
+    def __init__(self, disk: Disk, folder: str, *, boot_id: str) -> None:
+        self._disk = disk
+        self._folder = folder
+        self._boot_id = boot_id
+        self._writing = asyncio.Lock()
 
+    async def note_start(self) -> Start:
+        """What this start finds; from now on the folder is not clean.
 
-async def note_recovered(disk: Disk, folder: str, *, boot_id: str) -> None:
-    """All logs are open; if this cannot be noted, torn writes are looked for at the next start."""
-    await _change(disk, folder, {"recovered": boot_id})
-
-
-async def note_told(disk: Disk, folder: str) -> None:
-    """The controllers know what this start lost; if that cannot be noted they are told again."""
-    await _change(disk, folder, {"untold": StartLoss.Name(NOTHING)})
-
-
-async def note_clean_stop(disk: Disk, folder: str) -> None:
-    """All is flushed, and nothing is written any more; if this cannot be noted it is not so."""
-    await _change(disk, folder, {"clean": "true"})
-
-
-async def _change(disk: Disk, folder: str, fields: dict[str, str]) -> None:
-    """Nothing where the start could not be noted: it remains one that lost everything."""
-    try:
+        On a full disk it remembers nothing: the next start counts as one that lost everything.
+        Errors: `StorageError`.
+        """
+        disk, folder = self._disk, self._folder
         found = _read(disk, folder)
-        if found is not None and not fields.items() <= found.items():
-            await _write(disk, folder, {**found, **fields})
-    except StorageError as error:
-        log.warning("start record not written", fields=fields, error=str(error))
+        loss = max(_loss(found, self._boot_id), _untold(found), key=_WORST_LAST.index)
+        is_recovered = found is not None and found.get("recovered") == self._boot_id
+        changes = {"boot.id": self._boot_id, "clean": "false", "synced": "true"}
+        changes["untold"] = StartLoss.Name(loss)
+        try:
+            await _write(disk, folder, {**(found or {}), **changes})
+        except DiskFullError:
+            disk.remove(f"{folder}/{FILE_NAME}.tmp")
+            disk.remove(f"{folder}/{FILE_NAME}")
+            await disk.sync_directory(folder)
+        return Start(loss, self._boot_id != "" and is_recovered)
+
+    async def note_recovered(self) -> None:
+        """All logs are open; if it is not noted, torn writes are looked for at the next start."""
+        await self._change("recovered", self._boot_id)
+
+    async def note_told(self) -> None:
+        """The controllers know what this start lost; if it is not noted they are told again."""
+        await self._change("untold", StartLoss.Name(NOTHING))
+
+    async def note_failed_sync(self) -> None:
+        """What this life wrote may be gone: the next start lost what was not flushed."""
+        await self._change("synced", "false")
+
+    async def note_clean_stop(self) -> None:
+        """All is flushed, and nothing is written any more."""
+        await self._change("clean", "true")
+
+    async def _change(self, key: str, value: str) -> None:
+        """Nothing where the start could not be noted: it remains one that lost everything."""
+        try:
+            async with self._writing:
+                found = _read(self._disk, self._folder)
+                if found is not None and found.get(key) != value:
+                    await _write(self._disk, self._folder, {**found, key: value})
+        except StorageError as error:
+            log.warning("start record not written", key=key, value=value, error=str(error))
 
 
 def _loss(found: dict[str, str] | None, boot_id: str) -> StartLoss:
     if found is None:
         return EVERYTHING
-    is_same_boot = boot_id != "" and found.get("boot.id") == boot_id
-    return NOTHING if is_same_boot or found.get("clean") == "true" else UNFLUSHED
+    is_kept = boot_id != "" and found.get("boot.id") == boot_id and found.get("synced") != "false"
+    return NOTHING if is_kept or found.get("clean") == "true" else UNFLUSHED
 
 
 def _untold(found: dict[str, str] | None) -> StartLoss:
     """What earlier starts lost and did not tell."""
     name = "NOTHING" if found is None else found.get("untold", "NOTHING")
-    return next((loss for loss in _WORST_FIRST if StartLoss.Name(loss) == name), EVERYTHING)
-
-
-def _worse(one: StartLoss, other: StartLoss) -> StartLoss:
-    return next(loss for loss in _WORST_FIRST if loss in (one, other))
+    return next((loss for loss in _WORST_LAST if StartLoss.Name(loss) == name), EVERYTHING)
 
 
 def _read(disk: Disk, folder: str) -> dict[str, str] | None:

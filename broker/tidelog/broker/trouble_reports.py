@@ -120,8 +120,8 @@ class TroubleReports:
 def trouble_of(hosted: HostedPartition, *, is_offline: bool) -> Trouble | None:
     """What there is to tell of a replica that the image says is offline, or is not."""
     if hosted.failure is not None:
-        is_full = hosted.has_only_no_space
-        condition = ReportDamageRequest.FULL if is_full else ReportDamageRequest.OFFLINE
+        is_lossy = hosted.has_failed_sync
+        condition = ReportDamageRequest.SYNC_FAILED if is_lossy else ReportDamageRequest.OFFLINE
         return Trouble(condition, hosted.failure)
     damage = hosted.damage
     if damage is not None:

@@ -72,12 +72,14 @@ class StorageError(TidelogError):
     """The disk refused: full, failing, or a file that cannot be what it should be."""
 
     code = common_pb2.KAFKA_STORAGE_ERROR
+    is_sync_failure: bool = False
+    """What had been written may be gone, and no later sync would tell. Never sync it again."""
 
 
 class DiskFullError(StorageError):
     """Nothing of what was asked for was kept. With space the same may work later.
 
-    Raised by a sync it `is_outcome_unknown`: what had been written may be gone.
+    Not where it `is_sync_failure`.
     """
 
 

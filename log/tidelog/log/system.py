@@ -275,8 +275,7 @@ async def _off_loop(pool: ThreadPoolExecutor, path: str, sync: Callable[[], None
         await asyncio.get_running_loop().run_in_executor(pool, sync)
     except OSError as error:
         failure = _storage_error("sync", path, error)
-        # Of a full disk, too: what was written before may be gone, with space or without.
-        failure.is_outcome_unknown = isinstance(failure, DiskFullError)
+        failure.is_sync_failure = True
         raise failure from error
 
 

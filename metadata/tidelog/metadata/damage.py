@@ -6,10 +6,10 @@ that held everything, ISR and ELR are empty from now on, which is logged, and no
 someone complete returns, the topic allows an unclean election, or an operator orders one.
 
 One whose disk refuses is offline: it leads nothing and joins no ISR until its broker starts anew,
-or says that it works again. Where only space is missing it holds what it held, and is as eligible
-as any that leaves the ISR. Else it leaves the ELR, too, while another sound replica holds
-everything: a failed fsync may have dropped what it acknowledged. As the last one it stays there, so
-that nobody who lacks something takes its place.
+or says that it works again. It holds what it held, and is as eligible as any that leaves the ISR,
+unless a sync failed: that may have dropped what it acknowledged. Then it leaves the ELR, too, while
+another sound replica holds everything; as the last one it stays there, so that nobody who lacks
+something takes its place.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SAYS = {
     ReportDamageRequest.DAMAGED: "found its log damaged",
     ReportDamageRequest.OFFLINE: "cannot use its disk",
     ReportDamageRequest.ONLINE: "can use its disk again",
-    ReportDamageRequest.FULL: "has no space on its disk",
+    ReportDamageRequest.SYNC_FAILED: "cannot sync its disk",
 }
 
 
@@ -62,9 +62,9 @@ def _is_known(
     broker_id: int, asked: ReportDamageRequest.Partition, partition: PartitionImage
 ) -> bool:
     match asked.condition:
-        case ReportDamageRequest.FULL:
-            return broker_id in partition.offline
         case ReportDamageRequest.OFFLINE:
+            return broker_id in partition.offline
+        case ReportDamageRequest.SYNC_FAILED:
             is_left_out = broker_id not in partition.elr or is_last_position(broker_id, partition)
             return broker_id in partition.offline and is_left_out
         case ReportDamageRequest.ONLINE:
@@ -104,8 +104,8 @@ def _state_after(
     image: MetadataImage,
 ) -> State:
     match asked.condition:
-        case ReportDamageRequest.OFFLINE | ReportDamageRequest.FULL:
-            is_whole = asked.condition == ReportDamageRequest.FULL
+        case ReportDamageRequest.OFFLINE | ReportDamageRequest.SYNC_FAILED:
+            is_whole = asked.condition == ReportDamageRequest.OFFLINE
             return _taken_offline(broker_id, topic, partition, image, is_whole=is_whole)
         case ReportDamageRequest.ONLINE:
             return _online_again(broker_id, topic, partition, image)

@@ -245,11 +245,11 @@ class ReportDamageRequest(_message.Message):
         DAMAGED: _ClassVar[ReportDamageRequest.Condition]
         OFFLINE: _ClassVar[ReportDamageRequest.Condition]
         ONLINE: _ClassVar[ReportDamageRequest.Condition]
-        FULL: _ClassVar[ReportDamageRequest.Condition]
+        SYNC_FAILED: _ClassVar[ReportDamageRequest.Condition]
     DAMAGED: ReportDamageRequest.Condition
     OFFLINE: ReportDamageRequest.Condition
     ONLINE: ReportDamageRequest.Condition
-    FULL: ReportDamageRequest.Condition
+    SYNC_FAILED: ReportDamageRequest.Condition
     class Partition(_message.Message):
         __slots__ = ("topic", "topic_id", "partition", "partition_epoch", "first_bad_offset", "condition", "cause")
         TOPIC_FIELD_NUMBER: _ClassVar[int]

@@ -177,7 +177,8 @@ class SimDisk:
         self.require(life)
         try:
             self.faults.check("sync", path)
-        except StorageError:
+        except StorageError as error:
+            error.is_sync_failure = True
             node.lose(mark, self._random)
             raise
         node.store(mark)
