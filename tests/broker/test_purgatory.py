@@ -36,6 +36,18 @@ async def test_one_failed_partition_does_not_answer_for_the_others() -> None:
     assert await produce.wait(1000) == {0: FAILURE}
 
 
+async def test_an_entry_that_failed_before_the_last_was_there_does_not_answer_for_it() -> None:
+    """Cluster seed 4139: two batches, the second one's disk failed, then one for elsewhere."""
+    produce, first, second = DelayedAnswer("appended"), OffsetWaiters(), OffsetWaiters()
+    first.add(5, produce, 0)
+    first.fail_all(FAILURE)
+    second.add(8, produce, 2)
+    assert {index: error.code for index, error in (await produce.wait(1)).items()} == {
+        0: FAILURE.code,
+        2: common_pb2.REQUEST_TIMED_OUT,
+    }
+
+
 async def test_at_the_deadline_only_what_is_open_has_an_unknown_outcome() -> None:
     produce, waiters = DelayedAnswer("appended"), OffsetWaiters()
     waiters.add(5, produce, 0)
@@ -55,8 +67,8 @@ async def test_who_comes_later_for_a_lower_offset_is_answered_first() -> None:
     waiters.add(8, later, 0)
     waiters.add(5, earlier, 0)
     waiters.complete_up_to(5)
-    assert earlier.is_over
-    assert not later.is_over
+    assert await earlier.wait(0) == {}
+    assert 0 in await later.wait(0)
 
 
 async def test_answered_requests_do_not_pile_up_on_a_stuck_partition() -> None:

@@ -6,11 +6,12 @@ import asyncio
 from typing import Any
 
 import pytest
+from partition_logs import batch
 from replica_stage import LAG_S, TOPIC, ReplicaStage
 
 from tidelog.log.errors import StorageError
 from tidelog.v1 import common_pb2
-from tidelog.v1.data_pb2 import PartitionProduceResult
+from tidelog.v1.data_pb2 import PartitionProduceData, PartitionProduceResult
 
 pytestmark = pytest.mark.sim
 
@@ -46,6 +47,27 @@ def test_a_leader_that_cannot_write_hands_over_and_nothing_acknowledged_is_lost(
         await stage.must_produce(2, b"3")
         assert (await produce(stage, 1)).error.code == common_pb2.KAFKA_STORAGE_ERROR
         assert await stage.consume(2) == [b"0", b"1", b"2", b"3"]
+
+    ReplicaStage().run(story)
+
+
+def test_what_failed_in_a_request_does_not_acknowledge_the_rest_of_it() -> None:
+    async def story(stage: ReplicaStage) -> None:
+        stage.create(partitions=2, min_insync_replicas=2)
+        await stage.until_opened(1, 2, 3)
+        await stage.until(lambda: stage.hosted(1, 1).is_open)
+        stage.cut(1)
+        stage.disk(1).faults.fail("write", SEGMENT, spared=1, count=1)
+        one, other, elsewhere = [
+            PartitionProduceData(topic=TOPIC, partition=number, records=batch(b"x"))
+            for number in (0, 0, 1)
+        ]
+        reply = await stage.produce_raw(1, one, other, elsewhere, timeout_ms=50)
+        assert [result.error.code for result in reply.partitions] == [
+            common_pb2.REQUEST_TIMED_OUT,
+            common_pb2.KAFKA_STORAGE_ERROR,
+            common_pb2.REQUEST_TIMED_OUT,
+        ]
 
     ReplicaStage().run(story)
 

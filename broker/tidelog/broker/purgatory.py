@@ -25,6 +25,7 @@ class DelayedAnswer:
         self._verb = verb
         self._waiting: dict[int, int] = {}
         self._failures: dict[int, Error] = {}
+        self._are_all_known = False
         self._resolved = asyncio.get_running_loop().create_future()
 
     @property
@@ -33,7 +34,10 @@ class DelayedAnswer:
         return self._resolved.done()
 
     def expect(self, index: int, offset: int) -> None:
-        """Entry `index` waits until every in-sync replica has come to `offset` (exclusive)."""
+        """Entry `index` waits until every in-sync replica has come to `offset` (exclusive).
+
+        Before `wait`: that says that no entry will follow.
+        """
         self._waiting[index] = offset
 
     def resolve(self, index: int, failure: Error | None) -> None:
@@ -43,11 +47,12 @@ class DelayedAnswer:
         del self._waiting[index]
         if failure is not None:
             self._failures[index] = failure
-        if not self._waiting:
+        if self._are_all_known and not self._waiting:
             self._resolved.set_result(None)
 
     async def wait(self, timeout_ms: int) -> dict[int, Error]:
         """The entries that failed, those among them that nothing resolved before the deadline."""
+        self._are_all_known = True
         if self._waiting:
             try:
                 async with asyncio.timeout(timeout_ms / 1000):

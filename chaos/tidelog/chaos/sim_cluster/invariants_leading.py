@@ -104,7 +104,8 @@ def may_have_lost(was: PartitionImage, state: PartitionImage, *, is_lossy: bool)
         return True  # One batch of records held several elections, nobody saw the first.
     if state.leader_id is None or state.leader_epoch == was.leader_epoch:
         return False
-    is_complete = state.leader_id in was.isr or state.leader_id in was.elr
+    is_eligible = state.leader_id in was.isr or state.leader_id in was.elr
+    is_complete = is_eligible and state.leader_id not in state.damaged
     if is_lossy:
         return not is_complete
     return not is_complete and state.leader_id != was.last_known_leader_id
