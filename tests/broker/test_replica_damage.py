@@ -247,6 +247,30 @@ def test_a_killed_replica_whose_unflushed_bytes_changed_says_so_and_does_not_lea
     ReplicaStage(NEVER).run(story)
 
 
+def test_a_flushed_replica_that_power_and_a_flipped_bit_shortened_does_not_lead() -> None:
+    """Cluster seed 4182: all it held was flushed, so it was eligible; and it was cut at the bit."""
+
+    async def story(stage: ReplicaStage) -> None:
+        await ten_records(stage, flush_messages=1, min_insync_replicas=2)
+        stage.crash(3)
+        stage.disk(3).flip(SEGMENT, 200, 1)
+        stage.kill(1)
+        stage.is_deaf_to_damage = True
+        stage.start(3)
+        stage.elect(None, isr=(2, 3))
+        await stage.until_opened(3)
+        stage.kill(3)
+        stage.is_deaf_to_damage = False
+        stage.start(3)
+        stage.elect(None, isr=(2, 3))
+        await stage.until(lambda: 3 not in stage.state().isr)
+        stage.start(1)
+        await stage.until(lambda: sorted(stage.state().isr) == [1, 2, 3])
+        assert len(await stage.consume(stage.state().leader_id or 0)) == 10
+
+    ReplicaStage(NEVER).run(story)
+
+
 def test_a_log_of_which_nothing_says_whose_it_is_is_damaged_and_fetched_anew(
     lines: list[dict[str, object]],
 ) -> None:

@@ -11,6 +11,7 @@ from replica_stage import LAG_S, TOPIC, ReplicaStage
 
 from tidelog.log.errors import StorageError
 from tidelog.v1 import common_pb2
+from tidelog.v1.controller_pb2 import ReportDamageRequest, ReportDamageResponse
 from tidelog.v1.data_pb2 import PartitionProduceData, PartitionProduceResult
 
 pytestmark = pytest.mark.sim
@@ -121,6 +122,30 @@ def test_a_fsync_that_fails_after_a_full_disk_is_final_too() -> None:
         stage.disk(1).capacity_bytes = None
         with pytest.raises(TimeoutError):
             await stage.until(lambda: stage.hosted(1) is not hosted, within_s=5 * LAG_S)
+
+    ReplicaStage().run(story)
+
+
+def test_what_gets_worse_while_a_report_is_answered_is_told_too() -> None:
+    async def story(stage: ReplicaStage) -> None:
+        await three_records(stage)
+        stage.kill(3)
+        await stage.until(lambda: stage.state().isr == (1, 2))
+        hosted, reports = stage.hosted(1), stage.manager(1)._reports
+        report = reports._report_damage
+        error = StorageError("cannot sync: Input/output error")
+        error.is_sync_failure = True
+
+        async def worsen(request: ReportDamageRequest) -> ReportDamageResponse:
+            response = await report(request)
+            hosted.fail(error)
+            return response
+
+        reports._report_damage = worsen
+        fill(stage, 1)
+        await produce(stage, 1)
+        await stage.until(lambda: stage.state().elr == (1,))
+        await stage.until(lambda: stage.state().elr == ())
 
     ReplicaStage().run(story)
 

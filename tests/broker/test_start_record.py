@@ -42,22 +42,11 @@ async def test_a_killed_process_lost_nothing_while_its_machine_runs(disk: SimDis
     assert (await record(disk, "a").note_start()).loss == NOTHING
 
 
-async def test_a_failed_sync_may_have_lost_something_though_the_machine_runs_on(
-    disk: SimDisk,
-) -> None:
-    await begin(disk, "a")
-    await record(disk, "a").note_failed_sync()
-    assert (await record(disk, "a").note_start()).loss == UNFLUSHED
-    assert (await record(disk, "a").note_start()).loss == UNFLUSHED, "nobody was told yet"
-    await record(disk, "a").note_told()
-    assert (await record(disk, "a").note_start()).loss == NOTHING
-
-
 async def test_two_notes_at_a_time_are_both_kept(disk: SimDisk) -> None:
-    await begin(disk, "a")
     one = record(disk, "a")
-    await asyncio.gather(one.note_failed_sync(), one.note_recovered(), one.note_told())
-    assert await one.note_start() == (UNFLUSHED, True)
+    await one.note_start()
+    await asyncio.gather(one.note_recovered(), one.note_told())
+    assert await one.note_start() == (NOTHING, True)
 
 
 async def test_a_machine_that_started_anew_may_have_lost_what_was_not_flushed(

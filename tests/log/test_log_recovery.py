@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from partition_logs import (
     DIRECTORY,
@@ -17,6 +19,7 @@ from partition_logs import (
 from structlog.testing import capture_logs
 
 from tidelog.chaos.sim_stage.disk import SimDisk
+from tidelog.chaos.sim_stage.disk_faults import PowerCutError
 from tidelog.log.checkpoints import (
     Checkpoint,
     CleanMarker,
@@ -83,6 +86,44 @@ async def test_a_flipped_bit_in_the_last_batch_is_never_served(
         assert values(again) == [value for _, _, value in before]
     else:
         assert contents(again) == before[:COUNT]
+
+
+async def test_a_start_that_cuts_more_than_an_unfinished_write_says_so_until_it_was_told(
+    disk: SimDisk, open_log: OpenLog
+) -> None:
+    log = await filled(open_log)
+    path, size = segment_path(DIRECTORY, 0), log.size_in_bytes
+    cut(disk, path, size - 1)
+    again = await open_log()
+    assert not again.folder.may_have_lost
+    middle = disk.open(path).read_at(size // 2, 1)
+    change(disk, path, offset=size // 2, data=bytes([middle[0] ^ 1]))
+    assert (await open_log()).folder.may_have_lost
+    again = await open_log()
+    assert again.folder.may_have_lost, "nothing is wrong with it any more, and nobody knows"
+    again.folder.forget_loss()
+    assert not (await open_log()).folder.may_have_lost
+
+
+async def test_no_power_cut_makes_a_cut_log_forget_that_it_was_cut(
+    disk: SimDisk, open_log: OpenLog
+) -> None:
+    log = await filled(open_log)
+    await log.flush()
+    path = segment_path(DIRECTORY, 0)
+    disk.flip(path, log.size_in_bytes // 2, 1)
+    for operation in range(1, 40):
+        disk.faults.crash_at(operation)
+        with suppress(PowerCutError):
+            await open_log()
+        is_cut = disk.faults.is_cut_due
+        disk.crash()
+        disk.faults.heal()
+        again = await open_log()
+        assert again.folder.may_have_lost, operation
+        if is_cut:
+            return
+    raise AssertionError("an open takes more operations than that")
 
 
 async def test_zeros_behind_the_last_batch_are_cut(disk: SimDisk, open_log: OpenLog) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 OFFLINE, ONLINE = ReportDamageRequest.OFFLINE, ReportDamageRequest.ONLINE
 SYNC_FAILED = ReportDamageRequest.SYNC_FAILED
+LOSSY_START = ReportDamageRequest.LOSSY_START
 
 
 @pytest.fixture
@@ -118,6 +119,35 @@ def test_one_that_works_again_leads_when_the_only_other_one_is_damaged(
     assert (world.partition("t").leader_id, world.partition("t").elr) == (None, (second,))
     world.report_damage(second, "t", condition=ONLINE)
     assert world.partition("t").leader_id == second
+
+
+def test_a_start_that_may_have_lost_flushed_records_ends_eligibility(
+    world: World, replicas: list[int]
+) -> None:
+    first, second, third = replicas
+    world.alter("t", [first])
+    assert second in world.partition("t").elr
+    world.report_damage(second, "t", condition=LOSSY_START)
+    after = world.partition("t")
+    assert (after.leader_id, after.isr, after.elr, after.damaged) == (first, (first,), (third,), ())
+    world.report_damage(second, "t", condition=LOSSY_START)
+    assert world.partition("t") == after, "told again"
+
+
+def test_where_all_may_have_lost_flushed_records_the_last_known_leader_leads(
+    world: World, replicas: list[int]
+) -> None:
+    first, *others = replicas
+    world.pass_session_but()
+    for one in replicas:
+        world.register(one, incarnation=2, start_loss=NOTHING)
+        world.report_damage(one, "t", condition=LOSSY_START)
+    assert (world.partition("t").isr, world.partition("t").elr) == ((), ())
+    for one in others:
+        world.beat(one)
+    assert world.partition("t").leader_id is None
+    world.beat(first)
+    assert world.partition("t").leader_id == first
 
 
 def test_a_follower_that_fails_does_not_move_the_leader(world: World, replicas: list[int]) -> None:

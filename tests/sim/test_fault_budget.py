@@ -178,7 +178,7 @@ def test_damage_and_a_power_cut_share_one_budget(monkeypatch: pytest.MonkeyPatch
 
 def test_after_a_failed_sync_a_machine_keeps_its_power(monkeypatch: pytest.MonkeyPatch) -> None:
     stage = stage_of(monkeypatch, is_flushed=True)
-    stage.budget.note_failed_sync(1)
+    stage.budget.note_failed_sync(1, "t", 0)
     assert not stage.budget.may_lose_power(1)
     assert stage.budget.may_lose_power(2)
 

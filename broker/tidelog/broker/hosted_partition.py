@@ -93,7 +93,7 @@ class PartitionHost(Protocol):
         """Its log is damaged: nothing of it is served."""
 
     def report_failure(self, partition: HostedPartition) -> None:
-        """Its disk refused, see `failure`: it is out of use."""
+        """Its disk refused, see `failure`, or its start may have lost something."""
 
     def note(self, event: JournalEvent) -> None:
         """Have the node's journal tell of it."""
@@ -186,6 +186,11 @@ class HostedPartition:
         return None if self._log is None else self._log.damage
 
     @property
+    def may_have_lost(self) -> bool:
+        """Whether a start cut off what may have been acknowledged, and nobody was told."""
+        return self._log is not None and self._log.folder.may_have_lost
+
+    @property
     def is_settled(self) -> bool:
         """Whether its log was opened, or cannot be."""
         return self._log is not None or self.replica.is_closed
@@ -209,6 +214,8 @@ class HostedPartition:
         """Begin to serve."""
         self._log = partition_log
         self._apply_newest()
+        if self.may_have_lost:
+            self._host.report_failure(self)
 
     def change(self, state: PartitionImage, config: LogConfig) -> None:
         """The image holds this state; take it over as soon as the log is at rest."""
@@ -221,6 +228,8 @@ class HostedPartition:
             self._note_damage()
             return
         is_news = error.is_sync_failure and not self.has_failed_sync
+        if is_news and self._log is not None:
+            self._log.folder.note_loss()
         self.has_failed_sync |= error.is_sync_failure
         self.has_only_no_space &= may_work_again(error)
         if self.failure is None and not self.replica.is_closed:
@@ -247,6 +256,13 @@ class HostedPartition:
         if self.is_open:
             self._note_damage()
         return done
+
+    def note_loss_told(self) -> None:
+        """The controllers know that it `may_have_lost`."""
+        try:
+            self.log.folder.forget_loss()
+        except StorageError as error:
+            self.fail(error)
 
     def tick(self) -> None:
         """Time passed."""

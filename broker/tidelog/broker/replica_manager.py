@@ -143,8 +143,6 @@ class ReplicaManager:
             self._live(hosted.name, self._close(hosted))
         await asyncio.gather(*self._lives.values())
         await self._background.stop()
-        if any(hosted.has_failed_sync for hosted in self._partitions.held.values()):
-            await self._start_record.note_failed_sync()
         return self._are_closed_cleanly
 
     @property
@@ -276,8 +274,6 @@ class ReplicaManager:
 
     def report_failure(self, partition: HostedPartition) -> None:
         """See `PartitionHost`."""
-        if partition.has_failed_sync:
-            self.spawn(f"failed-sync-of-{partition.name}", self._start_record.note_failed_sync())
         self._reports.submit(partition)
 
     def note(self, event: Event) -> None:

@@ -2,8 +2,7 @@
 
 A process that is killed loses nothing that the operating system took: the page cache outlives it.
 A machine that stops does lose what was not flushed. The kernel's boot id tells the two apart, and
-a clean stop, after which all is flushed, makes it all the same (KIP-966). A failed sync does lose:
-the kernel may drop what it could not store, and says so only once.
+a clean stop, after which all is flushed, makes it all the same (KIP-966).
 
 What was lost is remembered until the controllers were told: a process that ends before its broker
 is registered, however cleanly, leaves the telling to the next.
@@ -25,7 +24,7 @@ from tidelog.log.errors import DiskFullError, StorageError
 from tidelog.v1.controller_pb2 import EVERYTHING, NOTHING, UNFLUSHED, StartLoss
 
 FILE_NAME = "start.properties"
-_FIELDS = ("boot.id", "clean", "synced", "untold", "recovered")
+_FIELDS = ("boot.id", "clean", "untold", "recovered")
 _WORST_LAST: tuple[StartLoss, ...] = (NOTHING, UNFLUSHED, EVERYTHING)
 
 log = structlog.get_logger(__name__)
@@ -59,8 +58,11 @@ class StartRecord:
         found = _read(disk, folder)
         loss = max(_loss(found, self._boot_id), _untold(found), key=_WORST_LAST.index)
         is_recovered = found is not None and found.get("recovered") == self._boot_id
-        changes = {"boot.id": self._boot_id, "clean": "false", "synced": "true"}
-        changes["untold"] = StartLoss.Name(loss)
+        changes = {
+            "boot.id": self._boot_id,
+            "clean": "false",
+            "untold": StartLoss.Name(loss),
+        }
         try:
             await _write(disk, folder, {**(found or {}), **changes})
         except DiskFullError:
@@ -76,10 +78,6 @@ class StartRecord:
     async def note_told(self) -> None:
         """The controllers know what this start lost; if it is not noted they are told again."""
         await self._change("untold", StartLoss.Name(NOTHING))
-
-    async def note_failed_sync(self) -> None:
-        """What this life wrote may be gone: the next start lost what was not flushed."""
-        await self._change("synced", "false")
 
     async def note_clean_stop(self) -> None:
         """All is flushed, and nothing is written any more."""
@@ -99,8 +97,8 @@ class StartRecord:
 def _loss(found: dict[str, str] | None, boot_id: str) -> StartLoss:
     if found is None:
         return EVERYTHING
-    is_kept = boot_id != "" and found.get("boot.id") == boot_id and found.get("synced") != "false"
-    return NOTHING if is_kept or found.get("clean") == "true" else UNFLUSHED
+    is_same_boot = boot_id != "" and found.get("boot.id") == boot_id
+    return NOTHING if is_same_boot or found.get("clean") == "true" else UNFLUSHED
 
 
 def _untold(found: dict[str, str] | None) -> StartLoss:

@@ -37,6 +37,14 @@ class Trouble(NamedTuple):
     first_bad_offset: int = 0
 
 
+class _Told(NamedTuple):
+    """A part of a report."""
+
+    key: Key
+    hosted: HostedPartition
+    trouble: Trouble
+
+
 class TroubleReports:
     """Sends what `submit` is told of, again and again until it is known or over."""
 
@@ -74,37 +82,42 @@ class TroubleReports:
         await self._queue.run(self._send)
 
     async def _send(self) -> None:
-        keys, request = self._take()
-        if not keys:
+        told, request = self._take()
+        if not told:
             return
         try:
             response = await self._report_damage(request)
         except TidelogError as error:
             log.info("damage report not answered", error=str(error))
             return
-        if response.error.code != common_pb2.NONE or len(response.partitions) != len(keys):
+        if response.error.code != common_pb2.NONE or len(response.partitions) != len(told):
             log.info("damage report refused", error=response.error.message)
             return
-        for key, result in zip(keys, response.partitions, strict=True):
+        for one, result in zip(told, response.partitions, strict=True):
             if result.error.code == common_pb2.NONE or result.error.code in _GONE:
-                self._queue.waiting.pop(key, None)
+                self._note_known(one)
             else:
                 log.info("damage report refused", error=result.error.message)
 
-    def _take(self) -> tuple[list[Key], ReportDamageRequest]:
+    def _note_known(self, told: _Told) -> None:
+        """Unless there is more to tell since."""
+        if told.trouble.condition == ReportDamageRequest.LOSSY_START:
+            told.hosted.note_loss_told()
+        waiting = self._queue.waiting.get(told.key)
+        if waiting is not None and self._trouble(waiting) in (None, told.trouble):
+            del self._queue.waiting[told.key]
+
+    def _take(self) -> tuple[list[_Told], ReportDamageRequest]:
         """What is still to be told, in the order of the request."""
-        keys = []
+        told = []
         request = ReportDamageRequest(broker_id=self._broker_id, broker_epoch=self.broker_epoch)
         for key, hosted in list(self._queue.waiting.items()):
             state = self._partitions.image.partition(hosted.topic, hosted.partition)
-            is_held = self._partitions.held.get((hosted.topic, hosted.partition)) is hosted
-            trouble = None
-            if is_held and state is not None:
-                trouble = trouble_of(hosted, is_offline=self._broker_id in state.offline)
+            trouble = self._trouble(hosted)
             if state is None or trouble is None:
                 del self._queue.waiting[key]
                 continue
-            keys.append(key)
+            told.append(_Told(key, hosted, trouble))
             request.partitions.add(
                 topic=hosted.topic,
                 topic_id=hosted.topic_id,
@@ -114,11 +127,21 @@ class TroubleReports:
                 condition=trouble.condition,
                 cause=trouble.cause,
             )
-        return keys, request
+        return told, request
+
+    def _trouble(self, hosted: HostedPartition) -> Trouble | None:
+        """Of one that is still held, by the newest image."""
+        state = self._partitions.image.partition(hosted.topic, hosted.partition)
+        is_held = self._partitions.held.get((hosted.topic, hosted.partition)) is hosted
+        if state is None or not is_held:
+            return None
+        return trouble_of(hosted, is_offline=self._broker_id in state.offline)
 
 
 def trouble_of(hosted: HostedPartition, *, is_offline: bool) -> Trouble | None:
     """What there is to tell of a replica that the image says is offline, or is not."""
+    if hosted.may_have_lost:
+        return Trouble(ReportDamageRequest.LOSSY_START, "more than an unfinished write was wrong")
     if hosted.failure is not None:
         is_lossy = hosted.has_failed_sync
         condition = ReportDamageRequest.SYNC_FAILED if is_lossy else ReportDamageRequest.OFFLINE

@@ -4,7 +4,8 @@ Owns `checkpoint` (what one start must know of the last), `.clean` (a clean shut
 of every file) and `partition.metadata` (whose log this is). The first two are lines of `key: value`
 and lists, and end in a CRC of what precedes it: an empty, torn or foreign one reads as None, which
 costs a scan and never stops a start. One sealed file a partition instead of Kafka's four for a data
-folder: see docs/decisions/0007.
+folder: see docs/decisions/0007. An empty `.lossy` is there while nobody was told that something may
+be gone: a sync failed, or a start cut off what may have been flushed.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tidelog.log.epochs import EpochEntry
 
 CHECKPOINT_FILE = "checkpoint"
 CLEAN_FILE = ".clean"
+LOSSY_FILE = ".lossy"
 METADATA_FILE = "partition.metadata"
 TOPIC_ID_BYTES = 16
 _VERSION = 1

@@ -7,11 +7,13 @@ log is not served.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import NamedTuple
 
 from tidelog.log.checkpoints import (
     CHECKPOINT_FILE,
     CLEAN_FILE,
+    LOSSY_FILE,
     METADATA_FILE,
     Checkpoint,
     CleanMarker,
@@ -23,7 +25,7 @@ from tidelog.log.checkpoints import (
     encode_topic_id,
 )
 from tidelog.log.env import Disk, make_directory_durably, write_atomically
-from tidelog.log.errors import KafkaError
+from tidelog.log.errors import KafkaError, StorageError
 from tidelog.log.file_names import LOG, SEGMENT_KINDS, SNAPSHOT, offsets_in
 from tidelog.v1 import common_pb2
 
@@ -46,6 +48,8 @@ class LogFolder:
         self._disk = disk
         self._directory = directory
         self.topic_id = topic_id
+        self.may_have_lost = False
+        """Whether something that had been acknowledged may be gone, and nobody was told."""
 
     async def enter(self) -> Left:
         """Make the folder, or see that it belongs to the topic; forget the clean shutdown.
@@ -84,6 +88,16 @@ class LogFolder:
         await write_atomically(
             self._disk, self._path(CHECKPOINT_FILE), encode_checkpoint(checkpoint)
         )
+
+    def note_loss(self) -> None:
+        """What was written may be gone, and only the next start can tell; no more than a try."""
+        with suppress(StorageError):
+            self._disk.open(self._path(LOSSY_FILE), create=True).close()
+
+    def forget_loss(self) -> None:
+        """Who elects leaders knows that it `may_have_lost`."""
+        self._disk.remove(self._path(LOSSY_FILE))
+        self.may_have_lost = False
 
     async def mark_clean(self, log_end_offset: int) -> None:
         """The log is closed, and everything in it on stable storage."""

@@ -54,6 +54,7 @@ async def open_parts(
         is_power_kept=is_power_kept,
         now_ms=clock.wall_ms(),
     )
+    folder.may_have_lost = found.may_have_lost
     if not left.is_owner_known:
         found.damage = Damage(found.log_start_offset, "no file says whose log this is")
     segments = SegmentList(disk, directory, segments=found.segments, run_at=found.epochs.run_at)

@@ -74,10 +74,10 @@ class PartitionLog:
         """Nothing is served from here while it is set; `truncate_to` its offset heals."""
         self.was_clean = parts.was_clean
         """Whether the last life ended with `close`, and its files are as it left them."""
+        self.folder = parts.folder
         self.producers = parts.producers
         self._disk = disk
         self._clock = clock
-        self._folder = parts.folder
         self._segments = parts.segments
         self._epochs = parts.epochs
         self._snapshots = parts.snapshots
@@ -401,7 +401,7 @@ class PartitionLog:
                     self._segments.active.seal()
                     self._snapshots.write(self.log_end_offset, self.producers.entries())
                     await self._stable.checkpoint(self.segments)
-                    await self._folder.mark_clean(self.log_end_offset)
+                    await self.folder.mark_clean(self.log_end_offset)
             finally:
                 self._segments.close()
 
@@ -416,7 +416,7 @@ class PartitionLog:
             self.producers.clear()
             self._epochs.truncate_from_end(0)
             await self._stable.begin_at(offset)
-            await self._folder.claim()
+            await self.folder.claim()
         self.damage = None
 
     def _append(

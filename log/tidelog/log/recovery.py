@@ -18,9 +18,9 @@ from typing import NamedTuple
 import structlog
 
 from tidelog.log.batch import CONTROL_FLAG, BatchHeader, check_crc, parse_header
-from tidelog.log.checkpoints import Checkpoint, CleanMarker
+from tidelog.log.checkpoints import LOSSY_FILE, Checkpoint, CleanMarker
 from tidelog.log.config import LogConfig
-from tidelog.log.env import Disk
+from tidelog.log.env import Disk, write_atomically
 from tidelog.log.epochs import NO_EPOCH, EpochCache
 from tidelog.log.errors import CorruptMessageError, DamagedLogError
 from tidelog.log.file_names import (
@@ -74,6 +74,8 @@ class Recovered:
     scanned_bytes: int = 0
     truncated_bytes: int = 0
     removed_segments: int = 0
+    may_have_lost: bool = False
+    """A start cut off more than an unfinished write, perhaps what was flushed, and nobody knows."""
 
     @property
     def log_end_offset(self) -> int:
@@ -95,6 +97,7 @@ def report(found: Recovered, *, directory: str, recovery_point: int, took_ms: in
         segments=len(found.segments),
         scanned_bytes=found.scanned_bytes,
         truncated_bytes=found.truncated_bytes,
+        may_have_lost=found.may_have_lost,
         removed_segments=found.removed_segments,
         first_bad_offset=found.damage.first_bad_offset if found.damage else None,
         reason=found.damage.reason if found.damage else None,
@@ -157,6 +160,7 @@ class _Recovery:
             snapshots=SnapshotFiles(disk, directory),
             log_start_offset=known.log_start_offset,
             is_clean=self._marker is not None,
+            may_have_lost=disk.exists(f"{directory}/{LOSSY_FILE}"),
         )
 
     # Leftovers
@@ -201,14 +205,14 @@ class _Recovery:
         bases = self._bases()
         self._load_producers(bases)
         if self._is_first_missing(bases):
-            self._end_here("its first segment is missing", bases)
+            await self._end_here("its first segment is missing", bases)
             return
         for place, base_offset in enumerate(bases):
             following = bases[place + 1] if place + 1 < len(bases) else None
             segment = self._open(base_offset)
             self._found.segments.append(segment)
             if not await self._take(segment, following):
-                self._end_here("its batches end or turn bad", bases[place + 1 :])
+                await self._end_here("its batches end or turn bad", bases[place + 1 :])
                 return
 
     def _bases(self) -> list[int]:
@@ -267,14 +271,19 @@ class _Recovery:
             for name in names
         )
 
-    def _end_here(self, reason: str, following: list[int]) -> None:
+    async def _end_here(self, reason: str, following: list[int]) -> None:
         """What may have been lost makes the log shorter; all else makes it damaged."""
         segments, found = self._found.segments, self._found
         end = max(segments[-1].next_offset if segments else 0, found.log_start_offset)
         found.is_clean = False
-        if end < self._flushed or (self._is_power_kept and not self._ends_in_a_write(following)):
+        is_unfinished = self._ends_in_a_write(following)
+        if end < self._flushed or (self._is_power_kept and not is_unfinished):
             found.damage = Damage(end, reason)
             return
+        if not is_unfinished:
+            # Before the cut: whoever opens the log once more finds nothing wrong with it.
+            await write_atomically(self._disk, f"{self._directory}/{LOSSY_FILE}", b"")
+            found.may_have_lost = True
         self._is_cut = True
         for base_offset in following:
             size = self._disk.size(f"{self._directory}/{file_name(base_offset, LOG)}")

@@ -10,6 +10,9 @@ or says that it works again. It holds what it held, and is as eligible as any th
 unless a sync failed: that may have dropped what it acknowledged. Then it leaves the ELR, too, while
 another sound replica holds everything; as the last one it stays there, so that nobody who lacks
 something takes its place.
+
+One whose start cut its log is as one that lost power: out of ISR and ELR until it has caught up.
+The last known leader leads where nobody is left (KIP-966).
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ _SAYS = {
     ReportDamageRequest.OFFLINE: "cannot use its disk",
     ReportDamageRequest.ONLINE: "can use its disk again",
     ReportDamageRequest.SYNC_FAILED: "cannot sync its disk",
+    ReportDamageRequest.LOSSY_START: "may have lost flushed records with the power",
 }
 
 
@@ -69,6 +73,8 @@ def _is_known(
             return broker_id in partition.offline and is_left_out
         case ReportDamageRequest.ONLINE:
             return broker_id not in partition.offline
+        case ReportDamageRequest.LOSSY_START:
+            return broker_id not in (*partition.isr, *partition.elr)
     return broker_id in partition.damaged and broker_id not in partition.isr
 
 
@@ -109,6 +115,8 @@ def _state_after(
             return _taken_offline(broker_id, topic, partition, image, is_whole=is_whole)
         case ReportDamageRequest.ONLINE:
             return _online_again(broker_id, topic, partition, image)
+        case ReportDamageRequest.LOSSY_START:
+            return _forgetful(broker_id, topic, partition, image)
     return _taken_out(broker_id, topic, partition, image)
 
 
@@ -152,6 +160,18 @@ def _taken_offline(
         may_lead=image.is_alive,
         forgetful=() if stays_eligible else (broker_id,),
         offline=tuple(one for one in partition.replicas if one in offline),
+    )
+
+
+def _forgetful(
+    broker_id: int, topic: TopicImage, partition: PartitionImage, image: MetadataImage
+) -> State:
+    return next_state(
+        partition,
+        topic_rules(topic, image),
+        isr=tuple(one for one in partition.isr if one != broker_id),
+        may_lead=image.is_alive,
+        forgetful=(broker_id,),
     )
 
 

@@ -246,10 +246,12 @@ class ReportDamageRequest(_message.Message):
         OFFLINE: _ClassVar[ReportDamageRequest.Condition]
         ONLINE: _ClassVar[ReportDamageRequest.Condition]
         SYNC_FAILED: _ClassVar[ReportDamageRequest.Condition]
+        LOSSY_START: _ClassVar[ReportDamageRequest.Condition]
     DAMAGED: ReportDamageRequest.Condition
     OFFLINE: ReportDamageRequest.Condition
     ONLINE: ReportDamageRequest.Condition
     SYNC_FAILED: ReportDamageRequest.Condition
+    LOSSY_START: ReportDamageRequest.Condition
     class Partition(_message.Message):
         __slots__ = ("topic", "topic_id", "partition", "partition_epoch", "first_bad_offset", "condition", "cause")
         TOPIC_FIELD_NUMBER: _ClassVar[int]

@@ -15,7 +15,8 @@ What is promised (README, decisions 0005, 0009, 0013), and what follows for each
   impaired until the byte was fetched again, or is gone, and it is in the ISR. Indexes and producer
   snapshots are made again from the log: no harm, no budget.
 - After a failed sync the kernel may have dropped pages that still look well until the power goes:
-  no start can know. Such a machine never loses power after that.
+  the replica is impaired until it is in the ISR again, and no later start can know. Such a machine
+  never loses power after that.
 - Where `unclean.leader.election.enable` is set, loss is allowed, and counted.
 - A cut that is yet to come (`crash_at`) counts from the moment it is planned.
 
@@ -118,9 +119,10 @@ class Budget:
         """A file of it is gone, or worse than flipped: it heals as it comes into the ISR again."""
         self._impairment(node_id, newest_image(self._cluster).topics[topic], partition)
 
-    def note_failed_sync(self, node_id: int) -> None:
+    def note_failed_sync(self, node_id: int, topic: str, partition: int) -> None:
         """Nobody knows what of its page cache is on its disk."""
         self._tainted.add(node_id)
+        self.note_damage(node_id, topic, partition)
 
     # How it heals
 

@@ -151,12 +151,13 @@ class DiskStrikes:
         logs = [name for name in disk.names(folder) if name.endswith(".log")]
         if not logs or not self._may_strike_disk(victim):
             return
-        action = self._strikes.one_of(("read", "write", "sync"))
+        may_lose = self._world.budget.may_damage(victim, topic, state.partition)
+        action = self._strikes.one_of(("read", "write", "sync" if may_lose else "write"))
         path = f"{folder}/{logs[-1]}"
         self._strikes.count("disk_error", f"node {victim}: {action} {path}")
         self._strikes.disks_struck.add(victim)
         if action == "sync":
-            self._world.budget.note_failed_sync(victim)
+            self._world.budget.note_failed_sync(victim, topic, state.partition)
         disk.faults.fail(action, path, spared=self._strikes.random.randrange(0, 4), count=1)
         machine = self._world.machine(victim)
         await self._strikes.until(lambda: has_failed_log(machine), within_s=3.0)

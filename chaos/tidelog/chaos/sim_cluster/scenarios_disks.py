@@ -38,7 +38,7 @@ async def f37(scene: Scene) -> None:
     leader, _ = scene.cast()
     action, path = scene.one_of(("write", "sync")), scene.files(leader, LOG)[-1]
     scene.count("disk_error", f"node {leader}: {action} {path}")
-    scene.world.budget.note_failed_sync(leader)
+    scene.world.budget.note_failed_sync(leader, scene.topic, 0)
     scene.disk(leader).faults.fail(action, path, count=1)
     await scene.another_leads(leader)
     offline = scene.told_here("partition offline", leader)
