@@ -130,7 +130,8 @@ def test_what_gets_worse_while_a_report_is_answered_is_told_too() -> None:
     async def story(stage: ReplicaStage) -> None:
         await three_records(stage)
         stage.kill(3)
-        await stage.until(lambda: stage.state().isr == (1, 2))
+        stage.elect(1, isr=(1, 2))
+        await asyncio.sleep(LAG_S / 10)
         hosted, reports = stage.hosted(1), stage.manager(1)._reports
         report = reports._report_damage
         error = StorageError("cannot sync: Input/output error")
@@ -144,7 +145,7 @@ def test_what_gets_worse_while_a_report_is_answered_is_told_too() -> None:
         reports._report_damage = worsen
         fill(stage, 1)
         await produce(stage, 1)
-        await stage.until(lambda: stage.state().elr == (1,))
+        await stage.until(lambda: stage.state().offline == (1,))
         await stage.until(lambda: stage.state().elr == ())
 
     ReplicaStage().run(story)
