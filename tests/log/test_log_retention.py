@@ -22,7 +22,7 @@ from power_cuts import power_cuts
 from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.log.config import LogConfig
 from tidelog.log.errors import OffsetOutOfRangeError, StorageError
-from tidelog.log.file_names import DELETED, SEGMENT_KINDS
+from tidelog.log.file_names import DELETED, LOG, TIME_INDEX
 from tidelog.log.partition_log import PartitionLog, RetentionResult
 from tidelog.log.retention import SegmentFacts, expired_segments
 
@@ -157,7 +157,7 @@ async def test_files_that_left_the_log_stay_for_their_delay(
     log = await aged(open_log, on=disk)
     clock.now_ms += RETENTION_MS + 1
     await log.apply_retention()
-    gone = {f"{0:020d}{kind}{DELETED}" for kind in SEGMENT_KINDS[:3]}
+    gone = {f"{0:020d}{kind}{DELETED}" for kind in (LOG, TIME_INDEX)}
     assert deleted(disk) == gone
     clock.now_ms += DELAY_MS
     assert await log.remove_deleted() == 0

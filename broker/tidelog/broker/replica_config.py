@@ -58,8 +58,8 @@ class ReplicaConfig:
     """Longest wait of a change for the in-sync replicas, whatever its sender asks for."""
     produce_in_flight_bytes_max: int = 64 * MIB
     """Of produce requests not yet answered; more are refused before anything is appended."""
-    log_tasks_max: int = 8
-    """Logs that are opened, closed or removed at one time."""
+    log_tasks_max: int = 128
+    """Logs that are opened, closed or removed at one time: they wait for the disk together."""
 
     def ack_timeout_ms(self, asked_ms: int) -> int:
         """How long a change waits for the in-sync replicas."""

@@ -56,6 +56,9 @@ class LogFolder:
 
         Raises `KafkaError` INCONSISTENT_TOPIC_ID when it is another topic's.
         """
+        if not self._disk.exists(self._directory):
+            await self.claim()
+            return Left(None, None, is_owner_known=True)
         checkpoint = decode_checkpoint(self._read(CHECKPOINT_FILE))
         marker = decode_clean_marker(self._read(CLEAN_FILE))
         named_owner = decode_topic_id(self._read(METADATA_FILE))

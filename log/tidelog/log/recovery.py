@@ -152,35 +152,38 @@ class _Recovery:
         self._has_checkpoint = checkpoint is not None
         self._is_power_kept = is_power_kept
         self._is_cut = False
+        self._is_begun = False
+        self._names = disk.list(directory)
         self._replayed_to = 0
         self._found = Recovered(
             segments=[],
             epochs=EpochCache(known.epochs),
             producers=ProducerStates(),
-            snapshots=SnapshotFiles(disk, directory),
+            snapshots=SnapshotFiles(disk, directory, names=self._names),
             log_start_offset=known.log_start_offset,
             is_clean=self._marker is not None,
-            may_have_lost=disk.exists(f"{directory}/{LOSSY_FILE}"),
+            may_have_lost=LOSSY_FILE in self._names,
         )
 
     # Leftovers
 
     async def finish_swaps(self) -> None:
         """Complete the compactions that had been decided, forget all others."""
-        names = self._disk.list(self._directory)
-        for base_offset in offsets_in(names, LOG, SWAP):
-            await self._finish_swap(base_offset, offsets_in(names, LOG))
-        for name in self._disk.list(self._directory):
+        swaps = offsets_in(self._names, LOG, SWAP)
+        for base_offset in swaps:
+            await self._finish_swap(base_offset, offsets_in(self._names, LOG))
+        if swaps:
+            self._names = self._disk.list(self._directory)
+        for name in self._names:
             if name.endswith((CLEANED, SWAP, DELETED, TEMPORARY)):
                 self._disk.remove(f"{self._directory}/{name}")
         self._remove_strays()
 
     def _remove_strays(self) -> None:
         """Indexes whose log is gone: a power cut undid a part of its going."""
-        names = self._disk.list(self._directory)
-        logs = offsets_in(names, LOG)
+        logs = offsets_in(self._names, LOG)
         for kind in SEGMENT_KINDS:
-            for base_offset in offsets_in(names, kind):
+            for base_offset in offsets_in(self._names, kind):
                 if base_offset not in logs:
                     self._disk.remove(f"{self._directory}/{file_name(base_offset, kind)}")
 
@@ -217,7 +220,7 @@ class _Recovery:
 
     def _bases(self) -> list[int]:
         """Of the segments that hold something not deleted."""
-        bases = offsets_in(self._disk.list(self._directory), LOG)
+        bases = offsets_in(self._names, LOG)
         while len(bases) > 1 and bases[1] <= self._found.log_start_offset:
             self._remove_files(bases.pop(0))
         return bases
@@ -312,6 +315,7 @@ class _Recovery:
         found.log_start_offset = max(start, found.segments[0].base_offset)
         if self._is_cut:
             await found.segments[-1].sync()
+        if self._is_cut or self._is_begun:
             await self._disk.sync_directory(self._directory)
         if found.damage is None:
             found.snapshots.drop_above(found.log_end_offset)
@@ -324,7 +328,7 @@ class _Recovery:
             segment.delete()
         found.segments = [self._open(found.log_start_offset)]
         # Its name is synced: a later segment that outlived it would pass for the log's beginning.
-        self._is_cut = True
+        self._is_begun = True
         found.epochs.truncate_from_end(found.log_start_offset)
         found.producers.clear()
         found.snapshots.drop_above(-1)
@@ -336,10 +340,8 @@ class _Recovery:
         self._found.epochs.truncate_from_end(segment.base_offset)
         self._found.is_clean = False
         segment.reset()
-        while chunk := _next_chunk(segment):
-            if not self._take_good(chunk, segment):
-                break
-            await asyncio.sleep(0)
+        while self._take_good(_next_chunk(segment), segment):  # noqa: ASYNC110  # of a file
+            await asyncio.sleep(0)  # Many logs are opened at a time, and none keeps its chunk.
         self._found.scanned_bytes += segment.size
 
     def _take_good(self, chunk: bytes, segment: Segment) -> bool:

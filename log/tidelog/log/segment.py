@@ -128,8 +128,9 @@ class Segment:
         """
         invariant(headers[0].base_offset == self.next_offset, headers[0], self.next_offset)
         self._newest = self.newest  # May find damage: before anything is written.
-        self._offsets.file.reserve()
-        self._times.file.reserve()
+        if self.size + sum(map(len, pieces)) - self._indexed_position > self._index_interval_bytes:
+            self._offsets.file.reserve()
+            self._times.file.reserve()
         try:
             self.file.write_pieces_at(self.size, pieces)
         except StorageError as error:

@@ -6,6 +6,8 @@ one is as good as none; see `producer_snapshots` for their form.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tidelog.log.env import Disk
 from tidelog.log.file_names import SNAPSHOT, file_name, offsets_in
 from tidelog.log.producer_snapshots import decode_snapshot, encode_snapshot
@@ -17,10 +19,11 @@ _MAX_BYTES = 64 << 20
 class SnapshotFiles:
     """Errors: `StorageError` where the disk refuses."""
 
-    def __init__(self, disk: Disk, directory: str) -> None:
+    def __init__(self, disk: Disk, directory: str, *, names: Iterable[str]) -> None:
+        """`names` are those of all files in the folder."""
         self._disk = disk
         self._directory = directory
-        self._offsets = offsets_in(disk.list(directory), SNAPSHOT)
+        self._offsets = offsets_in(names, SNAPSHOT)
         self._unsynced: list[str] = []
 
     def write(self, offset: int, entries: tuple[ProducerEntry, ...]) -> None:
