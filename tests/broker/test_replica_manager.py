@@ -115,10 +115,29 @@ def test_bytes_in_flight_are_bounded_before_the_append() -> None:
         refused = await stage.produce(1, b"x" * 600)
         assert refused.error.code == common_pb2.THROTTLING_QUOTA_EXCEEDED
         assert (await stage.offsets(1)).log_end_offset == 2
-        assert (await waiting).error.code == common_pb2.REQUEST_TIMED_OUT
+        late = await waiting
+        assert late.error.code == common_pb2.REQUEST_TIMED_OUT
+        assert not late.HasField("current_leader"), "it leads still"
         assert (await stage.produce(1, b"x" * 600, acks=1)).error.code == common_pb2.NONE
 
     ReplicaStage(replace(CONFIG, produce_in_flight_bytes_max=1000)).run(story)
+
+
+def test_who_waits_when_leadership_moves_hears_where_to() -> None:
+    """Else each planned move costs a client a backoff and a metadata request (KIP-951)."""
+
+    async def story(stage: ReplicaStage) -> None:
+        stage.create()
+        await stage.until_opened(1, 2, 3)
+        stage.cut(1)
+        waiting = asyncio.create_task(stage.produce(1, b"a"))
+        await asyncio.sleep(0.05)
+        stage.elect(2, isr=(2, 3))
+        late = await waiting
+        assert late.error.code == common_pb2.REQUEST_TIMED_OUT
+        assert (late.current_leader.leader_id, late.current_leader.leader_epoch) == (2, 1)
+
+    ReplicaStage().run(story)
 
 
 def test_a_fetch_waits_for_records_and_is_answered_when_they_are_committed() -> None:

@@ -18,7 +18,14 @@ from tidelog.v1.common_pb2 import Error, LeaderHint
 
 # Answered together with who leads now (KIP-951).
 TOPIC_CHARACTERS_MAX = 249
-HINTED_CODES = frozenset({common_pb2.NOT_LEADER_OR_FOLLOWER, common_pb2.FENCED_LEADER_EPOCH})
+HINTED_CODES = frozenset(
+    {
+        common_pb2.NOT_LEADER_OR_FOLLOWER,
+        common_pb2.FENCED_LEADER_EPOCH,
+        # Leadership ended while the request waited for the in-sync replicas.
+        common_pb2.REQUEST_TIMED_OUT,
+    }
+)
 
 
 class PartitionMap:

@@ -64,7 +64,7 @@ class Consumer:
         check_crcs: bool = True,
         request_timeout_ms: int = 10_000,
         api_timeout_ms: int = 60_000,
-        retry_backoff_ms: int = 50,
+        retry_backoff_ms: int = 20,
         retry_backoff_max_ms: int = 200,
         transport: Transport | None = None,
         clock: Clock | None = None,

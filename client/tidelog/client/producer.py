@@ -83,7 +83,7 @@ class Producer:
         max_block_ms: int = 60_000,
         request_timeout_ms: int = 10_000,
         delivery_timeout_ms: int = 120_000,
-        retry_backoff_ms: int = 50,
+        retry_backoff_ms: int = 20,
         retry_backoff_max_ms: int = 200,
         transport: Transport | None = None,
         clock: Clock | None = None,
