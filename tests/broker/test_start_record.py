@@ -27,10 +27,19 @@ def record(disk: SimDisk, boot_id: str) -> StartRecord:
     return StartRecord(disk, "/data", boot_id=boot_id)
 
 
-async def begin(disk: SimDisk, boot_id: str) -> None:
+async def begin(disk: SimDisk, boot_id: str) -> StartRecord:
     """A life of which the controllers know what its start lost."""
-    await record(disk, boot_id).note_start()
-    await record(disk, boot_id).note_told()
+    begun = record(disk, boot_id)
+    await begun.note_start()
+    await begun.note_told()
+    return begun
+
+
+async def stopped(disk: SimDisk, boot_id: str) -> None:
+    """A life that opened all logs and closed them."""
+    begun = await begin(disk, boot_id)
+    await begun.note_recovered()
+    await begun.note_clean_stop()
 
 
 async def test_a_new_folder_may_have_lost_everything(disk: SimDisk) -> None:
@@ -58,12 +67,30 @@ async def test_a_machine_that_started_anew_may_have_lost_what_was_not_flushed(
 
 
 async def test_a_clean_stop_lost_nothing_whatever_became_of_the_machine(disk: SimDisk) -> None:
-    await begin(disk, "a")
-    await record(disk, "a").note_clean_stop()
+    await stopped(disk, "a")
     disk.crash()
     assert (await record(disk, "b").note_start()).loss == NOTHING
     disk.crash()
     assert (await record(disk, "c").note_start()).loss == UNFLUSHED, "it counts for one start"
+
+
+async def test_a_stop_before_the_logs_were_opened_vouches_for_no_earlier_life(
+    disk: SimDisk,
+) -> None:
+    """Cluster seed 5261: killed, started, stopped before it was registered; then the power went."""
+    await begin(disk, "a")
+    brief = await begin(disk, "a")
+    await brief.note_clean_stop()
+    disk.crash()
+    assert (await record(disk, "b").note_start()).loss == UNFLUSHED
+
+
+async def test_a_brief_life_after_a_clean_one_leaves_it_clean(disk: SimDisk) -> None:
+    await stopped(disk, "a")
+    brief = await begin(disk, "a")
+    await brief.note_clean_stop()
+    disk.crash()
+    assert (await record(disk, "b").note_start()).loss == NOTHING
 
 
 @pytest.mark.parametrize("is_clean", [True, False])
@@ -72,9 +99,11 @@ async def test_what_was_lost_is_told_by_a_later_start_if_this_one_ends_before(
 ) -> None:
     await begin(disk, "a")
     disk.crash()
-    await record(disk, "b").note_start()
+    second = record(disk, "b")
+    await second.note_start()
     if is_clean:
-        await record(disk, "a").note_clean_stop()
+        await second.note_recovered()
+        await second.note_clean_stop()
     assert (await record(disk, "b").note_start()).loss == UNFLUSHED
     await record(disk, "b").note_told()
     assert (await record(disk, "b").note_start()).loss == NOTHING
@@ -107,8 +136,7 @@ async def test_every_write_is_there_once_all_logs_were_recovered_in_this_boot(
 async def test_a_full_disk_is_no_reason_not_to_start(
     disk: SimDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await begin(disk, "a")
-    await record(disk, "a").note_clean_stop()
+    await stopped(disk, "a")
 
     async def is_full(*_: object) -> None:
         await asyncio.sleep(0)

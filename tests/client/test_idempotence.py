@@ -210,7 +210,7 @@ async def test_a_batch_given_up_ends_the_epoch() -> None:
 async def test_batches_given_up_together_end_one_epoch() -> None:
     cluster = FakeCluster()
     state = cluster.create("t").partitions[0]
-    async with producer(cluster, delivery_timeout_ms=30, batch_size=200) as p:
+    async with producer(cluster, delivery_timeout_ms=300, batch_size=200) as p:
         await p.send("t", value=b"a")
         hold = refused(common_pb2.NOT_ENOUGH_REPLICAS, times=10**6)
         cluster.mishaps.append(hold)

@@ -47,6 +47,8 @@ class StartRecord:
         self._folder = folder
         self._boot_id = boot_id
         self._writing = asyncio.Lock()
+        self._is_all_flushed = False
+        """Once all logs are closed: each was opened, by this life or by one that ended clean."""
 
     async def note_start(self) -> Start:
         """What this start finds; from now on the folder is not clean.
@@ -57,6 +59,7 @@ class StartRecord:
         disk, folder = self._disk, self._folder
         found = _read(disk, folder)
         loss = max(_loss(found, self._boot_id), _untold(found), key=_WORST_LAST.index)
+        self._is_all_flushed = found is not None and found.get("clean") == "true"
         is_recovered = found is not None and found.get("recovered") == self._boot_id
         changes = {
             "boot.id": self._boot_id,
@@ -73,6 +76,7 @@ class StartRecord:
 
     async def note_recovered(self) -> None:
         """All logs are open; if it is not noted, torn writes are looked for at the next start."""
+        self._is_all_flushed = True
         await self._change("recovered", self._boot_id)
 
     async def note_told(self) -> None:
@@ -80,8 +84,12 @@ class StartRecord:
         await self._change("untold", StartLoss.Name(NOTHING))
 
     async def note_clean_stop(self) -> None:
-        """All is flushed, and nothing is written any more."""
-        await self._change("clean", "true")
+        """Every log that was opened is closed.
+
+        One that was not may hold what an earlier life left in the page cache: that is not clean.
+        """
+        if self._is_all_flushed:
+            await self._change("clean", "true")
 
     async def _change(self, key: str, value: str) -> None:
         """Nothing where the start could not be noted: it remains one that lost everything."""

@@ -72,9 +72,13 @@ class LeaderChecks:
     def _check_member(
         self, hosted: HostedPartition, leader: Leader, member: int, high_watermark: int, told: str
     ) -> None:
-        """In the very process that the leader heard of: another one has to catch up."""
+        """In the very process that the leader heard of: another one has to catch up.
+
+        Not one that left ISR and ELR meanwhile: what it cut since is no loss.
+        """
         known = followers_of(leader).get(member)
-        if known is None:
+        state = self._sight.newest_state(hosted)
+        if known is None or state is None or member not in (*state.isr, *state.elr):
             return
         other = self._sight.sound_replica(
             member, hosted.topic_id, hosted.partition, broker_epoch=known.broker_epoch
