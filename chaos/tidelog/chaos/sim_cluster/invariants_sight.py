@@ -26,7 +26,7 @@ class Sight:
     def sound_replica(
         self, node_id: int, topic_id: bytes, partition: int, *, broker_epoch: int | None = None
     ) -> HostedPartition | None:
-        """The replica of a running node, if its log is sound.
+        """The replica of a running node, if its log is sound, and it has nothing bad to tell.
 
         Of the process that is registered, and with `broker_epoch` of that one.
         """
@@ -39,6 +39,8 @@ class Sight:
         if not all(is_listed_incarnation(epoch, machine.node) for epoch in epochs):
             return None
         hosted = held_by(machine.node).get((topic.name, partition))
-        if hosted is None or hosted.topic_id != topic_id or not hosted.is_sound:
+        if hosted is None or hosted.topic_id != topic_id:
+            return None
+        if not hosted.is_sound or hosted.may_have_lost:
             return None
         return hosted
