@@ -1,26 +1,126 @@
-"""Who knows the newest of a simulated cluster, and which nodes are in order, seen from inside."""
+"""A simulated cluster seen from inside: what its nodes hold, and who knows the newest.
+
+What faults and invariants read. It changes nothing; no node knows of it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from tidelog.chaos.sim_cluster.invariants_inside import (
-    Cursor,
-    broker_of,
-    held_by,
-    log_of,
-    quorum_of,
-    walk,
-)
+from tidelog.broker.hosted_partition import HostedPartition
+from tidelog.broker.partition.isr import FollowerState
+from tidelog.broker.partition.leader import Leader
+from tidelog.broker.server import BrokerParts, Node
 from tidelog.chaos.sim_stage.cluster import Machine, SimCluster
 from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.log.batch import HEADER_BYTES, parse_header
+from tidelog.log.batch import HEADER_BYTES, BatchHeader, parse_header
+from tidelog.log.epochs import EpochEntry
 from tidelog.log.errors import CorruptMessageError
+from tidelog.log.file_names import LOG, file_name
+from tidelog.log.partition_log import PartitionLog
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.quorum import Quorum
 
+Held = dict[tuple[str, int], HostedPartition]
+NOTHING_HELD: Held = {}
 _UNGUARDED = range(8, 16)
 """Of a batch: behind the base offset, which must continue the log, before the magic byte."""
+
+
+# One node
+
+
+def quorum_of(node: Node) -> Quorum | None:
+    """Its controller, if it is one."""
+    return node._quorum  # noqa: SLF001
+
+
+def broker_of(node: Node) -> BrokerParts | None:
+    """The parts of its broker, if it is one."""
+    return node._broker  # noqa: SLF001
+
+
+def held_by(node: Node) -> Held:
+    """The partitions its broker holds, by topic and number."""
+    broker = node._broker  # noqa: SLF001
+    if broker is None:
+        return NOTHING_HELD
+    return broker.replica_manager._partitions.held  # noqa: SLF001
+
+
+def log_of(hosted: HostedPartition) -> PartitionLog | None:
+    """Its log; None until it is open."""
+    return hosted._log  # noqa: SLF001
+
+
+def epochs_of(log: PartitionLog) -> tuple[EpochEntry, ...]:
+    """The entries of its epoch cache."""
+    return log._epochs.entries  # noqa: SLF001
+
+
+def followers_of(leader: Leader) -> dict[int, FollowerState]:
+    """What it knows of each follower."""
+    return leader._followers  # noqa: SLF001
+
+
+def is_listed_incarnation(broker_epoch: int, node: Node) -> bool:
+    """Whether the running process is the one registered with this broker epoch."""
+    broker = node._broker  # noqa: SLF001
+    return broker is not None and broker.lifecycle.broker_epoch == broker_epoch
+
+
+@dataclass(slots=True)
+class Cursor:
+    """How far a log was walked: `offset` lies at `position` of the segment at `base_offset`."""
+
+    base_offset: int = -1
+    position: int = 0
+    offset: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A batch as it lies on a disk: None in place of a header that is none."""
+
+    path: str
+    position: int
+    header: BatchHeader | None
+
+
+def walk(log: PartitionLog, disk: SimDisk, cursor: Cursor, *, end: int) -> Iterator[Found]:
+    """The batches from the cursor's offset, or the log's start, up to `end`; moves the cursor.
+
+    Reads the files themselves. Ends at the first that is no batch.
+    """
+    for segment in log.segments:
+        if segment.base_offset < cursor.base_offset or segment.base_offset >= end:
+            continue
+        if segment.base_offset != cursor.base_offset:
+            cursor.base_offset, cursor.position = segment.base_offset, 0
+            cursor.offset = max(cursor.offset, segment.base_offset)
+        path = f"{log.directory}/{file_name(segment.base_offset, LOG)}"
+        while cursor.position < segment.size:
+            header = _header_at(disk, path, cursor.position)
+            if header is None:
+                yield Found(path, cursor.position, None)
+                return
+            if header.next_offset > end:
+                return
+            found = Found(path, cursor.position, header)
+            cursor.position += header.size_in_bytes
+            cursor.offset = header.next_offset
+            yield found
+
+
+def _header_at(disk: SimDisk, path: str, position: int) -> BatchHeader | None:
+    try:
+        return parse_header(disk.look(path, position, HEADER_BYTES))
+    except CorruptMessageError:
+        return None
+
+
+# The cluster
 
 
 def newest_image(cluster: SimCluster) -> MetadataImage:

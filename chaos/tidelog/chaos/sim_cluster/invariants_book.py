@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tidelog.broker.hosted_partition import HostedPartition
-from tidelog.chaos.sim_cluster.invariants_inside import log_of
+from tidelog.chaos.sim_cluster.inside import log_of
 from tidelog.log.batch import BatchHeader
 
 Report = Callable[[str, str], None]

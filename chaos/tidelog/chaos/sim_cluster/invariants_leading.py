@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.partition.leader import Leader
+from tidelog.chaos.sim_cluster.inside import followers_of, log_of
 from tidelog.chaos.sim_cluster.invariants_book import Book, Report
-from tidelog.chaos.sim_cluster.invariants_inside import followers_of, log_of
 from tidelog.chaos.sim_cluster.invariants_sight import Sight
 from tidelog.chaos.sim_stage.cluster import Machine
 from tidelog.log.config import log_config

@@ -15,7 +15,7 @@ from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.partition.leader import ACKS_ALL, Leader
 from tidelog.chaos.history import History
 from tidelog.chaos.sim_cluster.budget import folder_of
-from tidelog.chaos.sim_cluster.invariants_inside import held_by, log_of
+from tidelog.chaos.sim_cluster.inside import held_by, log_of
 from tidelog.chaos.sim_cluster.strikes import UNTIL_S_MAX, Strikes
 from tidelog.chaos.sim_cluster.workload import Workload
 from tidelog.chaos.sim_cluster.world import World
