@@ -214,9 +214,13 @@ class ReplicaChecks:
         for found in walk(log, machine.disk, seen.cursor, end=end):
             if not self._is_as_booked(machine, page, found):
                 return found
-            is_next = found.header is not None and found.header.base_offset >= page.end
-            if found.header is not None and is_next and is_whole(machine, found):
-                self._book.add(page, found.header, topic=hosted.topic, partition=hosted.partition)
+            if found.header is None or found.header.base_offset < page.end:
+                continue
+            if not is_whole(machine, found):
+                # Another replica has it; what follows it is written after it.
+                seen.cursor.position, seen.cursor.offset = found.position, found.header.base_offset
+                break
+            self._book.add(page, found.header, topic=hosted.topic, partition=hosted.partition)
         return None
 
     def _is_as_booked(self, machine: Machine, page: Page, found: Found) -> bool:
