@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tidelog.broker.config_changes import ConfigChanger
+from tidelog.broker.cluster_changes import ClusterChanges
 from tidelog.log.errors import CallFailedError, TidelogError, UnreachableError
 from tidelog.log.system import SystemRandom
 from tidelog.metadata.image import MetadataImage
@@ -48,17 +48,18 @@ class StubFollower:
         return condition(self.image)
 
 
-def changer(controllers: StubControllers, follower: StubFollower) -> ConfigChanger:
-    return ConfigChanger(
+def changer(controllers: StubControllers, follower: StubFollower) -> ClusterChanges:
+    return ClusterChanges(
         controllers=controllers,  # type: ignore[arg-type]
         follower=follower,  # type: ignore[arg-type]
         random=SystemRandom(),
+        auto_create=False,
     )
 
 
 async def test_the_answer_comes_when_the_own_image_is_where_the_change_is() -> None:
     controllers, follower = StubControllers(AlterConfigsResponse(metadata_offset=7)), StubFollower()
-    asked = asyncio.create_task(changer(controllers, follower).alter(AlterConfigsRequest()))
+    asked = asyncio.create_task(changer(controllers, follower).alter_configs(AlterConfigsRequest()))
     for offset in (5, 6):
         follower.image = MetadataImage(offset=offset)
         for _ in range(5):
@@ -71,7 +72,9 @@ async def test_the_answer_comes_when_the_own_image_is_where_the_change_is() -> N
 async def test_a_committed_change_is_answered_also_when_the_own_image_stays_behind() -> None:
     controllers, follower = StubControllers(AlterConfigsResponse(metadata_offset=7)), StubFollower()
     follower.is_out_of_time = True
-    assert not (await changer(controllers, follower).alter(AlterConfigsRequest())).error.code
+    assert not (
+        await changer(controllers, follower).alter_configs(AlterConfigsRequest())
+    ).error.code
 
 
 @pytest.mark.parametrize(
@@ -84,22 +87,24 @@ async def test_a_committed_change_is_answered_also_when_the_own_image_stays_behi
 async def test_without_an_answer_the_error_says_whether_the_outcome_is_known(
     failure: TidelogError, code: common_pb2.ErrorCode
 ) -> None:
-    asked = changer(StubControllers(failure), StubFollower()).alter(AlterConfigsRequest())
+    asked = changer(StubControllers(failure), StubFollower()).alter_configs(AlterConfigsRequest())
     assert (await asked).error.code == code
 
 
 async def test_the_callers_timeout_is_kept_to_a_bound() -> None:
     controllers, follower = StubControllers(AlterConfigsResponse()), StubFollower()
     for timeout_ms in (200, 0, 10**9):
-        await changer(controllers, follower).alter(AlterConfigsRequest(timeout_ms=timeout_ms))
+        await changer(controllers, follower).alter_configs(
+            AlterConfigsRequest(timeout_ms=timeout_ms)
+        )
     assert controllers.timeouts_ms == [200, 15_000, 15_000]
 
 
 async def test_a_change_without_an_id_gets_one_and_keeps_its_own() -> None:
     controllers, follower = StubControllers(AlterConfigsResponse()), StubFollower()
     for request in (AlterConfigsRequest(), AlterConfigsRequest(), AlterConfigsRequest()):
-        await changer(controllers, follower).alter(request)
-    await changer(controllers, follower).alter(AlterConfigsRequest(command_id=b"i" * 16))
+        await changer(controllers, follower).alter_configs(request)
+    await changer(controllers, follower).alter_configs(AlterConfigsRequest(command_id=b"i" * 16))
     assert len(set(controllers.command_ids)) == 4
     assert {len(one) for one in controllers.command_ids} == {16}
     assert controllers.command_ids[-1] == b"i" * 16

@@ -6,10 +6,10 @@ from typing import cast
 
 import pytest
 
+from tidelog.broker.cluster_changes import ClusterChanges
 from tidelog.broker.producer_ids import ProducerIds
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.broker.rpc.broker import BrokerHandler
-from tidelog.broker.topics import TopicCreator
 from tidelog.broker.unreachable_reports import UnreachableReports
 from tidelog.log.errors import KafkaError
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
@@ -28,7 +28,7 @@ def handler(image: MetadataImage) -> BrokerHandler:
         replica_manager=cast(ReplicaManager, None),  # not asked here
         image=lambda: image,
         controller_id=lambda: None,
-        topic_creator=cast(TopicCreator, None),  # not asked here
+        changes=cast(ClusterChanges, None),  # not asked here
         producer_ids=cast(ProducerIds, None),  # not asked here
         reports=cast(UnreachableReports, None),  # not asked here
     )
@@ -63,7 +63,7 @@ async def test_a_late_batch_of_a_deleted_topic_makes_no_topic() -> None:
         replica_manager=cast(ReplicaManager, Parts()),
         image=lambda: EMPTY_IMAGE,
         controller_id=lambda: None,
-        topic_creator=cast(TopicCreator, Parts()),
+        changes=cast(ClusterChanges, Parts()),
         producer_ids=cast(ProducerIds, None),  # not asked here
         reports=cast(UnreachableReports, None),  # not asked here
     )

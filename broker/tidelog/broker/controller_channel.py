@@ -25,11 +25,16 @@ RETRY_BACKOFF_MS = 50
 log = structlog.get_logger(__name__)
 
 
-class _Answer(Protocol):
+class Answer(Protocol):
+    """What all answers of controllers have."""
+
     @property
-    def error(self) -> Error: ...
+    def error(self) -> Error:
+        """Of the request as a whole."""
+
     @property
-    def controller_epoch(self) -> int: ...
+    def controller_epoch(self) -> int:
+        """Raft term of the controller that decided; 0: nobody did."""
 
 
 class ControllerChannel:
@@ -71,7 +76,7 @@ class ControllerChannel:
                 response = await self._peers.call(
                     self.address, method, request, timeout_ms=max(1, left // 2)
                 )
-                answer = _answer_in(response)
+                answer = answer_in(response)
                 self.epoch.check(answer.controller_epoch, source=self.address)
             except (UnreachableError, CallFailedError) as error:
                 last = error
@@ -90,5 +95,6 @@ class ControllerChannel:
         raise last
 
 
-def _answer_in(response: object) -> _Answer:
+def answer_in(response: object) -> Answer:
+    """What all answers of controllers have."""
     return response  # type: ignore[return-value]  # every Controller answer has these fields

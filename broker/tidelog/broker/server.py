@@ -11,11 +11,10 @@ from importlib.metadata import version
 
 import structlog
 
+from tidelog.broker.cluster_changes import ClusterChanges
 from tidelog.broker.config import NodeConfig
-from tidelog.broker.config_changes import ConfigChanger
 from tidelog.broker.controller_channel import ControllerChannel
 from tidelog.broker.controller_epoch import ControllerEpoch
-from tidelog.broker.elections import Elections
 from tidelog.broker.lifecycle import Lifecycle
 from tidelog.broker.metadata_follower import MetadataFollower
 from tidelog.broker.node_journal import NodeJournal
@@ -27,7 +26,6 @@ from tidelog.broker.rpc.broker import BrokerHandler
 from tidelog.broker.rpc.controller import ControllerHandler
 from tidelog.broker.rpc.node import NodeHandler
 from tidelog.broker.start_record import StartRecord
-from tidelog.broker.topics import TopicCreator
 from tidelog.broker.unreachable_reports import UnreachableReports
 from tidelog.log.env import Clock, Disk, Random
 from tidelog.log.transport import Dialled
@@ -193,7 +191,7 @@ class Node:
                 replica_manager=self._broker.replica_manager,
                 image=self._image,
                 controller_id=self._controller_id,
-                topic_creator=self._broker.topic_creator,
+                changes=self._broker.changes,
                 producer_ids=self._broker.producer_ids,
                 reports=self._reports,
             )
@@ -203,9 +201,7 @@ class Node:
                 peers=peers,
                 image=self._image,
                 controller_id=self._controller_id,
-                topic_creator=self._broker.topic_creator,
-                config_changer=self._broker.config_changer,
-                elections=self._broker.elections,
+                changes=self._broker.changes,
             )
 
 
@@ -217,10 +213,8 @@ class BrokerParts:
     replica_manager: ReplicaManager
     follower: MetadataFollower
     lifecycle: Lifecycle
-    topic_creator: TopicCreator
-    config_changer: ConfigChanger
+    changes: ClusterChanges
     producer_ids: ProducerIds
-    elections: Elections
 
 
 def build_node(config: NodeConfig, ports: Ports) -> Node:
@@ -322,13 +316,12 @@ def _build_broker(
         on_fatal=ports.on_fatal,
         note=journal.note,
     )
-    topic_creator = TopicCreator(
+    changes = ClusterChanges(
         controllers=controllers,
         follower=follower,
         random=ports.random,
         auto_create=config.auto_create_topics_enable,
     )
-    config_changer = ConfigChanger(controllers=controllers, follower=follower, random=ports.random)
     producer_ids = ProducerIds(
         broker_id=config.node_id,
         broker_epoch=lambda: lifecycle.broker_epoch,
@@ -339,10 +332,8 @@ def _build_broker(
         replica_manager,
         follower,
         lifecycle,
-        topic_creator,
-        config_changer,
+        changes,
         producer_ids,
-        Elections(controllers=controllers, follower=follower),
     )
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 
-from tidelog.broker.config_changes import ConfigChanger
-from tidelog.broker.elections import Elections
+from tidelog.broker.cluster_changes import ClusterChanges
 from tidelog.broker.errors import to_wire
 from tidelog.broker.peers import Peers
 from tidelog.broker.rpc.broker import unknown_topic
-from tidelog.broker.topics import TopicCreator
 from tidelog.log.errors import KafkaError, TidelogError
 from tidelog.metadata import configs
 from tidelog.metadata.config import ControllerConfig
@@ -54,30 +52,26 @@ class AdminHandler:
         peers: Peers,
         image: Callable[[], MetadataImage],
         controller_id: Callable[[], int | None],
-        topic_creator: TopicCreator,
-        config_changer: ConfigChanger,
-        elections: Elections,
+        changes: ClusterChanges,
     ) -> None:
         self._config = config
         self._voters = voters
         self._peers = peers
         self._image = image
         self._controller_id = controller_id
-        self._topic_creator = topic_creator
-        self._config_changer = config_changer
-        self._elections = elections
+        self._changes = changes
 
     async def create_topics(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
         """See `Admin.CreateTopics`."""
-        return await self._topic_creator.create(request)
+        return await self._changes.create_topics(request)
 
     async def delete_topics(self, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
         """See `Admin.DeleteTopics`."""
-        return await self._topic_creator.delete(request)
+        return await self._changes.delete_topics(request)
 
     async def create_partitions(self, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
         """See `Admin.CreatePartitions`."""
-        return await self._topic_creator.add_partitions(request)
+        return await self._changes.create_partitions(request)
 
     async def describe_cluster(self, request: DescribeClusterRequest) -> DescribeClusterResponse:
         """See `Admin.DescribeCluster`."""
@@ -123,11 +117,11 @@ class AdminHandler:
 
     async def alter_configs(self, request: AlterConfigsRequest) -> AlterConfigsResponse:
         """See `Admin.AlterConfigs`."""
-        return await self._config_changer.alter(request)
+        return await self._changes.alter_configs(request)
 
     async def elect_leaders(self, request: ElectLeadersRequest) -> ElectLeadersResponse:
         """See `Admin.ElectLeaders`."""
-        return await self._elections.elect(request)
+        return await self._changes.elect_leaders(request)
 
     async def _offsets(self, image: MetadataImage, topics: list[TopicImage]) -> Offsets:
         """Ask every leader once, all at the same time; leaders that do not answer are left out."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 
+from tidelog.broker.cluster_changes import ClusterChanges
 from tidelog.broker.errors import error_message
 from tidelog.broker.producer_ids import ProducerIds
 from tidelog.broker.replica_manager import ReplicaManager
-from tidelog.broker.topics import TopicCreator
 from tidelog.broker.unreachable_reports import UnreachableReports
 from tidelog.log.errors import KafkaError
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, TopicImage
@@ -42,7 +42,7 @@ class BrokerHandler:
         replica_manager: ReplicaManager,
         image: Callable[[], MetadataImage],
         controller_id: Callable[[], int | None],
-        topic_creator: TopicCreator,
+        changes: ClusterChanges,
         producer_ids: ProducerIds,
         reports: UnreachableReports,
     ) -> None:
@@ -50,13 +50,13 @@ class BrokerHandler:
         self._replica_manager = replica_manager
         self._image = image
         self._controller_id = controller_id
-        self._topic_creator = topic_creator
+        self._changes = changes
         self._producer_ids = producer_ids
         self._reports = reports
 
     async def produce(self, request: ProduceRequest) -> ProduceResponse:
         """See `Broker.Produce`."""
-        failed = await self._topic_creator.create_missing(
+        failed = await self._changes.create_missing(
             # Who names an incarnation means no other.
             dict.fromkeys(one.topic for one in request.partitions if not one.topic_id)
         )
@@ -108,7 +108,7 @@ class BrokerHandler:
             )
         failed: dict[str, common_pb2.Error] = {}
         if request.allow_auto_topic_creation:
-            failed = await self._topic_creator.create_missing(dict.fromkeys(request.topics))
+            failed = await self._changes.create_missing(dict.fromkeys(request.topics))
         image = self._image()
         names = request.topics or sorted(image.topics)
         return MetadataResponse(

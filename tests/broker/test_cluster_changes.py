@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tidelog.broker import server
+from tidelog.broker.cluster_changes import ClusterChanges
 from tidelog.broker.config import NodeConfig
 from tidelog.broker.controller_epoch import ControllerEpoch
-from tidelog.broker.topics import TopicCreator
 from tidelog.log.system import SystemClock, SystemDisk, SystemRandom
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.v1.admin_pb2 import (
@@ -44,16 +44,16 @@ class StubFollower:
 
 async def test_changes_without_an_id_get_one_and_others_keep_theirs() -> None:
     controllers = StubControllers()
-    creator = TopicCreator(
+    changes = ClusterChanges(
         controllers=controllers,  # type: ignore[arg-type]
         follower=StubFollower(),  # type: ignore[arg-type]
         random=SystemRandom(),
         auto_create=True,
     )
-    await creator.create(CreateTopicsRequest())
-    await creator.create_missing({"t": None})
-    await creator.delete(DeleteTopicsRequest())
-    await creator.create(CreateTopicsRequest(command_id=b"i" * 16))
+    await changes.create_topics(CreateTopicsRequest())
+    await changes.create_missing({"t": None})
+    await changes.delete_topics(DeleteTopicsRequest())
+    await changes.create_topics(CreateTopicsRequest(command_id=b"i" * 16))
     assert [len(one) for one in controllers.command_ids] == [16] * 4
     assert len(set(controllers.command_ids)) == 4
     assert controllers.command_ids[-1] == b"i" * 16
