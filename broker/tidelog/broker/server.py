@@ -48,6 +48,7 @@ ALTER_PARTITION_TIMEOUT_MS = 5000
 # How long a held node waits for its followers before it says it may stop.
 SETTLE_TIMEOUT_MS = 5000
 
+VERSION = version("tidelog")
 log = structlog.get_logger(__name__)
 
 
@@ -147,7 +148,7 @@ class Node:
             ready=self.is_ready(),
             controller_id=self._controller_id(),
             metadata_offset=image.offset,
-            version=version("tidelog"),
+            version=VERSION,
             incarnation_id=b"" if self._broker is None else self._broker.lifecycle.incarnation_id,
         )
 
