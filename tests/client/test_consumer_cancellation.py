@@ -172,6 +172,22 @@ async def test_reading_ends_when_another_task_closes() -> None:
             assert not await reading
 
 
+async def test_what_arrives_while_the_consumer_closes_is_not_handed_out() -> None:
+    cluster = FakeCluster()
+    filled(cluster)
+    c = consumer(cluster)
+    c.assign(PARTITIONS[:1])
+    closing: list[asyncio.Task[None]] = []
+
+    def close(method: str) -> None:
+        if method == "Fetch" and not closing:
+            closing.append(asyncio.create_task(c.close()))
+
+    cluster.before_answer = close
+    assert await c.getmany(timeout_ms=WAIT_MS) == []
+    await closing[0]
+
+
 def check_each_once(got: list[Place]) -> None:
     assert not [place for place, count in Counter(got).items() if count > 1]
     by_partition: dict[int, list[int]] = {}

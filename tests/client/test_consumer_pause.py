@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from consumer_cases import consumer, filled, take, turns
 from fake_cluster import FakeCluster, encoded
 
@@ -131,6 +133,25 @@ async def test_a_partition_assigned_anew_is_not_paused_one_that_stays_is() -> No
         assert c.assignment() == {P0, P1}
         assert c.paused() == {P0}
         assert {r.partition for r in await take(c, 20)} == {1}
+
+
+async def test_a_call_that_waits_gets_what_was_kept_when_another_task_resumes() -> None:
+    cluster = FakeCluster()
+    filled(cluster)
+    async with consumer(cluster, fetch_max_wait_ms=LONG_POLL_MS) as c:
+        c.assign([P0])
+        await c.getmany()
+        await turns(50)
+        c.pause(P0)
+        waiting = asyncio.create_task(take(c, 20))
+        await turns(50)
+        assert not waiting.done()
+        asked = len(cluster.requests("Fetch"))
+        c.resume(P0)
+        await turns(2)
+        assert waiting.done()
+        assert [r.offset for r in await waiting] == list(range(20))
+        assert len(cluster.requests("Fetch")) == asked, "it was not fetched again"
 
 
 async def test_pause_and_resume_leave_the_long_polls_of_other_leaders_alone() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from consumer_cases import consumer, filled, take, turns
+from consumer_cases import WAIT_MS, consumer, filled, take, turns
 from fake_cluster import FakeCluster, Mishap, encoded
 
 from tidelog.client import TopicPartition, errors
@@ -112,4 +112,18 @@ async def test_lag_of_a_topic_made_anew_does_not_count_from_the_old_end() -> Non
         await take(c, 20)
         c.seek_to_beginning()
         cluster.create("t").partitions[0].append(encoded([b"only"]))
+        assert await c.lag() == {P0: 1}
+
+
+async def test_lag_is_looked_up_once_the_application_was_told_that_its_topic_is_another() -> None:
+    cluster = FakeCluster()
+    filled(cluster)
+    async with consumer(cluster, auto_offset_reset="none") as c:
+        c.assign([P0])
+        c.seek(P0, 0)
+        await take(c, 20)
+        cluster.create("t").partitions[0].append(encoded([b"only"]))
+        with pytest.raises(errors.KafkaError, match="deleted and made anew"):
+            await c.getmany(timeout_ms=WAIT_MS)
+        c.seek(P0, 0)
         assert await c.lag() == {P0: 1}

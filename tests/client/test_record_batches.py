@@ -52,17 +52,17 @@ async def test_a_batch_says_what_its_header_says_and_yields_what_getmany_returns
 async def test_nothing_is_decoded_until_iterated() -> None:
     cluster = FakeCluster()
     state = cluster.create("t").partitions[0]
-    good = encoded([b"abc"])
-    state.append(good)
+    state.append(encoded([b"0", b"1", b"2"]))
     header = parse_header(state.batches[0])
     state.batches[0] = seal(header, b"\xff" * 20)  # records that are none, under a right CRC
     async with consumer(cluster) as c:
         c.assign([P0])
+        c.seek(P0, 1)
         (batch,) = await batches(c, 1)
-        assert len(batch) == 1
+        assert len(batch) == 2
         with pytest.raises(errors.CorruptMessageError, match=r"t-0 is corrupt .* offset 0"):
             list(batch)
-        assert await c.position(P0) == 1
+        assert await c.position(P0) == 3
 
 
 async def test_records_below_the_position_are_neither_yielded_nor_counted() -> None:
@@ -131,6 +131,23 @@ async def test_control_batches_and_empty_ones_are_passed_over() -> None:
         assert batch.base_offset == 5
         assert await c.getbatches(timeout_ms=1) == []
         assert await c.position(P0) == 15
+
+
+async def test_a_crc_is_computed_once_though_the_batch_waited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    checked: list[int] = []
+    monkeypatch.setattr(
+        "tidelog.client.handout.check_crc",
+        lambda header, _batch: checked.append(header.base_offset),
+    )
+    cluster = FakeCluster()
+    filled(cluster)
+    async with consumer(cluster) as c:
+        c.assign([P0])
+        for _ in range(4):
+            assert len(await c.getbatches(timeout_ms=WAIT_MS, max_records=5)) == 1
+    assert checked == [0, 5, 10, 15]
 
 
 @pytest.mark.parametrize("check_crcs", [True, False])
