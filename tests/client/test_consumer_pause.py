@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 
-from consumer_cases import consumer, filled, take, turns
+import pytest
+from consumer_cases import WAIT_MS, consumer, filled, take, turns
 from fake_cluster import FakeCluster, encoded
 
-from tidelog.client import TopicPartition
+from tidelog.client import TopicPartition, errors
+from tidelog.client.fetcher import Chunk
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 LONG_POLL_MS = 60_000
@@ -104,6 +107,43 @@ async def test_pausing_and_resuming_without_reading_keeps_no_more_and_more() -> 
             c.resume(P0)
         assert len(cluster.requests("Fetch")) <= 8
         assert [r.offset for r in await take(c, 499)] == list(range(1, 500))
+
+
+async def test_a_failure_of_a_paused_partition_is_told_once_it_is_resumed() -> None:
+    cluster = FakeCluster()
+    filled(cluster, partitions=2)
+    async with consumer(cluster, auto_offset_reset="none") as c:
+        c.assign([P0, P1])
+        c.seek(P0, 99)
+        c.seek(P1, 0)
+        assert await c.getmany() == []
+        c.pause(P0)
+        await turns(50)
+        assert [r.partition for r in await take(c, 20)] == [1] * 20
+        assert await c.getmany(timeout_ms=1) == []
+        c.resume(P0)
+        with pytest.raises(errors.OffsetOutOfRangeError, match="offset 99 of t-0"):
+            await c.getmany(timeout_ms=WAIT_MS)
+
+
+async def test_nothing_is_kept_of_a_partition_that_is_not_assigned_any_more() -> None:
+    cluster = FakeCluster()
+    filled(cluster, batches=10)
+    async with consumer(cluster, max_partition_fetch_bytes=1) as c:
+        c.assign([P0])
+        await take(c, 1)
+        await turns(50)
+        c.pause(P0)
+        assert await c.getmany() == []
+        assert chunks_alive() > 1
+        c.assign([])
+        await turns(5)
+        assert chunks_alive() == 0
+
+
+def chunks_alive() -> int:
+    gc.collect()
+    return sum(isinstance(thing, Chunk) for thing in gc.get_objects())
 
 
 async def test_a_pause_survives_a_seek_and_what_was_kept_is_void() -> None:

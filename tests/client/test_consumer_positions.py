@@ -58,7 +58,7 @@ async def test_tail_positions_each_partition_before_its_end_but_not_before_its_l
     cluster = FakeCluster()
     topic = filled(cluster, partitions=2)
     topic.partitions[1].start_offset = 18
-    async with consumer(cluster) as c:
+    async with consumer(cluster, auto_offset_reset="none") as c:
         c.assign([P0, P1])
         await c.tail([P0, P1], 3)
         got = sorted((r.partition, r.offset) for r in await take(c, 5))

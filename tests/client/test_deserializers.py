@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, assert_type
 
 import pytest
 from consumer_cases import WAIT_MS, filled
 from fake_cluster import BOOTSTRAP, FakeCluster, encoded
 
-from tidelog.client import Consumer, Record, TopicPartition, errors
+from tidelog.client import Consumer, Record, RecordBatch, TopicPartition, errors
 from tidelog.log.records import Record as LogRecord
 from tidelog.log.records import encode_batch
 
@@ -53,6 +53,15 @@ async def test_key_and_value_are_what_the_callables_return_of_topic_and_bytes() 
         Record("t", 0, 1, 6, ("t", None), None, ()),
     ]
     assert seen == [("t", b"k"), ("t", None)] * 2
+
+
+async def test_types_follow_the_deserializers_and_are_bytes_without() -> None:
+    """Checked by mypy: at run time it only has to be callable."""
+    cluster = FakeCluster()
+    async with Consumer(BOOTSTRAP, transport=cluster) as plain, numbers(cluster) as numbered:
+        assert_type(plain, Consumer[bytes | None, bytes | None])
+        assert_type(await numbered.getmany(), list[Record[bytes | None, int]])
+        assert_type(await numbered.getbatches(), list[RecordBatch[bytes | None, int]])
 
 
 async def test_without_any_the_bytes_are_left_alone() -> None:

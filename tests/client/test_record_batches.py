@@ -54,15 +54,19 @@ async def test_nothing_is_decoded_until_iterated() -> None:
     state = cluster.create("t").partitions[0]
     state.append(encoded([b"0", b"1", b"2"]))
     header = parse_header(state.batches[0])
-    state.batches[0] = seal(header, b"\xff" * 20)  # records that are none, under a right CRC
+    # Records that are none, under a right CRC; the second batch has gaps, as after compaction.
+    state.batches[0] = seal(header, b"\xff" * 20)
+    state.batches.append(
+        seal(header._replace(base_offset=3, last_offset_delta=9), state.batches[0][61:])
+    )
     async with consumer(cluster) as c:
         c.assign([P0])
         c.seek(P0, 1)
-        (batch,) = await batches(c, 1)
-        assert len(batch) == 2
+        batch, with_gaps = await batches(c, 2)
+        assert (len(batch), len(with_gaps)) == (2, 3)
         with pytest.raises(errors.CorruptMessageError, match=r"t-0 is corrupt .* offset 0"):
             list(batch)
-        assert await c.position(P0) == 3
+        assert await c.position(P0) == 13
 
 
 async def test_records_below_the_position_are_neither_yielded_nor_counted() -> None:

@@ -145,8 +145,8 @@ class Consumer(Generic[K, V]):
     def pause(self, *partitions: tuple[str, int]) -> None:
         """Hand out nothing of these and fetch nothing more for them, until `resume`.
 
-        What was fetched is kept and comes first then. A seek does not end a pause; only a partition
-        that was not assigned and is now starts without one.
+        What was fetched, or is in a fetch under way, is kept and comes first then. A seek does not
+        end a pause; a partition that was not assigned before starts without one.
         """
         for position in [self._assigned(p) for p in partitions]:
             position.is_paused = True
