@@ -10,8 +10,10 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from google.protobuf.descriptor_pb2 import (
@@ -22,6 +24,8 @@ from google.protobuf.descriptor_pb2 import (
 )
 
 from protos import described
+from tidelog.log.records import iter_records
+from tidelog.v1 import methods
 
 PACKAGE, MESSAGE, ENUM, SERVICE = 2, 4, 5, 6
 """Numbers of fields of FileDescriptorProto, as in the paths of its source info."""
@@ -29,7 +33,7 @@ FIELD, NESTED, NESTED_ENUM, ONEOF = 2, 3, 4, 8
 """The same of DescriptorProto."""
 VALUE = RPC = 2
 """The same of EnumDescriptorProto and ServiceDescriptorProto."""
-Path = tuple[int, ...]
+Place = tuple[int, ...]
 ENTRY = re.compile(r"^  - ([a-z_, ]+):", re.MULTILINE)
 CODE = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b")
 """A code, or a value of another enum."""
@@ -45,7 +49,7 @@ class Comments:
             for at in file.source_code_info.location
         }
 
-    def at(self, path: Path) -> str:
+    def at(self, path: Place) -> str:
         return self._by_path.get(path, "")
 
     def all(self) -> str:
@@ -89,7 +93,7 @@ def _of_file(file: FileDescriptorProto, known: set[str]) -> Iterator[str]:
 
 
 def _of_message(
-    message: DescriptorProto, path: Path, comments: Comments, known: set[str], within: str = ""
+    message: DescriptorProto, path: Place, comments: Comments, known: set[str], within: str = ""
 ) -> Iterator[str]:
     name = f"{within}{message.name}"
     for number, field in enumerate(message.field):
@@ -107,7 +111,7 @@ def _of_message(
 
 
 def _of_enum(
-    enum: EnumDescriptorProto, path: Path, comments: Comments, within: str = ""
+    enum: EnumDescriptorProto, path: Place, comments: Comments, within: str = ""
 ) -> Iterator[str]:
     if not comments.at(path):
         yield f"{within}{enum.name}"
@@ -174,6 +178,20 @@ def test_vocabulary_holds_no_word_that_nobody_uses(files: FileDescriptorSet) -> 
 def _fields(message: DescriptorProto) -> list[str]:
     inner = [name for nested in message.nested_type for name in _fields(nested)]
     return [field.name for field in message.field] + inner
+
+
+def test_session_in_the_docs_is_of_this_protocol() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "PROTOCOL.md").read_text()
+    paths = {f"/{name}" for name in re.findall(r"tidelog\.v1\.\w+/\w+", page)}
+    assert {"/tidelog.v1.Broker/Produce", "/tidelog.v1.Broker/Fetch"} <= paths
+    assert paths <= {method.path for method in vars(methods).values() if hasattr(method, "path")}
+    sent, _again, _fetched, _broken = re.findall(r'"records": "([^"]+)"', page)
+    batch = base64.b64decode(sent)
+    (fields,) = iter_records(batch)
+    assert fields[2:4] == (b"brest", b"6.4 m")
+    listed = page.rpartition("```text")[2]
+    told = re.findall(r"^((?:[0-9a-f]{2} )+)  ", listed, re.MULTILINE)
+    assert bytes.fromhex("".join(told)) == batch
 
 
 # The rules bite.
