@@ -411,6 +411,8 @@ class Admin(_Face[AsyncAdmin]):
     describe_topics = _waited(AsyncAdmin.describe_topics)
     describe_cluster = _waited(AsyncAdmin.describe_cluster)
     describe_quorum = _waited(AsyncAdmin.describe_quorum)
+    describe_node = _waited(AsyncAdmin.describe_node)
+    prepare_stop = _waited(AsyncAdmin.prepare_stop)
     list_events = _waited(AsyncAdmin.list_events)
     describe_configs = _waited(AsyncAdmin.describe_configs)
     alter_configs = _waited(AsyncAdmin.alter_configs)
