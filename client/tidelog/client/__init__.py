@@ -5,8 +5,11 @@ from tidelog.client.admin import Admin
 from tidelog.client.consumer import Consumer
 from tidelog.client.descriptions import NewTopic
 from tidelog.client.offsets import ListedOffset
+from tidelog.client.partitioners import Partitioner
 from tidelog.client.producer import Producer
+from tidelog.client.producer_interceptors import OnDelivery, ProducerInterceptor, ProducerRecord
 from tidelog.client.records import BulkMetadata, Record, RecordMetadata, TopicPartition
+from tidelog.client.serializers import Serializer
 
 __all__ = [
     "Admin",
@@ -14,9 +17,14 @@ __all__ = [
     "Consumer",
     "ListedOffset",
     "NewTopic",
+    "OnDelivery",
+    "Partitioner",
     "Producer",
+    "ProducerInterceptor",
+    "ProducerRecord",
     "Record",
     "RecordMetadata",
+    "Serializer",
     "TopicPartition",
     "errors",
 ]

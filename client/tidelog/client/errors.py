@@ -1,14 +1,18 @@
-"""The errors a user of the client meets: those of `tidelog.log.errors` and four more.
+"""The errors a user of the client meets: those of `tidelog.log.errors` and six more.
 
 TidelogError
 ├── OffsetOutOfRangeError
 │   └── LogTruncationError   records that were read are not in the log any more
 ├── DeliveryTimeoutError     not acknowledged in time; `is_outcome_unknown`: may be in the log
+├── SerializationError       a serializer raised: says for which topic and which part
+├── PartitionerError         a partitioner raised, or chose a partition that does not exist
 ├── BufferExhaustedError     the producer's buffer stayed full for max_block_ms
 └── ClientClosedError        used after close()
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 from tidelog.log.errors import (
     RETRIABLE_CODES,
@@ -39,6 +43,8 @@ __all__ = [
     "MessageTooLargeError",
     "OffsetOutOfRangeError",
     "OutOfOrderSequenceError",
+    "PartitionerError",
+    "SerializationError",
     "TidelogError",
     "UnreachableError",
     "UnsupportedCompressionTypeError",
@@ -70,6 +76,33 @@ class LogTruncationError(OffsetOutOfRangeError):
     def __init__(self, message: str, *, divergent_offset: int, log_end_offset: int) -> None:
         super().__init__(message, log_start_offset=-1, log_end_offset=log_end_offset)
         self.divergent_offset = divergent_offset
+
+
+class SerializationError(TidelogError):
+    """A serializer raised for the `part` ("key" or "value") of a record; its cause is kept.
+
+    Nothing was taken. Sending the same again fails the same way.
+    """
+
+    code = common_pb2.INVALID_RECORD
+
+    def __init__(self, message: str, *, topic: str, part: Literal["key", "value"]) -> None:
+        super().__init__(message)
+        self.topic = topic
+        self.part: Literal["key", "value"] = part
+
+
+class PartitionerError(TidelogError):
+    """The producer's `partitioner` raised (the cause is kept) or chose no partition of the topic.
+
+    Nothing was taken.
+    """
+
+    code = common_pb2.UNKNOWN_TOPIC_OR_PARTITION
+
+    def __init__(self, message: str, *, topic: str) -> None:
+        super().__init__(message)
+        self.topic = topic
 
 
 class BufferExhaustedError(TidelogError):
