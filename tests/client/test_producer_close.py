@@ -94,14 +94,17 @@ async def test_a_call_that_heeds_no_cancellation_does_not_hold_up_close() -> Non
     cluster.create("t")
     cluster.is_stubborn = True
     p = producer(cluster)
+    told: list[object] = []
     bulk = await p.submit_many("t", [b"a", b"b"])
+    await p.submit("t", value=b"c", on_delivery=lambda *outcome: told.append(outcome))
     await cluster.asked.wait()
     async with asyncio.timeout(10):
         await p.close(timeout_ms=1)
     assert bulk.result().failed == 2
     cluster.released.set()
     await settle(50)
-    assert (bulk.result().acknowledged, bulk.result().failed) == (0, 2)
+    assert cluster.requests("Produce"), "the answer came after all"
+    assert len(told) == 1, "and was told to nobody"
     assert await other_tasks() == set()
 
 
@@ -139,6 +142,37 @@ async def test_a_sender_that_waits_for_room_is_refused_when_the_producer_closes(
         with pytest.raises(errors.ClientClosedError):
             await second
     assert isinstance(first.exception(), errors.ClientClosedError)
+
+
+async def test_a_cancelled_close_closes_the_transport_it_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    closed = 0
+
+    class OwnTransport(SilentCluster):
+        async def close(self) -> None:
+            nonlocal closed
+            closed += 1
+
+    cluster = OwnTransport("Produce")
+    cluster.create("t")
+    monkeypatch.setattr("tidelog.client.ports._grpc_transport", lambda: cluster)
+    p = Producer(BOOTSTRAP)
+    await p.submit("t", value=b"a")
+    await cluster.asked.wait()
+    await cancelled_at(asyncio.create_task(p.close()), 1)
+    assert closed == 1
+
+
+async def test_nothing_is_asked_for_after_close() -> None:
+    cluster = SilentCluster()
+    cluster.create("t")
+    p = producer(cluster)
+    await p.send("t", value=b"a")
+    await p.close()
+    cluster.silent = ("Metadata",)
+    p._routing.request_refresh()
+    assert await other_tasks() == set()
 
 
 async def cancelled_at(task: asyncio.Task[Any], turn: int) -> bool:

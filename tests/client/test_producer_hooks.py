@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from typing import Any
 
@@ -187,6 +188,19 @@ async def test_on_delivery_hears_why_a_record_was_given_up() -> None:
     assert len(told) == 1
     assert told[0][0] is None
     assert isinstance(told[0][1], errors.ClientClosedError)
+
+
+async def test_a_failure_that_on_delivery_heard_of_is_no_forgotten_exception() -> None:
+    cluster = one_partition()
+    cluster.move("t", 0, leader_id=None)
+    complaints: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, told: complaints.append(told))
+    p = producer(cluster)
+    await p.submit("t", value=b"a", on_delivery=lambda *_: None)
+    await p.close(timeout_ms=1)
+    del p
+    gc.collect()
+    assert complaints == []
 
 
 async def test_failing_on_delivery_is_logged_and_its_neighbours_are_told() -> None:
