@@ -121,9 +121,13 @@ class Partitioning:
     def one(self, topic: str, view: TopicView, pair: Pair, size_bytes: int) -> int:
         """The partition of one record; raises PartitionerError."""
         key = pair[0]
+        if self._name == "default":
+            if key is None:
+                return self._stick(topic, view, size_bytes)
+            return self._keys.partition(key, len(view.leaders))
         if self._own is not None:
             return _chosen(self._own, topic, pair, view, tuple(sorted(view.leaders)))
-        if self._name == "murmur2" or (self._name == "default" and key is not None):
+        if self._name == "murmur2":
             return self._keys.partition(key or b"", len(view.leaders))
         if self._name == "random":
             return view.available[self._random.randrange(0, len(view.available))]

@@ -206,8 +206,11 @@ class Producer(Generic[K, V]):
         record = ProducerRecord(topic, value, key, tuple(headers), partition, timestamp_ms)
         if self._interceptors:
             record = self._interceptors.on_send(record)
+        listener = on_delivery
+        if on_delivery is not None or self._interceptors:
+            listener = self._interceptors.listener(on_delivery)
         try:
-            return await self._take(record, self._interceptors.listener(on_delivery))
+            return await self._take(record, listener)
         except Exception as error:
             self._interceptors.on_acknowledgement(None, error)
             raise

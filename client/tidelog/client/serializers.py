@@ -38,9 +38,12 @@ class Serializers(Generic[K, V]):
     def __init__(self, *, key: Serializer[K] | None, value: Serializer[V] | None) -> None:
         self._key = key
         self._value = value
+        self._is_plain = key is None and value is None
 
-    def pair(self, topic: str, key: K | None, value: V | None) -> Pair:
-        """The bytes of one record; raises SerializationError, or TypeError for what is no bytes."""
+    def pair(self, topic: str, key: object, value: object) -> Pair:
+        """The bytes of one K and V; raises SerializationError, TypeError for what is no bytes."""
+        if self._is_plain and type(value) is bytes and (key is None or type(key) is bytes):
+            return key, value  # nearly always: not worth two calls
         return (
             _serialized(self._key, topic, key, part="key"),
             _serialized(self._value, topic, value, part="value"),
