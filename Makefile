@@ -37,7 +37,7 @@ check: dev ## Tell, changing nothing: style, types, layers, lock file, generated
 	@$(BIN)/python tools/lock.py --check
 	@$(BIN)/python tools/protos.py --check
 	@$(BIN)/python tools/config_docs.py --check
-	@$(BIN)/python -m pytest -q tests/test_tidy.py tests/test_protocol.py
+	@$(BIN)/python -m pytest -q tests/test_tidy.py tests/test_proto*.py
 
 fix: dev proto docs ## Mend what a tool can mend: style, generated code and docs
 	@$(BIN)/ruff check --fix
@@ -54,7 +54,7 @@ lock: dev ## Resolve requirements/*.txt anew from pyproject.toml
 	@$(BIN)/python -m pip --quiet install --require-hashes -r requirements/lock.txt
 	@$(BIN)/python tools/lock.py
 
-proto: dev ## Generate the Python code of proto/
+proto: dev ## Generate the Python code of proto/, and note what is new there
 	@$(BIN)/python tools/protos.py
 
 docs: dev ## Generate docs/CONFIGURATION.md from the code

@@ -158,6 +158,26 @@ def test_consume_starts_at_a_time(cluster: Closable, run: Run) -> None:
     assert run(*arguments, "1970-01-01T00:00Z", "--from-beginning").code == 2
 
 
+@pytest.mark.parametrize(
+    ("tail", "expected"),
+    [("2", [b"3", b"3", b"4", b"4"]), ("4", 2 * [b"1", b"2", b"3", b"4"]), ("0", [])],
+)
+def test_consume_starts_before_the_end_of_each_partition(
+    tail: str, expected: list[bytes], cluster: Closable, run: Run
+) -> None:
+    for state in cluster.create("t", partitions=2).partitions:
+        state.append(encoded([b"%d" % n for n in range(5)]))
+    done = run("consume", "t", "--timeout", "0.05", "--tail", tail)
+    assert (done.code, sorted(done.stdout.split())) == (0, sorted(expected))
+
+
+@pytest.mark.parametrize("other", [("--from-beginning",), ("--from-time", "1970-01-01")])
+def test_consume_starts_in_one_way_only(other: tuple[str, ...], run: Run) -> None:
+    done = run("consume", "t", "--tail", "1", *other)
+    assert done.code == 2
+    assert "only one of" in done.stderr
+
+
 def test_json_tells_text_from_bytes(cluster: Closable, run: Run) -> None:
     state = cluster.create("t", partitions=2).partitions[1]
     state.append(encode_batch([Record(0, 1234, "ä".encode(), b"\xff", (("h", b"x"),))]))

@@ -228,6 +228,26 @@ async def test_the_first_batch_for_a_new_topic_flies_alone_and_begins_at_0() -> 
     assert [one.base_sequence for one in numbers] == list(range(6))
 
 
+@pytest.mark.parametrize("is_by_time", [True, False])
+async def test_an_offset_sought_by_lookup_does_not_count_in_a_topic_made_anew_since(
+    is_by_time: bool,
+) -> None:
+    cluster = FakeCluster()
+    cluster.create("t")
+    fill(cluster, *[b"old"] * 5)
+    async with consumer(cluster, "none") as c:
+        c.assign([TP])
+        await (c.seek_to_time({TP: 0}) if is_by_time else c.tail([TP], 5))
+        made_anew(cluster)
+        response = MetadataResponse(cluster_id="fake")
+        topic = response.topics.add(name="t", topic_id=cluster.topics["t"].topic_id)
+        topic.partitions.add(partition=0, leader_id=1)
+        c._routing.metadata.update(response, now_ms=0)
+        fill(cluster, b"new")
+        with pytest.raises(errors.KafkaError, match="deleted and made anew"):
+            await c.getmany(timeout_ms=5_000)
+
+
 async def test_an_offset_looked_up_in_the_old_topic_does_not_count_in_the_new_one() -> None:
     cluster = FakeCluster()
     cluster.create("t")

@@ -111,3 +111,33 @@ async def test_a_clean_election_is_no_truncation() -> None:
         elect_uncleanly(cluster, keep=3, then=[3, 4])
         cluster.move("t", 0, leader_id=3)
         assert await read(c, 2) == [3, 4]
+
+
+async def test_truncation_may_be_an_error_though_there_is_a_policy() -> None:
+    cluster = cluster_with(0, 1, 2, 3, 4)
+    async with consumer(cluster, auto_offset_reset="earliest", on_truncation="raise") as c:
+        await read(c, 5)
+        elect_uncleanly(cluster, keep=3, then=[70, 71])
+        with pytest.raises(errors.LogTruncationError) as caught:
+            await c.getmany(timeout_ms=WAIT_MS)
+        c.seek(("t", 0), caught.value.divergent_offset)
+        assert await read(c, 2) == [70, 71]
+        c.seek(("t", 0), 99)
+        assert (await read(c, 5))[0] == 0, "out of range is the policy's all the same"
+
+
+async def test_truncation_may_be_passed_over_though_there_is_no_policy() -> None:
+    cluster = cluster_with(0, 1, 2, 3, 4)
+    async with consumer(cluster, auto_offset_reset="none", on_truncation="reset") as c:
+        c.seek(("t", 0), 0)
+        await read(c, 5)
+        elect_uncleanly(cluster, keep=3, then=[70, 71])
+        assert await read(c, 2) == [70, 71]
+        c.seek(("t", 0), 99)
+        with pytest.raises(errors.OffsetOutOfRangeError):
+            await c.getmany(timeout_ms=WAIT_MS)
+
+
+async def test_an_unknown_way_to_answer_truncation_is_refused() -> None:
+    with pytest.raises(ValueError, match="on_truncation='ignore'"):
+        consumer(FakeCluster(), on_truncation="ignore")

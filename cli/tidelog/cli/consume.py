@@ -25,6 +25,12 @@ POLL_MS = 60_000
     metavar="TIME",
     help="Only records from then on: ISO 8601 such as 2026-11-21T07:00, local unless it says so.",
 )
+@click.option(
+    "--tail",
+    metavar="N",
+    type=click.IntRange(min=0),
+    help="Start so many records before the end of each partition.",
+)
 @click.option("--partition", type=click.IntRange(min=0), help="Default: all.")
 @click.option("--max-records", type=click.IntRange(min=0), help="Stop after so many.")
 @click.option("--timeout", type=float, help="Stop after so many seconds without a record.")
@@ -35,6 +41,7 @@ def consume(
     topic: str,
     from_beginning: bool,
     from_time: str | None,
+    tail: int | None,
     partition: int | None,
     max_records: int | None,
     timeout: float | None,
@@ -47,8 +54,8 @@ def consume(
     value). Keys and values are text; one that is not UTF-8 is base64, and "key_encoding" or
     "value_encoding" beside it then says "base64". What is null is null.
     """
-    if from_beginning and from_time is not None:
-        raise click.UsageError("--from-beginning or --from-time, not both")
+    if from_beginning + (from_time is not None) + (tail is not None) > 1:
+        raise click.UsageError("only one of --from-beginning, --from-time and --tail")
     start = None if from_time is None else _parse_time(from_time)
 
     async def work() -> None:
@@ -63,7 +70,9 @@ def consume(
             assigned = [(topic, number) for number in partitions]
             consumer.assign(assigned)
             if start is not None:
-                await _seek_to_time(consumer, assigned, start)
+                await consumer.seek_to_time(dict.fromkeys(assigned, start))
+            if tail is not None:
+                await consumer.tail(assigned, tail)
             await _copy(consumer, max_records=max_records, timeout_s=timeout, as_json=as_json)
 
     try:
@@ -78,16 +87,6 @@ def _parse_time(text: str) -> datetime:
         return datetime.fromisoformat(text).astimezone()
     except ValueError as error:
         raise click.UsageError(f"--from-time {text!r} is not a time: {error}") from error
-
-
-async def _seek_to_time(
-    consumer: Consumer, partitions: list[tuple[str, int]], start: datetime
-) -> None:
-    """Where no record is of that time or later, to the end: asked first, so that none is missed."""
-    ends = await consumer.end_offsets(partitions)
-    found = await consumer.offsets_for_times(dict.fromkeys(partitions, start))
-    for partition, listed in found.items():
-        consumer.seek(partition, listed.offset if listed.offset >= 0 else ends[partition])
 
 
 async def _copy(

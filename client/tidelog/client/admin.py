@@ -18,9 +18,13 @@ from tidelog.client.descriptions import (
     ConfigDescription,
     CreatedTopic,
     NewTopic,
+    NodeDescription,
     TopicDescription,
+    assignments_to_wire,
     cluster_description,
     config_description,
+    new_topic_to_wire,
+    node_description,
     topic_description,
 )
 from tidelog.client.errors import (
@@ -53,6 +57,8 @@ from tidelog.v1.methods import (
     DESCRIBE_TOPICS,
     ELECT_LEADERS,
     METADATA,
+    NODE_STATUS,
+    PREPARE_STOP,
     Method,
     Request,
     Response,
@@ -134,7 +140,7 @@ class Admin:
 
         async def attempt(names: list[str], command_id: bytes) -> tuple[Error, Sequence[Result]]:
             request = admin_pb2.CreateTopicsRequest(
-                topics=[_new_topic(by_name[name]) for name in names],
+                topics=[new_topic_to_wire(by_name[name]) for name in names],
                 timeout_ms=self._request_timeout_ms,
                 validate_only=validate_only,
                 command_id=command_id,
@@ -184,7 +190,7 @@ class Admin:
         )
         added = request.topics.add(name=topic, count=total_count)
         first = total_count - len(assignments or ())
-        added.assignments.extend(_assignments(assignments or (), first=first))
+        added.assignments.extend(assignments_to_wire(assignments or (), first=first))
         known_at = 0
 
         async def attempt(_names: list[str], command_id: bytes) -> tuple[Error, Sequence[Result]]:
@@ -221,6 +227,22 @@ class Admin:
     async def describe_quorum(self) -> QuorumDescription:
         """Every controller, with what it says of the quorum; those that do not answer, too."""
         return await self._quorum.describe()
+
+    async def describe_node(self, address: str) -> NodeDescription:
+        """What the node at `address` says of itself, before it is registered, too."""
+        request = admin_pb2.NodeStatusRequest()
+        return node_description(await self._ask(address, NODE_STATUS, request))
+
+    async def prepare_stop(self, address: str, *, hold_ms: int = 30_000) -> None:
+        """Tell a node that the whole cluster is about to stop; returns when followers caught up.
+
+        For `hold_ms`, 1 to 60,000, it takes no writes, changes no ISR and fences nobody: for tools
+        that stop every node, after they have told each.
+        """
+        if not 0 < hold_ms <= 60_000:
+            raise ValueError(f"hold_ms={hold_ms}: 1 to 60,000")
+        request = admin_pb2.PrepareStopRequest(hold_ms=hold_ms)
+        raise_for((await self._ask(address, PREPARE_STOP, request)).error)
 
     async def list_events(
         self, wanted: EventFilter | None = None, *, after: Mapping[int, int] | None = None
@@ -455,35 +477,21 @@ class Admin:
         )
         return all(answer is None or answer.metadata_offset >= offset for answer in answers)
 
+    async def _ask(
+        self, address: str, method: Method[Request, Response], request: Request
+    ) -> Response:
+        return await self._ports.transport.call(
+            address, method, request, timeout_ms=self._request_timeout_ms
+        )
+
     async def _ask_one(
         self, address: str, method: Method[Request, Response], request: Request
     ) -> Response | None:
         try:
-            return await self._routing.transport.call(
-                address, method, request, timeout_ms=self._request_timeout_ms
-            )
+            return await self._ask(address, method, request)
         except TidelogError:
             return None  # a broker that does not answer is not one a client will use
 
 
 def _resource_type(topic: str | None) -> admin_pb2.ConfigResourceType:
     return admin_pb2.CLUSTER if topic is None else admin_pb2.TOPIC
-
-
-def _new_topic(topic: NewTopic) -> admin_pb2.NewTopic:
-    return admin_pb2.NewTopic(
-        name=topic.name,
-        partitions=topic.partitions,
-        replication_factor=topic.replication_factor,
-        configs=topic.configs,
-        assignments=_assignments(topic.assignments, first=0),
-    )
-
-
-def _assignments(
-    replicas: Sequence[Sequence[int]], *, first: int
-) -> list[admin_pb2.ReplicaAssignment]:
-    return [
-        admin_pb2.ReplicaAssignment(partition=number, broker_ids=brokers)
-        for number, brokers in enumerate(replicas, start=first)
-    ]

@@ -32,6 +32,10 @@ class Position:
     retry_at_ms: int = 0
     has_failed: bool = False
     """The application has to be told something before anything more is fetched."""
+    is_paused: bool = False
+    """The application wants nothing of it for now: a seek does not change that."""
+    high_watermark: int | None = None
+    """As of the newest answer; None: none yet, or it counted in another incarnation."""
     last_fetched_epoch: int | None = None
     """Of the record before `fetch_offset`; None where nothing was read since a seek."""
     epoch_offset: int = 0
@@ -45,7 +49,7 @@ class Position:
 
     def seek_to(self, spec: Spec) -> None:
         """Read from the start or the end on, wherever that will be when it is looked up."""
-        self.position = None
+        self.position = self.high_watermark = None
         self.topic_id = b""
         self.reset = spec
         self.rewind()

@@ -110,6 +110,26 @@ class ClusterDescription:
     metadata_offset: int
 
 
+@dataclass(frozen=True, slots=True)
+class NodeDescription:
+    """One node, as it says itself; `controller_id` is None while it knows of no leader.
+
+    `is_ready`: registered and unfenced as a broker, or a controller only that knows a leader.
+    `incarnation_id` is empty where it is no broker.
+    """
+
+    node_id: int
+    pid: int
+    cluster_id: str
+    roles: tuple[str, ...]
+    address: str
+    is_ready: bool
+    controller_id: int | None
+    metadata_offset: int
+    version: str
+    incarnation_id: bytes
+
+
 def topic_description(topic: admin_pb2.DescribeTopicsResponse.Topic) -> TopicDescription:
     """From the wire."""
     partitions = sorted(topic.partitions, key=lambda p: p.partition)
@@ -164,3 +184,40 @@ def cluster_description(answer: admin_pb2.DescribeClusterResponse) -> ClusterDes
         controllers={c.node_id: c.address for c in answer.controllers},
         metadata_offset=answer.metadata_offset,
     )
+
+
+def node_description(answer: admin_pb2.NodeStatusResponse) -> NodeDescription:
+    """From the wire."""
+    return NodeDescription(
+        node_id=answer.node_id,
+        pid=answer.pid,
+        cluster_id=answer.cluster_id,
+        roles=tuple(answer.roles),
+        address=answer.address,
+        is_ready=answer.ready,
+        controller_id=answer.controller_id if answer.HasField("controller_id") else None,
+        metadata_offset=answer.metadata_offset,
+        version=answer.version,
+        incarnation_id=answer.incarnation_id,
+    )
+
+
+def new_topic_to_wire(topic: NewTopic) -> admin_pb2.NewTopic:
+    """To the wire."""
+    return admin_pb2.NewTopic(
+        name=topic.name,
+        partitions=topic.partitions,
+        replication_factor=topic.replication_factor,
+        configs=topic.configs,
+        assignments=assignments_to_wire(topic.assignments, first=0),
+    )
+
+
+def assignments_to_wire(
+    replicas: Sequence[Sequence[int]], *, first: int
+) -> list[admin_pb2.ReplicaAssignment]:
+    """To the wire: the brokers of each partition from number `first` on."""
+    return [
+        admin_pb2.ReplicaAssignment(partition=number, broker_ids=brokers)
+        for number, brokers in enumerate(replicas, start=first)
+    ]

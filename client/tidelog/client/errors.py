@@ -1,9 +1,10 @@
-"""The errors a user of the client meets: those of `tidelog.log.errors` and six more.
+"""The errors a user of the client meets: those of `tidelog.log.errors` and seven more.
 
 TidelogError
 ├── OffsetOutOfRangeError
 │   └── LogTruncationError   records that were read are not in the log any more
 ├── DeliveryTimeoutError     not acknowledged in time; `is_outcome_unknown`: may be in the log
+├── DeserializationError     a deserializer raised: says which record and which part of it
 ├── SerializationError       a serializer raised: says for which topic and which part
 ├── PartitionerError         a partitioner raised, or chose a partition that does not exist
 ├── BufferExhaustedError     the producer's buffer stayed full for max_block_ms
@@ -37,6 +38,7 @@ __all__ = [
     "ClientClosedError",
     "CorruptMessageError",
     "DeliveryTimeoutError",
+    "DeserializationError",
     "InvalidProducerEpochError",
     "KafkaError",
     "LogTruncationError",
@@ -76,6 +78,30 @@ class LogTruncationError(OffsetOutOfRangeError):
     def __init__(self, message: str, *, divergent_offset: int, log_end_offset: int) -> None:
         super().__init__(message, log_start_offset=-1, log_end_offset=log_end_offset)
         self.divergent_offset = divergent_offset
+
+
+class DeserializationError(TidelogError):
+    """A deserializer raised for the `part` ("key" or "value") of one record; its cause is kept.
+
+    The position stays at that record: seek to `offset + 1` to read on without it.
+    """
+
+    code = common_pb2.INVALID_RECORD
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        topic: str,
+        partition: int,
+        offset: int,
+        part: Literal["key", "value"],
+    ) -> None:
+        super().__init__(message)
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+        self.part: Literal["key", "value"] = part
 
 
 class SerializationError(TidelogError):

@@ -46,10 +46,11 @@ for.
 class FetcherConfig:
     """Sizes in bytes, times in milliseconds.
 
-    `reset` None: an offset out of range is an error, and so is a truncated log.
+    `reset` None: an offset out of range is an error. `is_truncation_error`: so is a truncated log.
     """
 
     reset: Spec | None
+    is_truncation_error: bool
     fetch_min_bytes: int
     fetch_max_wait_ms: int
     fetch_max_bytes: int
@@ -102,9 +103,15 @@ class Fetcher:
         self._config = config
         self._clock = routing.clock
         self._queue: deque[Chunk | Failure] = deque()
+        self._kept: deque[Chunk | Failure] = deque()
+        """Of paused partitions: a leader that has these to show is still free for others."""
+        self._resumed: deque[Chunk | Failure] = deque()
+        """Kept ones of partitions that go on; they come before what is in the queue."""
         self._arrived = asyncio.Event()
         self._wake = asyncio.Event()
         self._fetches: dict[str, asyncio.Task[None]] = {}
+        self._asked_for: dict[str, Sequence[Position]] = {}
+        """What the last fetch from each leader asks for."""
         self._unused: dict[str, int] = {}
         self._resets: dict[TopicPartition, asyncio.Task[None]] = {}
         self._loop_task: asyncio.Task[None] | None = None
@@ -127,27 +134,66 @@ class Fetcher:
 
     def restart(self) -> None:
         """Positions were changed: drop the long polls that ask for the old ones."""
+        self._kept = deque(item for item in self._kept if self._is_current(item))
         for task in [*self._fetches.values(), *self._resets.values()]:
             task.cancel()
+        self._wake.set()
+
+    def resume(self, positions: Sequence[Position]) -> None:
+        """These are not paused any more: what was kept of them comes next.
+
+        Of the long polls only those end that keep a leader from being asked for one of these.
+        """
+        kept, self._kept = self._kept, deque()
+        for item in kept:
+            (self._resumed if item.position in positions else self._kept).append(item)
+        having = {item.position.tp for item in self._resumed}
+        for position in positions:
+            leader = self._routing.metadata.leader(position.tp)
+            task = None if leader is None else self._fetches.get(leader.address or "")
+            if leader is None or task is None or position.tp in having:
+                continue
+            if position not in self._asked_for[leader.address or ""]:
+                task.cancel()
+        self._arrived.set()
         self._wake.set()
 
     async def wait(self) -> None:
         """Return once `pop` may have something, or after `stop`."""
         await self._arrived.wait()
 
-    def pop(self) -> Chunk | Failure | None:
-        """The next thing that arrived and still counts."""
-        while self._queue:
-            item = self._queue.popleft()
-            if isinstance(item, Chunk):
-                self._used(item.answer)
-            if self._assignment.is_current(item.position, item.generation):
+    def pop(self, *, with_failures: bool = True) -> Chunk | Failure | None:
+        """The next thing that arrived, still counts and is not of a paused partition.
+
+        `with_failures` False: a failure stays where it is, and what is behind it too.
+        """
+        while self._resumed or self._queue:
+            source = self._resumed or self._queue
+            item = source[0]
+            is_due = self._is_current(item) and not item.position.is_paused
+            if is_due and isinstance(item, Failure) and not with_failures:
+                return None
+            self._take_from(source)
+            if is_due:
                 if isinstance(item, Failure):
                     item.position.has_failed = False
                     self._wake.set()
                 return item
+            if self._is_current(item):
+                self._kept.append(item)
         self._arrived.clear()
         return None
+
+    def _take_from(self, source: deque[Chunk | Failure]) -> None:
+        item = source.popleft()
+        if source is self._resumed:
+            # Its partition is asked for again.
+            self._wake.set()
+        elif isinstance(item, Chunk):
+            self._used(item.answer)
+
+    def _is_current(self, item: Chunk | Failure) -> bool:
+        return self._assignment.is_current(item.position, item.generation)
 
     async def _run(self) -> None:
         while True:
@@ -175,12 +221,16 @@ class Fetcher:
     def _dispatch(self, now_ms: int) -> None:
         """Ask every leader that is free for every partition that is not pausing."""
         by_address: dict[str, list[Position]] = {}
+        # Or an application that pauses and resumes without reading would keep ever more.
+        having = {item.position.tp for item in self._resumed}
         for position in self._assignment.all():
             if position.has_failed or position.retry_at_ms > now_ms:
                 continue
             leader = self._routing.metadata.leader(position.tp)
             if position.fetch_offset is None:
                 self._start_reset(position)
+            elif position.is_paused or position.tp in having:
+                continue
             elif self._routing.metadata.is_gone(position.tp.topic, position.topic_id):
                 self._topic_deleted(position)
             elif leader is None or leader.address is None:
@@ -188,6 +238,7 @@ class Fetcher:
             elif self._is_free(leader.address):
                 by_address.setdefault(leader.address, []).append(position)
         for address, positions in by_address.items():
+            self._asked_for[address] = positions
             self._spawn(self._fetches, address, self._fetch(address, positions))
 
     def _spawn(
@@ -263,6 +314,7 @@ class Fetcher:
             self._truncated(position, result)
         elif result.error.code == common_pb2.NONE:
             position.failures = 0
+            position.high_watermark = result.high_watermark
             if result.records:
                 self._arrive(position, result.records, answer)
         elif result.error.code == common_pb2.OFFSET_OUT_OF_RANGE:
@@ -300,13 +352,13 @@ class Fetcher:
     def _truncated(self, position: Position, result: PartitionFetchResult) -> None:
         """The leader lacks records that were fetched. The application need not know of its own.
 
-        With a reset policy it goes on where the logs part, as in Kafka.
+        Unless that is an error it goes on where the logs part, as in Kafka.
         """
         end = result.diverging_epoch
         offset = position.divergent_offset(leader_epoch=end.leader_epoch, end_offset=end.end_offset)
         if position.position is not None and position.position <= offset:
             position.rewind()
-        elif self._config.reset is not None:
+        elif not self._config.is_truncation_error:
             position.seek(offset)
         else:
             self._fail(position, _truncation(position, offset, result.high_watermark))
@@ -326,6 +378,7 @@ class Fetcher:
 
     def _topic_deleted(self, position: Position) -> None:
         """Once the topic is there again its offsets mean other records, or none."""
+        position.high_watermark = None
         view = self._routing.metadata.topic(position.tp.topic)
         if view is None or self._routing.metadata.is_gone(position.tp.topic, view.topic_id):
             delay_ms = self._config.backoff.delay_ms(position.failures + 1, self._routing.random)

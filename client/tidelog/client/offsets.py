@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from tidelog.client.backoff import Backoff
 from tidelog.client.leader_calls import LeaderCalls
@@ -13,6 +13,7 @@ from tidelog.client.routing import Routing
 from tidelog.v1.data_pb2 import ListOffsetsRequest, ListOffsetsResponse
 from tidelog.v1.methods import LIST_OFFSETS
 
+Found = TypeVar("Found")
 Spec = ListOffsetsRequest.Spec
 EARLIEST = ListOffsetsRequest.EARLIEST
 LATEST = ListOffsetsRequest.LATEST
@@ -71,11 +72,60 @@ class OffsetLookup:
         self, tp: TopicPartition, spec: Spec, *, timeout_ms: int
     ) -> tuple[int, bytes]:
         """An offset of a partition, and the topic id of the incarnation in which it counts."""
+
+        async def look_up() -> int:
+            return (await self.lookup({tp: spec}, timeout_ms=timeout_ms))[tp]
+
+        offset, topic_ids = await self._in_one_incarnation([tp], look_up, timeout_ms=timeout_ms)
+        return offset, topic_ids[tp.topic]
+
+    async def starts_at_times(
+        self, times: Mapping[TopicPartition, OffsetQuery], *, timeout_ms: int
+    ) -> dict[TopicPartition, tuple[int, bytes]]:
+        """As `start_of`: the first record at or after each time; the end where there is none."""
+
+        async def look_up() -> dict[TopicPartition, int]:
+            # The ends first, so that no record that comes in between is missed.
+            ends = await self.lookup(dict.fromkeys(times, LATEST), timeout_ms=timeout_ms)
+            found = await self.find(times, timeout_ms=timeout_ms)
+            return {tp: at.offset if at.offset >= 0 else ends[tp] for tp, at in found.items()}
+
+        offsets, topic_ids = await self._in_one_incarnation(times, look_up, timeout_ms=timeout_ms)
+        return {tp: (offset, topic_ids[tp.topic]) for tp, offset in offsets.items()}
+
+    async def starts_before_ends(
+        self, partitions: Sequence[TopicPartition], *, offsets_count: int, timeout_ms: int
+    ) -> dict[TopicPartition, tuple[int, bytes]]:
+        """As `start_of`: that many offsets before each high watermark, or the log start."""
+
+        async def look_up() -> dict[TopicPartition, int]:
+            ends = await self.lookup(dict.fromkeys(partitions, LATEST), timeout_ms=timeout_ms)
+            starts = await self.lookup(dict.fromkeys(partitions, EARLIEST), timeout_ms=timeout_ms)
+            return {tp: max(starts[tp], end - offsets_count) for tp, end in ends.items()}
+
+        offsets, topic_ids = await self._in_one_incarnation(
+            partitions, look_up, timeout_ms=timeout_ms
+        )
+        return {tp: (offset, topic_ids[tp.topic]) for tp, offset in offsets.items()}
+
+    async def _in_one_incarnation(
+        self,
+        partitions: Iterable[TopicPartition],
+        look_up: Callable[[], Awaitable[Found]],
+        *,
+        timeout_ms: int,
+    ) -> tuple[Found, dict[str, bytes]]:
+        """What `look_up` finds, and the topic ids: no topic was made anew in between."""
+        topics = dict.fromkeys(tp.topic for tp in partitions)
         while True:
-            view = await self._routing.topic(tp.topic, timeout_ms=timeout_ms)
-            found = await self.lookup({tp: spec}, timeout_ms=timeout_ms)
-            if not self._routing.metadata.is_gone(tp.topic, view.topic_id):
-                return found[tp], view.topic_id
+            ids = {
+                name: (await self._routing.topic(name, timeout_ms=timeout_ms)).topic_id
+                for name in topics
+            }
+            found = await look_up()
+            metadata = self._routing.metadata
+            if not any(metadata.is_gone(name, topic_id) for name, topic_id in ids.items()):
+                return found, ids
 
     async def find(
         self, wanted: Mapping[TopicPartition, OffsetQuery], *, timeout_ms: int

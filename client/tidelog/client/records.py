@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    K = TypeVar("K", default=bytes | None)
+    V = TypeVar("V", default=bytes | None)
+else:
+    from typing import TypeVar
+
+    # Defaults of type variables come with Python 3.13; type checkers know them already.
+    K = TypeVar("K")
+    V = TypeVar("V")
 
 
 class TopicPartition(NamedTuple):
@@ -12,15 +24,18 @@ class TopicPartition(NamedTuple):
     partition: int
 
 
-class Record(NamedTuple):
-    """A record as read; `timestamp_ms` counts from the Unix epoch, None is null."""
+class Record(NamedTuple, Generic[K, V]):
+    """A record as read; `timestamp_ms` counts from the Unix epoch, None is null.
+
+    Key and value are bytes unless the consumer was given deserializers.
+    """
 
     topic: str
     partition: int
     offset: int
     timestamp_ms: int
-    key: bytes | None
-    value: bytes | None
+    key: K
+    value: V
     headers: tuple[tuple[str, bytes | None], ...]
 
 

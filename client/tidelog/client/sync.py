@@ -1,32 +1,77 @@
-"""Runs coroutines for callers without a loop of their own: one thread, one event loop.
+"""Producer, Consumer and Admin for callers without a loop: scripts, notebooks, threads.
 
-Owns that thread; decides nothing. While the caller works on one item, the loop fetches the next.
+Owns the thread that the asyncio classes run in, one of each object; decides nothing. A method here
+is the one of `tidelog.client` with its arguments, made by the helper that fits what it returns, and
+waits for its outcome: `tests/client/test_sync.py` tells which line to add for a new one.
+
+    with Producer("127.0.0.1:9192") as producer:
+        producer.send("greetings", value=b"hello")
+
+Every method may be called from any thread. Ctrl-C while one waits cancels what it waits for, and
+leaves the object as it was. All raise ClientClosedError after `close`, and CallerError where the
+answer could never come: on the loop's own thread, or in a fork of the process.
 """
 
 from __future__ import annotations
 
 import asyncio
+import inspect
 import threading
-from collections.abc import AsyncGenerator, Coroutine, Iterator
+import weakref
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
+from functools import wraps
 from types import TracebackType
-from typing import Any, TypeVar, cast
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, cast
+
+from tidelog.client.admin import Admin as AsyncAdmin
+from tidelog.client.consumer import Consumer as AsyncConsumer
+from tidelog.client.errors import ClientClosedError
+from tidelog.client.producer import Producer as AsyncProducer
+
+__all__ = ["Admin", "CallerError", "Consumer", "LoopThread", "Producer"]
 
 Item = TypeVar("Item")
+P = ParamSpec("P")
 
+CLOSE_TIMEOUT_MS = 30_000
+"""How long a close may take where no `timeout_ms` says so."""
+_GRACE_MS = 5_000
+"""What a close may take longer to end tasks and thread: then they are left to the process's end."""
 _END = object()
+_ON_ITS_THREAD = (
+    "called on the loop's own thread, which would wait for itself: in a callback, hand the work to "
+    "another thread"
+)
+_NO_THREAD = (
+    "the loop's thread does not run in this process, which was forked from the one that "
+    "started it: make a new object here"
+)
+
+
+class CallerError(RuntimeError):
+    """A wait that would never end: on the loop's own thread, or where that thread does not run."""
 
 
 class LoopThread:
-    """A loop that runs in a thread of its own between `__enter__` and `__exit__`."""
+    """A loop that runs in a thread of its own between `__enter__` and `__exit__`.
+
+    Forgotten, it ends as well: when nothing refers to it any more, or with the process.
+    """
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(
-            target=self._loop.run_forever, name="tidelog-loop", daemon=True
+            target=_serve, args=(self._loop,), name="tidelog-loop", daemon=True
         )
+        self._lock = threading.Lock()
+        self._is_closed = False
+        self._end = weakref.finalize(self, _end, self._loop, self._thread)
+        self._end.atexit = False
 
     def __enter__(self) -> LoopThread:
-        self._thread.start()
+        self.start()
         return self
 
     def __exit__(
@@ -35,16 +80,62 @@ class LoopThread:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        self.close()
 
-    def run(self, coroutine: Coroutine[Any, Any, Item]) -> Item:  # Any: what it may be sent
-        """Wait for the coroutine's result; its exception is raised here."""
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+    @property
+    def is_closed(self) -> bool:
+        """Whether it takes no more coroutines."""
+        return self._is_closed
 
-    def iterate(self, items: AsyncGenerator[Item, None]) -> Iterator[Item]:
-        """The items of an asynchronous generator, one at a time; closes it at the end."""
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Cancel what still runs and end the thread; one that does not end in time is left alone.
+
+        Waits for that at most 5 seconds. Raises CallerError on the thread itself.
+        """
+        if self._thread is threading.current_thread():
+            raise CallerError(_ON_ITS_THREAD)
+        with self._lock:
+            self._is_closed = True
+        self._end()
+        if self._thread.is_alive():
+            self._thread.join(_GRACE_MS / 1000)
+
+    def check_caller(self) -> None:
+        """Raise CallerError where a wait for the loop would never end."""
+        if self._thread is threading.current_thread():
+            raise CallerError(_ON_ITS_THREAD)
+        if not self._is_closed and not self._thread.is_alive():
+            raise CallerError(_NO_THREAD)
+
+    def run(
+        self,
+        coroutine: Coroutine[Any, Any, Item],  # Any: what it may be sent
+        *,
+        timeout_ms: int | None = None,
+    ) -> Item:
+        """Wait for the coroutine's result; its exception is raised here.
+
+        Raises TimeoutError after `timeout_ms`. What ends the wait early, Ctrl-C say, cancels the
+        coroutine. Raises ClientClosedError after `close`, also when that comes while it waits, and
+        CallerError.
+        """
+        future: Future[Item] = Future()
+        try:  # an interrupt may come as soon as the loop has it
+            self._accept(coroutine, future)
+            return future.result(None if timeout_ms is None else timeout_ms / 1000)
+        except CancelledError:
+            if self._is_closed:
+                raise ClientClosedError("closed while the call was under way") from None
+            raise
+        finally:
+            future.cancel()  # does nothing to one that is done
+
+    def iterate(self, items: AsyncIterator[Item]) -> Iterator[Item]:
+        """The items of an asynchronous iterator, one at a time; closes a generator at the end."""
 
         async def advance() -> Item | object:
             return await anext(items, _END)
@@ -53,4 +144,279 @@ class LoopThread:
             while (item := self.run(advance())) is not _END:
                 yield cast("Item", item)  # _END is the only item of another type
         finally:
-            self.run(items.aclose())
+            if isinstance(items, AsyncGenerator):
+                with suppress(ClientClosedError, CallerError):  # closed with its loop, then
+                    self.run(items.aclose())
+
+    def _accept(self, coroutine: Coroutine[Any, Any, Item], future: Future[Item]) -> None:
+        """Hand it to the loop. Nothing is accepted that the loop would not get to see."""
+        try:
+            self.check_caller()
+            with self._lock:
+                if self._is_closed:
+                    raise ClientClosedError("this object is closed: make a new one")
+                self._loop.call_soon_threadsafe(_start, coroutine, future)
+        except (CallerError, ClientClosedError):
+            coroutine.close()
+            raise
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    """What the thread does: run until stopped, then leave nothing that anybody waits for."""
+    try:
+        loop.run_forever()
+    finally:
+        loop.run_until_complete(_cancel_all())
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()
+
+
+def _start(coroutine: Coroutine[Any, Any, Item], future: Future[Item]) -> None:
+    """On the loop: run it as a task; task and future get the same outcome, cancelled too."""
+    loop = asyncio.get_running_loop()
+    task = loop.create_task(coroutine)
+
+    def cancel(ended: Future[Item]) -> None:
+        if ended.cancelled():
+            with suppress(RuntimeError):  # the loop is closed, and the task with it
+                loop.call_soon_threadsafe(task.cancel)
+
+    def tell(ended: asyncio.Task[Item]) -> None:
+        if ended.cancelled():
+            future.cancel()
+            return
+        error = ended.exception()
+        if not future.set_running_or_notify_cancel():
+            return
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(ended.result())
+
+    task.add_done_callback(tell)
+    future.add_done_callback(cancel)
+
+
+async def _cancel_all() -> None:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
+    """Stop the loop; in a fork, where its thread does not run, it is another process's."""
+    if thread.ident is None:
+        loop.close()
+    elif thread.is_alive():
+        with suppress(RuntimeError):  # closed by now
+            loop.call_soon_threadsafe(loop.stop)
+
+
+class _AsyncClient(Protocol):
+    """What Producer, Consumer and Admin have in common."""
+
+    async def __aenter__(self) -> object: ...
+
+    async def close(self) -> None: ...
+
+
+Client = TypeVar("Client", bound=_AsyncClient)
+
+
+class _Face(Generic[Client]):
+    """An asyncio object and the thread it lives in, which both end with `close`."""
+
+    def __init__(self, make: Callable[[], Client]) -> None:
+        self._loop = LoopThread()
+        self._closing = threading.RLock()  # a signal's handler may close, too
+        self._loop.start()
+        try:
+            self._client = self._loop.run(_call(make))
+        except BaseException:
+            self._loop.close()
+            raise
+
+    def __enter__(self) -> Self:
+        self._loop.run(self._client.__aenter__())
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._close(self._client.close, timeout_ms=CLOSE_TIMEOUT_MS)
+
+    def _close(self, close: Callable[[], Coroutine[Any, Any, None]], *, timeout_ms: int) -> None:
+        """Close the asyncio object, then the thread, whether or not the first ended in time."""
+        self._loop.check_caller()
+        with self._closing:
+            if self._loop.is_closed:
+                return
+            try:
+                with suppress(TimeoutError):
+                    self._loop.run(close(), timeout_ms=timeout_ms + _GRACE_MS)
+            finally:
+                self._loop.close()
+
+
+async def _call(function: Callable[[], Item]) -> Item:
+    return function()
+
+
+def _built(
+    client_type: Callable[P, Client],
+) -> Callable[[Callable[..., None]], Callable[Concatenate[_Face[Client], P], None]]:
+    """A constructor that takes what the asyncio class takes."""
+
+    def replace(_declared: Callable[..., None]) -> Callable[Concatenate[_Face[Client], P], None]:
+        @wraps(vars(client_type)["__init__"])
+        def build(self: _Face[Client], /, *args: P.args, **kwargs: P.kwargs) -> None:
+            _Face.__init__(self, lambda: client_type(*args, **kwargs))
+
+        return build
+
+    return replace
+
+
+def _waited(
+    method: Callable[Concatenate[Client, P], Coroutine[Any, Any, Item]],
+) -> Callable[Concatenate[_Face[Client], P], Item]:
+    """A coroutine method: waits for its result."""
+
+    @wraps(method)
+    def wait(self: _Face[Client], /, *args: P.args, **kwargs: P.kwargs) -> Item:
+        return self._loop.run(method(self._client, *args, **kwargs))
+
+    return wait
+
+
+def _called(
+    method: Callable[Concatenate[Client, P], Item],
+) -> Callable[Concatenate[_Face[Client], P], Item]:
+    """A plain method, called on the loop: nothing else touches the asyncio object."""
+
+    @wraps(method)
+    def call(self: _Face[Client], /, *args: P.args, **kwargs: P.kwargs) -> Item:
+        return self._loop.run(_call(lambda: method(self._client, *args, **kwargs)))
+
+    return call
+
+
+def _submitted(
+    method: Callable[Concatenate[Client, P], Coroutine[Any, Any, asyncio.Future[Item]]],
+) -> Callable[Concatenate[_Face[Client], P], Future[Item]]:
+    """A coroutine method that returns an outcome-to-be: one that threads can wait for."""
+
+    @wraps(method)
+    def submit(self: _Face[Client], /, *args: P.args, **kwargs: P.kwargs) -> Future[Item]:
+        async def start() -> Future[Item]:
+            outcome = await method(self._client, *args, **kwargs)
+            future: Future[Item] = Future()
+            _start(wait(outcome), future)
+            return future
+
+        async def wait(outcome: asyncio.Future[Item]) -> Item:
+            try:
+                return await outcome
+            except asyncio.CancelledError:
+                if self._loop.is_closed:  # and so it keeps the face, and its thread, till then
+                    raise ClientClosedError("closed before the outcome was known") from None
+                raise
+
+        return self._loop.run(start())
+
+    signature = inspect.signature(method)
+    returned = str(signature.return_annotation).replace("asyncio.Future", "Future")
+    vars(submit)["__signature__"] = signature.replace(return_annotation=returned)
+    return submit
+
+
+def _iterated(
+    method: Callable[Concatenate[Client, P], AsyncIterator[Item]],
+) -> Callable[Concatenate[_Face[Client], P], Iterator[Item]]:
+    """A method that gives an asynchronous iterator: a plain one, an item at a time."""
+
+    @wraps(method)
+    def iterate(self: _Face[Client], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[Item]:
+        items = self._loop.run(_call(lambda: method(self._client, *args, **kwargs)))
+        return self._loop.iterate(items)
+
+    return iterate
+
+
+def _closed(
+    method: Callable[Concatenate[Client, P], Coroutine[Any, Any, None]],
+) -> Callable[Concatenate[_Face[Client], P], None]:
+    """The method that closes: ends the thread, too, soon after its `timeout_ms` at the latest."""
+
+    @wraps(method)
+    def close(self: _Face[Client], /, *args: P.args, **kwargs: P.kwargs) -> None:
+        timeout_ms = cast("int", kwargs.get("timeout_ms", CLOSE_TIMEOUT_MS))  # as declared there
+        self._close(lambda: method(self._client, *args, **kwargs), timeout_ms=timeout_ms)
+
+    return close
+
+
+class Producer(_Face[AsyncProducer]):
+    """`tidelog.client.Producer` without `await`; `submit` returns a concurrent.futures.Future.
+
+    A call costs a change of thread there and back: `send_many` and `submit` are the fast ones.
+    """
+
+    @_built(AsyncProducer)
+    def __init__(self) -> None: ...
+
+    send = _waited(AsyncProducer.send)
+    submit = _submitted(AsyncProducer.submit)
+    send_many = _waited(AsyncProducer.send_many)
+    submit_many = _submitted(AsyncProducer.submit_many)
+    flush = _waited(AsyncProducer.flush)
+    close = _closed(AsyncProducer.close)
+    partitions_for = _waited(AsyncProducer.partitions_for)
+
+
+class Consumer(_Face[AsyncConsumer]):
+    """`tidelog.client.Consumer` without `await`: `for record in consumer`, or by `getmany`.
+
+    Iterating changes threads for each record, so that the position is always that of the last one;
+    `getmany` does for each call.
+    """
+
+    @_built(AsyncConsumer)
+    def __init__(self) -> None: ...
+
+    __iter__ = _iterated(AsyncConsumer.__aiter__)
+    assign = _called(AsyncConsumer.assign)
+    seek = _called(AsyncConsumer.seek)
+    seek_to_beginning = _called(AsyncConsumer.seek_to_beginning)
+    seek_to_end = _called(AsyncConsumer.seek_to_end)
+    position = _waited(AsyncConsumer.position)
+    partitions_for = _waited(AsyncConsumer.partitions_for)
+    beginning_offsets = _waited(AsyncConsumer.beginning_offsets)
+    end_offsets = _waited(AsyncConsumer.end_offsets)
+    offsets_for_times = _waited(AsyncConsumer.offsets_for_times)
+    getmany = _waited(AsyncConsumer.getmany)
+    close = _closed(AsyncConsumer.close)
+
+
+class Admin(_Face[AsyncAdmin]):
+    """`tidelog.client.Admin` without `await`."""
+
+    @_built(AsyncAdmin)
+    def __init__(self) -> None: ...
+
+    create_topic = _waited(AsyncAdmin.create_topic)
+    create_topics = _waited(AsyncAdmin.create_topics)
+    delete_topics = _waited(AsyncAdmin.delete_topics)
+    create_partitions = _waited(AsyncAdmin.create_partitions)
+    list_topics = _waited(AsyncAdmin.list_topics)
+    describe_topics = _waited(AsyncAdmin.describe_topics)
+    describe_cluster = _waited(AsyncAdmin.describe_cluster)
+    describe_quorum = _waited(AsyncAdmin.describe_quorum)
+    describe_node = _waited(AsyncAdmin.describe_node)
+    prepare_stop = _waited(AsyncAdmin.prepare_stop)
+    list_events = _waited(AsyncAdmin.list_events)
+    describe_configs = _waited(AsyncAdmin.describe_configs)
+    alter_configs = _waited(AsyncAdmin.alter_configs)
+    elect_leaders = _waited(AsyncAdmin.elect_leaders)
+    list_offsets = _waited(AsyncAdmin.list_offsets)
+    delete_records = _waited(AsyncAdmin.delete_records)
+    close = _closed(AsyncAdmin.close)

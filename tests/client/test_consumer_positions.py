@@ -1,0 +1,129 @@
+"""Where a consumer goes and how far it is behind: by time, before the end, lag."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from consumer_cases import WAIT_MS, consumer, filled, take, turns
+from fake_cluster import FakeCluster, Mishap, encoded
+
+from tidelog.client import TopicPartition, errors
+from tidelog.log.records import Record, encode_batch
+from tidelog.v1 import common_pb2
+
+P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
+HOUR_MS = 3_600_000
+
+
+def hourly(cluster: FakeCluster) -> None:
+    """Two partitions with a batch of two records per hour from 1970 on: 6 records, and 2."""
+    topic = cluster.create("t", partitions=2)
+    for state, hours in zip(topic.partitions, (3, 1), strict=True):
+        for hour in range(hours):
+            at = (hour * HOUR_MS, hour * HOUR_MS + 1)
+            state.append(encode_batch([Record(0, ms, None, b"x") for ms in at]))
+
+
+async def test_seek_to_time_goes_to_the_first_record_at_or_after_it_and_else_to_the_end() -> None:
+    cluster = FakeCluster()
+    hourly(cluster)
+    async with consumer(cluster) as c:
+        c.assign([P0, P1])
+        await take(c, 8)
+        await c.seek_to_time({P0: datetime(1970, 1, 1, 1, tzinfo=UTC), P1: HOUR_MS})
+        assert await c.position(P0) == 2
+        assert await c.position(P1) == 2
+        assert [r.offset for r in await take(c, 4)] == [2, 3, 4, 5]
+        await c.seek_to_time({P0: 1})
+        assert [r.offset for r in await take(c, 1)] == [1]
+
+
+async def test_seek_to_time_that_fails_moves_nothing() -> None:
+    cluster = FakeCluster()
+    hourly(cluster)
+    async with consumer(cluster) as c:
+        c.assign([P0, P1])
+        c.seek(P0, 1)
+        c.seek(P1, 1)
+        cluster.mishaps.append(Mishap("ListOffsets", code=common_pb2.INVALID_REQUEST, times=4))
+        with pytest.raises(errors.TidelogError):
+            await c.seek_to_time({P0: HOUR_MS, P1: HOUR_MS})
+        assert [await c.position(p) for p in (P0, P1)] == [1, 1]
+        with pytest.raises(ValueError, match="t-2 is not assigned"):
+            await c.seek_to_time({("t", 2): 0})
+
+
+async def test_tail_positions_each_partition_before_its_end_but_not_before_its_log_start() -> None:
+    cluster = FakeCluster()
+    topic = filled(cluster, partitions=2)
+    topic.partitions[1].start_offset = 18
+    async with consumer(cluster, auto_offset_reset="none") as c:
+        c.assign([P0, P1])
+        await c.tail([P0, P1], 3)
+        got = sorted((r.partition, r.offset) for r in await take(c, 5))
+        assert got == [(0, 17), (0, 18), (0, 19), (1, 18), (1, 19)]
+        await c.tail([P0], 0)
+        assert await c.getmany(timeout_ms=1) == []
+        topic.partitions[0].append(encoded([b"new"]))
+        assert [r.value for r in await take(c, 1)] == [b"new"]
+        with pytest.raises(ValueError, match="negative"):
+            await c.tail([P0], -1)
+
+
+async def test_lag_follows_the_position_without_a_call() -> None:
+    cluster = FakeCluster()
+    topic = filled(cluster, partitions=2)
+    async with consumer(cluster) as c:
+        c.assign([P0, P1])
+        await take(c, 40)
+        topic.partitions[0].append(encoded([b"20", b"21", b"22"]))
+        await take(c, 1)
+        asked = len(cluster.calls) - len(cluster.requests("Fetch"))
+        assert await c.lag() == {P0: 2, P1: 0}
+        assert await c.lag([P0]) == {P0: 2}
+        c.seek(P1, 5)
+        assert await c.lag([P1]) == {P1: 15}
+        assert len(cluster.calls) - len(cluster.requests("Fetch")) == asked
+
+
+async def test_lag_is_looked_up_before_the_first_fetch_and_while_paused() -> None:
+    cluster = FakeCluster()
+    topic = filled(cluster)
+    async with consumer(cluster) as c:
+        c.assign([P0])
+        c.seek(P0, 4)
+        assert await c.lag() == {P0: 16}
+        await take(c, 16)
+        assert await c.lag() == {P0: 0}
+        c.pause(P0)
+        await turns(5)
+        topic.partitions[0].append(encoded([b"20"]))
+        await c.getmany(timeout_ms=30)
+        topic.partitions[0].append(encoded([b"21"]))
+        assert await c.lag() == {P0: 2}
+
+
+async def test_lag_of_a_topic_made_anew_does_not_count_from_the_old_end() -> None:
+    cluster = FakeCluster()
+    filled(cluster)
+    async with consumer(cluster) as c:
+        c.assign([P0])
+        await take(c, 20)
+        c.seek_to_beginning()
+        cluster.create("t").partitions[0].append(encoded([b"only"]))
+        assert await c.lag() == {P0: 1}
+
+
+async def test_lag_is_looked_up_once_the_application_was_told_that_its_topic_is_another() -> None:
+    cluster = FakeCluster()
+    filled(cluster)
+    async with consumer(cluster, auto_offset_reset="none") as c:
+        c.assign([P0])
+        c.seek(P0, 0)
+        await take(c, 20)
+        cluster.create("t").partitions[0].append(encoded([b"only"]))
+        with pytest.raises(errors.KafkaError, match="deleted and made anew"):
+            await c.getmany(timeout_ms=WAIT_MS)
+        c.seek(P0, 0)
+        assert await c.lag() == {P0: 1}

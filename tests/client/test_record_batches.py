@@ -1,0 +1,223 @@
+"""Batches handed out whole: what they say, what iterating yields, and where the position is."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from consumer_cases import WAIT_MS, consumer, filled, take, turns
+from fake_cluster import FakeCluster, encoded
+
+from tidelog.client import Consumer, RecordBatch, TopicPartition, errors
+from tidelog.log.batch import CONTROL_FLAG, parse_header, seal
+from tidelog.log.compression import Codec
+from tidelog.log.records import Record, encode_batch, iter_records, rebuild_batch
+
+P0 = TopicPartition("t", 0)
+
+
+async def batches(c: Consumer, count: int) -> list[RecordBatch]:
+    """The next `count` batches."""
+    got: list[RecordBatch] = []
+    async with asyncio.timeout(WAIT_MS / 1000):
+        while len(got) < count:
+            got += await c.getbatches(timeout_ms=WAIT_MS)
+    assert len(got) == count
+    return got
+
+
+async def test_a_batch_says_what_its_header_says_and_yields_what_getmany_returns() -> None:
+    cluster = FakeCluster()
+    state = cluster.create("t").partitions[0]
+    state.append(encoded([b"0"]))
+    cluster.move("t", 0, leader_id=1)
+    records = [Record(0, 1000 + n, b"k", b"x" * 500, (("h", None),)) for n in range(3)]
+    state.append(encode_batch(records, compression=Codec.ZSTD))
+    async with consumer(cluster) as c:
+        c.assign([P0])
+        expected = await take(c, 4)
+        c.seek_to_beginning()
+        first, second = await batches(c, 2)
+        assert [*first, *second] == expected
+        assert await c.position(P0) == 4
+    assert (second.topic, second.partition) == P0
+    assert (second.base_offset, second.next_offset, second.record_count) == (1, 4, 3)
+    assert (second.base_timestamp_ms, second.max_timestamp_ms) == (1000, 1002)
+    assert (second.codec, second.leader_epoch) == (Codec.ZSTD, state.epoch)
+    assert second.size_in_bytes == len(state.batches[1]) < 500
+    assert len(second) == 3
+    assert list(second) == list(second), "each iteration decodes anew"
+
+
+async def test_nothing_is_decoded_until_iterated() -> None:
+    cluster = FakeCluster()
+    state = cluster.create("t").partitions[0]
+    state.append(encoded([b"0", b"1", b"2"]))
+    header = parse_header(state.batches[0])
+    # Records that are none, under a right CRC; the second batch has gaps, as after compaction.
+    state.batches[0] = seal(header, b"\xff" * 20)
+    state.batches.append(
+        seal(header._replace(base_offset=3, last_offset_delta=9), state.batches[0][61:])
+    )
+    async with consumer(cluster) as c:
+        c.assign([P0])
+        c.seek(P0, 1)
+        batch, with_gaps = await batches(c, 2)
+        assert (len(batch), len(with_gaps)) == (2, 3)
+        with pytest.raises(errors.CorruptMessageError, match=r"t-0 is corrupt .* offset 0"):
+            list(batch)
+        assert await c.position(P0) == 13
+
+
+async def test_records_below_the_position_are_neither_yielded_nor_counted() -> None:
+    cluster = FakeCluster()
+    state = filled(cluster, batches=2).partitions[0]
+    kept = [r for r in iter_records(state.batches[1]) if r.offset in (5, 6, 9)]
+    state.batches[1] = rebuild_batch(parse_header(state.batches[1]), kept, delete_horizon_ms=77)
+    async with consumer(cluster) as c:
+        c.assign([P0])
+        c.seek(P0, 3)
+        whole, compacted = await batches(c, 2)
+        assert ([r.offset for r in whole], len(whole), whole.record_count) == ([3, 4], 2, 5)
+        assert ([r.offset for r in compacted], len(compacted)) == ([5, 6, 9], 3)
+        assert compacted.base_timestamp_ms is None
+        c.seek(P0, 6)
+        (late,) = await batches(c, 1)
+        assert ([r.offset for r in late], len(late), late.record_count) == ([6, 9], 2, 3)
+
+
+async def test_batches_begin_where_getmany_stopped_and_getmany_where_they_did() -> None:
+    cluster = FakeCluster()
+    filled(cluster)
+    async with consumer(cluster) as c:
+        c.assign([P0])
+        assert len(await take(c, 2)) == 2
+        (rest,) = await c.getbatches(timeout_ms=WAIT_MS, max_records=3)
+        assert [r.offset for r in rest] == [2, 3, 4]
+        assert [r.offset for r in await take(c, 2)] == [5, 6]
+        assert [r.offset for b in await batches(c, 3) for r in b] == list(range(7, 20))
+        assert await c.getbatches() == []
+
+
+async def test_max_records_bounds_the_batches_but_not_the_first() -> None:
+    cluster = FakeCluster()
+    filled(cluster)
+    async with consumer(cluster, max_poll_records=11) as c:
+        c.assign([P0])
+        await take(c, 20)
+        c.seek_to_beginning()
+        assert len(await c.getbatches(timeout_ms=WAIT_MS, max_records=1)) == 1
+        assert len(await c.getbatches(timeout_ms=WAIT_MS)) == 2
+        assert [b.base_offset for b in await c.getbatches(timeout_ms=WAIT_MS)] == [15]
+
+
+async def test_max_poll_records_bounds_getmany_unless_told_otherwise() -> None:
+    cluster = FakeCluster()
+    filled(cluster)
+    async with consumer(cluster, max_poll_records=7) as c:
+        c.assign([P0])
+        assert len(await c.getmany(timeout_ms=WAIT_MS)) == 7
+        assert len(await c.getmany(timeout_ms=WAIT_MS, max_records=9)) == 9
+    with pytest.raises(ValueError, match="max_poll_records=0"):
+        consumer(cluster, max_poll_records=0)
+
+
+async def test_control_batches_and_empty_ones_are_passed_over() -> None:
+    cluster = FakeCluster()
+    state = filled(cluster, batches=3).partitions[0]
+    header = parse_header(state.batches[0])
+    records = state.batches[0][61:]
+    state.batches[0] = seal(header._replace(attributes=CONTROL_FLAG), records)
+    state.batches[2] = rebuild_batch(parse_header(state.batches[2]), [], delete_horizon_ms=None)
+    async with consumer(cluster) as c:
+        c.assign([P0])
+        (batch,) = await batches(c, 1)
+        assert batch.base_offset == 5
+        assert await c.getbatches(timeout_ms=1) == []
+        assert await c.position(P0) == 15
+
+
+async def test_a_crc_is_computed_once_though_the_batch_waited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    checked: list[int] = []
+    monkeypatch.setattr(
+        "tidelog.client.handout.check_crc",
+        lambda header, _batch: checked.append(header.base_offset),
+    )
+    cluster = FakeCluster()
+    filled(cluster)
+    async with consumer(cluster) as c:
+        c.assign([P0])
+        for _ in range(4):
+            assert len(await c.getbatches(timeout_ms=WAIT_MS, max_records=5)) == 1
+    assert checked == [0, 5, 10, 15]
+
+
+@pytest.mark.parametrize("check_crcs", [True, False])
+async def test_crcs_are_checked_before_a_batch_is_handed_out_if_at_all(check_crcs: bool) -> None:
+    cluster = FakeCluster()
+    state = filled(cluster).partitions[0]
+    damaged = bytearray(state.batches[1])
+    damaged[-2] ^= 0x01
+    state.batches[1] = bytes(damaged)
+    async with consumer(cluster, check_crcs=check_crcs) as c:
+        c.assign([P0])
+        if not check_crcs:
+            assert len(await batches(c, 4)) == 4
+            return
+        assert [b.base_offset for b in await c.getbatches(timeout_ms=WAIT_MS)] == [0]
+        for _ in range(2):
+            with pytest.raises(errors.CorruptMessageError, match=r"t-0 is corrupt .* offset 5"):
+                await c.getbatches(timeout_ms=WAIT_MS)
+            assert await c.position(P0) == 5
+        c.seek(P0, 10)
+        assert [b.base_offset for b in await batches(c, 2)] == [10, 15]
+
+
+async def test_what_comes_before_damage_is_returned_first() -> None:
+    """The position is past it: raised away, nobody could get it again."""
+    cluster = FakeCluster()
+    state = filled(cluster).partitions[0]
+    damaged = bytearray(state.batches[1])
+    damaged[-2] ^= 0x01
+    state.batches[1] = bytes(damaged)
+    async with consumer(cluster) as c:
+        c.assign([P0])
+        assert [r.offset for r in await c.getmany(timeout_ms=WAIT_MS)] == [0, 1, 2, 3, 4]
+        with pytest.raises(errors.CorruptMessageError):
+            await c.getmany(timeout_ms=WAIT_MS)
+
+
+async def test_what_came_of_one_partition_is_returned_before_the_failure_of_another() -> None:
+    cluster = FakeCluster()
+    filled(cluster, partitions=2)
+    async with consumer(cluster, auto_offset_reset="none") as c:
+        c.assign([P0, ("t", 1)])
+        c.seek(P0, 0)
+        c.seek(("t", 1), 99)
+        assert await c.getmany() == []
+        await turns(50)
+        assert [r.offset for r in await c.getmany()] == list(range(20))
+        for _ in range(2):
+            with pytest.raises(errors.OffsetOutOfRangeError, match="offset 99 of t-1"):
+                await c.getmany(timeout_ms=WAIT_MS)
+
+
+async def test_a_batch_of_an_unknown_codec_stops_reading_until_a_seek() -> None:
+    cluster = FakeCluster()
+    state = filled(cluster).partitions[0]
+    header = parse_header(state.batches[1])
+    state.batches[1] = seal(header._replace(attributes=7), state.batches[1][61:])
+    async with consumer(cluster) as c:
+        c.assign([P0])
+        await take(c, 5)
+        for _ in range(2):
+            with pytest.raises(errors.UnsupportedCompressionTypeError):
+                await c.getmany(timeout_ms=WAIT_MS)
+            assert await c.position(P0) == 5
+        (batch, *_) = await c.getbatches(timeout_ms=WAIT_MS)
+        with pytest.raises(errors.UnsupportedCompressionTypeError, match="codec 7"):
+            _ = batch.codec
+        c.seek(P0, 10)
+        assert [r.offset for r in await take(c, 1)] == [10]
