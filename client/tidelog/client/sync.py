@@ -385,15 +385,23 @@ class Consumer(_Face[AsyncConsumer]):
 
     __iter__ = _iterated(AsyncConsumer.__aiter__)
     assign = _called(AsyncConsumer.assign)
+    assignment = _called(AsyncConsumer.assignment)
+    pause = _called(AsyncConsumer.pause)
+    resume = _called(AsyncConsumer.resume)
+    paused = _called(AsyncConsumer.paused)
     seek = _called(AsyncConsumer.seek)
     seek_to_beginning = _called(AsyncConsumer.seek_to_beginning)
     seek_to_end = _called(AsyncConsumer.seek_to_end)
+    seek_to_time = _waited(AsyncConsumer.seek_to_time)
+    tail = _waited(AsyncConsumer.tail)
     position = _waited(AsyncConsumer.position)
+    lag = _waited(AsyncConsumer.lag)
     partitions_for = _waited(AsyncConsumer.partitions_for)
     beginning_offsets = _waited(AsyncConsumer.beginning_offsets)
     end_offsets = _waited(AsyncConsumer.end_offsets)
     offsets_for_times = _waited(AsyncConsumer.offsets_for_times)
     getmany = _waited(AsyncConsumer.getmany)
+    getbatches = _waited(AsyncConsumer.getbatches)
     close = _closed(AsyncConsumer.close)
 
 
