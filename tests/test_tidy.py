@@ -105,6 +105,7 @@ CORES = (
     "client/tidelog/client/record_fields.py",
     "client/tidelog/client/records.py",
     "client/tidelog/client/sequences.py",
+    "client/tidelog/client/serializers.py",
     "spark/tidelog/spark/planner.py",
 )
 # Cores the architecture names; they count as soon as they exist.

@@ -7,9 +7,12 @@ from tidelog.client.consumer_interceptors import ConsumerInterceptor
 from tidelog.client.descriptions import NewTopic
 from tidelog.client.deserializers import Deserializer
 from tidelog.client.offsets import ListedOffset
+from tidelog.client.partitioners import Partitioner
 from tidelog.client.producer import Producer
+from tidelog.client.producer_interceptors import OnDelivery, ProducerInterceptor, ProducerRecord
 from tidelog.client.record_batch import RecordBatch
 from tidelog.client.records import BulkMetadata, Record, RecordMetadata, TopicPartition
+from tidelog.client.serializers import Serializer
 
 __all__ = [
     "Admin",
@@ -19,10 +22,15 @@ __all__ = [
     "Deserializer",
     "ListedOffset",
     "NewTopic",
+    "OnDelivery",
+    "Partitioner",
     "Producer",
+    "ProducerInterceptor",
+    "ProducerRecord",
     "Record",
     "RecordBatch",
     "RecordMetadata",
+    "Serializer",
     "TopicPartition",
     "errors",
 ]

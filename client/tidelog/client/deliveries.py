@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import Protocol
 
+from tidelog.client.producer_interceptors import OnDelivery
 from tidelog.client.records import BulkMetadata, RecordMetadata, TopicPartition
 
 
@@ -22,49 +23,80 @@ class Delivery(Protocol):
 
 
 class SingleDelivery:
-    """One record. A caller that gave up waiting is no reason to touch the batch."""
+    """One record. A caller that gave up waiting is no reason to touch the batch.
 
-    __slots__ = ("_timestamp_ms", "future")
+    The listener, which raises nothing, is told once, whether or not somebody waits.
+    """
 
-    def __init__(self, *, timestamp_ms: int) -> None:
+    __slots__ = ("_listener", "_timestamp_ms", "future")
+
+    def __init__(self, *, timestamp_ms: int, listener: OnDelivery | None = None) -> None:
         self._timestamp_ms = timestamp_ms
+        self._listener = listener
         self.future: asyncio.Future[RecordMetadata] = asyncio.get_running_loop().create_future()
 
     def acknowledged(self, tp: TopicPartition, base_offset: int, _count: int, /) -> None:
         """See `Delivery`."""
+        if self._listener is None and self.future.done():
+            return
+        metadata = RecordMetadata(tp.topic, tp.partition, base_offset, self._timestamp_ms)
         if not self.future.done():
-            metadata = RecordMetadata(tp.topic, tp.partition, base_offset, self._timestamp_ms)
             self.future.set_result(metadata)
+        if self._listener is not None:
+            self._listener(metadata, None)
 
     def failed(self, error: Exception, _count: int, /) -> None:
         """See `Delivery`."""
         if not self.future.done():
             self.future.set_exception(error)
+            if self._listener is not None:
+                # It is told: a future that nobody looks at is no error that nobody saw.
+                self.future.exception()
+        if self._listener is not None:
+            self._listener(None, error)
 
 
 class BulkDelivery:
-    """Many records, over any number of batches: done once each has its outcome."""
+    """Many records, over any number of batches: done once each has its outcome.
 
-    __slots__ = ("_acknowledged", "_error", "_failed", "_pending", "future")
+    The listener, which raises nothing, is told once a record.
+    """
 
-    def __init__(self, *, count: int) -> None:
+    __slots__ = (
+        *("_acknowledged", "_error", "_failed", "_listener", "_pending", "_timestamp_ms"),
+        "future",
+    )
+
+    def __init__(
+        self, *, count: int, timestamp_ms: int, listener: OnDelivery | None = None
+    ) -> None:
         self._pending = count
         self._acknowledged = 0
         self._failed = 0
         self._error: Exception | None = None
+        self._timestamp_ms = timestamp_ms
+        self._listener = listener
         self.future: asyncio.Future[BulkMetadata] = asyncio.get_running_loop().create_future()
         self._resolve(0)
 
-    def acknowledged(self, _tp: TopicPartition, _base_offset: int, count: int, /) -> None:
+    def acknowledged(self, tp: TopicPartition, base_offset: int, count: int, /) -> None:
         """See `Delivery`."""
         self._acknowledged += count
         self._resolve(count)
+        if self._listener is not None:
+            for place in range(count):
+                offset = base_offset + place if base_offset >= 0 else -1
+                metadata = RecordMetadata(tp.topic, tp.partition, offset, self._timestamp_ms)
+                self._listener(metadata, None)
 
     def failed(self, error: Exception, count: int, /) -> None:
         """See `Delivery`."""
         self._failed += count
         self._error = self._error or error
         self._resolve(count)
+        if self._listener is not None:
+            for _ in range(count):
+                self._listener(None, error)
 
     def _resolve(self, count: int) -> None:
         self._pending -= count

@@ -1,10 +1,12 @@
-"""The errors a user of the client meets: those of `tidelog.log.errors` and five more.
+"""The errors a user of the client meets: those of `tidelog.log.errors` and seven more.
 
 TidelogError
 ├── OffsetOutOfRangeError
 │   └── LogTruncationError   records that were read are not in the log any more
 ├── DeliveryTimeoutError     not acknowledged in time; `is_outcome_unknown`: may be in the log
 ├── DeserializationError     a deserializer raised: says which record and which part of it
+├── SerializationError       a serializer raised: says for which topic and which part
+├── PartitionerError         a partitioner raised, or chose a partition that does not exist
 ├── BufferExhaustedError     the producer's buffer stayed full for max_block_ms
 └── ClientClosedError        used after close()
 """
@@ -43,6 +45,8 @@ __all__ = [
     "MessageTooLargeError",
     "OffsetOutOfRangeError",
     "OutOfOrderSequenceError",
+    "PartitionerError",
+    "SerializationError",
     "TidelogError",
     "UnreachableError",
     "UnsupportedCompressionTypeError",
@@ -98,6 +102,33 @@ class DeserializationError(TidelogError):
         self.partition = partition
         self.offset = offset
         self.part: Literal["key", "value"] = part
+
+
+class SerializationError(TidelogError):
+    """A serializer raised for the `part` ("key" or "value") of a record; its cause is kept.
+
+    Nothing was taken. Sending the same again fails the same way.
+    """
+
+    code = common_pb2.INVALID_RECORD
+
+    def __init__(self, message: str, *, topic: str, part: Literal["key", "value"]) -> None:
+        super().__init__(message)
+        self.topic = topic
+        self.part: Literal["key", "value"] = part
+
+
+class PartitionerError(TidelogError):
+    """The producer's `partitioner` raised (the cause is kept) or chose no partition of the topic.
+
+    Nothing was taken.
+    """
+
+    code = common_pb2.UNKNOWN_TOPIC_OR_PARTITION
+
+    def __init__(self, message: str, *, topic: str) -> None:
+        super().__init__(message)
+        self.topic = topic
 
 
 class BufferExhaustedError(TidelogError):

@@ -2,15 +2,21 @@
 
 With a key: Kafka's murmur2, so that the same key lies in the same partition whichever client wrote
 it. Without: stick to one partition until a batch's worth of bytes went there, then to another
-(KIP-480, KIP-794).
+(KIP-480, KIP-794). A producer may be told another way, or have one of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Literal, Protocol, get_args
 
+from tidelog.client.cluster_metadata import TopicView
+from tidelog.client.errors import PartitionerError
 from tidelog.log.env import Random
 
+Pair = tuple[bytes | None, bytes | None]
+"""Key and value."""
+PartitionerName = Literal["default", "murmur2", "sticky", "round_robin", "random"]
 _SEED = 0x9747B28C
 _M = 0x5BD1E995
 _MASK = 0xFFFFFFFF
@@ -71,3 +77,138 @@ class StickyPartitioner:
     def used(self, size_bytes: int) -> None:
         """`size_bytes` of records went to the partition `partition` answered."""
         self._bytes_left -= size_bytes
+
+
+class Partitioner(Protocol):
+    """A partitioner of the application's own: any callable like this; it must not block."""
+
+    def __call__(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        partitions: Sequence[int],
+        available: Sequence[int],
+        /,
+    ) -> int:
+        """One of `partitions`, best one of `available`: those with a leader, or all.
+
+        Key and value are what is sent: serialized.
+        """
+        ...
+
+
+class Partitioning:
+    """How one producer chooses, for each topic; asking counts as sending."""
+
+    def __init__(
+        self, partitioner: PartitionerName | Partitioner, random: Random, *, switch_bytes: int
+    ) -> None:
+        """`switch_bytes`: how many bytes stick to a partition. ValueError for an unknown name."""
+        self._own: Partitioner | None = None
+        if callable(partitioner):
+            self._own = partitioner
+        elif partitioner not in get_args(PartitionerName):
+            names = ", ".join(get_args(PartitionerName))
+            raise ValueError(f"partitioner={partitioner!r}: use one of {names}, or a callable")
+        self._name = partitioner
+        self._random = random
+        self._switch_bytes = switch_bytes
+        self._keys = KeyPartitioner()
+        self._sticky: dict[str, StickyPartitioner] = {}
+        self._turns: dict[str, int] = {}
+
+    def one(self, topic: str, view: TopicView, pair: Pair, size_bytes: int) -> int:
+        """The partition of one record; raises PartitionerError."""
+        key = pair[0]
+        if self._name == "default":
+            if key is None:
+                return self._stick(topic, view, size_bytes)
+            return self._keys.partition(key, len(view.leaders))
+        if self._own is not None:
+            return _chosen(self._own, topic, pair, view, tuple(sorted(view.leaders)))
+        if self._name == "murmur2":
+            return self._keys.partition(key or b"", len(view.leaders))
+        if self._name == "random":
+            return view.available[self._random.randrange(0, len(view.available))]
+        if self._name == "round_robin":
+            return view.available[self._next_turn(topic, 1) % len(view.available)]
+        return self._stick(topic, view, size_bytes)
+
+    def each(self, topic: str, view: TopicView, pairs: Sequence[Pair]) -> list[int] | None:
+        """What the application's partitioner says of every record; raises PartitionerError.
+
+        None without one: nothing can fail then, and `groups` is asked when there is room.
+        """
+        if self._own is None:
+            return None
+        partitions = tuple(sorted(view.leaders))
+        return [_chosen(self._own, topic, pair, view, partitions) for pair in pairs]
+
+    def groups(
+        self, topic: str, view: TopicView, pairs: list[Pair], size_bytes: int
+    ) -> dict[int, list[Pair]]:
+        """Records by partition, in their order; those that stick stay together."""
+        if self._name == "round_robin":
+            first, count = self._next_turn(topic, len(pairs)), len(view.available)
+            return {
+                view.available[(first + place) % count]: pairs[place::count]
+                for place in range(min(count, len(pairs)))
+            }
+        if self._name == "sticky" or (
+            self._name == "default" and all(key is None for key, _ in pairs)
+        ):
+            return {self._stick(topic, view, size_bytes): pairs}
+        if self._name != "default":
+            return grouped(pairs, (self.one(topic, view, pair, 0) for pair in pairs))
+        stuck = self._stick(topic, view, size_bytes) if any(k is None for k, _ in pairs) else -1
+        count, of_key = len(view.leaders), self._keys.partition
+        targets = (stuck if key is None else of_key(key, count) for key, _ in pairs)
+        return grouped(pairs, targets)
+
+    def _stick(self, topic: str, view: TopicView, size_bytes: int) -> int:
+        sticky = self._sticky.get(topic)
+        if sticky is None:
+            sticky = StickyPartitioner(self._random, switch_bytes=self._switch_bytes)
+            self._sticky[topic] = sticky
+        partition = sticky.partition(view.available)
+        sticky.used(size_bytes)
+        return partition
+
+    def _next_turn(self, topic: str, count: int) -> int:
+        turn = self._turns.get(topic)
+        if turn is None:
+            # Many producers that start together do not all start at the first partition.
+            turn = self._random.randrange(0, 1 << 16)
+        self._turns[topic] = turn + count
+        return turn
+
+
+def grouped(pairs: Iterable[Pair], targets: Iterable[int]) -> dict[int, list[Pair]]:
+    """Records by their partitions, in their order."""
+    groups: dict[int, list[Pair]] = {}
+    for pair, target in zip(pairs, targets, strict=True):
+        groups.setdefault(target, []).append(pair)
+    return groups
+
+
+def _chosen(
+    partitioner: Partitioner,
+    topic: str,
+    pair: Pair,
+    view: TopicView,
+    partitions: Sequence[int],
+) -> int:
+    try:
+        chosen: object = partitioner(topic, *pair, partitions, view.available)
+    except Exception as error:  # the application's callable: whatever it raises
+        raise PartitionerError(
+            f"the partitioner raised for a record of topic {topic!r}: {error!r}", topic=topic
+        ) from error
+    if not isinstance(chosen, int) or chosen not in view.leaders:
+        raise PartitionerError(
+            f"the partitioner chose {chosen!r}, but topic {topic!r} has partitions 0 to "
+            f"{len(view.leaders) - 1}",
+            topic=topic,
+        )
+    return chosen

@@ -1,11 +1,12 @@
 """The producer: takes records, says where they lie once they are acknowledged.
 
-Owns the choice of the partition and the wait for buffer space; batches are the accumulator's,
-requests the sender's. With acks="all" an acknowledged record survives the loss of all but one
-in-sync replica. An idempotent producer's record is stored once, however often its batch was sent;
-without idempotence it may be stored twice when an answer was lost. It is never stored out of its
-partition's order. It goes to the incarnation of its topic that was known when it was taken, or
-nowhere: once that is seen to be deleted it fails with UNKNOWN_TOPIC_ID; later ones go to the new.
+Owns the wait for buffer space; the choice of the partition is the partitioner's, batches are the
+accumulator's, requests the sender's. With acks="all" an acknowledged record survives the loss of
+all but one in-sync replica. An idempotent producer's record is stored once, however often its batch
+was sent; without idempotence it may be stored twice when an answer was lost. It is never stored out
+of its partition's order. It goes to the incarnation of its topic that was known when it was taken,
+or nowhere: once that is seen to be deleted it fails with UNKNOWN_TOPIC_ID; later ones go to the
+new.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from contextlib import AsyncExitStack
 from itertools import accumulate, repeat
-from typing import Literal, Self
+from typing import Generic, Literal, Self
 
 from tidelog.client.accumulator import (
     RECORD_OVERHEAD_BYTES,
@@ -31,24 +33,35 @@ from tidelog.client.errors import (
     KafkaError,
     MessageTooLargeError,
 )
-from tidelog.client.partitioners import KeyPartitioner, StickyPartitioner
+from tidelog.client.partitioners import (
+    Pair,
+    Partitioner,
+    PartitionerName,
+    Partitioning,
+    grouped,
+)
 from tidelog.client.ports import ClientPorts
+from tidelog.client.producer_interceptors import (
+    OnDelivery,
+    ProducerInterceptor,
+    ProducerInterceptors,
+    ProducerRecord,
+)
 from tidelog.client.records import BulkMetadata, Headers, RecordMetadata, TopicPartition
 from tidelog.client.routing import Routing, RoutingConfig
 from tidelog.client.sender import Sender, SenderConfig
 from tidelog.client.sequences import Sequences
+from tidelog.client.serializers import K, Serializer, Serializers, V
 from tidelog.log.batch import HEADER_BYTES
 from tidelog.log.compression import codec_named
 from tidelog.log.env import Clock, Random
 from tidelog.log.transport import Transport
 from tidelog.v1 import common_pb2
 
-_BYTES_OR_NONE = frozenset({bytes, type(None)})
 _ACKS: dict[str | int, int] = {"all": -1, -1: -1, 0: 0, 1: 1}
-Pair = tuple[bytes | None, bytes | None]
 
 
-class Producer:
+class Producer(Generic[K, V]):
     """Sends records to topics; use it as `async with Producer("127.0.0.1:9192") as producer`.
 
     Sizes in bytes, times in milliseconds:
@@ -65,7 +78,14 @@ class Producer:
       is full.
     - `buffer_memory`: records without an outcome; when it is full, sends wait up to `max_block_ms`.
     - `request_timeout_ms`: one attempt. `delivery_timeout_ms`: from send to giving up, retries
-      included.
+      included. `close_timeout_ms`: how long leaving `async with` waits for outcomes.
+    - `partitioner`, of records sent without `partition=`: "default" (Kafka's murmur2 of the key;
+      without a key as "sticky"), "murmur2" (no key is the empty one), "sticky" (a batch's worth to
+      one partition, then to another), "round_robin", "random", or a callable, see `Partitioner`.
+    - `key_serializer`, `value_serializer`: called with topic and object, return bytes or None (a
+      null). None is null anyway and not handed to them. Without one: bytes are taken.
+    - `interceptors`: see every record before it is serialized, in this order, and what became of
+      it, taken or not; one that raises is logged and passed over.
     """
 
     def __init__(
@@ -83,6 +103,11 @@ class Producer:
         max_block_ms: int = 60_000,
         request_timeout_ms: int = 10_000,
         delivery_timeout_ms: int = 120_000,
+        close_timeout_ms: int = 30_000,
+        partitioner: PartitionerName | Partitioner = "default",
+        key_serializer: Serializer[K] | None = None,
+        value_serializer: Serializer[V] | None = None,
+        interceptors: Sequence[ProducerInterceptor[K, V]] = (),
         retry_backoff_ms: int = 20,
         retry_backoff_max_ms: int = 200,
         transport: Transport | None = None,
@@ -96,36 +121,31 @@ class Producer:
         self._buffer_memory, self._max_block_ms = buffer_memory, max_block_ms
         backoff = Backoff(retry_backoff_ms, retry_backoff_max_ms)
         self._ports = ClientPorts.of(transport=transport, clock=clock, random=random)
-        self._routing = Routing(
-            bootstrap,
-            ports=self._ports,
-            config=RoutingConfig(allow_auto_topic_creation=True, backoff=backoff),
+        asking = RoutingConfig(allow_auto_topic_creation=True, backoff=backoff)
+        self._routing = Routing(bootstrap, ports=self._ports, config=asking)
+        gathering = AccumulatorConfig(
+            batch_size=batch_size,
+            linger_ms=linger_ms,
+            buffer_memory=buffer_memory,
+            delivery_timeout_ms=delivery_timeout_ms,
+            codec=codec_named(compression, level=compression_level),
+            compression_level=compression_level,
         )
-        self._accumulator: Accumulator[Delivery] = Accumulator(
-            AccumulatorConfig(
-                batch_size=batch_size,
-                linger_ms=linger_ms,
-                buffer_memory=buffer_memory,
-                delivery_timeout_ms=delivery_timeout_ms,
-                codec=codec_named(compression, level=compression_level),
-                compression_level=compression_level,
-            ),
-            sequences,
+        self._accumulator: Accumulator[Delivery] = Accumulator(gathering, sequences)
+        config = SenderConfig(
+            acks=_ACKS[acks],
+            max_request_size=max_request_size,
+            request_timeout_ms=request_timeout_ms,
+            delivery_timeout_ms=delivery_timeout_ms,
+            backoff=backoff,
         )
         self._sender = Sender(
-            accumulator=self._accumulator,
-            routing=self._routing,
-            config=SenderConfig(
-                acks=_ACKS[acks],
-                max_request_size=max_request_size,
-                request_timeout_ms=request_timeout_ms,
-                delivery_timeout_ms=delivery_timeout_ms,
-                backoff=backoff,
-            ),
-            sequences=sequences,
+            accumulator=self._accumulator, routing=self._routing, config=config, sequences=sequences
         )
-        self._keys = KeyPartitioner()
-        self._sticky: dict[str, StickyPartitioner] = {}
+        self._close_timeout_ms = close_timeout_ms
+        self._partitioning = Partitioning(partitioner, self._ports.random, switch_bytes=batch_size)
+        self._serializers = Serializers(key=key_serializer, value=value_serializer)
+        self._interceptors = ProducerInterceptors(interceptors)
         self._has_news = False
         self._is_started = self._is_closed = False
 
@@ -134,17 +154,18 @@ class Producer:
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
-        await self.close()
+        await self.close(timeout_ms=self._close_timeout_ms)
 
     async def send(
         self,
         topic: str,
         *,
-        value: bytes | None,
-        key: bytes | None = None,
+        value: V | None,
+        key: K | None = None,
         headers: Iterable[tuple[str, bytes | None]] = (),
         partition: int | None = None,
         timestamp_ms: int | None = None,
+        on_delivery: OnDelivery | None = None,
     ) -> RecordMetadata:
         """Send one record and wait until it is acknowledged.
 
@@ -159,6 +180,7 @@ class Producer:
             headers=headers,
             partition=partition,
             timestamp_ms=timestamp_ms,
+            on_delivery=on_delivery,
         )
         return await future
 
@@ -166,47 +188,39 @@ class Producer:
         self,
         topic: str,
         *,
-        value: bytes | None,
-        key: bytes | None = None,
+        value: V | None,
+        key: K | None = None,
         headers: Iterable[tuple[str, bytes | None]] = (),
         partition: int | None = None,
         timestamp_ms: int | None = None,
+        on_delivery: OnDelivery | None = None,
     ) -> asyncio.Future[RecordMetadata]:
         """Take one record, return its outcome-to-be; waits for metadata and buffer space only.
 
-        Raises MessageTooLargeError, BufferExhaustedError after max_block_ms, ClientClosedError, and
-        KafkaError for a topic or partition that does not exist. Records one task submits keep their
-        order in a partition.
+        Raises MessageTooLargeError, BufferExhaustedError after max_block_ms, ClientClosedError,
+        SerializationError, PartitionerError, and KafkaError for a topic or partition that does not
+        exist. Records one task submits keep their order in a partition. For a record that was
+        taken, `on_delivery` is called once on the loop, even if nobody waits; what it raises is
+        logged.
         """
-        _check_types("key", (key,))
-        _check_types("value", (value,))
-        kept = tuple(headers)
-        size = record_size(key, value, kept)
-        self._check_size(size)
-        timestamp_ms = self._timestamp(timestamp_ms)
-        view = self._routing.known(topic)
-        if view is None or not self._admits(size):
-            view = await self._admit(topic, size)
-        target = self._partition(topic, view, key=key, partition=partition)
-        if key is None and partition is None:
-            self._sticky[topic].used(size)
-        delivery = SingleDelivery(timestamp_ms=timestamp_ms)
-        self._append(
-            TopicPartition(topic, target),
-            ((key, value),),
-            timestamp_ms=timestamp_ms,
-            headers=kept,
-            delivery=delivery,
-            topic_id=view.topic_id,
-        )
-        return delivery.future
+        record = ProducerRecord(topic, value, key, tuple(headers), partition, timestamp_ms)
+        if self._interceptors:
+            record = self._interceptors.on_send(record)
+        listener = on_delivery
+        if on_delivery is not None or self._interceptors:
+            listener = self._interceptors.listener(on_delivery)
+        try:
+            return await self._take(record, listener)
+        except Exception as error:
+            self._interceptors.on_acknowledgement(None, error)
+            raise
 
     async def send_many(
         self,
         topic: str,
-        values: Sequence[bytes | None],
+        values: Sequence[V | None],
         *,
-        keys: Sequence[bytes | None] | None = None,
+        keys: Sequence[K | None] | None = None,
         partition: int | None = None,
         timestamp_ms: int | None = None,
     ) -> BulkMetadata:
@@ -222,9 +236,9 @@ class Producer:
     async def submit_many(
         self,
         topic: str,
-        values: Sequence[bytes | None],
+        values: Sequence[V | None],
         *,
-        keys: Sequence[bytes | None] | None = None,
+        keys: Sequence[K | None] | None = None,
         partition: int | None = None,
         timestamp_ms: int | None = None,
     ) -> asyncio.Future[BulkMetadata]:
@@ -232,42 +246,18 @@ class Producer:
 
         Raises like `submit`, and then nothing was taken; only a buffer that fills up or a close
         half-way is told in the result, whose `failed` then counts the records that were not taken.
+        Cancelling it half-way stops the taking: what was taken so far is sent.
+        Interceptors are called for every record, and may change key and value, not the rest.
         """
-        _check_types("key", keys or ())
-        _check_types("value", values)
-        pairs: list[Pair] = list(zip(keys or repeat(None, len(values)), values, strict=True))
-        sizes = [
-            RECORD_OVERHEAD_BYTES + (len(key) if key else 0) + (len(value) if value else 0)
-            for key, value in pairs
-        ]
-        self._check_size(max(sizes, default=0))
-        ends = list(accumulate(sizes, initial=0))
-        timestamp_ms = self._timestamp(timestamp_ms)
-        view = await self._topic(topic)
-        if partition is not None:
-            _check_partition(topic, view, partition)
-        delivery = BulkDelivery(count=len(pairs))
-        start = 0
-        while start < len(pairs):
-            # A batch's worth at a time, one record at least.
-            stop = max(start + 1, bisect_right(ends, ends[start] + self._batch_size) - 1)
-            size = ends[stop] - ends[start]
-            try:
-                view = await self._admit(topic, size)
-            except (BufferExhaustedError, ClientClosedError) as error:
-                delivery.failed(error, len(pairs) - start)
-                break
-            for target, group in self._group(topic, view, pairs[start:stop], size, partition):
-                self._append(
-                    TopicPartition(topic, target),
-                    group,
-                    timestamp_ms=timestamp_ms,
-                    headers=(),
-                    delivery=delivery,
-                    topic_id=view.topic_id,
-                )
-            start = stop
-        return delivery.future
+        if self._interceptors:
+            values, keys = self._intercepted(topic, values, keys, partition, timestamp_ms)
+        try:
+            return await self._take_many(topic, values, keys, partition, timestamp_ms)
+        except Exception as error:
+            if self._interceptors:
+                for _ in values:
+                    self._interceptors.on_acknowledgement(None, error)
+            raise
 
     async def flush(self) -> None:
         """Send what lingers and wait until every record taken so far has its outcome."""
@@ -278,19 +268,23 @@ class Producer:
             await self._sender.wait_for_progress()
 
     async def close(self, *, timeout_ms: int = 30_000) -> None:
-        """Flush for at most `timeout_ms`; what is left fails with ClientClosedError."""
+        """Flush for at most `timeout_ms`; what is left fails with ClientClosedError.
+
+        Cancelling it ends the waiting; the producer is closed all the same.
+        """
         if self._is_closed:
             return
         self._is_closed = True
-        try:
-            async with asyncio.timeout(timeout_ms / 1000):
-                await self.flush()
-        except TimeoutError:
-            pass  # the rest fails below
-        finally:
-            await self._sender.stop()
-            await self._routing.close()
-            await self._ports.close()
+        async with AsyncExitStack() as stack:
+            # Each is done even if this is cancelled in the one before.
+            stack.push_async_callback(self._ports.close)
+            stack.push_async_callback(self._routing.close)
+            stack.push_async_callback(self._sender.stop)
+            try:
+                async with asyncio.timeout(timeout_ms / 1000):
+                    await self.flush()
+            except TimeoutError:
+                pass  # the rest fails when the sender stops
 
     async def partitions_for(self, topic: str) -> list[int]:
         """The topic's partitions; raises like `submit`."""
@@ -328,13 +322,110 @@ class Producer:
     async def _wait_for_room(self, size_bytes: int) -> None:
         try:
             async with asyncio.timeout(self._max_block_ms / 1000):
-                while not self._accumulator.has_room(size_bytes):
+                while not self._is_closed and not self._accumulator.has_room(size_bytes):
                     await self._sender.wait_for_progress()
         except TimeoutError:
             raise BufferExhaustedError(
                 f"buffer_memory={self._buffer_memory} stayed full for {self._max_block_ms} ms: "
                 "brokers acknowledge more slowly than records are sent"
             ) from None
+
+    async def _take(
+        self, record: ProducerRecord[K, V], listener: OnDelivery | None
+    ) -> asyncio.Future[RecordMetadata]:
+        """See `submit`."""
+        topic, _, _, headers, partition, timestamp_ms = record
+        pair = self._serializers.pair(topic, record.key, record.value)
+        size = record_size(*pair, headers)
+        self._check_size(size)
+        timestamp_ms = self._timestamp(timestamp_ms)
+        view = self._routing.known(topic)
+        if view is None or not self._admits(size):
+            view = await self._admit(topic, size)
+        if partition is None:
+            partition = self._partitioning.one(topic, view, pair, size)
+        else:
+            _check_partition(topic, view, partition)
+        delivery = SingleDelivery(timestamp_ms=timestamp_ms, listener=listener)
+        self._append(
+            TopicPartition(topic, partition),
+            (pair,),
+            timestamp_ms=timestamp_ms,
+            headers=headers,
+            delivery=delivery,
+            topic_id=view.topic_id,
+        )
+        return delivery.future
+
+    def _intercepted(
+        self,
+        topic: str,
+        values: Sequence[V | None],
+        keys: Sequence[K | None] | None,
+        partition: int | None,
+        timestamp_ms: int | None,
+    ) -> tuple[list[V | None], list[K | None]]:
+        """Values and keys as the interceptors want them."""
+        records = [
+            self._interceptors.on_send(
+                ProducerRecord(topic, value, key, (), partition, timestamp_ms)
+            )
+            for key, value in zip(keys or repeat(None, len(values)), values, strict=True)
+        ]
+        return [record.value for record in records], [record.key for record in records]
+
+    async def _take_many(
+        self,
+        topic: str,
+        values: Sequence[V | None],
+        keys: Sequence[K | None] | None,
+        partition: int | None,
+        timestamp_ms: int | None,
+    ) -> asyncio.Future[BulkMetadata]:
+        """See `submit_many`."""
+        pairs = self._serializers.pairs(topic, keys, values)
+        sizes = [
+            RECORD_OVERHEAD_BYTES + (len(key) if key else 0) + (len(value) if value else 0)
+            for key, value in pairs
+        ]
+        self._check_size(max(sizes, default=0))
+        ends = list(accumulate(sizes, initial=0))
+        timestamp_ms = self._timestamp(timestamp_ms)
+        view = await self._topic(topic)
+        targets: list[int] | None = None
+        if partition is not None:
+            _check_partition(topic, view, partition)
+        else:
+            targets = self._partitioning.each(topic, view, pairs)
+        listener = self._interceptors.listener()
+        delivery = BulkDelivery(count=len(pairs), timestamp_ms=timestamp_ms, listener=listener)
+        start = 0
+        while start < len(pairs):
+            # A batch's worth at a time, one record at least.
+            stop = max(start + 1, bisect_right(ends, ends[start] + self._batch_size) - 1)
+            size, chunk = ends[stop] - ends[start], pairs[start:stop]
+            try:
+                view = await self._admit(topic, size)
+            except (BufferExhaustedError, ClientClosedError) as error:
+                delivery.failed(error, len(pairs) - start)
+                break
+            if partition is not None:
+                groups = {partition: chunk}
+            elif targets is not None:
+                groups = grouped(chunk, targets[start:stop])
+            else:
+                groups = self._partitioning.groups(topic, view, chunk, size)
+            for target, group in groups.items():
+                self._append(
+                    TopicPartition(topic, target),
+                    group,
+                    timestamp_ms=timestamp_ms,
+                    headers=(),
+                    delivery=delivery,
+                    topic_id=view.topic_id,
+                )
+            start = stop
+        return delivery.future
 
     def _append(
         self,
@@ -358,43 +449,6 @@ class Producer:
         if is_news:
             self._has_news = True
             self._sender.wake()
-
-    def _group(
-        self,
-        topic: str,
-        view: TopicView,
-        pairs: list[Pair],
-        size_bytes: int,
-        partition: int | None,
-    ) -> Iterable[tuple[int, list[Pair]]]:
-        """Records by partition; those without a key stay together."""
-        groups: dict[int, list[Pair]] = {}
-        if partition is None and all(key is None for key, _ in pairs):
-            partition = self._partition(topic, view, key=None, partition=None)
-            self._sticky[topic].used(size_bytes)
-        if partition is not None:
-            groups[partition] = pairs
-            return groups.items()
-        for pair in pairs:
-            target = self._partition(topic, view, key=pair[0], partition=None)
-            groups.setdefault(target, []).append(pair)
-        if topic in self._sticky:
-            self._sticky[topic].used(size_bytes)
-        return groups.items()
-
-    def _partition(
-        self, topic: str, view: TopicView, *, key: bytes | None, partition: int | None
-    ) -> int:
-        if partition is not None:
-            _check_partition(topic, view, partition)
-            return partition
-        if key is not None:
-            return self._keys.partition(key, len(view.leaders))
-        sticky = self._sticky.get(topic)
-        if sticky is None:
-            sticky = StickyPartitioner(self._ports.random, switch_bytes=self._batch_size)
-            self._sticky[topic] = sticky
-        return sticky.partition(view.available)
 
     def _check_size(self, size_bytes: int) -> None:
         if HEADER_BYTES + size_bytes > self._max_request_size:
@@ -423,12 +477,6 @@ def _sequences(acks: str | int, *, enable_idempotence: bool | None) -> Sequences
         )
     is_idempotent = _ACKS[acks] == -1 if enable_idempotence is None else enable_idempotence
     return Sequences() if is_idempotent else None
-
-
-def _check_types(name: str, contents: Sequence[object]) -> None:
-    if not _BYTES_OR_NONE.issuperset(map(type, contents)):
-        wrong = next(type(c) for c in contents if type(c) not in _BYTES_OR_NONE)
-        raise TypeError(f"{name} must be bytes or None, not {wrong.__name__}")
 
 
 def _check_partition(topic: str, view: TopicView, partition: int) -> None:

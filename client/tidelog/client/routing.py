@@ -12,12 +12,20 @@ from dataclasses import dataclass, field
 
 from tidelog.client.backoff import Backoff
 from tidelog.client.cluster_metadata import ClusterMetadata, TopicView
-from tidelog.client.errors import CallFailedError, TidelogError, UnreachableError
+from tidelog.client.errors import (
+    CallFailedError,
+    ClientClosedError,
+    TidelogError,
+    UnreachableError,
+)
 from tidelog.client.ports import ClientPorts
 from tidelog.client.records import TopicPartition
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import MetadataRequest
 from tidelog.v1.methods import METADATA, Method, Request, Response
+
+UNWIND_MS = 100
+"""How long a close waits for a cancelled task to end; one that does not is left alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +81,7 @@ class Routing:
         self._failures = 0
         self._not_before_ms = self.clock.monotonic_ms()
         self._refreshing: asyncio.Task[TidelogError | None] | None = None
+        self._is_closed = False
         self._listener: Callable[[], None] = lambda: None
 
     def on_change(self, listener: Callable[[], None]) -> None:
@@ -80,11 +89,12 @@ class Routing:
         self._listener = listener
 
     async def close(self) -> None:
-        """Stop the refresh under way."""
+        """Stop the refresh under way; who waits for it gets a ClientClosedError."""
+        self._is_closed = True
         task = self._refreshing
         if task is not None:
             task.cancel()
-            await asyncio.wait([task])
+            await asyncio.wait([task], timeout=UNWIND_MS / 1000)
 
     async def call_any(
         self,
@@ -182,7 +192,7 @@ class Routing:
         """The topic's description, asked for when it is not known yet.
 
         Raises the broker's error (unknown or invalid topic), or UnreachableError after
-        `timeout_ms`.
+        `timeout_ms`, ClientClosedError once this is closed.
         """
         view = self.known(name)
         if view is not None:
@@ -202,7 +212,7 @@ class Routing:
 
     def request_refresh(self) -> None:
         """Refresh soon, in the background; several requests make one refresh."""
-        if self._refreshing is None and self._interest:
+        if self._refreshing is None and self._interest and not self._is_closed:
             self._refreshing = asyncio.create_task(self._refresh())
 
     def _is_final(self, error: TidelogError, waited_ms: int) -> bool:
@@ -218,7 +228,12 @@ class Routing:
     async def _refreshed(self) -> TidelogError | None:
         self.request_refresh()
         task = self._refreshing
-        return None if task is None else await asyncio.shield(task)
+        if task is not None:
+            # Not awaited itself: its cancellation by `close` is none of the caller's.
+            await asyncio.wait([task])
+        if self._is_closed:
+            raise ClientClosedError("the client was closed while it asked for metadata")
+        return None if task is None else task.result()
 
     async def _refresh(self) -> TidelogError | None:
         """Ask for every topic of interest, a while after the last time; returns its failure.

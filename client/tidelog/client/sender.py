@@ -41,7 +41,7 @@ from tidelog.client.errors import (
     raise_for,
 )
 from tidelog.client.records import TopicPartition
-from tidelog.client.routing import Routing
+from tidelog.client.routing import UNWIND_MS, Routing
 from tidelog.client.sequences import Sequences, Verdict, verdict_on
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import (
@@ -110,18 +110,26 @@ class Sender:
         await self._progress.wait()
 
     async def stop(self) -> None:
-        """Stop the loop and the requests in flight; batches without an outcome fail."""
+        """Stop the loop and the requests in flight; batches without an outcome fail.
+
+        They fail at once even if this is cancelled, or a call does not heed its own cancellation:
+        that one is left alone after a while, and its answer changes nothing any more.
+        """
         every = (self._loop_task, self._identifying, *self._requests.values())
         tasks = [task for task in every if task is not None]
         for task in tasks:
             task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
-        for batch in self._accumulator.incomplete:
-            error = ClientClosedError("the producer was closed before the record was acknowledged")
-            error.is_outcome_unknown = batch.is_in_flight or batch.is_outcome_unknown
-            _fail(batch, error)
-        self._report_progress()
+        try:
+            if tasks:
+                await asyncio.wait(tasks, timeout=UNWIND_MS / 1000)
+        finally:
+            for batch in self._accumulator.incomplete:
+                message = "the producer was closed before the record was acknowledged"
+                error = ClientClosedError(message)
+                error.is_outcome_unknown = batch.is_in_flight or batch.is_outcome_unknown
+                _fail(batch, error)
+                batch.runs.clear()
+            self._report_progress()
 
     async def _run(self) -> None:
         while True:
