@@ -194,6 +194,17 @@ def test_close_in_time_fails_what_nobody_acknowledged() -> None:
         outcome.result()
 
 
+def test_leaving_takes_no_longer_than_the_producer_was_told() -> None:
+    cluster = FakeCluster()
+    cluster.create("t")
+    with Producer(BOOTSTRAP, transport=cluster, close_timeout_ms=1) as producer:
+        producer.partitions_for("t")
+        cluster.alive = dict.fromkeys(cluster.alive, False)
+        late = producer.submit("t", value=b"a")
+    with pytest.raises(errors.ClientClosedError):
+        late.result()
+
+
 def test_close_frees_those_who_wait_in_other_threads() -> None:
     started = threading.Event()
     with ThreadPoolExecutor() as pool:

@@ -142,7 +142,8 @@ class Producer(Generic[K, V]):
         self._sender = Sender(
             accumulator=self._accumulator, routing=self._routing, config=config, sequences=sequences
         )
-        self._close_timeout_ms = close_timeout_ms
+        self.close_timeout_ms = close_timeout_ms
+        """Of leaving `async with`."""
         self._partitioning = Partitioning(partitioner, self._ports.random, switch_bytes=batch_size)
         self._serializers = Serializers(key=key_serializer, value=value_serializer)
         self._interceptors = ProducerInterceptors(interceptors)
@@ -154,7 +155,7 @@ class Producer(Generic[K, V]):
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
-        await self.close(timeout_ms=self._close_timeout_ms)
+        await self.close(timeout_ms=self.close_timeout_ms)
 
     async def send(
         self,

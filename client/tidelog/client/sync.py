@@ -218,6 +218,8 @@ class _AsyncClient(Protocol):
 
     async def __aenter__(self) -> object: ...
 
+    async def __aexit__(self, *exc_info: object) -> None: ...
+
     async def close(self) -> None: ...
 
 
@@ -242,7 +244,11 @@ class _Face(Generic[Client]):
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        self._close(self._client.close, timeout_ms=CLOSE_TIMEOUT_MS)
+        def leave() -> Coroutine[Any, Any, None]:
+            return self._client.__aexit__(None, None, None)
+
+        timeout_ms = getattr(self._client, "close_timeout_ms", CLOSE_TIMEOUT_MS)
+        self._close(leave, timeout_ms=timeout_ms)
 
     def _close(self, close: Callable[[], Coroutine[Any, Any, None]], *, timeout_ms: int) -> None:
         """Close the asyncio object, then the thread, whether or not the first ended in time."""
