@@ -143,7 +143,6 @@ class Producer(Generic[K, V]):
             accumulator=self._accumulator, routing=self._routing, config=config, sequences=sequences
         )
         self.close_timeout_ms = close_timeout_ms
-        """Of leaving `async with`."""
         self._partitioning = Partitioning(partitioner, self._ports.random, switch_bytes=batch_size)
         self._serializers = Serializers(key=key_serializer, value=value_serializer)
         self._interceptors = ProducerInterceptors(interceptors)
