@@ -23,6 +23,7 @@ from tidelog.broker.partition.replica import Replica
 from tidelog.chaos.mutants.mutant import replaces
 from tidelog.v1 import common_pb2
 
+_awaited = Leader._awaited
 _carry_out = HostedPartition._carry_out
 _commit_isr = Leader._commit_isr
 _fetch_requested = Leader._fetch_requested
@@ -77,11 +78,13 @@ def earlier_incarnations_counted(_follower: FollowerState, _broker_epoch: int) -
 # The high watermark
 
 
-@replaces(leader, "committed_offset")
-def unknown_followers_not_awaited(own: int, followers: Iterable[FollowerState]) -> int | None:
-    """A new leader commits without those who have not fetched in its epoch yet."""
-    ends = (one.log_end_offset for one in followers)
-    return min([own, *(end for end in ends if end is not None)])
+@replaces(Leader, "_awaited")
+def unknown_followers_not_awaited(self: Leader, now_ms: int) -> Iterable[FollowerState]:
+    """A leader after another commits without those who have not fetched in its epoch yet."""
+    awaited = _awaited(self, now_ms)
+    if self.leader_epoch == 0:
+        return awaited
+    return [one for one in awaited if one.log_end_offset is not None]
 
 
 @replaces(Leader, "has_min_insync")
