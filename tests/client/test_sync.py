@@ -113,6 +113,14 @@ def test_signatures_shown_name_what_is_returned() -> None:
 # Waits end.
 
 
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """SIGINT raises; a shell has programs that it starts in the background ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 async def interrupted_main(seen: list[str]) -> None:
     """Interrupts the main thread that waits for it, and never ends by itself."""
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
@@ -123,6 +131,7 @@ async def interrupted_main(seen: list[str]) -> None:
         raise
 
 
+@pytest.mark.usefixtures("heard")
 def test_interrupt_cancels_what_is_waited_for_and_nothing_else() -> None:
     seen: list[str] = []
     with LoopThread() as loop:
@@ -132,6 +141,7 @@ def test_interrupt_cancels_what_is_waited_for_and_nothing_else() -> None:
         assert seen == ["cancelled"]
 
 
+@pytest.mark.usefixtures("heard")
 def test_interrupted_consumer_goes_on_reading() -> None:
     cluster = FakeCluster()
     cluster.create("t")
