@@ -7,6 +7,7 @@ from random import Random as PythonRandom
 from typing import Any
 
 import pytest
+from cleaned_logs import StillClock
 from fake_cluster import BOOTSTRAP, FakeCluster, Mishap
 from fake_partition import FakePartition
 from hypothesis import given, settings
@@ -208,15 +209,19 @@ async def test_a_batch_given_up_ends_the_epoch() -> None:
 
 
 async def test_batches_given_up_together_end_one_epoch() -> None:
-    cluster = FakeCluster()
+    cluster, clock = FakeCluster(), StillClock(1_000)
     state = cluster.create("t").partitions[0]
-    async with producer(cluster, delivery_timeout_ms=300, batch_size=200) as p:
+    async with producer(cluster, clock=clock, delivery_timeout_ms=1_000, batch_size=200) as p:
         await p.send("t", value=b"a")
         hold = refused(common_pb2.NOT_ENOUGH_REPLICAS, times=10**6)
         cluster.mishaps.append(hold)
-        outcomes = await send_numbers(p, 20)
+        futures = [await p.submit("t", value=b"%03d" % n) for n in range(20)]
+        while max(len(request) for request in sent(cluster)) < 2:
+            clock.now_ms += 5  # a backoff
+            await asyncio.sleep(0.001)
+        clock.now_ms += 1_000
+        outcomes = await asyncio.gather(*futures, return_exceptions=True)
         assert {type(one) for one in outcomes} == {errors.DeliveryTimeoutError}
-        assert max(len(request) for request in sent(cluster)) > 1
         cluster.mishaps.remove(hold)
         await p.send("t", value=b"c")
     assert [(h.producer_epoch, h.base_sequence) for h in headers(state)] == [(0, 0), (1, 0)]
