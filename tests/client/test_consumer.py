@@ -3,37 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import pytest
-from fake_cluster import BOOTSTRAP, FakeCluster, HastyClock, Mishap, encoded
+from consumer_cases import WAIT_MS, consumer, filled
+from fake_cluster import FakeCluster, HastyClock, Mishap, encoded
 from fake_partition import FakeTopic
 
 from tidelog.client import Consumer, TopicPartition, errors
 from tidelog.log.batch import parse_header
 from tidelog.log.records import encode_filler, iter_records, rebuild_batch
 from tidelog.v1 import common_pb2
-
-WAIT_MS = 5_000
-
-
-def consumer(cluster: FakeCluster, **options: Any) -> Consumer:  # options of Consumer
-    options = {
-        "retry_backoff_ms": 1,
-        "retry_backoff_max_ms": 5,
-        "fetch_max_wait_ms": 20,
-        **options,
-    }
-    return Consumer(BOOTSTRAP, transport=cluster, **options)
-
-
-def filled(cluster: FakeCluster, *, partitions: int = 1, batches: int = 4) -> FakeTopic:
-    """Topic t with batches of five records whose values are their offsets."""
-    topic = cluster.create("t", partitions=partitions)
-    for state in topic.partitions:
-        for number in range(batches):
-            state.append(encoded([b"%d" % (5 * number + n) for n in range(5)]))
-    return topic
 
 
 async def read(c: Consumer, count: int) -> list[int]:

@@ -101,6 +101,10 @@ async def test_a_start_that_cuts_more_than_an_unfinished_write_says_so_until_it_
     assert (await open_log()).folder.may_have_lost
     again = await open_log()
     assert again.folder.may_have_lost, "nothing is wrong with it any more, and nobody knows"
+    again.folder.note_loss()  # a sync fails while the first loss is told
+    again.folder.forget_loss()
+    again = await open_log()
+    assert again.folder.may_have_lost, "the second one is for this start to tell"
     again.folder.forget_loss()
     assert not (await open_log()).folder.may_have_lost
 

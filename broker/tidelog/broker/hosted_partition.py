@@ -231,12 +231,12 @@ class HostedPartition:
         if is_news and self._log is not None:
             self._log.folder.note_loss()
         self.has_failed_sync |= error.is_sync_failure
-        self.has_only_no_space &= may_work_again(error)
-        if self.failure is None and not self.replica.is_closed:
+        is_first = self.failure is None and not self.replica.is_closed
+        self.has_only_no_space = may_work_again(error) and (is_first or self.has_only_no_space)
+        if is_first:
             log.error("partition offline", partition=self.name, error=str(error))
             self.failure = error.message
             self._note(Kind.DISK, error.message, after="offline")
-            self.has_only_no_space = may_work_again(error)
             self.tell(LogClosed())
             is_news = True
         if is_news:

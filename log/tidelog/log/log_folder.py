@@ -50,6 +50,7 @@ class LogFolder:
         self.topic_id = topic_id
         self.may_have_lost = False
         """Whether something that had been acknowledged may be gone, and nobody was told."""
+        self._is_for_next_start = False
 
     async def enter(self) -> Left:
         """Make the folder, or see that it belongs to the topic; forget the clean shutdown.
@@ -94,12 +95,14 @@ class LogFolder:
 
     def note_loss(self) -> None:
         """What was written may be gone, and only the next start can tell; no more than a try."""
+        self._is_for_next_start = True
         with suppress(StorageError):
             self._disk.open(self._path(LOSSY_FILE), create=True).close()
 
     def forget_loss(self) -> None:
-        """Who elects leaders knows that it `may_have_lost`."""
-        self._disk.remove(self._path(LOSSY_FILE))
+        """Who elects leaders knows that it `may_have_lost`; not what `note_loss` noted since."""
+        if not self._is_for_next_start:
+            self._disk.remove(self._path(LOSSY_FILE))
         self.may_have_lost = False
 
     async def mark_clean(self, log_end_offset: int) -> None:

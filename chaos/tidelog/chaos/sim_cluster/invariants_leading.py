@@ -74,11 +74,16 @@ class LeaderChecks:
     ) -> None:
         """In the very process that the leader heard of: another one has to catch up.
 
-        Not one that left ISR and ELR meanwhile: what it cut since is no loss.
+        Not one that a newer epoch left out of ISR and ELR: what it cut since is no loss.
         """
         known = followers_of(leader).get(member)
         state = self._sight.newest_state(hosted)
-        if known is None or state is None or member not in (*state.isr, *state.elr):
+        has_left = (
+            state is not None
+            and state.leader_epoch > leader.leader_epoch
+            and member not in (*state.isr, *state.elr)
+        )
+        if known is None or has_left:
             return
         other = self._sight.sound_replica(
             member, hosted.topic_id, hosted.partition, broker_epoch=known.broker_epoch
