@@ -1,4 +1,4 @@
-"""Whom a client asks for metadata: not again and again a broker that has no news."""
+"""Whom a client asks for metadata: not again and again a broker that has no news, or is silent."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 from tidelog.client.backoff import Backoff
+from tidelog.client.errors import CallFailedError
 from tidelog.client.ports import ClientPorts
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing, RoutingConfig
@@ -21,10 +22,13 @@ class Brokers:
 
     def __init__(self) -> None:
         self.newest_epoch = 1
+        self.silent: set[str] = set()
         self.asked: list[str] = []
 
     async def call(self, address: str, *_: Any, timeout_ms: int) -> Any:  # of any method
         self.asked.append(address)
+        if address in self.silent:
+            raise CallFailedError("it did not answer in time")
         epoch = 1 if address == CUT_OFF else self.newest_epoch
         brokers = [Endpoint(node_id=1, address=CUT_OFF), Endpoint(node_id=2, address=OTHER)]
         response = MetadataResponse(brokers=brokers)
@@ -33,23 +37,45 @@ class Brokers:
         return response
 
 
-async def test_a_broker_without_news_is_not_the_first_to_be_asked_the_next_time() -> None:
-    brokers: Any = Brokers()
-    ports = ClientPorts(brokers, SystemClock(), SystemRandom(), None)
-    config = RoutingConfig(backoff=Backoff(initial_ms=1, max_ms=1))
-    routing = Routing([CUT_OFF, OTHER], ports=ports, config=config)
+async def refresh(routing: Routing) -> None:
     answered = asyncio.Event()
     routing.on_change(answered.set)
+    routing.request_refresh()
+    await asyncio.wait_for(answered.wait(), 5)
+
+
+def routing_by(brokers: Any) -> Routing:  # one call of the transport's
+    ports = ClientPorts(brokers, SystemClock(), SystemRandom(), None)
+    config = RoutingConfig(backoff=Backoff(initial_ms=1, max_ms=1))
+    return Routing([CUT_OFF, OTHER], ports=ports, config=config)
+
+
+async def test_a_broker_without_news_is_not_the_first_to_be_asked_the_next_time() -> None:
+    brokers = Brokers()
+    routing = routing_by(brokers)
     await routing.topic("t", timeout_ms=1000)
 
     brokers.newest_epoch = 2
-    for _ in range(2):
-        answered.clear()
-        routing.request_refresh()
-        await asyncio.wait_for(answered.wait(), 5)
+    await refresh(routing)
+    await refresh(routing)
 
     leader = routing.metadata.leader(TopicPartition("t", 0))
     assert leader is not None
     assert leader.address == OTHER
     assert brokers.asked == [CUT_OFF, CUT_OFF, OTHER]
+    await routing.close()
+
+
+async def test_a_broker_that_did_not_answer_is_asked_after_all_others() -> None:
+    brokers = Brokers()
+    routing = routing_by(brokers)
+    brokers.silent = {CUT_OFF}
+    await routing.topic("t", timeout_ms=1000)
+    for _ in range(4):  # without news the next one comes first, but for the silent one
+        await refresh(routing)
+    assert brokers.asked == [CUT_OFF, *[OTHER] * 5]
+
+    brokers.silent = {OTHER}
+    await refresh(routing)
+    assert brokers.asked[-2:] == [OTHER, CUT_OFF], "it is asked when the others are silent too"
     await routing.close()

@@ -78,6 +78,7 @@ class Routing:
         self._config = config or RoutingConfig()
         self._preferred = self._bootstrap[0]
         self._interest: dict[str, None] = {}
+        self._silent: dict[str, None] = {}
         self._failures = 0
         self._not_before_ms = self.clock.monotonic_ms()
         self._refreshing: asyncio.Task[TidelogError | None] | None = None
@@ -117,13 +118,15 @@ class Routing:
                     address, method, request, timeout_ms=timeout_ms
                 )
             except UnreachableError:
-                continue
+                self._silent[address] = None
             except CallFailedError as error:
+                self._silent[address] = None
                 self._preferred = addresses[following % len(addresses)]
                 if not is_idempotent:
                     raise
                 failure = error
             else:
+                self._silent.pop(address, None)
                 self._preferred = address
                 return response
         where = ", ".join(addresses)
@@ -221,9 +224,13 @@ class Routing:
         return not error.is_retriable
 
     def _candidates(self) -> list[str]:
-        """The address that answered last, then other known brokers, then the bootstrap ones."""
+        """The address that answered last, then other known brokers, then the bootstrap ones.
+
+        Those that did not answer when they were asked last come after all others: a paused broker
+        costs the whole time-out, and its successor would be heard of that much later.
+        """
         known = [self._preferred, *self.metadata.addresses, *self._bootstrap]
-        return list(dict.fromkeys(known))
+        return sorted(dict.fromkeys(known), key=lambda address: address in self._silent)
 
     async def _refreshed(self) -> TidelogError | None:
         self.request_refresh()
