@@ -246,7 +246,8 @@ def _declared_by_protocols(module: Module) -> set[ast.stmt]:
     return {
         statement
         for node in module.nodes
-        if isinstance(node, ast.ClassDef) and "Protocol" in map(ast.unparse, node.bases)
+        if isinstance(node, ast.ClassDef)
+        and any(ast.unparse(base).partition("[")[0] == "Protocol" for base in node.bases)
         for statement in node.body
     }
 

@@ -39,6 +39,11 @@ class Appender:
         self._config = config
         self._is_held = is_held
 
+    @property
+    def is_full(self) -> bool:
+        """Whether half of what may be in flight is: who can wait with more should."""
+        return 2 * self.in_flight_bytes >= self._config.produce_in_flight_bytes_max
+
     async def produce(self, request: ProduceRequest) -> ProduceResponse:
         """One result a partition, in the order asked; never raises for what a client sent."""
         acks = request.acks if request.HasField("acks") else ACKS_ALL

@@ -188,6 +188,11 @@ class ReplicaManager:
         """See `Broker.Produce`."""
         return await self._appender.produce(request)
 
+    @property
+    def is_full(self) -> bool:
+        """See `Appender.is_full`."""
+        return self._appender.is_full
+
     async def fetch(self, request: FetchRequest) -> FetchResponse:
         """See `Broker.Fetch`."""
         return await self._reader.fetch(request)

@@ -9,8 +9,8 @@ request had been written when the connection broke. Never retries.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from typing import cast
+from collections.abc import AsyncIterator, Awaitable
+from typing import Generic, TypeVar, cast
 
 import grpc
 import grpc.aio
@@ -20,6 +20,7 @@ from tidelog.log.grpc_dial import dial
 from tidelog.log.transport import Dialled
 from tidelog.v1.methods import Method, Request, Response
 
+T = TypeVar("T")
 MAX_RECEIVE_BYTES = 64 << 20
 CONNECT_TIMEOUT_MS = 1_500
 _OPTIONS = (
@@ -83,6 +84,20 @@ class GrpcTransport:
         finally:
             call.cancel()
 
+    async def open_stream(
+        self, address: str, method: Method[Request, Response]
+    ) -> GrpcStream[Request, Response]:
+        """See `Transport.open_stream`."""
+        channel = self._channel(address)
+        await self._connect(channel, address, timeout_ms=self._connect_timeout_ms)
+        rpc = channel.stream_stream(
+            method.path,
+            request_serializer=method.request_type.SerializeToString,
+            response_deserializer=method.response_type.FromString,
+        )
+        call = cast("grpc.aio.StreamStreamCall[Request, Response]", rpc())
+        return GrpcStream(call, address=address, method_name=method.name)
+
     async def dial(self, address: str, *, timeout_ms: int) -> Dialled:
         """See `tidelog.log.grpc_dial`."""
         return await dial(address, timeout_ms=timeout_ms)
@@ -130,6 +145,58 @@ class GrpcTransport:
                     state = channel.get_state(try_to_connect=True)
         except TimeoutError:
             raise UnreachableError(f"no broker answers at {address} within {limit_ms} ms") from None
+
+
+class GrpcStream(Generic[Request, Response]):
+    """See `tidelog.log.transport.Stream`."""
+
+    def __init__(
+        self,
+        call: grpc.aio.StreamStreamCall[Request, Response],
+        *,
+        address: str,
+        method_name: str,
+    ) -> None:
+        self._call = call
+        self._address = address
+        self._method_name = method_name
+
+    async def send(self, request: Request) -> None:
+        """See `Stream.send`."""
+        await self._done(self._call.write(request))
+
+    async def receive(self) -> Response:
+        """See `Stream.receive`."""
+        response = await self._done(self._call.read())
+        if response is grpc.aio.EOF:
+            raise await self._end()
+        return cast("Response", response)
+
+    async def _done(self, step: Awaitable[T]) -> T:
+        try:
+            return await step
+        except grpc.aio.AioRpcError as error:
+            raise _failed(error, self._address, self._method_name) from None
+        except asyncio.InvalidStateError:  # what gRPC says of a call that is over
+            raise await self._end() from None
+        except asyncio.CancelledError:
+            # It says so of a call that was cancelled, too; only its task knows what it means.
+            task = asyncio.current_task()
+            if not self._call.cancelled() or task is None or task.cancelling():
+                raise
+            raise CallFailedError(f"{self._method_name} at {self._address} was closed") from None
+
+    def close(self) -> None:
+        """See `Stream.close`."""
+        self._call.cancel()
+
+    async def _end(self) -> CallFailedError:
+        code = await self._call.code()
+        reason = await self._call.details() or code.name
+        return CallFailedError(
+            f"{self._method_name} at {self._address} ended: {reason}",
+            is_broken=code is grpc.StatusCode.UNAVAILABLE,
+        )
 
 
 def _failed(error: grpc.aio.AioRpcError, address: str, method_name: str) -> CallFailedError:

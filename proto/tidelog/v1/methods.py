@@ -37,6 +37,22 @@ class Method(Generic[Request, Response]):
 _BROKER = "tidelog.v1.Broker"
 PRODUCE = Method(_BROKER, "Produce", data_pb2.ProduceRequest, data_pb2.ProduceResponse)
 FETCH = Method(_BROKER, "Fetch", data_pb2.FetchRequest, data_pb2.FetchResponse)
+PRODUCE_STREAM = Method(
+    _BROKER,
+    "ProduceStream",
+    data_pb2.ProduceRequest,
+    data_pb2.ProduceAnswers,
+    is_request_stream=True,
+    is_response_stream=True,
+)
+FETCH_STREAM = Method(
+    _BROKER,
+    "FetchStream",
+    data_pb2.FetchRequest,
+    data_pb2.FetchResponse,
+    is_request_stream=True,
+    is_response_stream=True,
+)
 LIST_OFFSETS = Method(
     _BROKER, "ListOffsets", data_pb2.ListOffsetsRequest, data_pb2.ListOffsetsResponse
 )

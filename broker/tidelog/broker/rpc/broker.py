@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Iterable,
+    Mapping,
+)
+from typing import Any
 
 from tidelog.broker.cluster_changes import ClusterChanges
 from tidelog.broker.errors import error_message
+from tidelog.broker.produce_stream import ProduceStream
 from tidelog.broker.producer_ids import ProducerIds
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.broker.unreachable_reports import UnreachableReports
@@ -27,6 +36,7 @@ from tidelog.v1.data_pb2 import (
     MetadataResponse,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
+    ProduceAnswers,
     ProduceRequest,
     ProduceResponse,
 )
@@ -56,15 +66,14 @@ class BrokerHandler:
 
     async def produce(self, request: ProduceRequest) -> ProduceResponse:
         """See `Broker.Produce`."""
-        failed = await self._changes.create_missing(
-            # Who names an incarnation means no other.
-            dict.fromkeys(one.topic for one in request.partitions if not one.topic_id)
-        )
-        response = await self._replica_manager.produce(request)
-        for result in response.partitions:
-            if result.topic in failed:
-                result.error.CopyFrom(failed[result.topic])
-        return response
+        return await (await self._begin(request))
+
+    def produce_stream(
+        self, requests: AsyncIterator[ProduceRequest]
+    ) -> AsyncGenerator[ProduceAnswers, None]:
+        """See `Broker.ProduceStream`."""
+        stream = ProduceStream(self._begin, is_full=lambda: self._replica_manager.is_full)
+        return stream.answers(requests)
 
     async def fetch(self, request: FetchRequest) -> FetchResponse:
         """See `Broker.Fetch`."""
@@ -76,6 +85,13 @@ class BrokerHandler:
         except asyncio.CancelledError:
             self._reports.hung_up(request.replica_id)
             raise
+
+    async def fetch_stream(
+        self, requests: AsyncIterator[FetchRequest]
+    ) -> AsyncGenerator[FetchResponse, None]:
+        """See `Broker.FetchStream`."""
+        async for request in requests:
+            yield await self.fetch(request)
 
     async def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
         """See `Broker.ListOffsets`."""
@@ -118,6 +134,24 @@ class BrokerHandler:
             topics=[_topic(image, name, failed.get(name)) for name in names],
             metadata_offset=image.offset,
         )
+
+    async def _begin(self, request: ProduceRequest) -> Coroutine[Any, Any, ProduceResponse]:
+        """The work on it, once its topics exist or cannot be created."""
+        failed = await self._changes.create_missing(
+            # Who names an incarnation means no other.
+            dict.fromkeys(one.topic for one in request.partitions if not one.topic_id)
+        )
+        return self._produce(request, failed)
+
+    async def _produce(
+        self, request: ProduceRequest, failed: Mapping[str, common_pb2.Error]
+    ) -> ProduceResponse:
+        response = await self._replica_manager.produce(request)
+        response.correlation_id = request.correlation_id
+        for result in response.partitions:
+            if result.topic in failed:
+                result.error.CopyFrom(failed[result.topic])
+        return response
 
 
 def _live(image: MetadataImage) -> Iterable[Endpoint]:

@@ -7,7 +7,8 @@ descriptors, so a new RPC needs a handler method of its name in snake case and n
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import aclosing
 from typing import Any
 
 import grpc
@@ -97,6 +98,7 @@ class GrpcServer:
             (False, False): (grpc.unary_unary_rpc_method_handler, self._unary(serve)),
             (False, True): (grpc.unary_stream_rpc_method_handler, self._streaming(serve)),
             (True, False): (grpc.stream_unary_rpc_method_handler, self._unary(serve)),
+            (True, True): (grpc.stream_stream_rpc_method_handler, self._exchanging(serve)),
         }[streams]
         return make(
             behaviour,
@@ -122,6 +124,24 @@ class GrpcServer:
             try:
                 async for response in serve(request):
                     yield response
+            except TidelogError as error:
+                await self._abort(context, error)
+            except Exception as error:  # noqa: BLE001  # the RPC edge: the process lives on
+                await self._abort_unexpected(context, error)
+
+        return behaviour
+
+    def _exchanging(
+        self, serve: Callable[[AsyncIterator[Any]], AsyncGenerator[Any, None]]
+    ) -> Callable[[Any, Any], Any]:
+        async def behaviour(
+            requests: AsyncIterator[Any], context: grpc.aio.ServicerContext[Any, Any]
+        ) -> None:
+            try:
+                # Closed here, so that what the handler cleans up is cleaned up when the call ends.
+                async with aclosing(serve(requests)) as responses:
+                    async for response in responses:
+                        await context.write(response)
             except TidelogError as error:
                 await self._abort(context, error)
             except Exception as error:  # noqa: BLE001  # the RPC edge: the process lives on

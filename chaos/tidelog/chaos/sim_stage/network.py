@@ -15,6 +15,7 @@ from functools import partial
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.loop import NodeLoop
 from tidelog.chaos.sim_stage.scheduler import Scheduler
+from tidelog.log.errors import InvariantError, StorageError, TidelogError
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,12 @@ class SimNetwork:
         """Told of each call at its server: the request and None, later the request and response."""
         self._connections: dict[int, Connection] = {}
         self._connection_count = 0
+
+    def note_error(self, server: Host, error: TidelogError) -> None:
+        """A handler raised it: a failure of the run where no fault explains it."""
+        is_wrong = isinstance(error, InvariantError | StorageError)
+        if is_wrong and not self.is_expected(error):
+            self.scheduler.record_failure(server.name, repr(error))
 
     def attach(self, host: Host) -> None:
         """Bring a host up at its address, in place of its last incarnation.

@@ -13,10 +13,9 @@ from contextlib import aclosing
 from typing import Any, Generic
 
 from tidelog.chaos.sim_stage.network import Host, SimNetwork
+from tidelog.chaos.sim_stage.streams import SimStream
 from tidelog.log.errors import (
     CallFailedError,
-    InvariantError,
-    StorageError,
     TidelogError,
     UnreachableError,
 )
@@ -67,6 +66,22 @@ class SimPeers:
                 yield response
         finally:
             call.give_up()
+
+    async def open_stream(
+        self, address: str, method: Method[Request, Response]
+    ) -> SimStream[Request, Response]:
+        """See `tidelog.log.transport.Transport.open_stream`."""
+        server = self._network.host_at(address)
+        if server is None or server.services is None:
+            await self._fail_to_connect(address)
+            raise UnreachableError(f"{address} is silent")
+        return SimStream(
+            network=self._network,
+            caller=self._host,
+            server=server,
+            method=method,
+            serve=lambda: _handler(server, method),
+        )
 
     async def dial(self, address: str, *, timeout_ms: int) -> Dialled:
         """See `tidelog.broker.peers.Peers.dial`."""
@@ -164,7 +179,7 @@ class _Call(Generic[Request, Response]):
         if self._server.services is None:
             self._fail(UnreachableError(f"{self._server.address} does not listen yet"))
             return
-        handler = getattr(self._server.services[self._method.service], _snake(self._method.name))
+        handler = _handler(self._server, self._method)
         request = self._method.request_type.FromString(content)
         self._tap(request, None)
         name = f"{self._method.name}<{self._caller.name}"
@@ -176,7 +191,7 @@ class _Call(Generic[Request, Response]):
         if self._server.services is None or self._network.is_cut(self._caller, self._server):
             return
         scheduler.trace.record(scheduler.now_s, "repeat", self._method.name)
-        handler = getattr(self._server.services[self._method.service], _snake(self._method.name))
+        handler = _handler(self._server, self._method)
         request = self._method.request_type.FromString(content)
         name = f"{self._method.name}<<{self._caller.name}"
         self._tap(request, None)
@@ -188,7 +203,7 @@ class _Call(Generic[Request, Response]):
         try:
             self._tap(request, await handler(request))
         except TidelogError as error:
-            self._note(error)
+            self._network.note_error(self._server, error)
 
     def _on_cancel(self) -> None:
         self._network.forget(self._connection)
@@ -205,16 +220,11 @@ class _Call(Generic[Request, Response]):
                 self._tap(request, response)
                 self._respond(response)
         except TidelogError as error:
-            self._note(error)
+            self._network.note_error(self._server, error)
             self._fail(error)
         except Exception as error:  # noqa: BLE001  # the RPC edge
             self._network.scheduler.record_failure(self._server.name, repr(error))
             self._fail(error)
-
-    def _note(self, error: TidelogError) -> None:
-        is_wrong = isinstance(error, InvariantError | StorageError)
-        if is_wrong and not self._network.is_expected(error):
-            self._network.scheduler.record_failure(self._server.name, repr(error))
 
     async def _pump(self, responses: AsyncGenerator[Response, None]) -> None:
         async with aclosing(responses):
@@ -241,5 +251,7 @@ class _Call(Generic[Request, Response]):
         self._connection.send(self._server, label, content, lambda: self._on_response(item))
 
 
-def _snake(name: str) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+def _handler(server: Host, method: Method[Request, Response]) -> Any:  # as the method's kind
+    assert server.services is not None  # who asks has looked
+    name = re.sub(r"(?<!^)(?=[A-Z])", "_", method.name).lower()
+    return getattr(server.services[method.service], name)
