@@ -98,6 +98,7 @@ CORES = (
     "client/tidelog/client/arrow.py",
     "client/tidelog/client/assignment.py",
     "client/tidelog/client/backoff.py",
+    "client/tidelog/client/batches.py",
     "client/tidelog/client/changes.py",
     "client/tidelog/client/cluster_metadata.py",
     "client/tidelog/client/descriptions.py",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tidelog.client.accumulator import Accumulator, AccumulatorConfig, Batch
+from tidelog.client.accumulator import Accumulator, AccumulatorConfig
+from tidelog.client.batches import Batch
 from tidelog.client.records import TopicPartition
 from tidelog.client.sequences import Sequences
 from tidelog.log.batch import parse_header
@@ -78,7 +79,9 @@ def test_what_comes_again_keeps_its_numbers_and_its_place_before_the_others() ->
     assert stage.accumulator.ready(4) == []
     again = stage.take(now_ms=5)
     assert again[:3] == [first, third, fourth]
-    assert numbers(again) == [(0, 1), (0, 3), (0, 4), (0, 5), (0, 6)]
+    assert numbers(again) == [(0, 1), (0, 3), (0, 4), (0, 5)], "a sixth: the log forgets the first"
+    stage.accumulator.complete([first])
+    assert numbers(stage.take(now_ms=5)) == [(0, 6), (0, 7)]
 
 
 def test_the_pause_of_the_first_to_come_again_counts() -> None:
