@@ -1,4 +1,4 @@
-"""A client's stream of Produce requests to a broker of the fake cluster: a call for each.
+"""A client's stream of Produce requests to a broker of the fake cluster: a call for each."""
 
 from __future__ import annotations
 
