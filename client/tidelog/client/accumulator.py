@@ -151,9 +151,17 @@ class Accumulator(Generic[W]):
                 break
         return min(times, default=None)
 
-    def is_full(self, tp: TopicPartition) -> bool:
-        """Whether the first batch of a ready partition takes no more records."""
-        return bool(self._queues[tp].waiting[0].data)
+    def full_bytes(self, tp: TopicPartition, enough: int) -> int:
+        """Bytes of the batches of a ready partition that take no more records.
+
+        Counted are the first ones, up to `enough` and to what may be sent.
+        """
+        total = 0
+        for batch in self._queues[tp].sendable(self._span_max(tp)):
+            if not batch.data or total >= enough:
+                break
+            total += len(batch.data)
+        return total
 
     def take(self, tp: TopicPartition, *, max_bytes: int) -> list[Batch[W]]:
         """Put in flight the first due batches of a ready partition, one or `max_bytes`.

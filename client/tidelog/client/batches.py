@@ -16,7 +16,7 @@ one before it flies: it would be refused before that one's own retry.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
@@ -130,6 +130,15 @@ class PartitionQueue(Generic[W]):
         if self.sent and self.sent[0].topic_id != batch.topic_id:
             return False
         return self._count_before(batch) < span_max
+
+    def sendable(self, span_max: int | None) -> Iterator[Batch[W]]:
+        """The first waiting batches, as many as may be sent; `span_max` as in `admits`."""
+        unsent = (span_max or len(self.waiting)) - len(self.sent)
+        for batch in self.waiting:
+            unsent -= batch.numbers is None
+            if unsent < 0:
+                return
+            yield batch
 
     def launch(self, batch: Batch[W]) -> None:
         """The first waiting batch is in a request."""

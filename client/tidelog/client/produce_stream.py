@@ -89,14 +89,16 @@ class _Broker:
                 stream.forget(request.correlation_id)
 
     async def _opened(self, openings: int) -> _OpenStream:
-        """The stream, a new one if that is over; `openings` when the caller came."""
+        """The stream, a new one if that is over; `openings` had ended when the caller came."""
         if self._stream is not None and not self._stream.is_over:
             return self._stream
         if self._openings != openings:
             # Who waited for the one that failed fails with it, and not one after the other.
-            raise UnreachableError(f"{self._address} was lost before it was the request's turn")
-        self._openings += 1
-        stream = await self._transport.open_stream(self._address, PRODUCE_STREAM)
+            raise UnreachableError(f"no stream to {self._address} could be opened")
+        try:
+            stream = await self._transport.open_stream(self._address, PRODUCE_STREAM)
+        finally:
+            self._openings += 1
         self._stream = _OpenStream(stream, self._address)
         return self._stream
 

@@ -3,6 +3,11 @@
 Owns the sending loop: up to `max_in_flight` requests at a time to every broker, on one stream. What
 is ready and in which order is the accumulator's decision; where to, the metadata's; what an answer
 means, that of `outcomes`.
+
+To a broker that owes no answer goes whatever is ready. To one that does goes another request only
+when full batches make half of a request: they gain nothing by waiting, while batches that still
+take records fill up until the next answer. Sending them whenever a request may be sent, as Kafka
+does, makes more and smaller requests of the same records.
 """
 
 from __future__ import annotations
@@ -149,20 +154,25 @@ class Sender:
             leader = self._routing.metadata.leader(tp)
             if leader is None or leader.address is None:
                 self._routing.request_refresh()
-            elif self._may_carry(leader.address, tp):
+            else:
                 by_address.setdefault(leader.address, []).append(tp)
         for address, partitions in by_address.items():
-            items = self._take(partitions)
-            task = asyncio.create_task(self._send(address, items))
-            self._requests.setdefault(address, []).append(task)
+            worth = self._worth_sending(address, partitions)
+            if worth:
+                items = self._take(worth)
+                task = asyncio.create_task(self._send(address, items))
+                self._requests.setdefault(address, []).append(task)
 
-    def _may_carry(self, address: str, tp: TopicPartition) -> bool:
-        """Whether a request to its leader would go out now and be worth it."""
+    def _worth_sending(self, address: str, ready: list[TopicPartition]) -> list[TopicPartition]:
+        """The partitions that a request to their leader is to carry now; none: it is to wait."""
         in_flight = len(self._requests.get(address, ()))
         if not in_flight:
-            return True
-        has_slot = in_flight < self._config.max_in_flight and self._streams.is_open(address)
-        return has_slot and self._accumulator.is_full(tp)
+            return ready
+        if in_flight >= self._config.max_in_flight or not self._streams.is_open(address):
+            return []
+        enough = self._config.max_request_size // 2
+        full = {tp: self._accumulator.full_bytes(tp, enough) for tp in ready}
+        return [tp for tp, size in full.items() if size] if sum(full.values()) >= enough else []
 
     def _is_identified(self) -> bool:
         """Whether batches can be numbered, or need not be; if not, that is on its way."""

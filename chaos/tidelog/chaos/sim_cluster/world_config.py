@@ -58,6 +58,11 @@ class ProducerPlan:
     delivery_timeout_ms: int
     value_bytes: int
 
+    @property
+    def batch_size(self) -> int:
+        """A burst fills several batches, so that several requests are in flight at one time."""
+        return 2 * self.value_bytes + 150
+
 
 @dataclass(frozen=True, slots=True)
 class WorldConfig:
