@@ -87,6 +87,8 @@ class FakeCluster:
         self.streams: list[FakeStream] = []
         self.works_on_after_break = False
         """Whether what came on a stream that broke is worked on, though nobody hears of it."""
+        self.answer_turns: Callable[[], int] = lambda: 0
+        """How many turns of the loop an answer is on its way on a stream."""
         self.in_flight: dict[str, int] = {}
         self.most_in_flight = 0
         self._topics_created = 0
@@ -179,7 +181,7 @@ class FakeCluster:
             raise mishap.error
         return response
 
-    async def open_stream(self, address: str, method: Method[Any, Any]) -> FakeStream:
+    async def open_stream(self, address: str, method: Method[Any, Any]) -> Any:  # a FakeStream
         """Streams of Produce requests: each is a call of "Produce", begun in the order sent."""
         assert method is PRODUCE_STREAM
         await asyncio.sleep(0)

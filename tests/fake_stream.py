@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from tidelog.client.errors import CallFailedError, TidelogError
@@ -14,6 +16,7 @@ class Cluster(Protocol):
     """What works on the requests."""
 
     works_on_after_break: bool
+    answer_turns: Callable[[], int]
 
     async def call(
         self, address: str, method: Any, request: Any, *, timeout_ms: int
@@ -27,7 +30,8 @@ class FakeStream:
     def __init__(self, cluster: Cluster, address: str) -> None:
         self.address = address
         self._cluster = cluster
-        self._answers: asyncio.Queue[data_pb2.ProduceResponse | TidelogError] = asyncio.Queue()
+        self._answers: deque[data_pb2.ProduceResponse] = deque()
+        self._news = asyncio.Event()
         self._working: dict[asyncio.Task[None], None] = {}
         self._end: TidelogError | None = None
 
@@ -39,12 +43,12 @@ class FakeStream:
         task.add_done_callback(self._working.pop)
 
     async def receive(self) -> data_pb2.ProduceAnswers:
-        if self._end is not None and self._answers.empty():
-            raise self._end
-        answer = await self._answers.get()
-        if isinstance(answer, TidelogError):
-            raise answer
-        return data_pb2.ProduceAnswers(answers=[answer])
+        while not self._answers:
+            if self._end is not None:
+                raise self._end
+            self._news.clear()
+            await self._news.wait()
+        return data_pb2.ProduceAnswers(answers=[self._answers.popleft()])
 
     def close(self) -> None:
         self.fail(CallFailedError(f"the stream to {self.address} was closed"))
@@ -55,7 +59,7 @@ class FakeStream:
         """Break it from the broker's side; answers on their way still arrive."""
         if self._end is None:
             self._end = error
-            self._answers.put_nowait(error)
+            self._news.set()
             if not self._cluster.works_on_after_break:
                 for task in self._working:
                     if task is not asyncio.current_task():
@@ -68,5 +72,8 @@ class FakeStream:
             self.fail(CallFailedError(f"the stream broke: {error}"))
         else:
             response.correlation_id = request.correlation_id
+            for _ in range(self._cluster.answer_turns()):
+                await asyncio.sleep(0)
             if self._end is None:
-                self._answers.put_nowait(response)
+                self._answers.append(response)
+                self._news.set()

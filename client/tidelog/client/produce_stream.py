@@ -141,11 +141,14 @@ class _OpenStream:
 
     def end(self, reason: str) -> None:
         """No more answers: who waits for one hears that its outcome is unknown."""
+        self.receiving.cancel()
+        self._finish(reason)
+
+    def _finish(self, reason: str) -> None:
         if self.is_over:
             return
         self.is_over = True
         self._stream.close()
-        self.receiving.cancel()
         waiters, self._waiters = self._waiters, {}
         for waiter in waiters.values():
             if not waiter.done():
@@ -163,4 +166,4 @@ class _OpenStream:
         except TidelogError as error:
             reason = str(error)
         finally:
-            self.end(reason)
+            self._finish(reason)
