@@ -233,13 +233,14 @@ def test_halves_stand_where_the_whole_stood() -> None:
 
 def test_what_is_meant_for_another_incarnation_waits_for_all_of_the_one_before() -> None:
     stage = Stage()
+    stage.sequences.begin(TP, b"old")
+    stage.sequences.acknowledged(TP)
     for topic_id in (b"old", b"new"):
         stage.accumulator.append(
             TP, [(None, b"v")], timestamp_ms=1, waiter="w", now_ms=0, topic_id=topic_id
         )
     taken = stage.take()
     assert [batch.topic_id for batch in taken] == [b"old"]
-    stage.sequences.acknowledged(TP)
     assert stage.accumulator.ready(0) == []
     stage.accumulator.complete(taken)
     assert [batch.topic_id for batch in stage.take()] == [b"new"]

@@ -191,7 +191,8 @@ async def test_brokers_have_streams_of_their_own(stage: Stage) -> None:
 async def test_an_overdue_request_ends_the_stream_for_all(stage: Stage) -> None:
     patient = stage.ask()
     overdue = stage.ask(timeout_ms=5)
-    errors = await outcomes([patient, overdue])
+    async with asyncio.timeout(5):
+        errors = await outcomes([patient, overdue])
     assert {type(error) for error in errors} == {CallFailedError}
     assert stage.transport.stream.is_closed
 

@@ -33,6 +33,12 @@ class PausedCluster(FakeCluster):
         super().__init__()
         self.goes_on = asyncio.Event()
         self.goes_on.set()
+        self.may_open = asyncio.Event()
+        self.may_open.set()
+
+    async def open_stream(self, address: str, method: Any) -> Any:
+        await self.may_open.wait()
+        return await super().open_stream(address, method)
 
     async def call(self, address: str, method: Any, request: Any, *, timeout_ms: int) -> Any:
         if address == ADDRESSES[1]:
@@ -213,6 +219,60 @@ async def test_batches_that_still_take_records_fill_up_while_a_request_is_in_fli
             await asyncio.sleep(0)
     assert cluster.most_in_flight == 1
     assert len(cluster.requests("Produce")) < COUNT / 4
+
+
+async def test_full_batches_that_make_less_than_half_a_request_wait_for_more() -> None:
+    cluster = FakeCluster()
+    cluster.create("t")
+    async with producer(cluster, max_request_size=1_500) as p:
+        await p.send("t", value=b"first")
+        await p.send_many("t", [value(n) for n in range(COUNT)])
+    assert cluster.most_in_flight == 1
+
+
+async def test_nothing_is_handed_to_a_stream_that_is_being_opened() -> None:
+    cluster = PausedCluster()
+    cluster.create("t", partitions=6)
+    cluster.may_open.clear()
+    async with producer(cluster, enable_idempotence=False) as p:
+        sent = [await p.submit_many("t", [value(1)] * 9, partition=n) for n in PARTITIONS]
+        await asyncio.sleep(0.01)
+        in_flight = [one.tp.partition for one in p._accumulator.incomplete if one.is_in_flight]
+        assert set(in_flight) == {PARTITIONS[0]}
+        cluster.may_open.set()
+        await asyncio.gather(*sent)
+
+
+async def test_what_came_too_early_waits_for_those_before_it_and_for_nothing_else() -> None:
+    cluster = FakeCluster()
+    state = cluster.create("t").partitions[0]
+    limits = {"batch_size": 330, "max_request_size": 330}
+    async with producer(
+        cluster, retry_backoff_ms=60_000, retry_backoff_max_ms=60_000, **limits
+    ) as p:
+        await p.send("t", value=b"first")
+        state.max_message_bytes = 250
+        two_in_one = [b"1" * 100, b"2" * 100]
+        values = two_in_one + [b"%d" % n * 150 for n in range(3, 8)]
+        async with asyncio.timeout(5):
+            outcome = await p.send_many("t", values)
+    assert outcome.acknowledged == len(values)
+    assert state.values()[1:] == values
+
+
+async def test_a_break_is_one_failure_of_a_partition_however_many_requests_it_took() -> None:
+    cluster = FakeCluster()
+    cluster.create("t")
+    limits = {"max_request_size": 150, "retry_backoff_ms": 60_000, "retry_backoff_max_ms": 60_000}
+    async with producer(cluster, close_timeout_ms=0, **limits) as p:
+        await p.send("t", value=b"first")
+        cluster.mishaps.append(broken(is_after_work=True))
+        await p.submit_many("t", [value(n) for n in range(COUNT)])
+        while cluster.mishaps:  # noqa: ASYNC110  # the call is over soon
+            await asyncio.sleep(0)
+        assert cluster.most_in_flight > 1
+        await asyncio.sleep(0.01)
+        assert list(p._sender._outcomes._failures.values()) == [1]
 
 
 def test_at_least_one_request_must_be_allowed() -> None:

@@ -158,9 +158,9 @@ class Accumulator(Generic[W]):
         """
         total = 0
         for batch in self._queues[tp].sendable(self._span_max(tp)):
-            if not batch.data or total >= enough:
+            if total >= enough:
                 break
-            total += len(batch.data)
+            total += len(batch.data)  # none while it takes records
         return total
 
     def take(self, tp: TopicPartition, *, max_bytes: int) -> list[Batch[W]]:
