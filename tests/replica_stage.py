@@ -334,7 +334,8 @@ class ReplicaStage:
         return await self._peers.call(_address(broker_id), PRODUCE, request, timeout_ms=60_000)
 
     async def must_produce(self, broker_id: int, *values: bytes, acks: int = -1) -> int:
-        """The base offset; anything but success fails the test."""
+        """The base offset, once the broker knows that it leads; else but success fails the test."""
+        await self.until(lambda: self.hosted(broker_id).replica.leader is not None)
         result = await self.produce(broker_id, *values, acks=acks)
         assert result.error.code == common_pb2.NONE, result.error
         return result.base_offset

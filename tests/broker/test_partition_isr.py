@@ -36,6 +36,17 @@ def test_a_silent_follower_that_holds_everything_stays_in_the_isr() -> None:
     assert core.tell(Ticked()) == []
 
 
+def test_a_silent_follower_is_late_from_the_next_append_on() -> None:
+    core = two_in_sync()
+    core.now_ms += 100 * LAG_MS_MAX
+    core.append(11)
+    core.now_ms += LAG_MS_MAX
+    assert not found(core.tell(Ticked()), ProposeIsr), "it had no reason to fetch before"
+    core.append(12)
+    core.now_ms += 1
+    assert found(core.tell(Ticked()), ProposeIsr), "and no further append excuses it"
+
+
 def test_a_follower_that_keeps_up_with_steady_traffic_stays_in_the_isr() -> None:
     core = two_in_sync()
     for end in range(11, 40):

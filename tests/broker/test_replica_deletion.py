@@ -242,7 +242,9 @@ def test_a_damaged_batch_below_the_end_of_an_empty_log_is_not_asked_for_again_at
             assert asked is not None
             records = batch(b"a", b"b", b"c", b"d", base_offset=3, epoch=0)
             result = PartitionFetchResult(records=records[:-1] + b"!", high_watermark=7)
-            rest = following.apply_fetched(hosted, asked, result, retry_at_ms=1 << 60)
+            rest = following.apply_fetched(
+                hosted, asked, result, result.records, retry_at_ms=1 << 60
+            )
             assert rest is not None
             await rest
             assert hosted.retry_fetch_at_ms == 1 << 60

@@ -1,16 +1,20 @@
-"""Replication, from the follower's side: one fetch loop for each leader this broker follows.
+"""Replication, from the follower's side: one stream to each leader, for all that is followed there.
 
-A loop asks its leader for all partitions at once, waits for the answer, has it applied, asks again:
-what it asks for acknowledges what it has. When a partition comes to a loop while its request waits
-at the leader, the request is given up for one that names the newcomer too; of many that come one
-after the other, as at a start, those that follow closely are gathered. Decides when to ask; what an
-answer means is the partition's core's.
+What a stream asks for acknowledges what this broker has. A partition is named when it comes, when
+its log has moved, and when it is due again after an error; the leader remembers the rest, and tells
+only news (KIP-227). So that each hears of the other though nothing is written, what is not in sync
+is named again at every `replica.fetch.wait.max.ms`, everything at every fourth. Two requests are on
+their way at most: the second takes what came meanwhile, and ends the first one's wait. Decides when
+to ask; what an answer means is the partition's core's.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 
 import structlog
 
@@ -27,16 +31,23 @@ from tidelog.log.errors import (
     UnreachableError,
     is_broken_connection,
 )
-from tidelog.v1.data_pb2 import FetchPartition, FetchRequest, FetchResponse
-from tidelog.v1.methods import FETCH
+from tidelog.log.transport import Stream
+from tidelog.v1.data_pb2 import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    ForgottenPartition,
+)
+from tidelog.v1.methods import FETCH_STREAM
 
 log = structlog.get_logger(__name__)
 
-Asked = list[tuple[HostedPartition, FetchPartition]]
-GATHER_MS_PER_PARTITION = 0.2
-"""A request that is given up has cost this much, about, for each partition in it. Newcomers wait as
-long as the last one cost, so that a thousand of them cost a thousand's work, not its square.
-"""
+REQUESTS_MAX = 2
+"""On their way at one time."""
+FULL_ROUND = 4
+"""Everything is named again in every so manieth round."""
+
+Key = tuple[str, int]
 
 
 class Fetchers:
@@ -86,6 +97,15 @@ class Fetchers:
             await loop.stop()
 
 
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What the leader was asked for last of one partition, in the request of this number."""
+
+    number: int
+    partition: HostedPartition
+    fetch: FetchPartition
+
+
 class _FetchLoop:
     """The loop for one leader."""
 
@@ -94,75 +114,58 @@ class _FetchLoop:
         self._config = fetchers.config
         self._clock = fetchers.clock
         self._leader_id = leader_id
-        self._followed: dict[tuple[str, int], HostedPartition] = {}
-        self._call: asyncio.Task[FetchResponse] | None = None
+        self._followed: dict[Key, HostedPartition] = {}
+        self._changed: dict[Key, bool] = {}
+        """What to name, if it differs from what the leader holds, or in any case."""
+        self._forgotten: dict[Key, None] = {}
+        self._named: dict[Key, _Named] = {}
+        self._responses: deque[FetchResponse] = deque()
+        self._sent = self._answered = self._round = 0
+        self._sent_ms = self._round_due_ms = 0
+        self._failure: BaseException | None = None
+        self._stream: Stream[FetchRequest, FetchResponse] | None = None
         self._news = asyncio.Event()
-        self._gathering: asyncio.TimerHandle | None = None
-        self._gathered_at_s = 0.0
-        self._is_failing = False
-        self._is_stopped = False
+        self._is_failing = self._is_stopped = False
         self._ended = asyncio.Event()
 
     def add(self, partition: HostedPartition) -> None:
-        self._followed[partition.topic, partition.partition] = partition
-        self._gather()
+        key = partition.topic, partition.partition
+        self._followed[key] = partition
+        self._changed[key] = True
+        self._news.set()
 
     def remove(self, partition: HostedPartition) -> None:
-        if self._followed.get((partition.topic, partition.partition)) is partition:
-            del self._followed[partition.topic, partition.partition]
+        key = partition.topic, partition.partition
+        if self._followed.get(key) is partition:
+            del self._followed[key]
+            self._changed.pop(key, None)
+            if self._named.pop(key, None) is not None:
+                self._forgotten[key] = None
 
     async def stop(self) -> None:
         self._is_stopped = True
-        if self._gathering is not None:
-            self._gathering.cancel()
-        self._interrupt()
+        self._news.set()
+        if self._stream is not None:
+            self._stream.close()
         await self._ended.wait()
 
     async def run(self) -> None:
         try:
             while not self._is_stopped:
-                await self._fetch_once()
+                if not self._followed:
+                    await self._until_news(None)
+                    continue
+                try:
+                    await self._converse()
+                except TidelogError as error:
+                    if self._is_stopped:
+                        break
+                    self._say_once(error)
+                    if is_broken_connection(error):
+                        self._fetchers.on_broken(self._leader_id)
+                    await self._pause(self._backed_off())
         finally:
             self._ended.set()
-
-    def _gather(self) -> None:
-        """Ask for newcomers: for the first at once, for those after it a little later together."""
-        if self._gathering is not None:
-            return
-        loop = asyncio.get_running_loop()
-        due_s = self._gathered_at_s + len(self._followed) * GATHER_MS_PER_PARTITION / 1000
-        if due_s <= loop.time():
-            self._ask_anew()
-        else:
-            self._gathering = loop.call_at(due_s, self._ask_anew)
-
-    def _ask_anew(self) -> None:
-        self._gathering = None
-        self._gathered_at_s = asyncio.get_running_loop().time()
-        self._interrupt()
-
-    def _interrupt(self) -> None:
-        self._news.set()
-        if self._call is not None:
-            self._call.cancel()
-
-    async def _fetch_once(self) -> None:
-        self._news.clear()
-        asked, retry_at_ms = self._next()
-        if not asked:
-            await self._pause(retry_at_ms)
-            return
-        try:
-            response = await self._ask(asked, retry_at_ms)
-        except TidelogError as error:
-            self._say_once(error)
-            if is_broken_connection(error):
-                self._fetchers.on_broken(self._leader_id)
-            await self._pause(self._backed_off())
-            return
-        self._is_failing = False
-        if response is not None:
-            await self._apply(asked, response)
 
     def _say_once(self, error: TidelogError) -> None:
         """A leader that is gone is asked many times a second; one line an outage is enough."""
@@ -170,62 +173,161 @@ class _FetchLoop:
             log.info("fetch failed", leader=self._leader_id, error=str(error))
         self._is_failing = True
 
-    def _next(self) -> tuple[Asked, int | None]:
-        """What to ask for now, and when a partition left out because of an error is due again."""
-        now_ms = self._clock.monotonic_ms()
-        max_bytes = self._config.replica_fetch_max_bytes
-        asked: Asked = []
-        retry_at_ms: int | None = None
-        for partition in self._followed.values():
-            due_ms = partition.retry_fetch_at_ms
-            if due_ms > now_ms:
-                retry_at_ms = due_ms if retry_at_ms is None else min(retry_at_ms, due_ms)
-            elif (fetch := following.next_fetch(partition, max_bytes=max_bytes)) is not None:
-                asked.append((partition, fetch))
-        return asked, retry_at_ms
+    # One stream
 
-    async def _ask(self, asked: Asked, retry_at_ms: int | None) -> FetchResponse | None:
-        """The leader's answer; None when the request was given up because of news."""
-        fetchers, config = self._fetchers, self._config
-        address = fetchers.partitions.address_of(self._leader_id)
+    async def _converse(self) -> None:
+        """Until the stream breaks, or this loop is stopped."""
+        address = self._fetchers.partitions.address_of(self._leader_id)
         if address is None:
             raise UnreachableError(f"broker {self._leader_id} is not registered")
-        wait_ms = config.replica_fetch_wait_max_ms
-        if retry_at_ms is not None:
-            wait_ms = max(0, min(wait_ms, retry_at_ms - self._clock.monotonic_ms()))
+        stream = await self._fetchers.peers.open_stream(address, FETCH_STREAM)
+        self._begin(stream)
+        receiving = asyncio.create_task(self._receive(stream))
+        receiving.add_done_callback(self._on_break)
+        try:
+            while not self._is_stopped:
+                self._news.clear()
+                while self._responses:
+                    await self._apply(self._responses.popleft())
+                if self._failure is not None:
+                    raise self._failure
+                due_ms = await self._send_news(stream)
+                if not self._responses:
+                    await self._until_news(due_ms)
+        finally:
+            receiving.cancel()
+            stream.close()
+            self._stream = None
+
+    def _begin(self, stream: Stream[FetchRequest, FetchResponse]) -> None:
+        """The leader knows of nothing yet."""
+        self._stream = stream
+        self._named.clear()
+        self._forgotten.clear()
+        self._responses.clear()
+        self._changed = dict.fromkeys(self._followed, True)
+        self._sent = self._answered = 0
+        self._failure = None
+        self._round_due_ms = self._clock.monotonic_ms() + self._config.replica_fetch_wait_max_ms
+
+    async def _receive(self, stream: Stream[FetchRequest, FetchResponse]) -> None:
+        while True:
+            self._responses.append(await stream.receive())
+            self._news.set()
+
+    def _on_break(self, receiving: asyncio.Task[None]) -> None:
+        if not receiving.cancelled():
+            self._failure = receiving.exception()
+            self._news.set()
+
+    async def _send_news(self, stream: Stream[FetchRequest, FetchResponse]) -> int:
+        """Ask for what is to be named; returns when to look again, at the latest.
+
+        Errors: also `CallFailedError` when the leader owes an answer for too long.
+        """
+        now_ms = self._clock.monotonic_ms()
+        self._begin_round(now_ms)
+        if self._sent - self._answered >= REQUESTS_MAX:
+            return self._check_silence(now_ms)
+        named, retry_at_ms = self._next(now_ms)
+        is_owed = self._sent > self._answered
+        if named or self._forgotten or (self._named and not is_owed):
+            await self._send(stream, named)
+            now_ms = self._clock.monotonic_ms()
+        elif not is_owed:
+            return min(retry_at_ms, self._round_due_ms)
+        return min(retry_at_ms, self._round_due_ms, self._check_silence(now_ms))
+
+    def _begin_round(self, now_ms: int) -> None:
+        if now_ms < self._round_due_ms:
+            return
+        self._round += 1
+        self._round_due_ms = now_ms + self._config.replica_fetch_wait_max_ms
+        is_full = self._round % FULL_ROUND == 0
+        for key in self._followed if is_full else self._out_of_sync():
+            self._changed[key] = True
+
+    def _out_of_sync(self) -> Iterator[Key]:
+        partitions, broker_id = self._fetchers.partitions, self._fetchers.broker_id
+        for key in self._followed:
+            state = partitions.image.partition(*key)
+            if state is not None and broker_id not in state.isr:
+                yield key
+
+    def _next(self, now_ms: int) -> tuple[list[_Named], int]:
+        """What to name now, and when the next one is due that an error put off."""
+        named: list[_Named] = []
+        retry_at_ms = now_ms + self._config.replica_fetch_timeout_ms
+        for key, is_due_anyway in list(self._changed.items()):
+            partition = self._followed[key]
+            if partition.retry_fetch_at_ms > now_ms:
+                retry_at_ms = min(retry_at_ms, partition.retry_fetch_at_ms)
+                continue
+            del self._changed[key]
+            fetch = following.next_fetch(partition, max_bytes=self._config.replica_fetch_max_bytes)
+            if fetch is None:
+                continue
+            known = self._named.get(key)
+            if is_due_anyway or known is None or known.fetch != fetch:
+                named.append(_Named(self._sent, partition, fetch))
+        return named, retry_at_ms
+
+    async def _send(self, stream: Stream[FetchRequest, FetchResponse], named: list[_Named]) -> None:
+        config = self._config
+        forgotten = [key for key in self._forgotten if key not in self._named]
         request = FetchRequest(
-            replica_id=fetchers.broker_id,
-            replica_epoch=fetchers.broker_epoch,
-            max_wait_ms=wait_ms,
+            replica_id=self._fetchers.broker_id,
+            replica_epoch=self._fetchers.broker_epoch,
+            max_wait_ms=config.replica_fetch_wait_max_ms,
             min_bytes=config.replica_fetch_min_bytes,
             max_bytes=config.replica_fetch_response_max_bytes,
-            partitions=[fetch for _, fetch in asked],
+            partitions=[one.fetch for one in named],
+            forgotten=[ForgottenPartition(topic=t, partition=p) for t, p in forgotten],
         )
-        self._call = asyncio.create_task(
-            fetchers.peers.call(
-                address, FETCH, request, timeout_ms=wait_ms + config.replica_fetch_timeout_ms
-            )
-        )
+        self._forgotten.clear()
+        for one in named:
+            self._named[one.fetch.topic, one.fetch.partition] = one
+        self._sent += 1
+        self._sent_ms = self._clock.monotonic_ms()
         try:
-            await asyncio.wait((self._call,))
-            if self._call.cancelled():
-                return None
-            response = self._call.result()
-        finally:
-            self._call.cancel()
-            self._call = None
-        if len(response.partitions) != len(asked):
-            raise CallFailedError(f"broker {self._leader_id} answered another number of partitions")
-        return response
+            async with asyncio.timeout(config.replica_fetch_timeout_ms / 1000):
+                await stream.send(request)
+        except TimeoutError:
+            raise CallFailedError(f"broker {self._leader_id} takes no requests") from None
 
-    async def _apply(self, asked: Asked, response: FetchResponse) -> None:
+    def _check_silence(self, now_ms: int) -> int:
+        """Until when the leader may be silent; CallFailedError if that is over."""
+        config = self._config
+        wait_ms = config.replica_fetch_wait_max_ms + config.replica_fetch_timeout_ms
+        due_ms = self._sent_ms + wait_ms
+        if now_ms >= due_ms:
+            raise CallFailedError(
+                f"broker {self._leader_id} did not answer a fetch within {wait_ms} ms"
+            )
+        return due_ms
+
+    # Answers
+
+    async def _apply(self, response: FetchResponse) -> None:
+        """Answers come in the order of the requests, and each knows of those before it."""
+        number, self._answered = self._answered, self._answered + 1
+        self._is_failing = False
         retry_at_ms = self._backed_off()
         unfinished = []
-        for (partition, fetch), result in zip(asked, response.partitions, strict=True):
-            if self._followed.get((partition.topic, partition.partition)) is partition:
-                work = following.apply_fetched(partition, fetch, result, retry_at_ms=retry_at_ms)
-                if work is not None:
-                    unfinished.append(work)
+        for result in response.partitions:
+            key = result.topic, result.partition
+            named = self._named.get(key)
+            if named is None or named.number > number:
+                continue  # It was named anew since, or is not followed here any more.
+            records = result.records  # each look at them makes a copy
+            is_final = bool(records) or result.error.code or result.HasField("diverging_epoch")
+            # The leader reads no further than that before the partition is named again.
+            self._changed[key] = bool(is_final)
+            work = following.apply_fetched(
+                named.partition, named.fetch, result, records, retry_at_ms=retry_at_ms
+            )
+            if work is not None:
+                unfinished.append(work)
         if unfinished:
             await asyncio.gather(*unfinished)
 
@@ -234,14 +336,17 @@ class _FetchLoop:
         jitter = 0.5 + self._fetchers.random.random()
         return self._clock.monotonic_ms() + max(1, round(backoff_ms * jitter))
 
-    async def _pause(self, until_ms: int | None) -> None:
+    async def _until_news(self, due_ms: int | None) -> None:
         """Until there is news or, if given, that time has come."""
-        if until_ms is None:
+        if due_ms is None:
+            self._news.clear()
             await self._news.wait()
             return
-        left_ms = max(0, until_ms - self._clock.monotonic_ms())
-        try:
+        left_ms = max(0, due_ms - self._clock.monotonic_ms())
+        with suppress(TimeoutError):
             async with asyncio.timeout(left_ms / 1000):
                 await self._news.wait()
-        except TimeoutError:
-            pass
+
+    async def _pause(self, until_ms: int) -> None:
+        self._news.clear()
+        await self._until_news(until_ms)

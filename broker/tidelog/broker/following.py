@@ -44,15 +44,15 @@ def apply_fetched(
     hosted: HostedPartition,
     asked: FetchPartition,
     result: PartitionFetchResult,
+    records: bytes,
     *,
     retry_at_ms: int,
 ) -> Coroutine[Any, Any, None] | None:
-    """Do what the leader's answer to `asked` orders.
+    """Do what the leader's answer to `asked` orders; `records` are the result's.
 
     Returns what is left to be awaited before the next fetch, if anything. After an error the
     partition is not fetched before `retry_at_ms`.
     """
-    records = result.records
     try:
         order = hosted.tell(_fetch_answered(hosted, asked, result, records))
         if isinstance(order, AppendFetched):

@@ -364,6 +364,7 @@ class HostedPartition:
                 self.log.set_high_watermark(offset)
                 self.acks_all.complete_up_to(offset)
                 self.consumers.wake()
+                self.followers.note()
             case RaiseLowWatermark(offset):
                 self.deletions.complete_up_to(offset)
             case AssignEpoch(epoch, start_offset):

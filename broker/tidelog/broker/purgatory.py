@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_right
 from collections import deque
+from typing import Protocol
 
 from tidelog.broker.errors import error_message
 from tidelog.v1 import common_pb2
@@ -101,6 +102,16 @@ class OffsetWaiters:
             answer.resolve(index, error)
 
 
+class WaitingFetch(Protocol):
+    """What partitions tell of their news, by the numbers it gave them."""
+
+    def wake(self, index: int) -> None:
+        """Partition `index` may have what it waits for."""
+
+    def note(self, index: int) -> None:
+        """Partition `index` has something to tell with the next answer, no reason for one."""
+
+
 class DelayedFetch:
     """One fetch; partitions that may have news for it wake it, by its own numbers for them."""
 
@@ -113,6 +124,9 @@ class DelayedFetch:
         self._woken[index] = None
         if not self._signal.done():
             self._signal.set_result(None)
+
+    def note(self, index: int) -> None:
+        """It is answered once, and soon: what others are told later it does not need."""
 
     async def wait(self, timeout_ms: int) -> list[int]:
         """The partitions that woke it since the last call; none at the deadline: the end."""
@@ -132,13 +146,13 @@ class FetchWaiters:
     """The fetches that wait for news of one partition."""
 
     def __init__(self) -> None:
-        self._waiting: dict[tuple[DelayedFetch, int], None] = {}
+        self._waiting: dict[tuple[WaitingFetch, int], None] = {}
 
-    def add(self, fetch: DelayedFetch, index: int) -> None:
+    def add(self, fetch: WaitingFetch, index: int) -> None:
         """Wake `fetch` with `index` at each news, until it is discarded."""
         self._waiting[fetch, index] = None
 
-    def discard(self, fetch: DelayedFetch, index: int) -> None:
+    def discard(self, fetch: WaitingFetch, index: int) -> None:
         """It waits no more."""
         self._waiting.pop((fetch, index), None)
 
@@ -146,3 +160,8 @@ class FetchWaiters:
         """There are news."""
         for fetch, index in self._waiting:
             fetch.wake(index)
+
+    def note(self) -> None:
+        """There is something to tell with the next answer."""
+        for fetch, index in self._waiting:
+            fetch.note(index)

@@ -60,10 +60,7 @@ class Reader:
         self._read(fetch, [(self._turn + step) % count for step in range(count)])
         if not fetch.is_complete:
             await self._poll(fetch)
-        if fetch.follower is None:
-            self._stats.bytes_out += fetch.size_bytes
-        else:
-            self._stats.bytes_replicated_out += fetch.size_bytes
+        self.count(fetch.follower, fetch.size_bytes)
         return fetch.response
 
     def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
@@ -78,7 +75,7 @@ class Reader:
                 raise
             except TidelogError as error:
                 result.offset = result.leader_epoch = -1
-                self._fail(result, to_wire(error))
+                self.fail(result, to_wire(error))
         return response
 
     def offset_for_leader_epoch(
@@ -99,52 +96,91 @@ class Reader:
                 result.error.CopyFrom(to_wire(error))
         return response
 
+    def follower(self, request: FetchRequest) -> FollowerIdentity | None:
+        """Who fetches; None: a consumer."""
+        if not request.HasField("replica_id"):
+            return None
+        return self._partitions.follower(request.replica_id, request.replica_epoch)
+
+    def max_bytes(self, request: FetchRequest) -> int:
+        """The most bytes of one answer."""
+        config = self._config
+        is_follower = request.HasField("replica_id")
+        limit = config.replica_fetch_response_max_bytes if is_follower else config.fetch_max_bytes
+        return min(request.max_bytes, limit) if request.max_bytes > 0 else limit
+
+    def deadline_ms(self, request: FetchRequest) -> int:
+        """Until when it may wait, on the monotonic clock."""
+        wait_ms = max(0, min(request.max_wait_ms, self._config.fetch_wait_max_ms))
+        return self._clock.monotonic_ms() + wait_ms
+
+    def count(self, follower: FollowerIdentity | None, size_bytes: int) -> None:
+        """So much was read for somebody."""
+        if follower is None:
+            self._stats.bytes_out += size_bytes
+        else:
+            self._stats.bytes_replicated_out += size_bytes
+
     def _new_fetch(self, request: FetchRequest) -> _Fetch:
-        config, follower = self._config, None
-        limit = config.fetch_max_bytes
-        if request.HasField("replica_id"):
-            follower = self._partitions.follower(request.replica_id, request.replica_epoch)
-            limit = config.replica_fetch_response_max_bytes
         return _Fetch(
             request,
-            follower=follower,
-            max_bytes=min(request.max_bytes, limit) if request.max_bytes > 0 else limit,
-            deadline_ms=self._clock.monotonic_ms()
-            + max(0, min(request.max_wait_ms, config.fetch_wait_max_ms)),
+            follower=self.follower(request),
+            max_bytes=self.max_bytes(request),
+            deadline_ms=self.deadline_ms(request),
         )
+
+    def read_one(
+        self,
+        asked: FetchPartition,
+        result: PartitionFetchResult,
+        *,
+        follower: FollowerIdentity | None,
+        max_bytes: int,
+        has_read: bool,
+    ) -> int:
+        """Fill `result`, with an error where there is one; how many bytes of records it holds.
+
+        At most `max_bytes`; unless something `has_read`, a single larger batch passes.
+        """
+        limit = asked.partition_max_bytes or self._config.fetch_partition_max_bytes_default
+        try:
+            hosted = self._partitions.find(asked.topic, asked.partition, asked.topic_id)
+            size_bytes = leading.read(
+                hosted,
+                asked,
+                result,
+                follower=follower,
+                max_bytes=min(limit, max_bytes),
+                has_read=has_read,
+            )
+        except InvariantError:
+            raise
+        except TidelogError as error:
+            self.fail(result, to_wire(error), follower)
+            return 0
+        if result.error.code != common_pb2.NONE:
+            self._note(result, follower)
+        self._add_hint(result)
+        return size_bytes
 
     def _read(self, fetch: _Fetch, indexes: Iterable[int]) -> None:
         for index in indexes:
             asked, result = fetch.begin(index)
-            try:
-                hosted = self._partitions.find(asked.topic, asked.partition, asked.topic_id)
-                size_bytes = leading.read(
-                    hosted,
-                    asked,
-                    result,
-                    follower=fetch.follower,
-                    max_bytes=min(
-                        asked.partition_max_bytes or self._config.fetch_partition_max_bytes_default,
-                        fetch.max_bytes - fetch.size_bytes,
-                    ),
-                    has_read=fetch.size_bytes > 0,
-                )
-            except InvariantError:
-                raise
-            except TidelogError as error:
-                self._fail(result, to_wire(error), fetch.follower)
-                fetch.finish(index, 0)
-            else:
-                if result.error.code != common_pb2.NONE:
-                    self._note(result, fetch.follower)
-                self._add_hint(result)
-                fetch.finish(index, size_bytes)
+            size_bytes = self.read_one(
+                asked,
+                result,
+                follower=fetch.follower,
+                max_bytes=fetch.max_bytes - fetch.size_bytes,
+                has_read=fetch.size_bytes > 0,
+            )
+            fetch.finish(index, size_bytes)
 
     async def _poll(self, fetch: _Fetch) -> None:
         """Read again what has news, until the answer is complete or its time has come."""
         is_consumer = fetch.follower is None
-        if is_consumer and self.waiting_consumers >= self._config.waiting_fetches_max:
-            self._refuse_to_wait(fetch)
+        if is_consumer and not self.may_wait:
+            for result in fetch.response.partitions:
+                self.refuse_to_wait(result)
             return
         delayed = DelayedFetch()
         self.waiting_consumers += is_consumer
@@ -168,17 +204,23 @@ class Reader:
             waiters.add(delayed, index)
             fetch.registered.append((waiters, index))
 
-    def _refuse_to_wait(self, fetch: _Fetch) -> None:
-        message = f"{self._config.waiting_fetches_max} fetches wait already: try again later"
-        for result in fetch.response.partitions:
-            self._fail(result, error_message(common_pb2.THROTTLING_QUOTA_EXCEEDED, message))
+    @property
+    def may_wait(self) -> bool:
+        """Whether another consumer may wait for records."""
+        return self.waiting_consumers < self._config.waiting_fetches_max
 
-    def _fail(
+    def refuse_to_wait(self, result: PartitionFetchResult) -> None:
+        """Too many wait: this one is told so at once."""
+        message = f"{self._config.waiting_fetches_max} fetches wait already: try again later"
+        self.fail(result, error_message(common_pb2.THROTTLING_QUOTA_EXCEEDED, message))
+
+    def fail(
         self,
         result: PartitionFetchResult | ListOffsetsResponse.Partition,
         error: Error,
         follower: FollowerIdentity | None = None,
     ) -> None:
+        """Answer with an error, and with the leader where that helps."""
         result.error.CopyFrom(error)
         self._note(result, follower)
         self._add_hint(result)

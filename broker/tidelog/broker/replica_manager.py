@@ -9,7 +9,7 @@ decided in `partition/`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -17,6 +17,7 @@ import structlog
 
 from tidelog.broker.appender import Appender
 from tidelog.broker.background import Background
+from tidelog.broker.fetch_session import FetchSession
 from tidelog.broker.fetcher import Fetchers
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.isr_proposals import AlterPartition, IsrProposals
@@ -196,6 +197,12 @@ class ReplicaManager:
     async def fetch(self, request: FetchRequest) -> FetchResponse:
         """See `Broker.Fetch`."""
         return await self._reader.fetch(request)
+
+    def fetch_stream(
+        self, requests: AsyncIterator[FetchRequest]
+    ) -> AsyncGenerator[FetchResponse, None]:
+        """See `Broker.FetchStream`."""
+        return FetchSession(self._reader, self._partitions, self._clock).answers(requests)
 
     async def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
         """See `Broker.ListOffsets`."""

@@ -20,7 +20,7 @@ from tidelog.metadata.image import MetadataImage
 from tidelog.v1.controller_pb2 import ReportUnreachableBrokerRequest
 from tidelog.v1.methods import REPORT_UNREACHABLE_BROKER
 
-# Who hung up and asks again within this time is alive: followers interrupt their own fetches.
+# Who hung up and asks again within this time is alive: a stream may break by itself.
 GRACE_S = 0.03
 # Before a report is repeated that was refused, or that another break followed.
 REPEAT_S = 0.05

@@ -86,6 +86,14 @@ class FollowerState:
         self.last_fetch_ms = now_ms
         self.last_fetch_leader_end_offset = leader_end_offset
 
+    def left_behind(self, *, leader_end_offset: int, now_ms: int) -> None:
+        """The leader appends after this end: who held it until now is late from now on only.
+
+        A follower of a silent partition has no reason to fetch, and so does not tell its end again.
+        """
+        if self.log_end_offset is not None and self.log_end_offset >= leader_end_offset:
+            self.caught_up_ms = now_ms
+
     def is_caught_up(self, *, leader_end_offset: int, now_ms: int, lag_ms_max: int) -> bool:
         """Whether it holds everything, or did not longer than `lag_ms_max` ago."""
         if self.log_end_offset is not None and self.log_end_offset >= leader_end_offset:

@@ -163,6 +163,9 @@ class Leader:
 
     def _appended(self, event: Appended, now_ms: int) -> list[Effect]:
         invariant(event.log_end_offset >= self.log_end_offset, event, self.log_end_offset)
+        for follower in self._followers.values():
+            if follower.broker_id in self.isr.committed:
+                follower.left_behind(leader_end_offset=self.log_end_offset, now_ms=now_ms)
         self.log_end_offset = event.log_end_offset
         return self._count(event.counted_offset, now_ms)
 

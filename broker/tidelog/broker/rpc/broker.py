@@ -11,6 +11,7 @@ from collections.abc import (
     Iterable,
     Mapping,
 )
+from contextlib import aclosing
 from typing import Any
 
 from tidelog.broker.cluster_changes import ClusterChanges
@@ -90,8 +91,23 @@ class BrokerHandler:
         self, requests: AsyncIterator[FetchRequest]
     ) -> AsyncGenerator[FetchResponse, None]:
         """See `Broker.FetchStream`."""
-        async for request in requests:
-            yield await self.fetch(request)
+        replica_ids: dict[int, None] = {}
+
+        async def heard() -> AsyncGenerator[FetchRequest, None]:
+            async for request in requests:
+                if request.HasField("replica_id"):
+                    replica_ids[request.replica_id] = None
+                    self._reports.heard(request.replica_id)
+                yield request
+
+        try:
+            async with aclosing(self._replica_manager.fetch_stream(heard())) as responses:
+                async for response in responses:
+                    yield response
+        except (asyncio.CancelledError, GeneratorExit):
+            for replica_id in replica_ids:
+                self._reports.hung_up(replica_id)
+            raise
 
     async def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
         """See `Broker.ListOffsets`."""

@@ -66,13 +66,17 @@ class ReplyChecks:
     ) -> None:
         """A broker answers it."""
         is_consumer = not request.HasField("replica_id")
-        for asked, result in zip(request.partitions, response.partitions, strict=True):
+        asked = {(one.topic, one.partition): one for one in request.partitions}
+        for result in response.partitions:
             if not result.records:
                 continue
-            hosted = held.get((asked.topic, asked.partition))
-            if hosted is not None and asked.topic_id not in (b"", hosted.topic_id):
+            key = result.topic, result.partition
+            hosted = held.get(key)
+            # On a stream it may have been named by an earlier request.
+            named_id = asked[key].topic_id if key in asked else b""
+            if hosted is not None and named_id not in (b"", hosted.topic_id):
                 hosted = None
-            where = f"{machine.name} served {asked.topic}-{asked.partition}/{asked.fetch_offset}"
+            where = f"{machine.name} served {result.topic}-{result.partition}"
             self._check_served(where, hosted, result, is_consumer=is_consumer)
 
     def on_listed(

@@ -1,0 +1,287 @@
+"""One stream of Fetch requests, which says only what changed, both ways (KIP-227).
+
+Owns what was asked of each partition, and which of them may have something to say: those named,
+those that had news since, those left over from a full answer. A partition that was answered with
+records, an error or a diverging epoch is not read again before its reader names it again: only then
+is known where it goes on. What may be read is the partition's core's to say.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from tidelog.broker.hosted_partition import HostedPartition
+from tidelog.broker.partition.events import FollowerIdentity
+from tidelog.broker.partition_map import PartitionMap
+from tidelog.broker.purgatory import FetchWaiters
+from tidelog.broker.reader import Reader
+from tidelog.log.env import Clock
+from tidelog.log.errors import KafkaError
+from tidelog.v1 import common_pb2
+from tidelog.v1.data_pb2 import FetchPartition, FetchRequest, FetchResponse, PartitionFetchResult
+
+REQUESTS_MAX = 4
+"""Read ahead of their answers; then the stream is read no further."""
+
+Key = tuple[str, int]
+NOTHING_TOLD = (-1, -1)
+
+
+@dataclass(slots=True, eq=False)
+class _Slot:
+    """One partition of the session, and where it waits for news."""
+
+    index: int
+    asked: FetchPartition
+    hosted: HostedPartition
+    told: tuple[int, int] = NOTHING_TOLD
+    """The high watermark and the log start that its reader heard of since it named it."""
+    is_armed: bool = True
+    """Whether it may be read: its reader waits for more from where it asked."""
+
+
+class FetchSession:
+    """Of one stream."""
+
+    def __init__(self, reader: Reader, partitions: PartitionMap, clock: Clock) -> None:
+        self._reader = reader
+        self._partitions = partitions
+        self._clock = clock
+        self._replica_id: int | None = None
+        self._is_begun = False
+        self._follower: FollowerIdentity | None = None
+        self._slots: dict[Key, _Slot] = {}
+        self._by_index: dict[int, _Slot] = {}
+        self._count = 0
+        self._dirty: dict[_Slot, None] = {}
+        self._requests: deque[FetchRequest] = deque()
+        self._is_at_end = False
+        self._signal = asyncio.Event()
+        self._room = asyncio.Event()
+
+    async def answers(
+        self, requests: AsyncIterator[FetchRequest]
+    ) -> AsyncGenerator[FetchResponse, None]:
+        """One for each request, in order, until no more come."""
+        reading = asyncio.create_task(self._read_requests(requests))
+        reading.add_done_callback(self._on_end)
+        try:
+            while self._requests or not self._is_at_end:
+                if not self._requests:
+                    await self._next_signal()
+                    continue
+                request = self._requests.popleft()
+                self._room.set()
+                yield await self._answer(request)
+            reading.result()
+        finally:
+            reading.cancel()
+            for slot in list(self._slots.values()):
+                self._forget(slot)
+
+    # What partitions tell
+
+    def wake(self, index: int) -> None:
+        """See `WaitingFetch`."""
+        self.note(index)
+        self._signal.set()
+
+    def note(self, index: int) -> None:
+        """See `WaitingFetch`."""
+        slot = self._by_index[index]
+        if slot.is_armed:
+            self._dirty[slot] = None
+
+    # Requests
+
+    async def _read_requests(self, requests: AsyncIterator[FetchRequest]) -> None:
+        async for request in requests:
+            self._requests.append(request)
+            self._signal.set()
+            while len(self._requests) >= REQUESTS_MAX:
+                self._room.clear()
+                await self._room.wait()
+
+    def _on_end(self, task: asyncio.Task[None]) -> None:
+        del task
+        self._is_at_end = True
+        self._signal.set()
+
+    async def _next_signal(self) -> None:
+        self._signal.clear()
+        await self._signal.wait()
+
+    def _merge(self, request: FetchRequest, answer: _Answer) -> None:
+        """Take over what the request names; what does not exist is answered at once."""
+        for gone in request.forgotten:
+            slot = self._slots.get((gone.topic, gone.partition))
+            if slot is not None:
+                self._forget(slot)
+        for asked in request.partitions:
+            key = asked.topic, asked.partition
+            hosted, slot = self._partitions.held.get(key), self._slots.get(key)
+            if slot is not None:
+                slot.asked, slot.told, slot.is_armed = asked, NOTHING_TOLD, True
+                self._dirty[slot] = None
+            elif hosted is not None:
+                self._add(key, asked, hosted)
+            else:
+                self._read_one(asked, answer.add(asked), answer)
+
+    def _add(self, key: Key, asked: FetchPartition, hosted: HostedPartition) -> None:
+        self._count += 1
+        slot = _Slot(self._count, asked, hosted)
+        self._slots[key] = self._by_index[slot.index] = slot
+        self._waiters(slot).add(self, slot.index)
+        self._dirty[slot] = None
+
+    def _forget(self, slot: _Slot) -> None:
+        self._waiters(slot).discard(self, slot.index)
+        del self._slots[slot.asked.topic, slot.asked.partition]
+        del self._by_index[slot.index]
+        self._dirty.pop(slot, None)
+
+    def _waiters(self, slot: _Slot) -> FetchWaiters:
+        return slot.hosted.consumers if self._replica_id is None else slot.hosted.followers
+
+    # Answers
+
+    async def _answer(self, request: FetchRequest) -> FetchResponse:
+        self._identify(request)
+        answer = _Answer(self._reader.max_bytes(request), max(1, request.min_bytes))
+        self._merge(request, answer)
+        self._fill(answer)
+        if not answer.is_complete:
+            await self._wait(answer, self._reader.deadline_ms(request))
+        for slot in answer.sizes:
+            slot.is_armed = False
+            self._dirty.pop(slot, None)
+        for slot in answer.failed:
+            self._forget(slot)
+        self._reader.count(self._follower, answer.size_bytes)
+        return answer.response
+
+    def _identify(self, request: FetchRequest) -> None:
+        replica_id = request.replica_id if request.HasField("replica_id") else None
+        if self._is_begun and replica_id != self._replica_id:
+            raise KafkaError(
+                common_pb2.INVALID_REQUEST,
+                f"a stream of replica {self._replica_id} cannot go on as replica {replica_id}",
+            )
+        self._is_begun, self._replica_id = True, replica_id
+        self._follower = self._reader.follower(request)
+
+    async def _wait(self, answer: _Answer, deadline_ms: int) -> None:
+        """Read what has news, until there is enough, its time has come or the next one asks."""
+        is_consumer = self._replica_id is None
+        if is_consumer and not self._reader.may_wait:
+            for slot in self._slots.values():
+                self._reader.refuse_to_wait(answer.begin(slot))
+                answer.failed[slot] = None
+            return
+        self._reader.waiting_consumers += is_consumer
+        try:
+            while not (answer.is_complete or self._requests or self._is_at_end):
+                left_ms = deadline_ms - self._clock.monotonic_ms()
+                if left_ms <= 0:
+                    return
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(left_ms / 1000):
+                        await self._next_signal()
+                self._fill(answer)
+        finally:
+            self._reader.waiting_consumers -= is_consumer
+
+    def _fill(self, answer: _Answer) -> None:
+        """Read the partitions that may have something to say, the longest waiting first."""
+        for slot in list(self._dirty):
+            if answer.size_bytes >= answer.max_bytes:
+                return
+            self._read(slot, answer)
+
+    def _read(self, slot: _Slot, answer: _Answer) -> None:
+        result = answer.begin(slot)
+        size_bytes = self._read_one(slot.asked, result, answer)
+        told = result.high_watermark, result.log_start_offset
+        if size_bytes or not _has_more(slot.asked, result):
+            self._dirty.pop(slot, None)
+        if result.error.code != common_pb2.NONE:
+            answer.failed[slot] = None
+            self._dirty.pop(slot, None)
+        elif size_bytes or result.HasField("diverging_epoch"):
+            answer.sizes[slot] = size_bytes
+            answer.size_bytes += size_bytes
+        elif told == slot.told:
+            answer.drop(slot)
+        slot.told = told
+
+    def _read_one(
+        self, asked: FetchPartition, result: PartitionFetchResult, answer: _Answer
+    ) -> int:
+        size_bytes = self._reader.read_one(
+            asked,
+            result,
+            follower=self._follower,
+            max_bytes=answer.max_bytes - answer.size_bytes,
+            has_read=answer.size_bytes > 0,
+        )
+        is_start_news = self._follower is not None and (
+            result.log_start_offset > asked.log_start_offset
+        )
+        is_refused = result.error.code != common_pb2.NONE
+        answer.must_leave |= is_start_news or is_refused or result.HasField("diverging_epoch")
+        return size_bytes
+
+
+def _has_more(asked: FetchPartition, result: PartitionFetchResult) -> bool:
+    """Whether records lie there that had no room."""
+    end_offset = result.log_end_offset or result.high_watermark
+    return not result.error.code and asked.fetch_offset < end_offset
+
+
+class _Answer:
+    """One answer on its way: what it holds so far, and whether it may leave."""
+
+    def __init__(self, max_bytes: int, min_bytes: int) -> None:
+        self.response = FetchResponse()
+        self.max_bytes = max_bytes
+        self.must_leave = False
+        """Something is in it that its reader must act on."""
+        self.size_bytes = 0
+        """Of all records."""
+        self.sizes: dict[_Slot, int] = {}
+        """Of the records of each that is answered with some, or with a diverging epoch."""
+        self.failed: dict[_Slot, None] = {}
+        self._min_bytes = min_bytes
+        self._places: dict[_Slot, int] = {}
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it may leave before its time."""
+        return self.must_leave or self.size_bytes >= self._min_bytes
+
+    def add(self, asked: FetchPartition) -> PartitionFetchResult:
+        """An empty result."""
+        return self.response.partitions.add(topic=asked.topic, partition=asked.partition)
+
+    def begin(self, slot: _Slot) -> PartitionFetchResult:
+        """The partition's result, empty."""
+        self.size_bytes -= self.sizes.pop(slot, 0)
+        place = self._places.get(slot)
+        if place is None:
+            self._places[slot] = len(self.response.partitions)
+            return self.add(slot.asked)
+        result = self.response.partitions[place]
+        result.Clear()
+        result.topic, result.partition = slot.asked.topic, slot.asked.partition
+        return result
+
+    def drop(self, slot: _Slot) -> None:
+        """It has nothing to say: its result goes, where no other lies behind it."""
+        if self._places[slot] == len(self.response.partitions) - 1:
+            del self.response.partitions[-1]
+            del self._places[slot]
