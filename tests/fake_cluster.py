@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fake_partition import FakePartition, FakeTopic
-from fake_stream import FakeStream
+from fake_stream import FakeFetchStream, FakeStream
 
 from tidelog.client.errors import CallFailedError, TidelogError, UnreachableError
 from tidelog.log.records import Record, encode_batch
@@ -23,7 +23,7 @@ from tidelog.metadata.image import MetadataImage, TopicImage
 from tidelog.v1 import admin_pb2, common_pb2, data_pb2
 from tidelog.v1.common_pb2 import Error, ErrorCode, LeaderHint
 from tidelog.v1.controller_pb2 import DescribeQuorumRequest, DescribeQuorumResponse
-from tidelog.v1.methods import PRODUCE_STREAM, Method, Request, Response
+from tidelog.v1.methods import FETCH_STREAM, PRODUCE_STREAM, Method, Request, Response
 
 ADDRESSES = {1: "node1:9192", 2: "node2:9192", 3: "node3:9192"}
 CONTROLLER = ControllerConfig(cluster_id="fake")
@@ -182,12 +182,14 @@ class FakeCluster:
         return response
 
     async def open_stream(self, address: str, method: Method[Any, Any]) -> Any:  # a FakeStream
-        """Streams of Produce requests: each is a call of "Produce", begun in the order sent."""
-        assert method is PRODUCE_STREAM
+        """Streams of requests: each is a call of "Produce", begun in the order sent, or "Fetch"."""
         await asyncio.sleep(0)
         node_id = next(n for n, known in ADDRESSES.items() if known == address)
         if not self.alive[node_id]:
             raise UnreachableError(f"no broker answers at {address}")
+        if method is FETCH_STREAM:
+            return FakeFetchStream(self, address)
+        assert method is PRODUCE_STREAM
         stream = FakeStream(self, address)
         self.streams.append(stream)
         return stream

@@ -1,4 +1,4 @@
-"""A client's stream of Produce requests to a broker of the fake cluster: a call for each."""
+"""A client's streams to a broker of the fake cluster: a call for each request."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from tidelog.client.errors import CallFailedError, TidelogError
 from tidelog.v1 import data_pb2
-from tidelog.v1.methods import PRODUCE
+from tidelog.v1.methods import FETCH, PRODUCE
 
 
 class Cluster(Protocol):
@@ -77,3 +77,56 @@ class FakeStream:
             if self._end is None:
                 self._answers.append(response)
                 self._news.set()
+
+
+class FakeFetchStream:
+    """Remembers what was named; each request is a call of "Fetch" for all of it."""
+
+    def __init__(self, cluster: Cluster, address: str) -> None:
+        self._cluster = cluster
+        self._address = address
+        self._wanted: dict[tuple[str, int], data_pb2.FetchPartition] = {}
+        self._answers: asyncio.Queue[data_pb2.FetchResponse | TidelogError] = asyncio.Queue()
+        self._working: asyncio.Task[None] | None = None
+        self._end: TidelogError | None = None
+
+    async def send(self, request: data_pb2.FetchRequest) -> None:
+        if self._end is not None:
+            raise self._end
+        for gone in request.forgotten:
+            self._wanted.pop((gone.topic, gone.partition), None)
+        for one in request.partitions:
+            self._wanted[one.topic, one.partition] = one
+        del request.partitions[:], request.forgotten[:]
+        request.partitions.extend(self._wanted.values())
+        if self._working is not None and not self._working.done():
+            self._working.cancel()
+            self._answers.put_nowait(data_pb2.FetchResponse())
+        self._working = asyncio.create_task(self._work(request))
+
+    async def receive(self) -> data_pb2.FetchResponse:
+        if self._end is None:
+            answer = await self._answers.get()
+            if not isinstance(answer, TidelogError):
+                return answer
+            self._end = answer
+        raise self._end
+
+    def close(self) -> None:
+        if self._end is None:
+            self._end = CallFailedError(f"the stream to {self._address} was closed")
+            self._answers.put_nowait(self._end)
+        if self._working is not None:
+            self._working.cancel()
+
+    async def _work(self, request: data_pb2.FetchRequest) -> None:
+        try:
+            response = await self._cluster.call(self._address, FETCH, request, timeout_ms=0)
+        except TidelogError as error:
+            self._answers.put_nowait(CallFailedError(f"the stream broke: {error}"))
+            return
+        for result in response.partitions:
+            is_final = result.records or result.error.code or result.HasField("diverging_epoch")
+            if is_final:
+                self._wanted.pop((result.topic, result.partition), None)
+        self._answers.put_nowait(response)

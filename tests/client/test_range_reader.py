@@ -70,6 +70,9 @@ class OneBroker:
         self.answers: list[PartitionFetchResult] = []
         """Given instead of records, first come first served."""
 
+    async def open_stream(self, address: str, method: Method[Any, Any]) -> Any:
+        raise AssertionError("a range is read by single calls")
+
     async def call(
         self,
         address: str,
