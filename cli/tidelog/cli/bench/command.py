@@ -29,6 +29,9 @@ from tidelog.cli.bench.signals import ended_by_sigterm, unhurried
 from tidelog.cli.bench.sitting import Sitting
 from tidelog.log.errors import TidelogError
 
+TABLE_COLUMNS = 150
+"""A table in a file or a pipe is as wide as this; a narrower terminal wraps lines itself."""
+
 
 @click.group()
 def bench() -> None:
@@ -70,7 +73,9 @@ def run(
     if report is not None:
         _write(report, results)
     if not is_json:
-        Console(soft_wrap=True).print(_table(results))
+        console = Console()
+        console.width = max(console.width, TABLE_COLUMNS)
+        console.print(_table(results))
     click.echo(json.dumps({"rows": [result.as_json() for result in results]}))
     sys.exit(1 if sitting.errors else 0)
 

@@ -14,6 +14,7 @@ from tidelog.cli.bench.errors import RunFailedError
 from tidelog.cli.bench.stage import GIB, REPLICAS, Figures, Stage, values
 from tidelog.client import Admin
 from tidelog.log.batch import HEADER_BYTES
+from tidelog.log.errors import RETRIABLE_CODES
 from tidelog.log.grpc_transport import GrpcTransport
 from tidelog.log.records import Record, encode_batch
 from tidelog.v1 import common_pb2
@@ -24,6 +25,7 @@ Send = Callable[[str, ProduceRequest], Awaitable[ProduceResponse]]
 """Takes an address and a request to it, returns the answer: the way to the brokers."""
 IN_FLIGHT_A_PARTITION = 2
 TIMEOUT_MS = 30_000
+RETRY_S = 0.02
 RECORD_OVERHEAD_BYTES = 16
 """At least what a record takes beyond its value."""
 
@@ -61,13 +63,13 @@ async def _load(stage: Stage, send: Send, batches: bytes, messages: int) -> floa
     """Seconds until the last acknowledgement."""
     async with stage.topic() as topic:
         leaders = await _leaders(stage.bootstrap, topic)
-        left = iter(range(messages))
+        left = iter(range(messages))  # shared: whoever is free sends the next
 
         async def pump(partition: int, address: str) -> None:
             data = PartitionProduceData(topic=topic, partition=partition, records=batches)
             request = ProduceRequest(acks=-1, partitions=[data])
             for _ in left:
-                _check((await send(address, request)).partitions[0].error)
+                await _acknowledged(send, address, request)
 
         began_s = time.monotonic()
         async with asyncio.TaskGroup() as group:
@@ -97,6 +99,13 @@ def _batch(size_bytes: int) -> bytes:
     return encode_batch([Record(0, int(time.time() * 1000), None, value)])
 
 
-def _check(error: common_pb2.Error) -> None:
-    if error.code != common_pb2.NONE:
-        raise RunFailedError(f"a batch was refused: {error.message}")
+async def _acknowledged(send: Send, address: str, request: ProduceRequest) -> None:
+    """Send until it is appended: a partition may be new to its broker, or a broker may be full."""
+    deadline_s = time.monotonic() + TIMEOUT_MS / 1000
+    while True:
+        error = (await send(address, request)).partitions[0].error
+        if error.code == common_pb2.NONE:
+            return
+        if error.code not in RETRIABLE_CODES or time.monotonic() > deadline_s:
+            raise RunFailedError(f"a batch was refused: {error.message}")
+        await asyncio.sleep(RETRY_S)

@@ -53,7 +53,8 @@ def parse(lines: Iterable[str]) -> dict[str, list[float]]:
     for line in lines:
         with contextlib.suppress(ValueError, KeyError, TypeError):
             said = json.loads(line)
-            found.setdefault(str(said["figure"]), []).extend(map(float, said["runs"]))
+            runs = [float(value) for value in said["runs"]]
+            found.setdefault(str(said["figure"]), []).extend(runs)
     return found
 
 

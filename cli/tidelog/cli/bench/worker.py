@@ -36,12 +36,19 @@ def main() -> None:
     try:
         figures = asyncio.run(_run(told.pop("load"), stage, told))
     except (TidelogError, RunFailedError, ExceptionGroup) as error:
-        sys.exit(f"{type(error).__name__}: {error}")
+        sys.exit(_first(error))
     sys.stdout.write(json.dumps(figures) + "\n")
 
 
 async def _run(load: str, stage: Stage, arguments: dict[str, Any]) -> Figures:
     return await LOADS[load](stage, **arguments)
+
+
+def _first(error: BaseException) -> str:
+    """The first of what went wrong, in one line."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}"
 
 
 if __name__ == "__main__":
