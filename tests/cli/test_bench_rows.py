@@ -11,7 +11,6 @@ import pytest
 from tidelog.cli.bench.plan import EFFORTS, Kind, groups, warm_up
 from tidelog.cli.bench.rows import Aim, Row, aim_text, result_of
 
-
 _ROW = Row("x", "ms", "o", "k")
 
 
