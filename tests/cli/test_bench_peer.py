@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from fake_peer import fake_peer
 from tidelog.cli.bench import sitting as sittings
 from tidelog.cli.bench.errors import RunFailedError
 from tidelog.cli.bench.peer import Peer, parse, run_program
-from tidelog.cli.bench.plan import Group, Kind
+from tidelog.cli.bench.plan import EFFORTS, Group, Kind, groups, warm_up
 from tidelog.cli.bench.rows import Row
 from tidelog.cli.bench.sitting import Sitting
 
@@ -67,7 +68,7 @@ def _group(name: str, *peer: str) -> Group:
 
 
 def _sitting(tmp_path: Path, runs: int, *found: Group) -> Sitting:
-    return Sitting(found, runs, Peer.of(fake_peer(tmp_path)))
+    return Sitting(replace(EFFORTS["full"], runs=runs), found, Peer.of(fake_peer(tmp_path)))
 
 
 @pytest.fixture
@@ -118,3 +119,20 @@ def test_a_peer_that_does_not_start_leaves_its_column_empty(
     (result,) = sitting.results()
     assert result.kafka is None
     assert result.errors == ("peer: no jars",)
+
+
+@pytest.mark.parametrize(("a_turn_s", "shortest"), [(0.0, 1.0), (20.0, 1 / 8)])
+def test_a_quick_sitting_that_falls_behind_gets_shorter_but_leaves_no_row_out(
+    tmp_path: Path, turns: list[str], a_turn_s: float, shortest: float
+) -> None:
+    quick = EFFORTS["quick"]
+    sitting = Sitting(
+        quick,
+        groups(quick)[1:],
+        Peer.of(fake_peer(tmp_path)),
+        clock=lambda: a_turn_s * len(turns),
+    )
+    rows = len(sitting.results())
+    sitting.measure_loads(_Cluster(), warm_up(quick))
+    assert len(sitting.results()) == rows
+    assert sitting.effort.scale == quick.scale * shortest

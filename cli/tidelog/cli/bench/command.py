@@ -66,7 +66,7 @@ def run(
     found = [group for group in groups(chosen) if only is None or only in group.name]
     if not found:
         raise click.UsageError(f"no group of rows has {only!r} in its name")
-    sitting = Sitting(found, chosen.runs, _peer(peer_command), tell=_teller())
+    sitting = Sitting(chosen, found, _peer(peer_command), tell=_teller())
     with ended_by_sigterm():
         _measure(sitting, warm_up(chosen))
     results = sitting.results()

@@ -7,7 +7,7 @@ Counts of records are the peer's own at `--scale 1`, so that both sides send the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from tidelog.cli.bench.rows import NO_AIM, Aim, Row
@@ -37,7 +37,10 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How long everything takes: `scale` of the record counts, `runs` of every group."""
+    """How long everything takes: `scale` of the record counts, `runs` of every group.
+
+    With a `limit_s`, what is left of a sitting that falls behind is shortened, see `shortened`.
+    """
 
     name: str
     runs: int
@@ -46,12 +49,13 @@ class Effort:
     opaque_bytes: int
     latency_s: float
     sends: int
+    limit_s: float | None = None
 
 
 EFFORTS = {
     effort.name: effort
     for effort in (
-        Effort("quick", 1, 0.15, 0.25, 600 * MIB, 8, 2_000),
+        Effort("quick", 1, 0.15, 0.25, 600 * MIB, 8, 2_000, limit_s=570),
         Effort("default", 2, 0.4, 0.5, 1_000 * MIB, 15, 3_000),
         Effort("full", 5, 1.0, 1.0, 3_000 * MIB, 30, 10_000),
     )
@@ -68,6 +72,8 @@ class Group:
     job: Job = field(default_factory=dict)
     peer: Sequence[str] = ()
     """Arguments of the peer's command; none: the peer has no turn."""
+    expected_s: float = 10
+    """What a quick run with the peer takes on a machine of two cores."""
 
     @property
     def is_on_the_cluster(self) -> bool:
@@ -87,6 +93,18 @@ def groups(effort: Effort) -> list[Group]:
         _latency(effort),
         _memory(),
     ]
+
+
+def shortened(effort: Effort) -> Effort:
+    """Half of it."""
+    return replace(
+        effort,
+        scale=effort.scale / 2,
+        consume_scale=effort.consume_scale / 2,
+        opaque_bytes=effort.opaque_bytes // 2,
+        latency_s=effort.latency_s / 2,
+        sends=effort.sends // 2,
+    )
 
 
 def warm_up(effort: Effort) -> Group:
@@ -134,6 +152,7 @@ def _start() -> Group:
             _less("CPU: three idle nodes", "% of a core", "idle.cpu", f"{idle}.cpu_3_nodes"),
         ),
         peer=("start", "--runs", "1", "--heaps", HEAP),
+        expected_s=60,
     )  # fmt: skip
 
 
@@ -263,6 +282,7 @@ def _consume(effort: Effort, size: int) -> Group:
             "records": int(RECORDS_AT_SCALE_1[size] * effort.consume_scale),
         },
         _perf("java", size, scale=effort.consume_scale, profile="tuned", consume="java,python"),
+        expected_s=30,
     )  # fmt: skip
 
 
@@ -291,6 +311,7 @@ def _latency(effort: Effort) -> Group:
         rows,
         {"load": "latency", "key": "", "seconds": effort.latency_s, "sends": effort.sends},
         ("latency", "--runs", "1", "--heap", HEAP),
+        expected_s=90,
     )
 
 
@@ -298,7 +319,8 @@ def _memory() -> Group:
     return Group(
         "memory",
         Kind.MEMORY,
-        [
+        expected_s=0,
+        rows=[
             Row(
                 "memory: a node, loaded", "MB", "loaded.mb", f"loaded.{HEAP}.VmRSS_per_node",
                 is_less_better=True, aim=Aim(bound=160), kafka_factor=MB_PER_MIB, is_worst=True,

@@ -17,7 +17,7 @@ from tidelog.cli.bench import nodes
 from tidelog.cli.bench.errors import RunFailedError
 from tidelog.cli.bench.own_cluster import OwnCluster
 from tidelog.cli.bench.peer import Peer, run_program
-from tidelog.cli.bench.plan import Group, Job, Kind
+from tidelog.cli.bench.plan import EFFORTS, Effort, Group, Job, Kind, groups, shortened
 from tidelog.cli.bench.report import VERDICTS, number
 from tidelog.cli.bench.rows import Result, Spread, result_of
 from tidelog.log.errors import TidelogError
@@ -45,14 +45,19 @@ class Cluster(Protocol):
 class Sitting:
     """What is measured so far, and what did not run."""
 
+    effort: Effort
     groups: Sequence[Group]
-    runs: int
     peer: Peer | None
     tell: Callable[[str], None] = lambda _text: None
     """Is told what happens."""
     ours: dict[str, list[float]] = field(default_factory=dict)
     kafka: dict[str, list[float]] = field(default_factory=dict)
     errors: dict[str, list[str]] = field(default_factory=dict)
+    clock: Callable[[], float] = time.monotonic
+    began_s: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.began_s = self.clock()
 
     def results(self) -> list[Result]:
         """All rows, measured or not."""
@@ -74,7 +79,9 @@ class Sitting:
         self.tell(warming.name)
         self._turn(warming, "ours", lambda: run_worker(cluster, warming.job))
         self._peer_turn(warming)
-        for group in self.groups:
+        for index in range(len(self.groups)):
+            self._keep_pace(index)
+            group = self.groups[index]
             if group.kind is Kind.LOAD:
                 self._alternate(group, partial(self._load, cluster, group.job))
             elif group.kind is Kind.MEMORY:
@@ -87,12 +94,24 @@ class Sitting:
             if group.kind is not Kind.START and any(row.kafka for row in group.rows):
                 self.errors.setdefault(group.name, []).append(f"peer: {why}")
 
+    def _keep_pace(self, index: int) -> None:
+        """Make what is left shorter where it would take too long; to an eighth at most."""
+        limit_s, shortest = self.effort.limit_s, EFFORTS[self.effort.name].scale / 8
+        left_s = sum(group.expected_s for group in self.groups[index:])
+        if limit_s is None or self.clock() - self.began_s + left_s <= limit_s:
+            return
+        if self.effort.scale > shortest:
+            self.effort = shortened(self.effort)
+            names = {group.name for group in self.groups}
+            self.groups = [group for group in groups(self.effort) if group.name in names]
+            self.tell("behind time: what is left is made shorter")
+
     def _load(self, cluster: Cluster, job: Job) -> Measures:
         measures = run_worker(cluster, job)
         return {**measures, "loaded.mb": nodes.rss_mb(cluster.pids)}
 
     def _alternate(self, group: Group, measure: Callable[[], Measures]) -> None:
-        for _ in range(self.runs):
+        for _ in range(self.effort.runs):
             self.tell(group.name)
             for name, value in (self._turn(group, "ours", measure) or {}).items():
                 self.ours.setdefault(name, []).append(value)
