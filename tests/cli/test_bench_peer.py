@@ -84,7 +84,7 @@ def turns(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         told.append("peer")
         if "break" in arguments:
             raise RunFailedError("no jars")
-        return {"produce.java.100B": [7.0]}
+        return {"produce.java.100B": [7.0], "another group's": [1.0], "loaded": [3.0, 4.0]}
 
     monkeypatch.setattr(Sitting, "_load", load)
     monkeypatch.setattr(sittings, "run_worker", lambda *_: {"a.o": 1.0})
@@ -99,6 +99,14 @@ def test_turns_alternate_and_the_warm_up_does_not_count(tmp_path: Path, turns: l
     (result,) = sitting.results()
     assert result.ours is not None
     assert (result.ours.runs, result.ratio, sitting.errors) == (2, 2.0, {})
+
+
+def test_a_turn_counts_for_its_own_rows_and_for_memory(tmp_path: Path, turns: list[str]) -> None:
+    other = Group("other", Kind.LOAD, [Row("other", "s", "other.o", "another group's")])
+    memory = Group("memory", Kind.MEMORY, [Row("loaded", "MB", "m", "loaded", is_worst=True)])
+    sitting = _sitting(tmp_path, 1, _group("a", "perf"), other, memory)
+    sitting.measure_loads(_Cluster(), _group("warm-up", "perf"))
+    assert sitting.kafka == {"produce.java.100B": [7.0], "loaded": [3.0, 4.0]}
 
 
 def test_a_turn_that_fails_is_its_rows_trouble_only(tmp_path: Path, turns: list[str]) -> None:

@@ -123,7 +123,11 @@ class Sitting:
         peer = self.peer
         if peer is None or not group.peer:
             return {}
-        return self._turn(group, "peer", lambda: peer.run(*group.peer)) or {}
+        said = self._turn(group, "peer", lambda: peer.run(*group.peer)) or {}
+        # A call may tell more than this turn is about, such as how fast what is read was written.
+        asked = [group, *(other for other in self.groups if other.kind is Kind.MEMORY)]
+        wanted = {row.kafka for one in asked for row in one.rows}
+        return {name: values for name, values in said.items() if name in wanted}
 
     def _turn(self, group: Group, whose: str, measure: Callable[[], Measured]) -> Measured | None:
         """What was measured; None where it failed, which the group's rows then say."""
@@ -162,7 +166,11 @@ def run_worker(cluster: Cluster, job: Job) -> Measures:
     """The figures of a load, from a process of its own. Errors: `RunFailedError`."""
     told = json.dumps({**job, "bootstrap": cluster.bootstrap, "pids": cluster.pids})
     command = [sys.executable, "-m", "tidelog.cli.bench.worker", told]
-    figures: Measures = json.loads(run_program(command, timeout_s=WORKER_TIMEOUT_S))
+    output = run_program(command, timeout_s=WORKER_TIMEOUT_S)
+    try:
+        figures: Measures = json.loads(output)
+    except ValueError as error:
+        raise RunFailedError(f"the load said {output[:80]!r}, not its figures") from error
     return figures
 
 
