@@ -143,6 +143,12 @@ def test_every_way_to_produce_is_a_row() -> None:
                     assert f"produce {size}, {codec}, acks={acks}, {profile}" in figures
 
 
+def test_a_produce_run_fills_the_rows_of_its_group_and_no_others() -> None:
+    for group in groups(EFFORTS["quick"]):
+        if group.kind is Kind.LOAD and group.job["load"] != "latency":
+            assert all(row.ours.startswith(f"{group.job['key']}.") for row in group.rows)
+
+
 @pytest.mark.parametrize("effort", list(EFFORTS))
 def test_both_sides_send_as_many_records_of_the_same_size(effort: str) -> None:
     base: dict[str, dict[str, float]] = {

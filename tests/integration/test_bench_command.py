@@ -13,6 +13,13 @@ from pathlib import Path
 import pytest
 from fake_peer import fake_peer
 
+from tidelog.cli.bench.errors import RunFailedError
+from tidelog.cli.bench.nodes import rss_mb
+from tidelog.cli.bench.own_cluster import OwnCluster
+from tidelog.cli.bench.plan import Effort, Kind, groups
+from tidelog.cli.bench.sitting import run_worker
+from tidelog.cli.bench.worker import LOADS
+
 pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 
 ONLY = "produce 1 KiB, none, acks=all, tuned"
@@ -88,3 +95,21 @@ def test_a_peer_that_does_not_run_is_told_and_ours_is_measured(tmp_path: Path) -
     assert rate["ours"] > 0
     assert (rate["kafka"], rate["met"]) == (None, None)
     assert "No such file" in rate["error"]
+
+
+def test_every_load_gives_the_measures_its_rows_are_made_of() -> None:
+    tiny = Effort("tiny", 1, 0.01, 0.01, 12 << 20, 0.2, 30)
+    loads = [group for group in groups(tiny) if group.kind is Kind.LOAD]
+    of_each = {str(group.job["load"]): group for group in reversed(loads)}
+    assert set(of_each) == set(LOADS)
+    with OwnCluster() as cluster:
+        assert cluster.start() > 0
+        for group in of_each.values():
+            figures = run_worker(cluster, group.job)
+            assert all(value > 0 for value in figures.values()), figures
+            assert {row.ours for row in group.rows} <= set(figures)
+        assert rss_mb(cluster.pids) > 10
+        cluster.stop()
+        with pytest.raises(RunFailedError, match="has ended"):
+            run_worker(cluster, loads[0].job)
+        assert cluster.start() > 0
