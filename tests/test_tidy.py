@@ -94,6 +94,7 @@ CORES = (
     "chaos/tidelog/chaos/checks/*.py",
     "chaos/tidelog/chaos/history.py",
     "chaos/tidelog/chaos/json_line.py",
+    "cli/tidelog/cli/bench/efforts.py",
     "cli/tidelog/cli/bench/plan.py",
     "cli/tidelog/cli/bench/report.py",
     "cli/tidelog/cli/bench/rows.py",

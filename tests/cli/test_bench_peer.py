@@ -10,9 +10,10 @@ import pytest
 from fake_peer import fake_peer
 
 from tidelog.cli.bench import sitting as sittings
+from tidelog.cli.bench.efforts import EFFORTS
 from tidelog.cli.bench.errors import RunFailedError
 from tidelog.cli.bench.peer import Peer, parse, run_program
-from tidelog.cli.bench.plan import EFFORTS, Group, Kind, groups, warm_up
+from tidelog.cli.bench.plan import Group, Kind, groups, warm_up
 from tidelog.cli.bench.rows import Row
 from tidelog.cli.bench.sitting import Sitting
 

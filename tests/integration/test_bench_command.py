@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 from fake_peer import fake_peer
 
+from tidelog.cli.bench.efforts import Effort
 from tidelog.cli.bench.errors import RunFailedError
 from tidelog.cli.bench.nodes import rss_mb
 from tidelog.cli.bench.own_cluster import OwnCluster
-from tidelog.cli.bench.plan import Effort, Kind, groups
+from tidelog.cli.bench.plan import Kind, groups
 from tidelog.cli.bench.sitting import run_worker
 from tidelog.cli.bench.worker import LOADS
 

@@ -18,11 +18,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tidelog.cli.bench.efforts import EFFORTS
 from tidelog.cli.bench.errors import RunFailedError
 from tidelog.cli.bench.machine import machine_facts
 from tidelog.cli.bench.own_cluster import OwnCluster
 from tidelog.cli.bench.peer import Peer
-from tidelog.cli.bench.plan import EFFORTS, Group, groups, warm_up
+from tidelog.cli.bench.plan import Group, groups, warm_up
 from tidelog.cli.bench.report import CHART_NAME, VERDICTS, chart, markdown, number
 from tidelog.cli.bench.rows import Result
 from tidelog.cli.bench.signals import ended_by_sigterm, unhurried
@@ -107,7 +108,7 @@ def _measure(sitting: Sitting, warming: Group) -> None:
             cluster.start()
             sitting.measure_loads(cluster, warming)
     except (RunFailedError, TidelogError, OSError) as error:
-        raise click.ClickException(f"the benchmark's cluster did not run: {error}") from error
+        sitting.no_cluster(str(error))
 
 
 @contextlib.contextmanager

@@ -7,9 +7,10 @@ Counts of records are the peer's own at `--scale 1`, so that both sides send the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 
+from tidelog.cli.bench.efforts import Effort
 from tidelog.cli.bench.rows import NO_AIM, Aim, Row
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -33,33 +34,6 @@ class Kind(Enum):
     """A worker process puts a load on the cluster."""
     MEMORY = "memory"
     """Nothing is run: memory was looked at after every load."""
-
-
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """How long everything takes: `scale` of the record counts, `runs` of every group.
-
-    With a `limit_s`, what is left of a sitting that falls behind is shortened, see `shortened`.
-    """
-
-    name: str
-    runs: int
-    scale: float
-    consume_scale: float
-    opaque_bytes: int
-    latency_s: float
-    sends: int
-    limit_s: float | None = None
-
-
-EFFORTS = {
-    effort.name: effort
-    for effort in (
-        Effort("quick", 1, 0.2, 0.25, 600 * MIB, 8, 2_000, limit_s=570),
-        Effort("default", 2, 0.4, 0.5, 1_000 * MIB, 15, 3_000),
-        Effort("full", 5, 1.0, 1.0, 3_000 * MIB, 30, 10_000),
-    )
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +67,6 @@ def groups(effort: Effort) -> list[Group]:
         _latency(effort),
         _memory(),
     ]
-
-
-def shortened(effort: Effort) -> Effort:
-    """Half of it."""
-    return replace(
-        effort,
-        scale=effort.scale / 2,
-        consume_scale=effort.consume_scale / 2,
-        opaque_bytes=effort.opaque_bytes // 2,
-        latency_s=effort.latency_s / 2,
-        sends=effort.sends // 2,
-    )
 
 
 def warm_up(effort: Effort) -> Group:

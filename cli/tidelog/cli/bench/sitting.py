@@ -14,10 +14,11 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from tidelog.cli.bench import nodes
+from tidelog.cli.bench.efforts import EFFORTS, Effort, shortened
 from tidelog.cli.bench.errors import RunFailedError
 from tidelog.cli.bench.own_cluster import OwnCluster
 from tidelog.cli.bench.peer import Peer, run_program
-from tidelog.cli.bench.plan import EFFORTS, Effort, Group, Job, Kind, groups, shortened
+from tidelog.cli.bench.plan import Group, Job, Kind, groups
 from tidelog.cli.bench.report import VERDICTS, number
 from tidelog.cli.bench.rows import Result, Spread, result_of
 from tidelog.log.errors import TidelogError
@@ -93,6 +94,13 @@ class Sitting:
         for group in self.groups:
             if group.kind is not Kind.START and any(row.kafka for row in group.rows):
                 self.errors.setdefault(group.name, []).append(f"peer: {why}")
+
+    def no_cluster(self, why: str) -> None:
+        """Our own did not start: no load ran, and every row that needs one says so."""
+        for group in self.groups:
+            if group.is_on_the_cluster:
+                self.errors.setdefault(group.name, []).append(f"ours: {why}")
+        self.tell(f"the benchmark's cluster did not start: {why}")
 
     def _keep_pace(self, index: int) -> None:
         """Make what is left shorter where it would take too long; to an eighth at most."""
