@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 from tidelog.cli.bench import nodes, sitting
 from tidelog.cli.bench.errors import RunFailedError
 from tidelog.cli.bench.own_cluster import OwnCluster
+from tidelog.cli.bench.signals import ended_by_sigterm, unhurried
 from tidelog.cli.main import main
 
 
@@ -61,3 +64,18 @@ def test_aims_that_are_not_met_are_no_error(
 @pytest.mark.parametrize("arguments", [("--only", "no such row"), ("--peer", "'unfinished")])
 def test_wrong_usage(monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]) -> None:
     assert _run(monkeypatch, *arguments) == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_clean_up_is_not_interrupted(number: int) -> None:
+    before = signal.getsignal(number)
+    with unhurried():
+        os.kill(os.getpid(), number)
+    assert signal.getsignal(number) is before
+
+
+def test_sigterm_ends_a_run_as_ctrl_c_does() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt), ended_by_sigterm():
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) is before
