@@ -27,7 +27,7 @@ class Effort:
 EFFORTS = {
     effort.name: effort
     for effort in (
-        Effort("quick", 1, 0.2, 0.25, 600 * MIB, 8, 2_000, limit_s=570),
+        Effort("quick", 1, 0.2, 0.25, 600 * MIB, 8, 2_000, limit_s=500),
         Effort("default", 2, 0.4, 0.5, 1_000 * MIB, 15, 3_000),
         Effort("full", 5, 1.0, 1.0, 3_000 * MIB, 30, 10_000),
     )
