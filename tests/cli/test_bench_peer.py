@@ -130,7 +130,7 @@ def test_a_peer_that_does_not_start_leaves_its_column_empty(
     assert result.errors == ("peer: no jars",)
 
 
-@pytest.mark.parametrize(("a_turn_s", "shortest"), [(0.0, 1.0), (20.0, 1 / 8)])
+@pytest.mark.parametrize(("a_turn_s", "shortest"), [(0.0, 1.0), (20.0, 1 / 4)])
 def test_a_quick_sitting_that_falls_behind_gets_shorter_but_leaves_no_row_out(
     tmp_path: Path, turns: list[str], a_turn_s: float, shortest: float
 ) -> None:

@@ -103,8 +103,11 @@ class Sitting:
         self.tell(f"the benchmark's cluster did not start: {why}")
 
     def _keep_pace(self, index: int) -> None:
-        """Make what is left shorter where it would take too long; to an eighth at most."""
-        limit_s, shortest = self.effort.limit_s, EFFORTS[self.effort.name].scale / 8
+        """Make what is left shorter where it would take too long.
+
+        Not below a quarter: the peer's code would hardly be compiled when its run is over.
+        """
+        limit_s, shortest = self.effort.limit_s, EFFORTS[self.effort.name].scale / 4
         left_s = sum(group.expected_s for group in self.groups[index:])
         if limit_s is None or self.clock() - self.began_s + left_s <= limit_s:
             return
