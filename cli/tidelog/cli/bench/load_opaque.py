@@ -31,12 +31,13 @@ RECORD_OVERHEAD_BYTES = 16
 
 
 async def opaque(
-    stage: Stage, *, key: str, batch_bytes: int, bundled: int, total_bytes: int
+    stage: Stage, *, key: str, batch_bytes: int, bundled: int, total_bytes: int, settle_s: float
 ) -> Figures:
     """MB/s (10^6) at the last acknowledgement, and the brokers' processor seconds a GiB.
 
     The same load runs twice, each on a topic of its own: pages of the cache and of the allocators
-    that nobody touched before are slow, so the first one only warms up.
+    that nobody touched before are slow, so the first one only warms up. `settle_s` between them
+    lets the brokers delete its files.
     """
     batches = _batch(batch_bytes) * bundled
     messages = max(6, total_bytes // len(batches))
@@ -47,6 +48,7 @@ async def opaque(
 
     try:
         await _load(stage, send, batches, messages)
+        await asyncio.sleep(settle_s)
         before_s = stage.cpu_s()
         took_s = await _load(stage, send, batches, messages)
         spent_s = stage.cpu_s() - before_s

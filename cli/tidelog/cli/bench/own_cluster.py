@@ -41,10 +41,8 @@ class OwnCluster:
 
     def __exit__(self, *exc_info: object) -> None:
         with unhurried():
-            try:
-                self.stop()
-            finally:
-                shutil.rmtree(self._folder, ignore_errors=True)
+            self._kill()
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     @property
     def bootstrap(self) -> str:
@@ -72,10 +70,24 @@ class OwnCluster:
 
     def stop(self) -> None:
         """Stop them as one; a node that does not end in time is killed."""
-        alive = [plan for plan in self._plans if cluster_process.running_pid(plan) is not None]
+        alive = self._alive()
         if alive:
             cluster_calls.prepare_stop(alive)
             cluster_process.stop(alive, timeout_s=STOP_TIMEOUT_S)
+
+    def _alive(self) -> list[NodePlan]:
+        return [plan for plan in self._plans if cluster_process.running_pid(plan) is not None]
+
+    def _kill(self) -> None:
+        """End the nodes without asking them, since their data goes, too.
+
+        A call to them would need a new event loop, and gRPC may still have events for one that
+        Ctrl-C closed: it then complains aloud.
+        """
+        cluster_process.stop(self._alive(), timeout_s=0)
+        deadline_s = time.monotonic() + STOP_TIMEOUT_S
+        while self._alive() and time.monotonic() < deadline_s:
+            time.sleep(POLL_S)
 
 
 async def _first_ack(bootstrap: str, plans: Sequence[NodePlan], started: Sequence[Started]) -> None:

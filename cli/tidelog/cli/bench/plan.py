@@ -18,6 +18,8 @@ MB_PER_MIB = MIB / 1e6
 SIZES_BYTES = (100, KIB)
 RECORDS_AT_SCALE_1 = {100: 4_000_000, KIB: 800_000}
 SINGLES_AT_SCALE_1 = {100: 2_000_000, KIB: 600_000}
+DELETED_S = 12
+"""After that a deleted topic's files are gone: brokers look every 10 s for those of 1 s ago."""
 HEAP = "stock"
 """Kafka's as its start script sets it."""
 
@@ -214,8 +216,9 @@ def _opaque(effort: Effort, text: str, batch_bytes: int, *, bundled: int, aim: A
         ],
         {
             "load": "opaque", "key": key, "batch_bytes": batch_bytes, "bundled": bundled,
-            "total_bytes": effort.opaque_bytes,
+            "total_bytes": effort.opaque_bytes, "settle_s": DELETED_S,
         },
+        expected_s=25,
     )  # fmt: skip
 
 
