@@ -110,6 +110,9 @@ class Disk(Protocol):
     def remove(self, path: str) -> None:
         """Remove a file; a missing one is fine."""
 
+    async def discard(self, path: str) -> None:
+        """As `remove`, of a file that nothing uses: others go on while a large one's memory is freed."""
+
     def remove_tree(self, path: str) -> None:
         """Remove a folder with all it holds; a missing one is fine."""
 
