@@ -47,8 +47,8 @@ demo: setup ## Load the flights, kill a leader half-way, read all back with Spar
 	@tools/java.sh --required
 	@$(BIN)/tidelog demo
 
-bench: setup ## Measure a running cluster and its log: README table (NAMES="start log": only these)
-	@$(BIN)/python tests/benchmarks/run.py $(NAMES)
+bench: setup ## Measure, docs/BENCHMARKS.md (OPTIONS=--quick); NAMES="start log": README table's, on `make cluster`
+	@$(if $(NAMES),$(BIN)/python tests/benchmarks/run.py $(NAMES),$(BIN)/tidelog bench run $(OPTIONS))
 
 lock: dev ## Resolve requirements/*.txt anew from pyproject.toml
 	@$(BIN)/python -m pip --quiet install --require-hashes -r requirements/lock.txt

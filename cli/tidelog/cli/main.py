@@ -22,6 +22,7 @@ COMMANDS = {
     "dump-log": "tidelog.cli.dump_log:dump_log",
     "sim": "tidelog.cli.sim:sim",
     "check": "tidelog.cli.check:check",
+    "bench": "tidelog.cli.bench.command:bench",
     "demo": "tidelog.cli.demo:demo",
 }
 INTERRUPTED = 130

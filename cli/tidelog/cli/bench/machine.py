@@ -1,0 +1,45 @@
+"""What a reader of a report must know of the sitting: machine, versions, commit, command, date."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shlex
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from tidelog.chaos.suites.ledger import checked_out_commit
+
+_FOLDERS = re.compile(r"(?<![^\s='\"])/(?:[^/\s'\"]+/)+")
+
+
+def machine_facts() -> dict[str, str]:
+    """Each fact by its name, as text."""
+    return {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "command": command_text(sys.argv[1:]),
+        "commit": checked_out_commit(),
+        "CPU": _cpu(),
+        "cores": str(os.cpu_count()),
+        "memory": f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 2**30:.0f} GiB",
+        "kernel": platform.release(),
+        "Python": f"{platform.python_implementation()} {platform.python_version()}",
+        "grpcio": version("grpcio"),
+        "load average": f"{os.getloadavg()[0]:.1f} at the end",
+    }
+
+
+def command_text(arguments: Sequence[str]) -> str:
+    """The command line; of absolute paths the last name, since the folders are this machine's."""
+    return shlex.join(["tidelog", *(_FOLDERS.sub("", argument) for argument in arguments)])
+
+
+def _cpu() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
