@@ -179,7 +179,7 @@ async def soak(
         try:
             await striker.run(time.monotonic() + minutes * 60)
             async with asyncio.timeout(FINISH_S):
-                told, _ = await clients.communicate()
+                told, _ = await clients.communicate(b"")
         finally:
             sampling.cancel()
             if clients.returncode is None:
@@ -251,6 +251,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rate", type=float, default=1_500, help="records a second, all together")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # it cleans up then, too
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
         cluster = LocalCluster(Path(folder, "data"))
         try:
