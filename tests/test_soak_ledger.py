@@ -162,5 +162,6 @@ def test_a_digest_tells_a_record_that_was_skipped_or_read_twice() -> None:
 
 def test_growth_is_that_of_the_last_half() -> None:
     assert growth_of_last_half([0, 50, 100, 100, 100, 100, 100, 100]) == 0
-    assert growth_of_last_half([0, 10, 20, 30, 40, 50, 60, 70]) == 20
+    assert growth_of_last_half([0, 10, 20, 30, 40, 50, 60, 70]) == 30
+    assert growth_of_last_half([5]) == 0
     assert slope([(0, 5), (10, 25), (20, 45)]) == 2

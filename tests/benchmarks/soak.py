@@ -53,7 +53,7 @@ SAMPLE_S = 2.0
 FINISH_S = 400.0
 NODE_RSS_MAX = 256 << 20
 CLIENT_GROWTH_MAX = 16 << 20
-"""Of the clients' process in the last half; a sample a two seconds, medians of a quarter each."""
+"""Of the clients' process, in the last half."""
 
 
 @dataclass(slots=True)
