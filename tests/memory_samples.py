@@ -2,32 +2,62 @@
 
 from __future__ import annotations
 
-import os
+import math
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-
-
-def rss_bytes(pid: int) -> int | None:
-    """What the process has in memory, mapped files too; None when it is gone."""
-    try:
-        resident = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    except (FileNotFoundError, ProcessLookupError, IndexError):
-        return None
-    return resident * _PAGE_BYTES
+_FIELDS = ("VmRSS", "RssAnon")
 
 
-def slope(points: Sequence[tuple[float, float]]) -> float:
-    """By how much y grows for each x: the least squares' line through at least two points."""
-    xs, ys = [x for x, _ in points], [y for _, y in points]
-    if len(set(xs)) < 2:
-        return 0.0
-    return statistics.linear_regression(xs, ys).slope
+class Memory(NamedTuple):
+    """Of one process, in bytes."""
+
+    resident: int
+    anonymous: int
+    """Without the pages of files that it maps: index files, libraries."""
+
+    @classmethod
+    def of(cls, pid: int) -> Memory | None:
+        """What the process has now; None when it is gone."""
+        try:
+            lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        except (FileNotFoundError, ProcessLookupError):
+            return None
+        sizes = {
+            name: rest.split()[0]
+            for name, _, rest in (one.partition(":") for one in lines)
+            if name in _FIELDS
+        }
+        if len(sizes) < len(_FIELDS):
+            return None  # a zombie
+        return cls(*(int(sizes[name]) << 10 for name in _FIELDS))
 
 
-def growth_of_last_half(values: Sequence[float]) -> float:
-    """From the middle to the end, by the slope between: one odd sample makes no growth."""
-    half = values[len(values) // 2 :]
-    return slope(list(enumerate(half))) * (len(half) - 1)
+class Growth(NamedTuple):
+    """By how much something grew from half-way on, and by how much that may be noise."""
+
+    size: float
+    per_x: float
+    noise: float
+    """Two standard errors of `size`: buffers come and go."""
+
+    @classmethod
+    def of_last_half(cls, points: Sequence[tuple[float, float]]) -> Growth:
+        """By the line of least squares through the (x, y) from the middle on; 0 for too few."""
+        half = points[len(points) // 2 :]
+        xs, ys = [x for x, _ in half], [y for _, y in half]
+        if len(set(xs)) < 3:
+            return cls(0.0, 0.0, 0.0)
+        per_x, at_0 = statistics.linear_regression(xs, ys)
+        squares = sum((y - at_0 - per_x * x) ** 2 for x, y in half)
+        middle = statistics.mean(xs)
+        spread = sum((x - middle) ** 2 for x in xs)
+        error = math.sqrt(squares / (len(half) - 2) / spread)
+        span = max(xs) - min(xs)
+        return cls(per_x * span, per_x, 2 * error * span)
+
+    def is_below(self, limit: float) -> bool:
+        """Whether it grew by no more, as far as the noise lets one tell."""
+        return self.size - self.noise < limit

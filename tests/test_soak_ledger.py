@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from memory_samples import growth_of_last_half, slope
 from soak_ledger import (
     ACKNOWLEDGED,
     FAILED,
@@ -158,10 +157,3 @@ def test_a_digest_tells_a_record_that_was_skipped_or_read_twice() -> None:
         again.add(offset, value)
     assert again == digests.pop("whole")
     assert again not in digests.values()
-
-
-def test_growth_is_that_of_the_last_half() -> None:
-    assert growth_of_last_half([0, 50, 100, 100, 100, 100, 100, 100]) == 0
-    assert growth_of_last_half([0, 10, 20, 30, 40, 50, 60, 70]) == 30
-    assert growth_of_last_half([5]) == 0
-    assert slope([(0, 5), (10, 25), (20, 45)]) == 2

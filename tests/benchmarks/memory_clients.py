@@ -2,7 +2,7 @@
 
     python tests/benchmarks/memory_clients.py TASK BOOTSTRAP RECORDS
 
-It prints a line with the number of records done at every 2 %, and ends when all are.
+It prints a line with the number of records done at every 0.5 %, and ends when all are.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tidelog.client import Consumer, Producer
 TOPICS = {"many": "memory-many", "single": "memory-single"}
 PARTITIONS = 6
 VALUE = b"v" * 100
-STEPS = 50
+STEPS = 200
 LIST_RECORDS = 1_000
 LISTS_AT_ONCE = 4
 SENDS_AT_ONCE = 200

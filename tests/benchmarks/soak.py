@@ -36,7 +36,7 @@ from tidelog.client.errors import TidelogError
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # also as a program of its own
 from local_cluster import LocalCluster
-from memory_samples import growth_of_last_half, rss_bytes
+from memory_samples import Growth, Memory
 from soak_ledger import VIOLATIONS, Digest, Ledger, Place, Receipt
 
 TOPICS = {"soak-a": 4, "soak-b": 3, "soak-c": 1}
@@ -57,47 +57,49 @@ CLIENT_GROWTH_MAX = 16 << 20
 
 
 @dataclass(slots=True)
-class Memory:
-    """RSS of the clients and of each node, sampled until cancelled."""
+class Sampler:
+    """Memory of the clients and of each node, sampled until cancelled."""
 
-    clients: list[int] = field(default_factory=list)
+    clients: list[tuple[float, float]] = field(default_factory=list)
+    """(seconds, bytes)"""
     nodes: dict[int, int] = field(default_factory=dict)
     """The most of each."""
     pids: dict[int, int | None] = field(default_factory=dict)
 
-    async def sample(self, client_pid: int) -> None:
+    async def run(self, client_pid: int) -> None:
         """Every two seconds."""
         while True:
-            rss = rss_bytes(client_pid)
-            if rss:
-                self.clients.append(rss)
+            memory = Memory.of(client_pid)
+            if memory is not None:
+                self.clients.append((time.monotonic(), memory.resident))
             for node_id, pid in self.pids.items():
-                rss = None if pid is None else rss_bytes(pid)
-                self.nodes[node_id] = max(self.nodes.get(node_id, 0), rss or 0)
+                memory = None if pid is None else Memory.of(pid)
+                if memory is not None:
+                    self.nodes[node_id] = max(self.nodes.get(node_id, 0), memory.resident)
             await asyncio.sleep(SAMPLE_S)
 
     def figures(self) -> dict[str, int]:
         """In KiB; nodes by the most of any, since a restart begins anew."""
         return {
             "node_rss_max_kib": max(self.nodes.values(), default=0) >> 10,
-            "client_rss_max_kib": max(self.clients, default=0) >> 10,
-            "client_growth_last_half_kib": int(growth_of_last_half(self.clients)) >> 10,
+            "client_rss_max_kib": int(max((y for _, y in self.clients), default=0)) >> 10,
+            "client_growth_last_half_kib": int(Growth.of_last_half(self.clients).size) >> 10,
         }
 
     @property
     def is_bounded(self) -> bool:
         """Whether neither outgrew what it may take."""
-        is_client_flat = growth_of_last_half(self.clients) <= CLIENT_GROWTH_MAX
+        is_client_flat = Growth.of_last_half(self.clients).is_below(CLIENT_GROWTH_MAX)
         return is_client_flat and max(self.nodes.values(), default=0) <= NODE_RSS_MAX
 
 
 class Striker:
     """Does one thing after the other to one node after the other, by a seed."""
 
-    def __init__(self, cluster: LocalCluster, admin: Admin, memory: Memory, seed: int) -> None:
+    def __init__(self, cluster: LocalCluster, admin: Admin, sampler: Sampler, seed: int) -> None:
         self._cluster = cluster
         self._admin = admin
-        self._memory = memory
+        self._sampler = sampler
         self._rng = random.Random(seed)
         self.strikes = Counter(dict.fromkeys(STRIKES, 0))
         self.unhealed = 0
@@ -116,7 +118,7 @@ class Striker:
             await self._heal()
 
     async def _strike(self, kind: str, node_id: int) -> None:
-        pid = self._memory.pids[node_id]
+        pid = self._sampler.pids[node_id]
         assert pid is not None
         if kind == "pause":
             os.kill(pid, signal.SIGSTOP)
@@ -125,16 +127,19 @@ class Striker:
             finally:
                 os.kill(pid, signal.SIGCONT)
             return
-        self._memory.pids[node_id] = None
+        self._sampler.pids[node_id] = None
         os.kill(pid, signal.SIGKILL if kind == "kill" else signal.SIGTERM)
         async with asyncio.timeout(HEAL_S):
-            while (await asyncio.to_thread(self._cluster.pids))[node_id] is not None:  # noqa: ASYNC110
+            while await self._is_alive(node_id):  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
         await asyncio.sleep(self._rng.uniform(*DOWN_S))
         started = await asyncio.to_thread(self._cluster.start)
         if started.returncode:
             sys.stderr.write(started.stderr)
             self.unhealed += 1
+
+    async def _is_alive(self, node_id: int) -> bool:
+        return (await asyncio.to_thread(self._cluster.pids))[node_id] is not None
 
     async def _heal(self) -> None:
         """All replicas of all partitions in sync; notes the nodes' processes."""
@@ -147,7 +152,7 @@ class Striker:
             in_sync = in_sync + 1 if await self._is_in_sync() else 0
             await asyncio.sleep(0.2)
         self.longest_heal_s = max(self.longest_heal_s, time.monotonic() - began_s)
-        self._memory.pids = await asyncio.to_thread(self._cluster.pids)
+        self._sampler.pids = await asyncio.to_thread(self._cluster.pids)
 
     async def _is_in_sync(self) -> bool:
         try:
@@ -161,7 +166,7 @@ async def soak(
     cluster: LocalCluster, folder: Path, *, minutes: float, seed: int, rate: float
 ) -> dict[str, Any]:
     """The result of one run."""
-    memory = Memory()
+    sampler = Sampler()
     async with Admin(cluster.bootstrap) as admin:
         await admin.create_topics(
             [
@@ -169,13 +174,13 @@ async def soak(
                 for name, count in TOPICS.items()
             ]
         )
-        striker = Striker(cluster, admin, memory, seed)
+        striker = Striker(cluster, admin, sampler, seed)
         clients = await asyncio.create_subprocess_exec(
             *_command(cluster, folder, seed=seed, rate=rate),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
-        sampling = asyncio.create_task(memory.sample(clients.pid))
+        sampling = asyncio.create_task(sampler.run(clients.pid))
         try:
             await striker.run(time.monotonic() + minutes * 60)
             async with asyncio.timeout(FINISH_S):
@@ -185,7 +190,7 @@ async def soak(
             if clients.returncode is None:
                 clients.kill()
     ledger, digests = await _read_back(cluster, folder)
-    return _verdict(striker, memory, ledger, digests, told)
+    return _verdict(striker, sampler, ledger, digests, told)
 
 
 def _command(cluster: LocalCluster, folder: Path, *, seed: int, rate: float) -> list[str]:
@@ -211,7 +216,7 @@ async def _read_back(cluster: LocalCluster, folder: Path) -> tuple[Ledger, list[
 
 
 def _verdict(
-    striker: Striker, memory: Memory, ledger: Ledger, digests: Sequence[Digest], told: bytes
+    striker: Striker, sampler: Sampler, ledger: Ledger, digests: Sequence[Digest], told: bytes
 ) -> dict[str, Any]:
     """One object of all figures; `violations` counts what must never be."""
     clients: dict[str, Any] = json.loads(told.splitlines()[-1]) if told else {}
@@ -223,7 +228,7 @@ def _verdict(
         for one, other in zip(reader, final, strict=True)
     )
     violations = sum(counts[kind] for kind in VIOLATIONS) + differs + striker.unhealed
-    violations += (not memory.is_bounded) + (not clients) + (not counts["acknowledged"])
+    violations += (not sampler.is_bounded) + (not clients) + (not counts["acknowledged"])
     return {
         "figure": "soak",
         **counts,
@@ -233,8 +238,8 @@ def _verdict(
         "pauses": striker.strikes["pause"],
         "unhealed": striker.unhealed,
         "longest_heal_ms": round(striker.longest_heal_s * 1000),
-        **memory.figures(),
-        "memory_bounded": int(memory.is_bounded),
+        **sampler.figures(),
+        "memory_bounded": int(sampler.is_bounded),
         "producer_errors": clients.get("producer_errors"),
         "consumer_errors": clients.get("consumer_errors"),
         "examples": ledger.examples,
