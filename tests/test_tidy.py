@@ -323,7 +323,7 @@ def modules_in(*folders: str) -> list[Module]:
 
 
 PRODUCT = modules_in(*ALLOWED)
-EVERYTHING = PRODUCT + modules_in("tests", "tools")
+EVERYTHING = PRODUCT + modules_in("tests", "tools", "docs/examples")
 Rule = Callable[[Module], list[str]]
 
 

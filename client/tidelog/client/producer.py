@@ -111,7 +111,7 @@ class Producer(Generic[K, V]):
         partitioner: PartitionerName | Partitioner = "default",
         key_serializer: Serializer[K] | None = None,
         value_serializer: Serializer[V] | None = None,
-        interceptors: Sequence[ProducerInterceptor[K, V]] = (),
+        interceptors: Sequence[ProducerInterceptor[K, V]] | None = None,
         retry_backoff_ms: int = 20,
         retry_backoff_max_ms: int = 200,
         transport: Transport | None = None,
@@ -149,8 +149,14 @@ class Producer(Generic[K, V]):
         self.close_timeout_ms = close_timeout_ms
         self._partitioning = Partitioning(partitioner, self._ports.random, switch_bytes=batch_size)
         self._serializers = Serializers(key=key_serializer, value=value_serializer)
+<<<<<<< HEAD
         self._interceptors = ProducerInterceptors(interceptors)
         self._has_news = self._is_started = self._is_closed = False
+=======
+        self._interceptors = ProducerInterceptors(interceptors or ())
+        self._has_news = False
+        self._is_started = self._is_closed = False
+>>>>>>> main
 
     async def __aenter__(self) -> Self:
         self._start()
