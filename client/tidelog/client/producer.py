@@ -149,14 +149,8 @@ class Producer(Generic[K, V]):
         self.close_timeout_ms = close_timeout_ms
         self._partitioning = Partitioning(partitioner, self._ports.random, switch_bytes=batch_size)
         self._serializers = Serializers(key=key_serializer, value=value_serializer)
-<<<<<<< HEAD
-        self._interceptors = ProducerInterceptors(interceptors)
-        self._has_news = self._is_started = self._is_closed = False
-=======
         self._interceptors = ProducerInterceptors(interceptors or ())
-        self._has_news = False
-        self._is_started = self._is_closed = False
->>>>>>> main
+        self._has_news = self._is_started = self._is_closed = False
 
     async def __aenter__(self) -> Self:
         self._start()
