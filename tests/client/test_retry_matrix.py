@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidelog.client import Producer, RecordMetadata, errors, sender
+from tidelog.log.producers import ProducerStates
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import ErrorCode
 
@@ -273,6 +274,24 @@ async def test_a_break_is_one_failure_of_a_partition_however_many_requests_it_to
         assert cluster.most_in_flight > 1
         await asyncio.sleep(0.01)
         assert list(p._sender._outcomes._failures.values()) == [1]
+
+
+async def test_what_a_forgetful_log_let_be_overtaken_fails_and_is_not_stored_out_of_order() -> None:
+    cluster = FakeCluster()
+    state = cluster.create("t").partitions[0]
+    async with producer(cluster, max_request_size=150) as p:
+        await p.send("t", value=b"")
+        state.producers = ProducerStates()
+        cluster.mishaps.append(Mishap("Produce", code=common_pb2.NOT_ENOUGH_REPLICAS))
+        futures = [await p.submit("t", value=value(n)) for n in range(COUNT)]
+        outcomes = await asyncio.gather(*futures, return_exceptions=True)
+    stored = state.values()
+    assert stored == sorted(set(stored), key=lambda one: one or b"")
+    certain = [value(n) for n, outcome in enumerate(outcomes) if _is_certain(outcome)]
+    assert certain
+    assert certain[0] == value(0)
+    assert not set(certain) & set(stored)
+    assert len(certain) + len(stored) == 1 + COUNT
 
 
 def test_at_least_one_request_must_be_allowed() -> None:
