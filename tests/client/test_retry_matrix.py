@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain, repeat
 from random import Random as PythonRandom
 from typing import Any
 
@@ -236,12 +237,13 @@ async def test_nothing_is_handed_to_a_stream_that_is_being_opened() -> None:
     cluster.create("t", partitions=6)
     cluster.may_open.clear()
     async with producer(cluster, enable_idempotence=False) as p:
-        sent = [await p.submit_many("t", [value(1)] * 9, partition=n) for n in PARTITIONS]
+        sent = [await p.submit_many("t", [value(1)] * 30, partition=n) for n in PARTITIONS]
         await asyncio.sleep(0.01)
         in_flight = [one.tp.partition for one in p._accumulator.incomplete if one.is_in_flight]
         assert set(in_flight) == {PARTITIONS[0]}
         cluster.may_open.set()
         await asyncio.gather(*sent)
+    assert cluster.most_in_flight == 2, "what waited for the stream goes out when it is open"
 
 
 async def test_what_came_too_early_waits_for_those_before_it_and_for_nothing_else() -> None:
@@ -253,6 +255,8 @@ async def test_what_came_too_early_waits_for_those_before_it_and_for_nothing_els
     ) as p:
         await p.send("t", value=b"first")
         state.max_message_bytes = 250
+        turns = chain([0], repeat(200))
+        cluster.answer_turns = lambda: next(turns)  # the first request's, then the others'
         two_in_one = [b"1" * 100, b"2" * 100]
         values = two_in_one + [b"%d" % n * 150 for n in range(3, 8)]
         async with asyncio.timeout(5):

@@ -151,6 +151,10 @@ class Accumulator(Generic[W]):
                 break
         return min(times, default=None)
 
+    def is_ready(self, tp: TopicPartition) -> bool:
+        """Whether a partition that `ready` named still is."""
+        return tp in self._ready
+
     def full_bytes(self, tp: TopicPartition, enough: int) -> int:
         """Bytes of the batches of a ready partition that take no more records.
 
