@@ -255,8 +255,9 @@ async def test_what_came_too_early_waits_for_those_before_it_and_for_nothing_els
     ) as p:
         await p.send("t", value=b"first")
         state.max_message_bytes = 250
-        turns = chain([0], repeat(200))
-        cluster.answer_turns = lambda: next(turns)  # the first request's, then the others'
+        # The halves of the first are stored before the second one's refusal arrives.
+        turns = chain([0] + [100] * 5, repeat(0))
+        cluster.answer_turns = lambda: next(turns)
         two_in_one = [b"1" * 100, b"2" * 100]
         values = two_in_one + [b"%d" % n * 150 for n in range(3, 8)]
         async with asyncio.timeout(5):

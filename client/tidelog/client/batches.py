@@ -134,12 +134,13 @@ class PartitionQueue(Generic[W]):
         return self._count_before(batch) < span_max
 
     def sendable(self, span_max: int | None) -> Iterator[Batch[W]]:
-        """The first waiting batches, as many as may be sent; `span_max` as in `admits`."""
+        """The first waiting batches, new ones as many as may be sent; `span_max` as in `admits`."""
         unsent = (span_max or len(self.waiting)) - len(self.sent)
         for batch in self.waiting:
-            unsent -= batch.numbers is None
-            if unsent < 0:
-                return
+            if batch.numbers is None:
+                unsent -= 1
+                if unsent < 0:
+                    return
             yield batch
 
     def is_overtaken(self, batch: Batch[W]) -> bool:
