@@ -231,6 +231,19 @@ def test_halves_stand_where_the_whole_stood() -> None:
     assert halves[2] is after
 
 
+def test_what_comes_again_counts_as_full_however_many_there_are() -> None:
+    stage = Stage()
+    stage.put(5)
+    taken = stage.take()
+    records = [(None, b"x")] * 2
+    stage.accumulator.append(TP, records, timestamp_ms=1, waiter="w", now_ms=0)
+    stage.accumulator.retry(taken[1:], at_ms=0)
+    stage.accumulator.complete(taken[:1])
+    stage.put(1)
+    assert stage.accumulator.ready(0) == [TP]
+    assert stage.accumulator.full_bytes(TP, 10**6) >= 4 * len(taken[1].data)
+
+
 def test_what_is_meant_for_another_incarnation_waits_for_all_of_the_one_before() -> None:
     stage = Stage()
     stage.sequences.begin(TP, b"old")

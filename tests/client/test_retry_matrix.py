@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain, repeat
 from random import Random as PythonRandom
 from typing import Any
 
@@ -18,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidelog.client import Producer, RecordMetadata, errors, sender
+from tidelog.log.producers import ProducerStates
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import ErrorCode
 
@@ -235,12 +237,13 @@ async def test_nothing_is_handed_to_a_stream_that_is_being_opened() -> None:
     cluster.create("t", partitions=6)
     cluster.may_open.clear()
     async with producer(cluster, enable_idempotence=False) as p:
-        sent = [await p.submit_many("t", [value(1)] * 9, partition=n) for n in PARTITIONS]
+        sent = [await p.submit_many("t", [value(1)] * 30, partition=n) for n in PARTITIONS]
         await asyncio.sleep(0.01)
         in_flight = [one.tp.partition for one in p._accumulator.incomplete if one.is_in_flight]
         assert set(in_flight) == {PARTITIONS[0]}
         cluster.may_open.set()
         await asyncio.gather(*sent)
+    assert cluster.most_in_flight == 2, "what waited for the stream goes out when it is open"
 
 
 async def test_what_came_too_early_waits_for_those_before_it_and_for_nothing_else() -> None:
@@ -252,6 +255,9 @@ async def test_what_came_too_early_waits_for_those_before_it_and_for_nothing_els
     ) as p:
         await p.send("t", value=b"first")
         state.max_message_bytes = 250
+        # The halves of the first are stored before the second one's refusal arrives.
+        turns = chain([0] + [100] * 5, repeat(0))
+        cluster.answer_turns = lambda: next(turns)
         two_in_one = [b"1" * 100, b"2" * 100]
         values = two_in_one + [b"%d" % n * 150 for n in range(3, 8)]
         async with asyncio.timeout(5):
@@ -273,6 +279,24 @@ async def test_a_break_is_one_failure_of_a_partition_however_many_requests_it_to
         assert cluster.most_in_flight > 1
         await asyncio.sleep(0.01)
         assert list(p._sender._outcomes._failures.values()) == [1]
+
+
+async def test_what_a_forgetful_log_let_be_overtaken_fails_and_is_not_stored_out_of_order() -> None:
+    cluster = FakeCluster()
+    state = cluster.create("t").partitions[0]
+    async with producer(cluster, max_request_size=150) as p:
+        await p.send("t", value=b"")
+        state.producers = ProducerStates()
+        cluster.mishaps.append(Mishap("Produce", code=common_pb2.NOT_ENOUGH_REPLICAS))
+        futures = [await p.submit("t", value=value(n)) for n in range(COUNT)]
+        outcomes = await asyncio.gather(*futures, return_exceptions=True)
+    stored = state.values()
+    assert stored == sorted(set(stored), key=lambda one: one or b"")
+    certain = [value(n) for n, outcome in enumerate(outcomes) if _is_certain(outcome)]
+    assert certain
+    assert certain[0] == value(0)
+    assert not set(certain) & set(stored)
+    assert len(certain) + len(stored) == 1 + COUNT
 
 
 def test_at_least_one_request_must_be_allowed() -> None:

@@ -151,6 +151,10 @@ class Accumulator(Generic[W]):
                 break
         return min(times, default=None)
 
+    def is_ready(self, tp: TopicPartition) -> bool:
+        """Whether a partition that `ready` named still is."""
+        return tp in self._ready
+
     def full_bytes(self, tp: TopicPartition, enough: int) -> int:
         """Bytes of the batches of a ready partition that take no more records.
 
@@ -283,7 +287,8 @@ class Accumulator(Generic[W]):
         """Where a partition's sequence broke and nothing is in flight, go on in the next epoch.
 
         Until then nothing of it is ready. Takes out and returns the batches that may have been
-        appended: their outcome stays unknown.
+        appended, whose outcome stays unknown, and those that were overtaken: a log that had
+        forgotten the producer took a later one first.
         """
         queue, sequences = self._queues.get(tp), self._sequences
         if sequences is None or not sequences.is_broken(tp):
@@ -294,9 +299,9 @@ class Accumulator(Generic[W]):
         sequences.end_epoch(tp)
         if queue is None:
             return []
-        queue.sent.clear()
         sent = [batch for batch in queue.waiting if batch.numbers is not None]
-        lost = [batch for batch in sent if batch.is_outcome_unknown]
+        lost = [one for one in sent if one.is_outcome_unknown or queue.is_overtaken(one)]
+        queue.sent.clear()
         for batch in sent:
             batch.numbers = None
         for batch in lost:

@@ -58,6 +58,8 @@ class Batch(Generic[W]):
     is_in_flight: bool = False
     is_over: bool = False
     """It has its outcome."""
+    is_stored: bool = False
+    """It was acknowledged."""
     is_after_another: bool = False
     """When it was sent last, one before it had no outcome."""
     is_alone: bool = False
@@ -132,13 +134,18 @@ class PartitionQueue(Generic[W]):
         return self._count_before(batch) < span_max
 
     def sendable(self, span_max: int | None) -> Iterator[Batch[W]]:
-        """The first waiting batches, as many as may be sent; `span_max` as in `admits`."""
+        """The first waiting batches, new ones as many as may be sent; `span_max` as in `admits`."""
         unsent = (span_max or len(self.waiting)) - len(self.sent)
         for batch in self.waiting:
-            unsent -= batch.numbers is None
-            if unsent < 0:
-                return
+            if batch.numbers is None:
+                unsent -= 1
+                if unsent < 0:
+                    return
             yield batch
+
+    def is_overtaken(self, batch: Batch[W]) -> bool:
+        """Whether a later one is stored: a log that knew the producer would not have taken it."""
+        return any(one.is_stored and one.order > batch.order for one in self.sent)
 
     def launch(self, batch: Batch[W]) -> None:
         """The first waiting batch is in a request."""

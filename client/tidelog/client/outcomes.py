@@ -142,6 +142,7 @@ class Outcomes:
                 error, records_count=batch.records_count, is_after_another=batch.is_after_another
             )
             if error is None or verdict in (Verdict.FAILED, Verdict.FENCED):
+                batch.is_stored = error is None
                 over.append((batch, verdict, result))
                 continue
             # One that came too early waits for those before it and for nothing else.
@@ -182,7 +183,7 @@ class Outcomes:
                 f"{tp.topic}-{tp.partition}: a batch before this one was given up, or is gone from "
                 f"the log; last: {batch.last_error}"
             )
-            error.is_outcome_unknown = True
+            error.is_outcome_unknown = batch.is_outcome_unknown
             fail(batch, error)
 
     def _is_moved(self, tp: TopicPartition, result: PartitionProduceResult) -> bool:

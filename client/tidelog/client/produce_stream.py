@@ -9,6 +9,7 @@ Retries nothing.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from tidelog.client.errors import CallFailedError, TidelogError, UnreachableError
 from tidelog.log.transport import Stream, Transport
@@ -19,10 +20,11 @@ Waiter = asyncio.Future[ProduceResponse]
 
 
 class ProduceStreams:
-    """Those of one producer, each opened when it is first needed."""
+    """Those of one producer, each opened when it is first needed; `on_open` is called then."""
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: Transport, *, on_open: Callable[[], None]) -> None:
         self._transport = transport
+        self._on_open = on_open
         self._brokers: dict[str, _Broker] = {}
         self._ids = 0
 
@@ -42,7 +44,7 @@ class ProduceStreams:
         """
         broker = self._brokers.get(address)
         if broker is None:
-            broker = self._brokers[address] = _Broker(self._transport, address)
+            broker = self._brokers[address] = _Broker(self._transport, address, self._on_open)
         self._ids += 1
         request.correlation_id = self._ids
         return await broker.call(request, timeout_ms=timeout_ms)
@@ -55,9 +57,10 @@ class ProduceStreams:
 class _Broker:
     """One broker, by one stream after the other."""
 
-    def __init__(self, transport: Transport, address: str) -> None:
+    def __init__(self, transport: Transport, address: str, on_open: Callable[[], None]) -> None:
         self._transport = transport
         self._address = address
+        self._on_open = on_open
         self._stream: _OpenStream | None = None
         self._openings = 0
         self._turn = asyncio.Lock()
@@ -100,6 +103,7 @@ class _Broker:
         finally:
             self._openings += 1
         self._stream = _OpenStream(stream, self._address)
+        self._on_open()
         return self._stream
 
     def close(self) -> list[asyncio.Task[None]]:

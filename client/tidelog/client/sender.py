@@ -69,7 +69,7 @@ class Sender:
         self._clock = routing.clock
         self._wake = asyncio.Event()
         self._progress = asyncio.Event()
-        self._streams = ProduceStreams(routing.transport)
+        self._streams = ProduceStreams(routing.transport, on_open=self.wake)
         self._requests: dict[str, list[asyncio.Task[None]]] = {}
         self._outcomes = Outcomes(
             accumulator=accumulator,
@@ -157,14 +157,15 @@ class Sender:
             else:
                 by_address.setdefault(leader.address, []).append(tp)
         for address, partitions in by_address.items():
-            worth = self._worth_sending(address, partitions)
-            if worth:
-                items = self._take(worth)
-                task = asyncio.create_task(self._send(address, items))
+            while worth := self._worth_sending(address, partitions):
+                task = asyncio.create_task(self._send(address, self._take(worth)))
                 self._requests.setdefault(address, []).append(task)
 
-    def _worth_sending(self, address: str, ready: list[TopicPartition]) -> list[TopicPartition]:
-        """The partitions that a request to their leader is to carry now; none: it is to wait."""
+    def _worth_sending(
+        self, address: str, partitions: list[TopicPartition]
+    ) -> list[TopicPartition]:
+        """Which of these a request to their leader is to carry now; none: there is to be none."""
+        ready = [tp for tp in partitions if self._accumulator.is_ready(tp)]
         in_flight = len(self._requests.get(address, ()))
         if not in_flight:
             return ready

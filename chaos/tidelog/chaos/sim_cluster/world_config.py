@@ -60,8 +60,13 @@ class ProducerPlan:
 
     @property
     def batch_size(self) -> int:
-        """A burst fills several batches, so that several requests are in flight at one time."""
-        return 2 * self.value_bytes + 150
+        """A record or two: a burst is several batches, and several requests in flight."""
+        return self.value_bytes + 200
+
+    @property
+    def max_request_size(self) -> int:
+        """One batch, or several."""
+        return self.batch_size * (1 + self.burst_max % 2)
 
 
 @dataclass(frozen=True, slots=True)
