@@ -265,12 +265,14 @@ class Fetcher:
         return address not in self._fetches and is_unused_low
 
     async def _fetch(self, address: str, positions: Sequence[Position]) -> None:
-        generations = [position.generation for position in positions]
+        asked = [(position, position.generation, position.fetch_offset) for position in positions]
         answer = _Answer(address)
         try:
             fetched = await self._call(address, positions)
-            for position, generation in zip(positions, generations, strict=True):
-                if self._assignment.is_current(position, generation):
+            for position, generation, offset in asked:
+                # A leader that was silent for long answers what another one has answered since.
+                is_awaited = position.fetch_offset == offset
+                if is_awaited and self._assignment.is_current(position, generation):
                     self._settle(position, fetched.get(position.tp), answer)
         except TidelogError as error:
             for position in positions:

@@ -42,7 +42,7 @@ async def opaque(
     batches = _batch(batch_bytes) * bundled
     messages = max(6, total_bytes // len(batches))
     transport = GrpcTransport()
-    streams = ProduceStreams(transport)
+    streams = ProduceStreams(transport, on_open=lambda: None)
 
     async def send(address: str, request: ProduceRequest) -> ProduceResponse:
         return await streams.call(address, request, timeout_ms=TIMEOUT_MS)
