@@ -9,13 +9,15 @@ import pytest
 from tidelog.broker.cluster_changes import ClusterChanges
 from tidelog.broker.producer_ids import ProducerIds
 from tidelog.broker.replica_manager import ReplicaManager
+from tidelog.broker.rpc import broker
 from tidelog.broker.rpc.broker import BrokerHandler
 from tidelog.broker.unreachable_reports import UnreachableReports
 from tidelog.log.errors import KafkaError
-from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
+from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, PartitionImage, TopicImage
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import (
     MetadataRequest,
+    MetadataResponse,
     PartitionProduceData,
     ProduceRequest,
     ProduceResponse,
@@ -45,6 +47,42 @@ async def test_a_broker_with_metadata_says_that_a_topic_does_not_exist() -> None
     response = await handler(MetadataImage(offset=7)).metadata(MetadataRequest(topics=["t"]))
 
     assert response.topics[0].error.code == common_pb2.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def image_with(leader_epoch: int, *names: str, offset: int = 7) -> MetadataImage:
+    partition = PartitionImage(
+        0, replicas=(1,), isr=(1,), leader_id=1, leader_epoch=leader_epoch, partition_epoch=0
+    )
+    topics = {name: TopicImage(name, bytes(16), (partition,), {}) for name in names}
+    return MetadataImage(offset=offset, topics=topics)
+
+
+async def test_a_topic_is_described_once_for_each_of_its_states(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    images = [image_with(1, "t")]
+    described: list[str] = []
+    partitions = broker._partitions
+
+    def counted(topic: TopicImage) -> list[MetadataResponse.Partition]:
+        described.append(topic.name)
+        return partitions(topic)
+
+    monkeypatch.setattr(broker, "_partitions", counted)
+    answers = broker._TopicAnswers()
+
+    def epoch() -> int:
+        return answers.answer(images[-1], "t", None).partitions[0].leader_epoch
+
+    assert [epoch(), epoch()] == [1, 1]
+    assert described == ["t"]
+    images.append(image_with(2, "t", offset=8))
+    assert epoch() == 2
+
+    for number in range(10):
+        images.append(image_with(3, f"u{number}", offset=9 + number))
+        answers.answer(images[-1], f"u{number}", None)
+    assert len(answers._made) <= 3, "what is gone is not kept"
 
 
 async def test_a_late_batch_of_a_deleted_topic_makes_no_topic() -> None:

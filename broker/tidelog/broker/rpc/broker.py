@@ -64,6 +64,7 @@ class BrokerHandler:
         self._changes = changes
         self._producer_ids = producer_ids
         self._reports = reports
+        self._topics = _TopicAnswers()
 
     async def produce(self, request: ProduceRequest) -> ProduceResponse:
         """See `Broker.Produce`."""
@@ -147,7 +148,7 @@ class BrokerHandler:
             brokers=_live(image),
             cluster_id=self._cluster_id,
             controller_id=self._controller_id(),
-            topics=[_topic(image, name, failed.get(name)) for name in names],
+            topics=[self._topics.answer(image, name, failed.get(name)) for name in names],
             metadata_offset=image.offset,
         )
 
@@ -178,13 +179,28 @@ def _live(image: MetadataImage) -> Iterable[Endpoint]:
     ]
 
 
-def _topic(
-    image: MetadataImage, name: str, failure: common_pb2.Error | None
-) -> MetadataResponse.Topic:
-    topic = image.topics.get(name)
-    if topic is None:
-        return MetadataResponse.Topic(name=name, error=failure or unknown_topic(name))
-    return MetadataResponse.Topic(name=name, topic_id=topic.topic_id, partitions=_partitions(topic))
+class _TopicAnswers:
+    """What is answered of each topic, made once for each of its states: many ask for the same."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, tuple[TopicImage, MetadataResponse.Topic]] = {}
+
+    def answer(
+        self, image: MetadataImage, name: str, failure: common_pb2.Error | None
+    ) -> MetadataResponse.Topic:
+        """Of one topic; `failure` says why it was not created, if it was tried."""
+        topic = image.topics.get(name)
+        if topic is None:
+            return MetadataResponse.Topic(name=name, error=failure or unknown_topic(name))
+        made = self._made.get(name)
+        if made is None or made[0] is not topic:
+            if len(self._made) > 2 * len(image.topics):
+                self._made.clear()  # of topics that are gone, most of them
+            answer = MetadataResponse.Topic(
+                name=name, topic_id=topic.topic_id, partitions=_partitions(topic)
+            )
+            made = self._made[name] = topic, answer
+        return made[1]
 
 
 def _partitions(topic: TopicImage) -> list[MetadataResponse.Partition]:
