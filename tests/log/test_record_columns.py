@@ -27,7 +27,7 @@ from tidelog.log.records import (
     iter_records,
     rebuild_batch,
 )
-from tidelog.log.varints import decode_varint, encode_varint
+from tidelog.log.varints import NULL_BYTE, decode_varint, encode_varint
 
 Said = tuple[list[Record], bool]
 """The records that were yielded, and whether damage followed."""
@@ -71,9 +71,9 @@ def slowly(header: BatchHeader, data: bytes) -> Iterator[Record]:
 
 
 def field(data: bytes, position: int, end: int) -> tuple[bytes | None, int]:
+    if data[position] == NULL_BYTE:
+        return None, position + 1
     length, position = decode_varint(data, position)
-    if length == -1:
-        return None, position
     if length < 0 or position + length > end:
         raise CorruptMessageError("field")
     return data[position : position + length], position + length
@@ -193,13 +193,70 @@ def test_every_length_of_a_value_is_plain_up_to_two_bytes_of_length(
     assert len(agree(batch)[0]) == 3
 
 
-def test_one_byte_is_no_value_and_its_headers_too() -> None:
-    """A value's length and the number of headers cannot be the same byte."""
-    body = b"\0\0\0\x01\0"
-    long = b"\x80" * 2 + b"\0"  # a timestamp delta in a longer form, so that the length is enough
-    for record in (body, body[:1] + long[1:] + body[2:]):
-        batch = encode_batch([Record(0, 5, None, b"v")])
-        agree(seal(parse_header(batch), encode_varint(len(record)) + record))
+@pytest.mark.parametrize("count", [1, 40])
+def test_both_say_the_same_of_damage_that_is_in_every_record(count: int) -> None:
+    """Which is still a run."""
+    batch = encode_batch([Record(0, 5, b"key", b"value")] * count)
+    plain = batch[HEADER_BYTES:]
+    size, refused = len(plain) // count, 0
+    for at in range(size):
+        for byte in (*range(12), 0x7E, 0x7F, 0x80, 0x81, 0xFF):
+            edited = bytearray(plain)
+            edited[at::size] = bytes((byte,)) * count
+            refused += agree(seal(parse_header(batch), edited))[1]
+    assert refused > size
+
+
+def one_record(*parts: bytes) -> bytes:
+    """A batch that says it holds one record, with these bytes."""
+    return seal(parse_header(encode_batch([Record(0, 5, None, b"")])), b"".join(parts))
+
+
+CRAFTED = {
+    "the value's length is the number of headers too": one_record(b"\x0c\0\x80\0\0\x01\0"),
+    "a key of 64 bytes whose length reads as one byte": one_record(
+        encode_varint(76), b"\0\0\0\x80\x01", b"k" * 63, b"\x0c", b"\x0avalue\0"
+    ),
+    "a length of three bytes that reads as two": one_record(
+        b"\x80\x80", b"\0\0\0\x7e", b"k" * 63, encode_varint(8122), bytes(8123)
+    ),
+    "a timestamp of three bytes that reads as two": one_record(b"\x10", b"\0\x80\x80\0\x01\x02v\0"),
+}
+
+
+@pytest.mark.parametrize("name", CRAFTED)
+def test_what_reads_well_at_the_wrong_place_is_read_at_the_right_one(name: str) -> None:
+    agree(CRAFTED[name])
+
+
+@pytest.mark.parametrize("fields", [b"\x01\x81\0", b"\x81\0\x01"])
+def test_a_null_in_a_longer_form_is_damage_in_a_run_too(fields: bytes) -> None:
+    header = parse_header(encode_batch([Record(0, 5, None, b"v")] * 40))
+    records = [b"\x0e\0\0%c%b\0" % (2 * delta, fields) for delta in range(40)]
+    assert agree(seal(header, b"".join(records))) == ([], True)
+
+
+def test_offset_deltas_that_repeat_are_no_run_however_many() -> None:
+    header = parse_header(encode_batch([Record(0, 5, None, b"v")] * 200))
+    assert agree(seal(header, b"\x0e\0\0\0\x01\x02v\0" * 200)) == ([Record(0, 5, None, b"v")], True)
+
+
+@pytest.mark.parametrize(
+    ("plain", "reason"),
+    [
+        (b"\x0a\0\0\0\x01\x01\0", "a record claims 5 bytes"),
+        (b"\x0e\0\0\0\x01\x01\0", "a record claims 7 bytes"),
+        (b"\x0c\0\0\0\x04\x01\0", "a record ends before"),
+        (b"\x0e\0\0\0\x01\x06v\0", "a field claims 3 bytes, 2 are left"),
+        (b"\x0c\0\0\0\x01\x01\x04", "claims 2 headers"),
+        (b"\x0c\0\0\0\x01\x01\0\0", "1 bytes follow the last record"),
+        (b"\x12\0\0\0\x01\x01\x02\x02\xff\x01", "a record ends before .*utf-8"),
+    ],
+)
+def test_damage_says_what_is_wrong(plain: bytes, reason: str) -> None:
+    assert agree(one_record(plain))[1]
+    with pytest.raises(CorruptMessageError, match=reason):
+        list(iter_records(one_record(plain)))
 
 
 @pytest.mark.parametrize("size", [0, 30])

@@ -68,15 +68,11 @@ class _Reader:
         is_append_time = header.attributes & LOG_APPEND_TIME_FLAG
         self._append_time = header.max_timestamp if is_append_time else None
         self._next_delta = 0
-        self._damage: CorruptMessageError | None = None
-        """Why the walk stopped, to be raised in the next turn."""
         self.position = 0
         self.left = header.records_count
 
     def turn(self) -> Columns:
         """The next records; raises `CorruptMessageError` where there are none."""
-        if self._damage is not None:
-            raise self._damage
         return self._run() or self._plain() or self._walk()
 
     def _run(self) -> Columns | None:
@@ -119,18 +115,18 @@ class _Reader:
         return [base + ((number >> 1) ^ -(number & 1)) for number in zigzag]
 
     def _walk(self) -> Columns:
-        """Any records; first those before the damage, which the next turn raises."""
+        """Any records up to damage, which the next turn meets again when there are some."""
         rows: list[_Row] = []
         try:
             # Extended by an iterator that raises, a list keeps what came before.
             rows.extend(self._record() for _ in range(min(self.left, TURN_RECORDS)))
-        except CorruptMessageError as error:
-            self._damage = error
+        except CorruptMessageError:
+            if not rows:
+                raise
         except (IndexError, UnicodeDecodeError) as error:
-            self._damage = CorruptMessageError(f"a record ends before its fields do: {error}")
-            self._damage.__cause__ = error
-        if not rows and self._damage is not None:
-            raise self._damage
+            if not rows:
+                reason = f"a record ends before its fields do: {error}"
+                raise CorruptMessageError(reason) from error
         self.left -= len(rows)
         return Columns(*zip(*rows, strict=True))
 

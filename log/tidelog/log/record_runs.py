@@ -78,7 +78,7 @@ class _Layout(NamedTuple):
 
 def read_run(data: bytes, start: int, *, first_delta: int, limit: int) -> Stretch | None:
     """Up to `limit` records from byte `start` on; None where a run does not pay."""
-    layout = _layout(data, start, first_delta) if limit >= PAYING_RECORDS else None
+    layout = _layout(data, start) if limit >= PAYING_RECORDS else None
     if layout is None:
         return None
     size = layout.size
@@ -91,11 +91,11 @@ def read_run(data: bytes, start: int, *, first_delta: int, limit: int) -> Stretc
     return Stretch(end, _timestamp_numbers(data, start, layout, count), keys, values)
 
 
-def _layout(data: bytes, start: int, offset_delta: int) -> _Layout | None:
+def _layout(data: bytes, start: int) -> _Layout | None:
     try:
         length, attributes = decode_varint(data, start)
         _, offset = decode_varint(data, attributes + 1)
-        found_delta, key_length = decode_varint(data, offset)
+        _, key_length = decode_varint(data, offset)
         key_bytes, key = decode_varint(data, key_length)
         value_length = key + max(key_bytes, 0)
         value_bytes, value = decode_varint(data, value_length)
@@ -103,8 +103,10 @@ def _layout(data: bytes, start: int, offset_delta: int) -> _Layout | None:
         has_headers = data[value_end] > 0
     except (IndexError, CorruptMessageError):
         return None
-    is_whole = value_end + 1 == attributes + length and min(key_bytes, value_bytes) >= -1
-    if has_headers or not is_whole or found_delta != offset_delta:
+    is_whole = value_end + 1 == attributes + length
+    has_key, has_value = data[key_length] != NULL_BYTE, data[value_length] != NULL_BYTE
+    is_damaged = (has_key and key_bytes < 0) or (has_value and value_bytes < 0)
+    if has_headers or is_damaged or not is_whole:
         return None
     return _Layout(
         attributes=attributes - start,
@@ -115,8 +117,8 @@ def _layout(data: bytes, start: int, offset_delta: int) -> _Layout | None:
         value_length=value_length - start,
         value=value - start,
         value_end=value_end - start,
-        has_key=key_bytes >= 0,
-        has_value=value_bytes >= 0,
+        has_key=has_key,
+        has_value=has_value,
     )
 
 
