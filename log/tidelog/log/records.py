@@ -92,8 +92,8 @@ class BatchBuilder:
         )
         self._parts += (length, body)
         self.records_count = count + 1
-        self.size_in_bytes += len(length) + len(body)
-        return self.size_in_bytes
+        self.size_in_bytes = size = self.size_in_bytes + len(length) + len(body)
+        return size
 
     def build(
         self,
@@ -253,9 +253,15 @@ def _encode_record(
     value: bytes | None,
     headers: Sequence[Header],
 ) -> tuple[bytes, bytes]:
-    """The record's length and what it counts, apart: they are joined once, with the batch's."""
-    key_length, key = (NULL, b"") if key is None else (varint(len(key)), key)
-    value_length, value = (NULL, b"") if value is None else (varint(len(value)), value)
+    """The record's length and what it counts, apart: they are joined once, with the batch's.
+
+    Flat, as it runs once per record: `varint` is written out for what most records have.
+    """
+    if value is None:
+        value_length, value = NULL, b""
+    else:
+        length = len(value)
+        value_length = SMALL[length] if length < SMALL_END else encode_varint(length)
     body = b"".join(
         (
             b"\0",
@@ -263,14 +269,15 @@ def _encode_record(
             if 0 <= timestamp_delta < SMALL_END
             else encode_varint(timestamp_delta),
             SMALL[offset_delta] if offset_delta < SMALL_END else encode_varint(offset_delta),
-            key_length,
-            key,
+            NULL if key is None else varint(len(key)),
+            key or b"",
             value_length,
             value,
             _encode_headers(headers) if headers else _NO_HEADERS,
         )
     )
-    return varint(len(body)), body
+    length = len(body)
+    return SMALL[length] if length < SMALL_END else encode_varint(length), body
 
 
 def _encode_headers(headers: Sequence[Header]) -> bytes:
