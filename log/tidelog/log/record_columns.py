@@ -176,7 +176,11 @@ def _is_timestamp(number: int) -> bool:
 
 def _decode_bytes(data: bytes, position: int, end: int) -> tuple[bytes, int]:
     """A field that is not null; it must lie before `end`."""
-    length, position = decode_varint(data, position)
+    byte = data[position]
+    if byte & 0x81:
+        length, position = decode_varint(data, position)
+    else:  # a length of one byte, as most are
+        length, position = byte >> 1, position + 1
     after = position + length
     if length < 0 or after > end:
         raise CorruptMessageError(f"a field claims {length} bytes, {end - position} are left")
