@@ -34,6 +34,7 @@ check: dev ## Tell, changing nothing: style, types, layers, lock file, generated
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
+	@$(BIN)/basedpyright docs/examples
 	@$(BIN)/python tools/lock.py --check
 	@$(BIN)/python tools/protos.py --check
 	@$(BIN)/python tools/config_docs.py --check

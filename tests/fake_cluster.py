@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fake_partition import FakePartition, FakeTopic
+from fake_stream import FakeFetchStream, FakeStream
 
 from tidelog.client.errors import CallFailedError, TidelogError, UnreachableError
 from tidelog.log.records import Record, encode_batch
@@ -22,7 +23,7 @@ from tidelog.metadata.image import MetadataImage, TopicImage
 from tidelog.v1 import admin_pb2, common_pb2, data_pb2
 from tidelog.v1.common_pb2 import Error, ErrorCode, LeaderHint
 from tidelog.v1.controller_pb2 import DescribeQuorumRequest, DescribeQuorumResponse
-from tidelog.v1.methods import Method, Request, Response
+from tidelog.v1.methods import FETCH_STREAM, PRODUCE_STREAM, Method, Request, Response
 
 ADDRESSES = {1: "node1:9192", 2: "node2:9192", 3: "node3:9192"}
 CONTROLLER = ControllerConfig(cluster_id="fake")
@@ -83,6 +84,11 @@ class FakeCluster:
         """What each controller says of the quorum; others serve no controller."""
         self.producer_ids = 0
         """The last one given out."""
+        self.streams: list[FakeStream] = []
+        self.works_on_after_break = False
+        """Whether what came on a stream that broke is worked on, though nobody hears of it."""
+        self.answer_turns: Callable[[], int] = lambda: 0
+        """How many turns of the loop an answer is on its way on a stream."""
         self.in_flight: dict[str, int] = {}
         self.most_in_flight = 0
         self._topics_created = 0
@@ -107,6 +113,9 @@ class FakeCluster:
     def kill(self, node_id: int) -> None:
         """The node is gone; the partitions it led move to the next live one."""
         self.alive[node_id] = False
+        for stream in self.streams:
+            if stream.address == ADDRESSES[node_id]:
+                stream.fail(CallFailedError(f"{stream.address} went away"))
         survivor = next(n for n, is_alive in self.alive.items() if is_alive)
         for name, topic in self.topics.items():
             for number, state in enumerate(topic.partitions):
@@ -171,6 +180,19 @@ class FakeCluster:
         if mishap is not None and mishap.is_after_work and mishap.error is not None:
             raise mishap.error
         return response
+
+    async def open_stream(self, address: str, method: Method[Any, Any]) -> Any:  # a FakeStream
+        """Streams of requests: each is a call of "Produce", begun in the order sent, or "Fetch"."""
+        await asyncio.sleep(0)
+        node_id = next(n for n, known in ADDRESSES.items() if known == address)
+        if not self.alive[node_id]:
+            raise UnreachableError(f"no broker answers at {address}")
+        if method is FETCH_STREAM:
+            return FakeFetchStream(self, address)
+        assert method is PRODUCE_STREAM
+        stream = FakeStream(self, address)
+        self.streams.append(stream)
+        return stream
 
     def _mishap(self, name: str) -> Mishap | None:
         for mishap in self.mishaps:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidelog.log.grpc_transport import GrpcTransport
+from tidelog.log.transport import Stream
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import AlterConfigsRequest, CreateTopicsRequest, DeleteTopicsRequest
 from tidelog.v1.methods import (
@@ -183,6 +184,12 @@ class WatchedTransport:
         response = await self._inner.call(address, method, request, timeout_ms=timeout_ms)
         self._history.answered(asked, address, request, response)
         return response
+
+    async def open_stream(
+        self, address: str, method: Method[Request, Response]
+    ) -> Stream[Request, Response]:
+        """See `Transport.open_stream`: nothing is decided on one."""
+        return await self._inner.open_stream(address, method)
 
     async def close(self) -> None:
         """Close all connections."""

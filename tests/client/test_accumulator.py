@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tidelog.client.accumulator import Accumulator, AccumulatorConfig, Batch
+from tidelog.client.accumulator import Accumulator, AccumulatorConfig
+from tidelog.client.batches import Batch
 from tidelog.client.records import TopicPartition
 from tidelog.log.batch import validate_batches
 from tidelog.log.records import iter_records

@@ -44,7 +44,10 @@ CALLS: dict[str, Callable[[Admin], Awaitable[object]]] = {
     "Node/ListEvents": lambda a: a.list_events(),
     "Controller/DescribeQuorum": lambda a: a.describe_quorum(),
 }
-OF_PRODUCERS_AND_CONSUMERS = {"Produce", "Fetch", "OffsetForLeaderEpoch", "InitProducerId"}
+OF_PRODUCERS_AND_CONSUMERS = {
+    *("Produce", "ProduceStream", "Fetch", "FetchStream"),
+    *("OffsetForLeaderEpoch", "InitProducerId"),
+}
 
 
 class Watched(FakeCluster):

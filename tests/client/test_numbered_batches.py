@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tidelog.client.accumulator import Accumulator, AccumulatorConfig, Batch
+from tidelog.client.accumulator import Accumulator, AccumulatorConfig
+from tidelog.client.batches import Batch
 from tidelog.client.records import TopicPartition
 from tidelog.client.sequences import Sequences
 from tidelog.log.batch import parse_header
@@ -78,7 +79,9 @@ def test_what_comes_again_keeps_its_numbers_and_its_place_before_the_others() ->
     assert stage.accumulator.ready(4) == []
     again = stage.take(now_ms=5)
     assert again[:3] == [first, third, fourth]
-    assert numbers(again) == [(0, 1), (0, 3), (0, 4), (0, 5), (0, 6)]
+    assert numbers(again) == [(0, 1), (0, 3), (0, 4), (0, 5)], "a sixth: the log forgets the first"
+    stage.accumulator.complete([first])
+    assert numbers(stage.take(now_ms=5)) == [(0, 6), (0, 7)]
 
 
 def test_the_pause_of_the_first_to_come_again_counts() -> None:
@@ -148,3 +151,127 @@ def test_halves_share_the_sequences_of_the_whole() -> None:
     assert numbers(halves) == [(0, 1), (0, 3), (0, 6)]
     values = [record.value for half in halves[:2] for record in iter_records(half.data)]
     assert values == [value for _, value in records]
+
+
+def test_more_are_taken_while_others_fly_until_five_have_no_outcome() -> None:
+    stage = Stage()
+    stage.put(7)
+    one = len(stage.accumulator.incomplete[0].data)
+    first = stage.take(max_bytes=one)
+    rest = stage.take()
+    assert numbers(first + rest) == [(0, 1), (0, 2), (0, 3), (0, 4), (0, 5)]
+    assert stage.accumulator.ready(0) == []
+    stage.accumulator.complete(rest[:3])
+    assert stage.accumulator.ready(0) == [], "the log must know the first one again"
+    stage.accumulator.complete(first)
+    assert numbers(stage.take()) == [(0, 6), (0, 7)]
+
+
+def test_what_comes_again_waits_while_one_before_it_flies() -> None:
+    stage = Stage()
+    stage.put(3)
+    first, second, third = stage.take()
+    stage.accumulator.retry([third], at_ms=0)
+    stage.accumulator.retry([first], at_ms=0)
+    assert stage.take() == [first], "the third would be refused before the second is"
+    stage.accumulator.retry([second], at_ms=0)
+    assert stage.accumulator.ready(0) == []
+    stage.accumulator.complete([first])
+    assert stage.take() == [second, third]
+
+
+def test_a_batch_knows_whether_one_before_it_had_no_outcome_when_it_was_sent() -> None:
+    stage = Stage()
+    stage.put(2)
+    first, second = stage.take()
+    assert (first.is_after_another, second.is_after_another) == (False, True)
+    stage.accumulator.complete([first])
+    assert second.is_after_another, "its refusal may be as old as its sending"
+    stage.accumulator.retry([second], at_ms=0)
+    stage.take()
+    assert not second.is_after_another
+
+
+def test_a_later_one_that_comes_again_does_not_end_the_pause_of_the_first() -> None:
+    stage = Stage()
+    stage.put(2)
+    first, second = stage.take()
+    stage.accumulator.retry([first], at_ms=9)
+    stage.accumulator.retry([second], at_ms=3)
+    assert stage.accumulator.ready(8) == []
+    assert stage.take(now_ms=9) == [first, second]
+
+
+def test_nothing_is_sent_in_an_epoch_that_is_to_end() -> None:
+    stage = Stage()
+    stage.put(3)
+    one = len(stage.accumulator.incomplete[0].data)
+    (first,) = stage.take(max_bytes=one)
+    (second,) = stage.take(max_bytes=one)
+    stage.accumulator.complete([first])
+    stage.sequences.break_off(TP)
+    assert stage.accumulator.renumber(TP) == []
+    assert stage.accumulator.ready(0) == []
+    stage.accumulator.retry([second], at_ms=0)
+    assert stage.accumulator.renumber(TP) == []
+    assert numbers(stage.take()) == [(1, 0)]
+
+
+def test_halves_stand_where_the_whole_stood() -> None:
+    stage = Stage()
+    records = [(None, b"%d" % n) for n in range(4)]
+    stage.accumulator.append(TP, records, timestamp_ms=1, waiter="w", now_ms=0)
+    (whole,) = stage.take()
+    stage.put(1)
+    (after,) = stage.take()
+    stage.accumulator.retry([after], at_ms=0)
+    stage.accumulator.split(whole)
+    halves = stage.take()
+    assert numbers(halves) == [(0, 1), (0, 3), (0, 5)]
+    assert halves[2] is after
+
+
+def test_what_comes_again_counts_as_full_however_many_there_are() -> None:
+    stage = Stage()
+    stage.put(5)
+    taken = stage.take()
+    records = [(None, b"x")] * 2
+    stage.accumulator.append(TP, records, timestamp_ms=1, waiter="w", now_ms=0)
+    stage.accumulator.retry(taken[1:], at_ms=0)
+    stage.accumulator.complete(taken[:1])
+    stage.put(1)
+    assert stage.accumulator.ready(0) == [TP]
+    assert stage.accumulator.full_bytes(TP, 10**6) >= 4 * len(taken[1].data)
+
+
+def test_what_is_meant_for_another_incarnation_waits_for_all_of_the_one_before() -> None:
+    stage = Stage()
+    stage.sequences.begin(TP, b"old")
+    stage.sequences.acknowledged(TP)
+    for topic_id in (b"old", b"new"):
+        stage.accumulator.append(
+            TP, [(None, b"v")], timestamp_ms=1, waiter="w", now_ms=0, topic_id=topic_id
+        )
+    taken = stage.take()
+    assert [batch.topic_id for batch in taken] == [b"old"]
+    assert stage.accumulator.ready(0) == []
+    stage.accumulator.complete(taken)
+    assert [batch.topic_id for batch in stage.take()] == [b"new"]
+
+
+def test_full_batches_are_counted_as_far_as_they_may_be_sent() -> None:
+    stage = Stage()
+    stage.put(9)
+    assert stage.accumulator.ready(0) == [TP]
+    one = len(stage.accumulator.incomplete[0].data)
+    assert stage.accumulator.full_bytes(TP, 10**6) == 5 * one
+    stage.take(max_bytes=2 * one)
+    assert stage.accumulator.full_bytes(TP, 10**6) == 3 * one
+    assert stage.accumulator.full_bytes(TP, 1) == one, "no more than is asked for"
+
+
+def test_a_batch_that_still_takes_records_is_not_counted_as_full() -> None:
+    stage = Stage()
+    stage.accumulator.append(TP, [(None, b"v")], timestamp_ms=1, waiter="w", now_ms=0)
+    assert stage.accumulator.ready(0) == [TP]
+    assert stage.accumulator.full_bytes(TP, 10**6) == 0

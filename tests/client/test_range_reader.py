@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
-from typing import cast
+from typing import NoReturn, cast
 
 import pytest
 from google.protobuf.message import Message
@@ -69,6 +69,9 @@ class OneBroker:
         self.fetched: list[int] = []
         self.answers: list[PartitionFetchResult] = []
         """Given instead of records, first come first served."""
+
+    async def open_stream(self, address: str, method: Method[Request, Response]) -> NoReturn:
+        raise AssertionError("a range is read by single calls")
 
     async def call(
         self,

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster
+from consumer_cases import consumer, take, turns
+from fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster, encoded
 
 from tidelog.client.backoff import Backoff
 from tidelog.client.errors import CallFailedError
@@ -15,7 +16,7 @@ from tidelog.client.ports import ClientPorts
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing, RoutingConfig
 from tidelog.v1.data_pb2 import ListOffsetsRequest, ListOffsetsResponse
-from tidelog.v1.methods import LIST_OFFSETS
+from tidelog.v1.methods import FETCH, LIST_OFFSETS
 
 OVERDUE_MS = 20
 TWO = [TopicPartition("t", 0), TopicPartition("t", 1)]
@@ -104,3 +105,37 @@ async def test_a_leader_that_answers_in_time_costs_no_look(
     await call
     await asyncio.sleep(3 * OVERDUE_MS / 1000)
     assert len(cluster.requests("Metadata")) == 1
+
+
+class LateLeader(FakeCluster):
+    """Node 1 works on a Fetch and keeps the answer to itself until it may tell."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_answer = asyncio.Event()
+
+    async def call(self, address: str, method: Any, request: Any, *, timeout_ms: int) -> Any:
+        answer = await super().call(address, method, request, timeout_ms=timeout_ms)
+        if method is FETCH and address == ADDRESSES[1]:
+            await self.may_answer.wait()
+        return answer
+
+
+async def test_what_a_silent_leader_answers_late_is_not_handed_out_a_second_time() -> None:
+    cluster = LateLeader()
+    (state,) = cluster.create("t").partitions
+    for value in range(3):
+        state.append(encoded([b"%d" % value]))
+    async with consumer(cluster) as c:
+        c.assign([("t", 0)])
+        c.seek(("t", 0), 0)
+        reading = asyncio.create_task(take(c, 3))
+        await turns(50)
+        assert len(cluster.requests("Fetch")) == 1
+        cluster.move("t", 0, leader_id=2)
+        c._routing.request_refresh()
+        assert [r.value for r in await reading] == [b"0", b"1", b"2"]
+        cluster.may_answer.set()
+        await turns(50)
+        state.append(encoded([b"3"]))
+        assert [r.value for r in await take(c, 1)] == [b"3"]

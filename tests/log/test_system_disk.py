@@ -124,10 +124,33 @@ async def test_folders_and_names(disk: SystemDisk, tmp_path: Path) -> None:
     assert disk.open(f"{folder}/z").read_at(0, 9) == b"22"
     disk.remove(f"{folder}/c")
     disk.remove(f"{folder}/c")
+    await disk.discard(f"{folder}/z")
+    await disk.discard(f"{folder}/z")
+    assert disk.list(folder) == []
     disk.remove_tree(f"{tmp_path}/a")
     disk.remove_tree(f"{tmp_path}/a")
     assert not disk.exists(folder)
     assert disk.list(folder) == []
+
+
+async def test_a_large_file_is_freed_off_the_loop(
+    disk: SystemDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"{tmp_path}/old"
+    disk.open(path, create=True).close()
+    may_end = threading.Event()
+    unlink = os.unlink
+
+    def slow(one: str) -> None:
+        assert may_end.wait(5), "the loop goes on meanwhile"
+        unlink(one)
+
+    monkeypatch.setattr(os, "unlink", slow)
+    removing = asyncio.create_task(disk.discard(path))
+    await asyncio.sleep(0.01)
+    may_end.set()
+    await removing
+    assert not disk.exists(path)
 
 
 async def test_errors_are_storage_errors_that_name_the_path(

@@ -6,12 +6,12 @@ partition's order:
     open --full--> sealed ----+
       |                       +--> ready --take--> in flight --complete--> gone
       +--linger over, flush---+      ^                 |
-                                     +------ retry ----+   (to the front, after a pause)
+                                     +------ retry ----+   (to its place, after a pause)
 
-While a partition has a batch in flight or pausing, nothing else of that partition is ready, so a
-later batch never overtakes an earlier one that failed. An idempotent producer's batch is numbered
-when it is first taken and keeps its numbers, see `sequences`. Never talks to brokers and knows
-nothing of the waiters it carries.
+A later batch never overtakes an earlier one that failed: which of a partition's may fly together
+is its queue's to say, see `batches`. An idempotent producer's batch is numbered when it is first
+taken and keeps its numbers, see `sequences`. Never talks to brokers and knows nothing of the
+waiters it carries.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Generic, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
+from tidelog.client.batches import Batch, PartitionQueue, Run
 from tidelog.client.records import Headers, TopicPartition
-from tidelog.client.sequences import Numbers, Sequences
-from tidelog.log.batch import HEADER_BYTES, numbered
+from tidelog.client.sequences import Sequences
+from tidelog.log.batch import HEADER_BYTES
 from tidelog.log.compression import Codec
 from tidelog.log.records import BatchBuilder, iter_records
 
@@ -46,68 +47,6 @@ class AccumulatorConfig:
     compression_level: int | None = None
 
 
-class Run(NamedTuple, Generic[W]):
-    """`records_count` records of a batch, from its record `first` on, that one waiter waits for."""
-
-    waiter: W
-    first: int
-    records_count: int
-
-
-@dataclass(slots=True, eq=False)
-class Batch(Generic[W]):
-    """Records of one partition that are sent, acknowledged or refused together."""
-
-    tp: TopicPartition
-    place: int
-    """Grows with every batch made."""
-    created_ms: int
-    builder: BatchBuilder
-    data: bytes = b""
-    size_bytes: int = HEADER_BYTES
-    """Encoded, before compression: what the batch takes of the buffer."""
-    runs: list[Run[W]] = field(default_factory=list)
-    last_error: Exception | None = None
-    is_outcome_unknown: bool = False
-    """An attempt may have been appended: a later refusal proves nothing."""
-    is_due: bool = False
-    is_in_flight: bool = False
-    is_alone: bool = False
-    """Sent without its neighbours, so that a refusal hits only what deserves it."""
-    topic_id: bytes = b""
-    """The incarnation of the topic that its records were meant for; empty: any."""
-    numbers: Numbers | None = None
-    """Of an idempotent producer's batch, from its first attempt on."""
-
-    @property
-    def records_count(self) -> int:
-        """Records in the batch."""
-        return self.builder.records_count
-
-    def seal(self) -> None:
-        """Encode; no record is added after this."""
-        if not self.data:
-            self.data = self.builder.build()
-            self.is_due = True
-
-    def number(self, numbers: Numbers) -> None:
-        """From now on the sealed batch is this one, however often it is sent."""
-        self.numbers = numbers
-        self.data = numbered(self.data, **numbers._asdict())
-
-
-@dataclass(slots=True)
-class _Queue(Generic[W]):
-    batches: deque[Batch[W]] = field(default_factory=deque)
-    is_in_flight: bool = False
-    resume_ms: int | None = None
-    """The pause after a failure ends then."""
-
-    def is_ready(self) -> bool:
-        is_free = not self.is_in_flight and self.resume_ms is None
-        return is_free and bool(self.batches) and self.batches[0].is_due
-
-
 def record_size(key: bytes | None, value: bytes | None, headers: Headers) -> int:
     """An upper bound for the bytes of one record."""
     size = RECORD_OVERHEAD_BYTES + len(key or b"") + len(value or b"")
@@ -122,7 +61,7 @@ class Accumulator(Generic[W]):
     def __init__(self, config: AccumulatorConfig, sequences: Sequences | None = None) -> None:
         self._config = config
         self._sequences = sequences
-        self._queues: dict[TopicPartition, _Queue[W]] = {}
+        self._queues: dict[TopicPartition, PartitionQueue[W]] = {}
         self._incomplete: dict[int, Batch[W]] = {}
         self._lingering: deque[Batch[W]] = deque()
         self._pauses: list[tuple[int, int, TopicPartition]] = []
@@ -212,48 +151,75 @@ class Accumulator(Generic[W]):
                 break
         return min(times, default=None)
 
+    def is_ready(self, tp: TopicPartition) -> bool:
+        """Whether a partition that `ready` named still is."""
+        return tp in self._ready
+
+    def full_bytes(self, tp: TopicPartition, enough: int) -> int:
+        """Bytes of the batches of a ready partition that take no more records.
+
+        Counted are the first ones, up to `enough` and to what may be sent.
+        """
+        total = 0
+        for batch in self._queues[tp].sendable(self._span_max(tp)):
+            if total >= enough:
+                break
+            total += len(batch.data)  # none while it takes records
+        return total
+
     def take(self, tp: TopicPartition, *, max_bytes: int) -> list[Batch[W]]:
         """Put in flight the first due batches of a ready partition, one or `max_bytes`.
 
         An idempotent producer's no more than its sequences allow.
         """
         queue, sequences = self._queues[tp], self._sequences
-        if sequences is not None and queue.batches:
-            sequences.begin(tp, queue.batches[0].topic_id)
-        count_max = len(queue.batches) if sequences is None else sequences.in_flight_max(tp)
+        if sequences is not None and queue.waiting:
+            sequences.begin(tp, queue.waiting[0].topic_id)
+        span_max, flying = self._span_max(tp), queue.flying
         taken: list[Batch[W]] = []
         total = 0
-        while queue.batches and queue.batches[0].is_due and len(taken) < count_max:
-            batch = queue.batches[0]
+        while queue.waiting and queue.waiting[0].is_due:
+            batch = queue.waiting[0]
+            if not queue.admits(batch, flying, span_max):
+                break
             batch.seal()
             total += len(batch.data)
             if taken and (total > max_bytes or batch.topic_id != taken[0].topic_id):
                 break
             if sequences is not None and batch.numbers is None:
                 batch.number(sequences.number(tp, batch.records_count))
-            batch.is_in_flight = True
-            taken.append(queue.batches.popleft())
+            queue.launch(batch)
+            taken.append(batch)
             if batch.is_alone:
                 break
-        queue.is_in_flight = True
-        self._ready.pop(tp, None)
+        self._note(tp)
         return taken
 
     def complete(self, batches: list[Batch[W]]) -> None:
-        """These batches, taken together, have their outcome."""
+        """These batches of one partition, in flight, have their outcome."""
+        queue = self._queues[batches[0].tp]
         for batch in batches:
             self._release(batch)
+            queue.finish(batch)
         self._land(batches[0].tp)
 
+    def is_first(self, batch: Batch[W]) -> bool:
+        """Whether nothing of its partition waits that stands before a batch in flight."""
+        waiting = self._queues[batch.tp].waiting
+        return not waiting or batch.order < waiting[0].order
+
     def retry(self, batches: list[Batch[W]], *, at_ms: int) -> None:
-        """Put batches that were taken together back to the front, not to be sent before `at_ms`."""
+        """Put batches of one partition that were in flight back in their places.
+
+        The first one waiting is not sent before `at_ms`, if it is one of them.
+        """
         tp = batches[0].tp
         queue = self._queues[tp]
         for batch in reversed(batches):
-            batch.is_in_flight = False
-            queue.batches.appendleft(batch)
-        queue.resume_ms = at_ms
-        heapq.heappush(self._pauses, (at_ms, batches[0].place, tp))
+            if queue.put_back(batch):
+                queue.resume_ms = at_ms
+        if queue.waiting[0] is batches[0]:
+            heapq.heappush(self._pauses, (at_ms, batches[0].place, tp))
         self._land(tp)
 
     def resume(self, tp: TopicPartition) -> None:
@@ -265,16 +231,17 @@ class Accumulator(Generic[W]):
             self._forget_if_empty(tp)
 
     def split(self, batch: Batch[W]) -> None:
-        """Put a batch in flight that is too large back to the front as two halves.
+        """Put a batch in flight that is too large back in its place as two halves.
 
         A numbered batch's share its sequences.
         """
         middle = batch.records_count // 2
         records = list(iter_records(batch.data))
         self._release(batch)
-        queue = self._queues[batch.tp]
-        for start, stop in ((middle, len(records)), (0, middle)):
+        halves = []
+        for start, stop in ((0, middle), (middle, len(records))):
             half = self._new_batch(batch.tp, batch.created_ms, batch.topic_id)
+            half.order = (batch.order[0], batch.order[1] + start)
             half.is_outcome_unknown = batch.is_outcome_unknown
             for record in records[start:stop]:
                 half.size_bytes = half.builder.append(
@@ -288,7 +255,8 @@ class Accumulator(Generic[W]):
             half.seal()
             if batch.numbers is not None:
                 half.number(batch.numbers.after(start))
-            queue.batches.appendleft(half)
+            halves.append(half)
+        self._queues[batch.tp].replace(batch, halves)
         self._land(batch.tp)
 
     def expire(self, now_ms: int) -> list[Batch[W]]:
@@ -306,32 +274,40 @@ class Accumulator(Generic[W]):
     def discard(self, tp: TopicPartition, is_gone: Callable[[bytes], bool]) -> list[Batch[W]]:
         """Take out what waits for an incarnation of the topic, by its id, that is gone.
 
-        Those are the first in the queue. Nothing of a partition that is ready is in flight.
+        Those are the first that wait; what is in flight comes back first.
         """
         queue = self._queues[tp]
         void = []
-        while queue.batches and is_gone(queue.batches[0].topic_id):
-            void.append(queue.batches[0])
-            self._drop(queue.batches[0])
+        while queue.waiting and is_gone(queue.waiting[0].topic_id):
+            void.append(queue.waiting[0])
+            self._drop(queue.waiting[0])
         return void
 
     def renumber(self, tp: TopicPartition) -> list[Batch[W]]:
         """Where a partition's sequence broke and nothing is in flight, go on in the next epoch.
 
-        Takes out and returns the batches that may have been appended: their outcome stays unknown.
+        Until then nothing of it is ready. Takes out and returns the batches that may have been
+        appended, whose outcome stays unknown, and those that were overtaken: a log that had
+        forgotten the producer took a later one first.
         """
         queue, sequences = self._queues.get(tp), self._sequences
-        is_in_flight = queue is not None and queue.is_in_flight
-        if sequences is None or is_in_flight or not sequences.is_broken(tp):
+        if sequences is None or not sequences.is_broken(tp):
+            return []
+        if queue is not None and queue.is_in_flight:
+            self._note(tp)
             return []
         sequences.end_epoch(tp)
-        sent = [batch for batch in (queue.batches if queue else ()) if batch.numbers is not None]
+        if queue is None:
+            return []
+        sent = [batch for batch in queue.waiting if batch.numbers is not None]
+        lost = [one for one in sent if one.is_outcome_unknown or queue.is_overtaken(one)]
+        queue.sent.clear()
         for batch in sent:
-            if batch.is_outcome_unknown:
-                self._drop(batch)
-            else:
-                batch.numbers = None
-        return [batch for batch in sent if batch.is_outcome_unknown]
+            batch.numbers = None
+        for batch in lost:
+            self._drop(batch)
+        self._land(tp)
+        return lost
 
     def make_all_due(self) -> None:
         """End the linger of everything there is."""
@@ -349,22 +325,24 @@ class Accumulator(Generic[W]):
         """The batch that takes a record of that size, and whether it is new."""
         queue = self._queues.get(tp)
         if queue is None:
-            queue = self._queues[tp] = _Queue()
-        if queue.batches and not queue.batches[-1].data:
-            batch = queue.batches[-1]
+            queue = self._queues[tp] = PartitionQueue()
+        if queue.waiting and not queue.waiting[-1].data:
+            batch = queue.waiting[-1]
             has_room = batch.size_bytes + size_bytes <= self._config.batch_size
             if has_room and batch.topic_id == topic_id:
                 return batch, False
             self._seal(batch)
         batch = self._new_batch(tp, now_ms, topic_id)
         self._lingering.append(batch)
-        queue.batches.append(batch)
+        queue.waiting.append(batch)
         return batch, True
 
     def _new_batch(self, tp: TopicPartition, created_ms: int, topic_id: bytes) -> Batch[W]:
         self._place += 1
         builder = BatchBuilder(compression=self._config.codec, level=self._config.compression_level)
-        batch: Batch[W] = Batch(tp, self._place, created_ms, builder, topic_id=topic_id)
+        batch: Batch[W] = Batch(
+            tp, self._place, created_ms, builder, (self._place, 0), topic_id=topic_id
+        )
         self._incomplete[batch.place] = batch
         self._used_bytes += batch.size_bytes
         return batch
@@ -382,31 +360,38 @@ class Accumulator(Generic[W]):
 
     def _drop(self, batch: Batch[W]) -> None:
         """Take out a batch that is not in flight."""
-        self._queues[batch.tp].batches.remove(batch)
+        queue = self._queues[batch.tp]
+        queue.waiting.remove(batch)
+        queue.finish(batch)
         self._release(batch)
-        self._note(batch.tp)
-        self._forget_if_empty(batch.tp)
+        self._land(batch.tp)
 
     def _release(self, batch: Batch[W]) -> None:
         del self._incomplete[batch.place]
         self._used_bytes -= batch.size_bytes
 
     def _land(self, tp: TopicPartition) -> None:
-        self._queues[tp].is_in_flight = False
         self._note(tp)
         self._forget_if_empty(tp)
 
     def _note(self, tp: TopicPartition) -> None:
         """Enter the partition among the ready ones, if it is, else strike it out."""
         queue = self._queues.get(tp)
-        if queue is not None and queue.is_ready():
+        if queue is not None and self._is_ready(tp, queue):
             self._ready[tp] = None
         else:
             self._ready.pop(tp, None)
 
+    def _is_ready(self, tp: TopicPartition, queue: PartitionQueue[W]) -> bool:
+        is_broken = self._sequences is not None and self._sequences.is_broken(tp)
+        return queue.is_ready(self._span_max(tp)) and not is_broken
+
+    def _span_max(self, tp: TopicPartition) -> int | None:
+        return None if self._sequences is None else self._sequences.in_flight_max(tp)
+
     def _forget_if_empty(self, tp: TopicPartition) -> None:
-        queue = self._queues[tp]
-        if not queue.batches and not queue.is_in_flight and queue.resume_ms is None:
+        queue = self._queues.get(tp)
+        if queue is not None and queue.is_empty:
             del self._queues[tp]
 
 

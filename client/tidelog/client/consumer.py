@@ -77,7 +77,7 @@ class Consumer(Generic[K, V]):
         max_poll_records: int = DEFAULT_MAX_RECORDS,
         key_deserializer: Deserializer[K] | None = None,
         value_deserializer: Deserializer[V] | None = None,
-        interceptors: Sequence[ConsumerInterceptor[K, V]] = (),
+        interceptors: Sequence[ConsumerInterceptor[K, V]] | None = None,
         request_timeout_ms: int = 10_000,
         api_timeout_ms: int = 60_000,
         retry_backoff_ms: int = 20,
@@ -88,7 +88,7 @@ class Consumer(Generic[K, V]):
     ) -> None:
         _check_options(auto_offset_reset, on_truncation, max_poll_records=max_poll_records)
         self._max_poll_records = max_poll_records
-        self._interceptors = ConsumerInterceptors(interceptors)
+        self._interceptors = ConsumerInterceptors(interceptors or ())
         self._api_timeout_ms = api_timeout_ms
         self._reset = _RESETS[auto_offset_reset]
         backoff = Backoff(retry_backoff_ms, retry_backoff_max_ms)

@@ -1,6 +1,6 @@
 """Fetches ahead of the application: raw batches from every leader at the same time, within bounds.
 
-Owns the fetch loop: per leader one Fetch outstanding and at most one answer that was not used up.
+Owns the fetch loop: per leader one fetch outstanding and at most one answer that was not used up.
 Also applies the reset policy, follows leader changes and pauses partitions that fail. Offsets count
 in one incarnation of a topic: where it was made anew, the reset policy says where reading goes on.
 Never decodes records: `consumer.py` does.
@@ -17,7 +17,6 @@ from typing import TypeVar
 from tidelog.client.assignment import Assignment, Position
 from tidelog.client.backoff import Backoff
 from tidelog.client.errors import (
-    CallFailedError,
     CorruptMessageError,
     KafkaError,
     LogTruncationError,
@@ -25,13 +24,14 @@ from tidelog.client.errors import (
     TidelogError,
     error_from_wire,
 )
+from tidelog.client.fetch_stream import Answer as FetchAnswer
+from tidelog.client.fetch_stream import Fetched, FetchLimits, FetchStreams
 from tidelog.client.offsets import OffsetLookup, Spec
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing
 from tidelog.log.batch import BatchHeader, parse_header
 from tidelog.v1 import common_pb2
-from tidelog.v1.data_pb2 import FetchPartition, FetchRequest, FetchResponse, PartitionFetchResult
-from tidelog.v1.methods import FETCH
+from tidelog.v1.data_pb2 import FetchPartition, PartitionFetchResult
 
 Key = TypeVar("Key")
 _ANSWER_MARGIN_MS = 4_000
@@ -102,6 +102,12 @@ class Fetcher:
         self._lookup = lookup
         self._config = config
         self._clock = routing.clock
+        limits = FetchLimits(
+            max_wait_ms=config.fetch_max_wait_ms,
+            min_bytes=config.fetch_min_bytes,
+            max_bytes=config.fetch_max_bytes,
+        )
+        self._streams = FetchStreams(routing.transport, limits)
         self._queue: deque[Chunk | Failure] = deque()
         self._kept: deque[Chunk | Failure] = deque()
         """Of paused partitions: a leader that has these to show is still free for others."""
@@ -128,6 +134,7 @@ class Fetcher:
             tasks.append(self._loop_task)
         for task in tasks:
             task.cancel()
+        tasks += self._streams.close()
         if tasks:
             await asyncio.wait(tasks)
         self._arrived.set()
@@ -258,40 +265,30 @@ class Fetcher:
         return address not in self._fetches and is_unused_low
 
     async def _fetch(self, address: str, positions: Sequence[Position]) -> None:
-        generations = [position.generation for position in positions]
+        asked = [(position, position.generation, position.fetch_offset) for position in positions]
         answer = _Answer(address)
         try:
-            response = await self._call(address, positions)
-            for position, generation, result in zip(
-                positions, generations, response.partitions, strict=True
-            ):
-                if self._assignment.is_current(position, generation):
-                    self._settle(position, result, answer)
+            fetched = await self._call(address, positions)
+            for position, generation, offset in asked:
+                # A leader that was silent for long answers what another one has answered since.
+                is_awaited = position.fetch_offset == offset
+                if is_awaited and self._assignment.is_current(position, generation):
+                    self._settle(position, fetched.get(position.tp), answer)
         except TidelogError as error:
             for position in positions:
                 self._pause(position, error)
         if answer.unused_chunks:
             self._unused[address] = self._unused.get(address, 0) + 1
 
-    async def _call(self, address: str, positions: Sequence[Position]) -> FetchResponse:
-        config = self._config
-        request = FetchRequest(
-            max_wait_ms=config.fetch_max_wait_ms,
-            min_bytes=config.fetch_min_bytes,
-            max_bytes=config.fetch_max_bytes,
-            partitions=[self._ask_for(position) for position in positions],
-        )
-        response = await self._routing.call_leader(
+    async def _call(self, address: str, positions: Sequence[Position]) -> FetchAnswer:
+        wait_ms = self._config.fetch_max_wait_ms
+        wanted = {position.tp: self._ask_for(position) for position in positions}
+        return await self._routing.while_it_leads(
             address,
-            FETCH,
-            request,
-            partitions=[position.tp for position in positions],
-            answer_ms=config.fetch_max_wait_ms,
-            timeout_ms=config.fetch_max_wait_ms + _ANSWER_MARGIN_MS,
+            self._streams.fetch(address, wanted, timeout_ms=wait_ms + _ANSWER_MARGIN_MS),
+            partitions=list(wanted),
+            answer_ms=wait_ms,
         )
-        if len(response.partitions) != len(positions):
-            raise CallFailedError(f"{address} did not answer for every partition")
-        return response
 
     def _ask_for(self, position: Position) -> FetchPartition:
         leader = self._routing.metadata.leader(position.tp)
@@ -308,15 +305,19 @@ class Fetcher:
             partition_max_bytes=self._config.max_partition_fetch_bytes,
         )
 
-    def _settle(self, position: Position, result: PartitionFetchResult, answer: _Answer) -> None:
-        """What one partition's part of an answer means."""
+    def _settle(self, position: Position, fetched: Fetched | None, answer: _Answer) -> None:
+        """What one partition's part of an answer means; None: nothing new."""
+        if fetched is None:
+            position.failures = 0
+            return
+        result = fetched.result
         if result.HasField("diverging_epoch"):
             self._truncated(position, result)
         elif result.error.code == common_pb2.NONE:
             position.failures = 0
             position.high_watermark = result.high_watermark
-            if result.records:
-                self._arrive(position, result.records, answer)
+            if fetched.records:
+                self._arrive(position, fetched.records, answer)
         elif result.error.code == common_pb2.OFFSET_OUT_OF_RANGE:
             self._out_of_range(position, result)
         elif result.HasField("current_leader") and self._routing.metadata.apply_hint(

@@ -72,6 +72,9 @@ class Producer(Generic[K, V]):
       another record. Default: yes with acks="all", no otherwise, where it cannot be.
     - `linger_ms`: how long a batch waits for more records. While a request to its broker is under
       way a batch fills up anyway, so 0 costs little throughput.
+    - `max_in_flight`: requests without an answer to one broker at a time (Kafka's
+      max.in.flight.requests.per.connection). A partition is in several of them only with
+      idempotence: without it an earlier one that failed could be overtaken.
     - `compression`: "none", "gzip", "snappy", "lz4" or "zstd"; `compression_level`: 1 to 9 of gzip,
       1 to 17 of lz4, -131072 to 22 of zstd.
     - `batch_size`: where a batch is full. `max_request_size`: largest record, and where a request
@@ -101,13 +104,14 @@ class Producer(Generic[K, V]):
         max_request_size: int = 1 << 20,
         buffer_memory: int = 64 << 20,
         max_block_ms: int = 60_000,
+        max_in_flight: int = 5,
         request_timeout_ms: int = 10_000,
         delivery_timeout_ms: int = 120_000,
         close_timeout_ms: int = 30_000,
         partitioner: PartitionerName | Partitioner = "default",
         key_serializer: Serializer[K] | None = None,
         value_serializer: Serializer[V] | None = None,
-        interceptors: Sequence[ProducerInterceptor[K, V]] = (),
+        interceptors: Sequence[ProducerInterceptor[K, V]] | None = None,
         retry_backoff_ms: int = 20,
         retry_backoff_max_ms: int = 200,
         transport: Transport | None = None,
@@ -115,8 +119,7 @@ class Producer(Generic[K, V]):
         random: Random | None = None,
     ) -> None:
         sequences = _sequences(acks, enable_idempotence=enable_idempotence)
-        if not 0 < batch_size <= max_request_size <= buffer_memory:
-            raise ValueError("batch_size <= max_request_size <= buffer_memory must hold")
+        _check_limits(batch_size, max_request_size, buffer_memory, max_in_flight)
         self._batch_size, self._max_request_size = batch_size, max_request_size
         self._buffer_memory, self._max_block_ms = buffer_memory, max_block_ms
         backoff = Backoff(retry_backoff_ms, retry_backoff_max_ms)
@@ -137,6 +140,7 @@ class Producer(Generic[K, V]):
             max_request_size=max_request_size,
             request_timeout_ms=request_timeout_ms,
             delivery_timeout_ms=delivery_timeout_ms,
+            max_in_flight=max_in_flight,
             backoff=backoff,
         )
         self._sender = Sender(
@@ -145,9 +149,8 @@ class Producer(Generic[K, V]):
         self.close_timeout_ms = close_timeout_ms
         self._partitioning = Partitioning(partitioner, self._ports.random, switch_bytes=batch_size)
         self._serializers = Serializers(key=key_serializer, value=value_serializer)
-        self._interceptors = ProducerInterceptors(interceptors)
-        self._has_news = False
-        self._is_started = self._is_closed = False
+        self._interceptors = ProducerInterceptors(interceptors or ())
+        self._has_news = self._is_started = self._is_closed = False
 
     async def __aenter__(self) -> Self:
         self._start()
@@ -477,6 +480,15 @@ def _sequences(acks: str | int, *, enable_idempotence: bool | None) -> Sequences
         )
     is_idempotent = _ACKS[acks] == -1 if enable_idempotence is None else enable_idempotence
     return Sequences() if is_idempotent else None
+
+
+def _check_limits(
+    batch_size: int, max_request_size: int, buffer_memory: int, max_in_flight: int
+) -> None:
+    if not 0 < batch_size <= max_request_size <= buffer_memory:
+        raise ValueError("batch_size <= max_request_size <= buffer_memory must hold")
+    if max_in_flight < 1:
+        raise ValueError(f"max_in_flight={max_in_flight}: at least one request must be")
 
 
 def _check_partition(topic: str, view: TopicView, partition: int) -> None:

@@ -7,8 +7,9 @@ about records.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from tidelog.client.backoff import Backoff
 from tidelog.client.cluster_metadata import ClusterMetadata, TopicView
@@ -24,6 +25,7 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import MetadataRequest
 from tidelog.v1.methods import METADATA, Method, Request, Response
 
+T = TypeVar("T")
 UNWIND_MS = 100
 """How long a close waits for a cancelled task to end; one that does not is left alone."""
 
@@ -144,8 +146,23 @@ class Routing:
     ) -> Response:
         """The answer of the broker that leads `partitions`, which may take it `answer_ms`.
 
-        Errors: as of the call, and CallFailedError once the broker is overdue and leads none of
-        them any more: it may be paused or cut off.
+        Errors: as of the call, and those of `while_it_leads`.
+        """
+        call = self.transport.call(address, method, request, timeout_ms=timeout_ms)
+        return await self.while_it_leads(address, call, partitions=partitions, answer_ms=answer_ms)
+
+    async def while_it_leads(
+        self,
+        address: str,
+        answer: Awaitable[T],
+        *,
+        partitions: Sequence[TopicPartition],
+        answer_ms: int,
+    ) -> T:
+        """What the broker that leads `partitions` answers, which may take it `answer_ms`.
+
+        Errors: those of `answer`, and CallFailedError once the broker is overdue and leads none of
+        them any more: it may be paused or cut off. `answer` is cancelled then.
         """
         loop = asyncio.get_running_loop()
         timer: asyncio.TimerHandle
@@ -161,7 +178,7 @@ class Routing:
         timer = loop.call_later((answer_ms + self._config.overdue_ms) / 1000, look)
         try:
             async with asyncio.timeout(None) as scope:
-                return await self.transport.call(address, method, request, timeout_ms=timeout_ms)
+                return await answer
         except TimeoutError:
             raise CallFailedError(f"{address} was silent, and others lead by now") from None
         finally:

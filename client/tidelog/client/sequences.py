@@ -7,7 +7,10 @@ ends (KIP-360):
     acknowledged                                          the log knows this epoch: five may fly
     given up, though it was numbered                      its sequences are missing in the log, or
                                                           may be: the epoch ends
-    refused as out of order, with none before it to come  the log lost what it had: the epoch ends
+    refused as out of order, sent after all before it     the log lost what it had: the epoch ends
+    were acknowledged
+    refused as out of order, sent before that             it came too early, or the refusal does: it
+                                                          comes again
     refused as of an older epoch                          somebody else has this id: take a new one
 
 Epochs count in each partition alone, as brokers compare them. A batch that may have been appended
@@ -58,7 +61,10 @@ class Verdict(Enum):
 def verdict_on(
     error: TidelogError | None, *, records_count: int, is_after_another: bool
 ) -> Verdict:
-    """For a batch of `records_count` records; `is_after_another`: one before it comes again."""
+    """For a batch of `records_count` records.
+
+    `is_after_another`: when it was sent one before it had no outcome yet.
+    """
     if error is None:
         return Verdict.DONE
     if error.code == common_pb2.OUT_OF_ORDER_SEQUENCE_NUMBER:
@@ -109,7 +115,7 @@ class Sequences:
             self._partitions[tp] = _Partition(state.producer_id, state.epoch, topic_id=topic_id)
 
     def in_flight_max(self, tp: TopicPartition) -> int:
-        """How many batches may fly at one time.
+        """How many batches there may be from the first without an outcome to the last sent.
 
         One until the log knows the epoch: it takes the first it sees, whatever its sequence. Then
         as many as the log remembers.

@@ -23,12 +23,16 @@ from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from functools import wraps
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, cast
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, cast, get_origin
 
 from tidelog.client.admin import Admin as AsyncAdmin
 from tidelog.client.consumer import Consumer as AsyncConsumer
 from tidelog.client.errors import ClientClosedError
 from tidelog.client.producer import Producer as AsyncProducer
+from tidelog.client.records import K as ReadKey
+from tidelog.client.records import V as ReadValue
+from tidelog.client.serializers import K as SentKey
+from tidelog.client.serializers import V as SentValue
 
 __all__ = ["Admin", "CallerError", "Consumer", "LoopThread", "Producer"]
 
@@ -273,7 +277,8 @@ def _built(
     """A constructor that takes what the asyncio class takes."""
 
     def replace(_declared: Callable[..., None]) -> Callable[Concatenate[_Face[Client], P], None]:
-        @wraps(vars(client_type)["__init__"])
+        # With type arguments it is an alias, whose origin is the class.
+        @wraps(vars(get_origin(client_type) or client_type)["__init__"])
         def build(self: _Face[Client], /, *args: P.args, **kwargs: P.kwargs) -> None:
             _Face.__init__(self, lambda: client_type(*args, **kwargs))
 
@@ -361,54 +366,55 @@ def _closed(
     return close
 
 
-class Producer(_Face[AsyncProducer]):
+class Producer(_Face[AsyncProducer[SentKey, SentValue]], Generic[SentKey, SentValue]):
     """`tidelog.client.Producer` without `await`; `submit` returns a concurrent.futures.Future.
 
     A call costs a change of thread there and back: `send_many` and `submit` are the fast ones.
     """
 
-    @_built(AsyncProducer)
+    @_built(AsyncProducer[SentKey, SentValue])
     def __init__(self) -> None: ...
 
-    send = _waited(AsyncProducer.send)
-    submit = _submitted(AsyncProducer.submit)
-    send_many = _waited(AsyncProducer.send_many)
-    submit_many = _submitted(AsyncProducer.submit_many)
-    flush = _waited(AsyncProducer.flush)
-    close = _closed(AsyncProducer.close)
-    partitions_for = _waited(AsyncProducer.partitions_for)
+    send = _waited(AsyncProducer[SentKey, SentValue].send)
+    submit = _submitted(AsyncProducer[SentKey, SentValue].submit)
+    send_many = _waited(AsyncProducer[SentKey, SentValue].send_many)
+    submit_many = _submitted(AsyncProducer[SentKey, SentValue].submit_many)
+    flush = _waited(AsyncProducer[SentKey, SentValue].flush)
+    close = _closed(AsyncProducer[SentKey, SentValue].close)
+    partitions_for = _waited(AsyncProducer[SentKey, SentValue].partitions_for)
 
 
-class Consumer(_Face[AsyncConsumer]):
+class Consumer(_Face[AsyncConsumer[ReadKey, ReadValue]], Generic[ReadKey, ReadValue]):
     """`tidelog.client.Consumer` without `await`: `for record in consumer`, or by `getmany`.
 
     Iterating changes threads for each record, so that the position is always that of the last one;
     `getmany` does for each call.
     """
 
-    @_built(AsyncConsumer)
+    @_built(AsyncConsumer[ReadKey, ReadValue])
     def __init__(self) -> None: ...
 
-    __iter__ = _iterated(AsyncConsumer.__aiter__)
-    assign = _called(AsyncConsumer.assign)
-    assignment = _called(AsyncConsumer.assignment)
-    pause = _called(AsyncConsumer.pause)
-    resume = _called(AsyncConsumer.resume)
-    paused = _called(AsyncConsumer.paused)
-    seek = _called(AsyncConsumer.seek)
-    seek_to_beginning = _called(AsyncConsumer.seek_to_beginning)
-    seek_to_end = _called(AsyncConsumer.seek_to_end)
-    seek_to_time = _waited(AsyncConsumer.seek_to_time)
-    tail = _waited(AsyncConsumer.tail)
-    position = _waited(AsyncConsumer.position)
-    lag = _waited(AsyncConsumer.lag)
-    partitions_for = _waited(AsyncConsumer.partitions_for)
-    beginning_offsets = _waited(AsyncConsumer.beginning_offsets)
-    end_offsets = _waited(AsyncConsumer.end_offsets)
-    offsets_for_times = _waited(AsyncConsumer.offsets_for_times)
-    getmany = _waited(AsyncConsumer.getmany)
-    getbatches = _waited(AsyncConsumer.getbatches)
-    close = _closed(AsyncConsumer.close)
+    # An alias with type arguments hands out every method of its class but such a one.
+    __iter__ = _iterated(cast("type[AsyncConsumer[ReadKey, ReadValue]]", AsyncConsumer).__aiter__)
+    assign = _called(AsyncConsumer[ReadKey, ReadValue].assign)
+    assignment = _called(AsyncConsumer[ReadKey, ReadValue].assignment)
+    pause = _called(AsyncConsumer[ReadKey, ReadValue].pause)
+    resume = _called(AsyncConsumer[ReadKey, ReadValue].resume)
+    paused = _called(AsyncConsumer[ReadKey, ReadValue].paused)
+    seek = _called(AsyncConsumer[ReadKey, ReadValue].seek)
+    seek_to_beginning = _called(AsyncConsumer[ReadKey, ReadValue].seek_to_beginning)
+    seek_to_end = _called(AsyncConsumer[ReadKey, ReadValue].seek_to_end)
+    seek_to_time = _waited(AsyncConsumer[ReadKey, ReadValue].seek_to_time)
+    tail = _waited(AsyncConsumer[ReadKey, ReadValue].tail)
+    position = _waited(AsyncConsumer[ReadKey, ReadValue].position)
+    lag = _waited(AsyncConsumer[ReadKey, ReadValue].lag)
+    partitions_for = _waited(AsyncConsumer[ReadKey, ReadValue].partitions_for)
+    beginning_offsets = _waited(AsyncConsumer[ReadKey, ReadValue].beginning_offsets)
+    end_offsets = _waited(AsyncConsumer[ReadKey, ReadValue].end_offsets)
+    offsets_for_times = _waited(AsyncConsumer[ReadKey, ReadValue].offsets_for_times)
+    getmany = _waited(AsyncConsumer[ReadKey, ReadValue].getmany)
+    getbatches = _waited(AsyncConsumer[ReadKey, ReadValue].getbatches)
+    close = _closed(AsyncConsumer[ReadKey, ReadValue].close)
 
 
 class Admin(_Face[AsyncAdmin]):

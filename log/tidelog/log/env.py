@@ -110,6 +110,9 @@ class Disk(Protocol):
     def remove(self, path: str) -> None:
         """Remove a file; a missing one is fine."""
 
+    async def discard(self, path: str) -> None:
+        """As `remove`, off the loop, of a file that nothing uses: a large one takes long."""
+
     def remove_tree(self, path: str) -> None:
         """Remove a folder with all it holds; a missing one is fine."""
 

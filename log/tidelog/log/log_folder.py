@@ -149,7 +149,7 @@ async def delete_log(disk: Disk, directory: str) -> None:
     """Remove a closed log. The file that says whose it is goes last: a crash leaves no orphan."""
     for name in disk.list(directory):
         if name != METADATA_FILE:
-            disk.remove(f"{directory}/{name}")
+            await disk.discard(f"{directory}/{name}")
     await disk.sync_directory(directory)
     disk.remove_tree(directory)
     await disk.sync_directory(directory.rsplit("/", 1)[0])

@@ -345,7 +345,7 @@ class PartitionLog:
     async def remove_deleted(self) -> int:
         """Remove the files that left the log file.delete.delay.ms ago; how many."""
         before_ms = self._clock.monotonic_ms() - self.config.file_delete_delay_ms
-        return self._segments.remove_retired(before_ms=before_ms)
+        return await self._segments.remove_retired(before_ms=before_ms)
 
     # Compaction
 

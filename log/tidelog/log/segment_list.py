@@ -138,11 +138,11 @@ class SegmentList:
         cleaned.rename(suffix="")
         await self._disk.sync_directory(self._directory)
 
-    def remove_retired(self, *, before_ms: int) -> int:
+    async def remove_retired(self, *, before_ms: int) -> int:
         """Remove the files of segments that left the log before that time; how many files."""
         due = [path for since_ms, path in self._retired if since_ms < before_ms]
         for path in due:
-            self._disk.remove(path)
+            await self._disk.discard(path)
         self._retired = [entry for entry in self._retired if entry[0] >= before_ms]
         return len(due)
 

@@ -241,6 +241,10 @@ class SystemDisk:
         except OSError as error:
             raise _storage_error("remove", path, error) from error
 
+    async def discard(self, path: str) -> None:
+        """See `Disk`."""
+        await asyncio.get_running_loop().run_in_executor(self._pool, self.remove, path)
+
     def remove_tree(self, path: str) -> None:
         """See `Disk`."""
         try:

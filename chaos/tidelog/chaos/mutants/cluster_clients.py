@@ -6,19 +6,19 @@ from __future__ import annotations
 from typing import Any
 
 from tidelog.chaos.mutants.mutant import replaces
-from tidelog.client import sender
+from tidelog.client import outcomes
 from tidelog.client.accumulator import Accumulator
 from tidelog.client.errors import DeliveryTimeoutError, TidelogError
-from tidelog.client.sender import Sender
+from tidelog.client.outcomes import Outcomes
 from tidelog.client.sequences import Sequences
 from tidelog.log.producers import BATCHES_PER_PRODUCER_MAX
 
-_give_up = Sender._give_up
+_give_up = Outcomes._give_up
 
 
-@replaces(Sender, "_give_up")
+@replaces(Outcomes, "_give_up")
 def timeout_told_as_refusal(
-    self: Sender, batch: Any, error: TidelogError, *, is_fenced: bool = False
+    self: Outcomes, batch: Any, error: TidelogError, *, is_fenced: bool = False
 ) -> None:
     """What was not acknowledged in time is told as certainly not stored."""
     if isinstance(error, DeliveryTimeoutError):
@@ -26,7 +26,7 @@ def timeout_told_as_refusal(
     _give_up(self, batch, error, is_fenced=is_fenced)
 
 
-@replaces(sender, "_note_failure")
+@replaces(outcomes, "_note_failure")
 def only_last_error_counts(batch: Any, error: TidelogError) -> None:
     """A refusal makes forget that an attempt before it may have been stored."""
     batch.last_error = error
@@ -40,8 +40,11 @@ def stored_batches_renumbered(self: Accumulator[Any], tp: Any) -> list[Any]:
     is_in_flight = queue is not None and queue.is_in_flight
     if sequences is not None and not is_in_flight and sequences.is_broken(tp):
         sequences.end_epoch(tp)
-        for batch in queue.batches if queue else ():
-            batch.numbers = None
+        if queue is not None:
+            queue.sent.clear()
+            for batch in queue.waiting:
+                batch.numbers = None
+    self._note(tp)
     return []
 
 

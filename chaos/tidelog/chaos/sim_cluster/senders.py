@@ -72,6 +72,8 @@ class Sender:
             request_timeout_ms=self._plan.request_timeout_ms,
             delivery_timeout_ms=self._plan.delivery_timeout_ms,
             max_block_ms=5_000,
+            batch_size=self._plan.batch_size,
+            max_request_size=self._plan.max_request_size,
             **self._workload.ports(self._plan.name),
         )
 

@@ -58,6 +58,16 @@ class ProducerPlan:
     delivery_timeout_ms: int
     value_bytes: int
 
+    @property
+    def batch_size(self) -> int:
+        """A record or two: a burst is several batches, and several requests in flight."""
+        return self.value_bytes + 200
+
+    @property
+    def max_request_size(self) -> int:
+        """One batch, or several."""
+        return self.batch_size * (1 + self.burst_max % 2)
+
 
 @dataclass(frozen=True, slots=True)
 class WorldConfig:

@@ -152,6 +152,11 @@ class SimDisk:
             self._folder(_parent(path)).change({_name(path): None})
             self.faults.count()
 
+    async def discard(self, path: str) -> None:
+        """See `Disk`."""
+        await asyncio.sleep(0)
+        self.remove(path)
+
     def remove_tree(self, path: str) -> None:
         """See `Disk`."""
         node = self._find(path)

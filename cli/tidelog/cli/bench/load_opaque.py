@@ -13,13 +13,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from tidelog.cli.bench.errors import RunFailedError
 from tidelog.cli.bench.stage import GIB, REPLICAS, Figures, Stage, values
 from tidelog.client import Admin
+from tidelog.client.produce_stream import ProduceStreams
 from tidelog.log.batch import HEADER_BYTES
 from tidelog.log.errors import RETRIABLE_CODES
 from tidelog.log.grpc_transport import GrpcTransport
 from tidelog.log.records import Record, encode_batch
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import PartitionProduceData, ProduceRequest, ProduceResponse
-from tidelog.v1.methods import PRODUCE
 
 Send = Callable[[str, ProduceRequest], Awaitable[ProduceResponse]]
 """Takes an address and a request to it, returns the answer: the way to the brokers."""
@@ -42,9 +42,10 @@ async def opaque(
     batches = _batch(batch_bytes) * bundled
     messages = max(6, total_bytes // len(batches))
     transport = GrpcTransport()
+    streams = ProduceStreams(transport, on_open=lambda: None)
 
     async def send(address: str, request: ProduceRequest) -> ProduceResponse:
-        return await transport.call(address, PRODUCE, request, timeout_ms=TIMEOUT_MS)
+        return await streams.call(address, request, timeout_ms=TIMEOUT_MS)
 
     try:
         await _load(stage, send, batches, messages)
@@ -53,6 +54,7 @@ async def opaque(
         took_s = await _load(stage, send, batches, messages)
         spent_s = stage.cpu_s() - before_s
     finally:
+        await asyncio.wait(streams.close())
         await transport.close()
     sent_bytes = messages * len(batches)
     return {

@@ -1,0 +1,175 @@
+"""A consumer's streams of Fetch requests, one a broker, which remembers what it was asked for.
+
+Owns what each broker was asked for last, so that a request names only what changed (KIP-227), and
+which request an answer is for: answers come in order. A result counts if its partition was not
+named anew since; after one with records, an error or a diverging epoch the broker reads no further
+before the partition is named again. A stream that ends is replaced with the next request, to which
+everything is new. Retries nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tidelog.client.errors import CallFailedError, TidelogError
+from tidelog.client.records import TopicPartition
+from tidelog.log.transport import Stream, Transport
+from tidelog.v1 import common_pb2
+from tidelog.v1.data_pb2 import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    ForgottenPartition,
+    PartitionFetchResult,
+)
+from tidelog.v1.methods import FETCH_STREAM
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """One partition's part of an answer; `records` are taken out once: each look copies them."""
+
+    result: PartitionFetchResult
+    records: bytes
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the broker waits to have the partition named again."""
+        is_refused = self.result.error.code != common_pb2.NONE
+        return bool(self.records) or is_refused or self.result.HasField("diverging_epoch")
+
+
+Answer = Mapping[TopicPartition, Fetched]
+"""Those that have something to say."""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchLimits:
+    """Of one request: milliseconds and bytes."""
+
+    max_wait_ms: int
+    min_bytes: int
+    max_bytes: int
+
+
+class FetchStreams:
+    """Those of one consumer, each opened when it is first needed."""
+
+    def __init__(self, transport: Transport, limits: FetchLimits) -> None:
+        self._transport = transport
+        self._limits = limits
+        self._streams: dict[str, _FetchStream] = {}
+
+    async def fetch(
+        self, address: str, wanted: Mapping[TopicPartition, FetchPartition], *, timeout_ms: int
+    ) -> Answer:
+        """Ask for these partitions and for no others; one call a broker at a time.
+
+        Errors: UnreachableError, CallFailedError. Cancelling it gives the answer up, no more.
+        """
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                return await (await self._open(address)).ask(wanted, self._limits)
+        except TimeoutError:
+            self._streams.pop(address).end()
+            raise CallFailedError(f"{address} did not answer within {timeout_ms} ms") from None
+
+    async def _open(self, address: str) -> _FetchStream:
+        stream = self._streams.get(address)
+        if stream is None or stream.is_over:
+            opened = await self._transport.open_stream(address, FETCH_STREAM)
+            stream = self._streams[address] = _FetchStream(opened, address)
+        return stream
+
+    def close(self) -> list[asyncio.Task[None]]:
+        """End all streams; returns the tasks that end with them."""
+        return [stream.end() for stream in self._streams.values()]
+
+
+class _FetchStream:
+    """One stream, and what the broker at its other end holds."""
+
+    def __init__(self, stream: Stream[FetchRequest, FetchResponse], address: str) -> None:
+        self._stream = stream
+        self._address = address
+        # What was named last of each partition, and in the request of which number.
+        self._named: dict[TopicPartition, tuple[int, FetchPartition]] = {}
+        self._sent = self._answered = 0
+        self._waiter: tuple[int, asyncio.Future[Answer]] | None = None
+        self._end: TidelogError | None = None
+        self._receiving = asyncio.create_task(self._receive())
+
+    @property
+    def is_over(self) -> bool:
+        return self._end is not None
+
+    async def ask(
+        self, wanted: Mapping[TopicPartition, FetchPartition], limits: FetchLimits
+    ) -> Answer:
+        request = self._request(wanted, limits)
+        number, self._sent = self._sent, self._sent + 1
+        for partition in request.partitions:
+            tp = TopicPartition(partition.topic, partition.partition)
+            self._named[tp] = number, partition
+        waiter: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._waiter = number, waiter
+        try:
+            await self._stream.send(request)
+        except (TidelogError, asyncio.CancelledError):
+            self.end()  # whether it was sent is not known
+            raise
+        return await waiter
+
+    def _request(
+        self, wanted: Mapping[TopicPartition, FetchPartition], limits: FetchLimits
+    ) -> FetchRequest:
+        request = FetchRequest(
+            max_wait_ms=limits.max_wait_ms,
+            min_bytes=limits.min_bytes,
+            max_bytes=limits.max_bytes,
+        )
+        for tp in [tp for tp in self._named if tp not in wanted]:
+            del self._named[tp]
+            request.forgotten.append(ForgottenPartition(topic=tp.topic, partition=tp.partition))
+        for tp, partition in wanted.items():
+            known = self._named.get(tp)
+            if known is None or known[1] != partition:
+                request.partitions.append(partition)
+        return request
+
+    def end(self) -> asyncio.Task[None]:
+        """No more answers; returns the task that ends with it."""
+        self._finish(CallFailedError(f"the stream to {self._address} was closed"))
+        self._receiving.cancel()
+        return self._receiving
+
+    def _finish(self, error: TidelogError) -> None:
+        if self._end is None:
+            self._end = error
+            self._stream.close()
+            if self._waiter is not None and not self._waiter[1].done():
+                self._waiter[1].set_exception(error)
+                self._waiter[1].exception()  # whoever sends may hear of the end from there
+
+    async def _receive(self) -> None:
+        try:
+            while True:
+                self._on_answer(await self._stream.receive())
+        except TidelogError as error:
+            self._finish(error)
+
+    def _on_answer(self, response: FetchResponse) -> None:
+        number, self._answered = self._answered, self._answered + 1
+        answer: dict[TopicPartition, Fetched] = {}
+        for result in response.partitions:
+            tp = TopicPartition(result.topic, result.partition)
+            named = self._named.get(tp)
+            if named is None or named[0] > number:
+                continue
+            answer[tp] = Fetched(result, result.records)
+            if answer[tp].is_final:
+                del self._named[tp]
+        if self._waiter is not None and self._waiter[0] == number and not self._waiter[1].done():
+            self._waiter[1].set_result(answer)

@@ -1,0 +1,414 @@
+# pyright: strict
+"""The whole asyncio client in one program: every class, method and option of `tidelog.client`.
+
+    python docs/examples/whole_client.py 127.0.0.1:9192
+
+Tide gauges report water levels. The topics are made, written, read and deleted again; each part
+stands alone. `whole_sync_client.py` is the same without `await`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+from tidelog.client import (
+    Admin,
+    BulkMetadata,
+    Consumer,
+    ConsumerInterceptor,
+    Deserializer,
+    ListedOffset,
+    NewTopic,
+    OnDelivery,
+    Partitioner,
+    Producer,
+    ProducerInterceptor,
+    ProducerRecord,
+    Record,
+    RecordBatch,
+    RecordMetadata,
+    Serializer,
+    TopicPartition,
+    errors,
+)
+from tidelog.client.events import EventFilter
+
+
+@dataclass(frozen=True)
+class Level:
+    """What a gauge reports."""
+
+    gauge: str
+    centimetres: int
+
+
+# Serializers get the topic and never None; deserializers get None for a null.
+
+
+def gauge_to_bytes(_topic: str, gauge: str) -> bytes:
+    """A key, as UTF-8."""
+    return gauge.encode()
+
+
+def level_to_bytes(_topic: str, level: Level) -> bytes:
+    """A value, as JSON."""
+    return json.dumps([level.gauge, level.centimetres]).encode()
+
+
+def gauge_of_bytes(_topic: str, data: bytes | None) -> str:
+    """The key again."""
+    return (data or b"").decode()
+
+
+def level_of_bytes(_topic: str, data: bytes | None) -> Level | None:
+    """The value again; a null stays None."""
+    return None if data is None else Level(*json.loads(data))
+
+
+KEYS: Serializer[str] = gauge_to_bytes
+VALUES: Serializer[Level] = level_to_bytes
+READ_KEYS: Deserializer[str] = gauge_of_bytes
+READ_VALUES: Deserializer[Level | None] = level_of_bytes
+
+
+def by_first_letter(
+    _topic: str,
+    key: bytes | None,
+    _value: bytes | None,
+    partitions: Sequence[int],
+    available: Sequence[int],
+) -> int:
+    """A partitioner of one's own: gauges of the same first letter lie together."""
+    return partitions[key[0] % len(partitions)] if key else available[0]
+
+
+CHOOSE: Partitioner = by_first_letter
+
+
+class Counting:
+    """A producer's interceptor: adds a header, counts outcomes."""
+
+    def __init__(self) -> None:
+        self.stored = self.given_up = 0
+
+    def on_send(self, record: ProducerRecord[str, Level], /) -> ProducerRecord[str, Level]:
+        """Before the record is serialized."""
+        return record._replace(headers=(*record.headers, ("source", b"example")))
+
+    def on_acknowledgement(
+        self, metadata: RecordMetadata | None, error: Exception | None, /
+    ) -> None:
+        """When it is known what became of it."""
+        self.stored += metadata is not None
+        self.given_up += error is not None
+
+
+class OnlyFloods:
+    """A consumer's interceptor: hands on what is above a level."""
+
+    def __init__(self, centimetres: int) -> None:
+        self._centimetres = centimetres
+
+    def on_consume(
+        self, records: list[Record[str, Level | None]]
+    ) -> list[Record[str, Level | None]]:
+        """Before the application gets them."""
+        return [r for r in records if r.value and r.value.centimetres > self._centimetres]
+
+
+def told(metadata: RecordMetadata | None, error: Exception | None) -> None:
+    """A callback of one record: one of the two is None."""
+    if metadata is not None:
+        print(f"stored in partition {metadata.partition} at offset {metadata.offset}")
+    else:
+        print(f"given up: {error}")
+
+
+CALLBACK: OnDelivery = told
+
+
+async def make_topics(admin: Admin, name: str) -> None:
+    """Topics: made, listed, described, configured."""
+    await admin.create_topic(
+        name,
+        partitions=2,
+        replication_factor=3,
+        configs={"min.insync.replicas": "2"},
+        assignments=(),
+    )
+    by_hand = NewTopic(f"{name}-by-hand", assignments=[[1, 2, 3]])
+    await admin.create_topics([by_hand], validate_only=True)
+    for created in await admin.create_topics([by_hand]):
+        print(f"{created.name}: {created.partitions} partitions")
+    await admin.create_partitions(name, 3, validate_only=True)
+    await admin.create_partitions(name, 3, assignments=[[3, 1, 2]])
+    assert name in await admin.list_topics()
+    await admin.alter_configs(name, {"retention.ms": "86400000"}, validate_only=True)
+    await admin.alter_configs(name, {"retention.ms": "86400000"})
+    configs = await admin.describe_configs(name)
+    assert not configs["retention.ms"].is_default
+    for topic in await admin.describe_topics([name]):
+        print(f"{topic.name}: leaders {[one.leader for one in topic.partitions]}")
+
+
+async def look_at_the_cluster(admin: Admin, name: str) -> None:
+    """Brokers, controllers, and what happened to a topic."""
+    cluster = await admin.describe_cluster()
+    for broker in cluster.brokers:
+        node = await admin.describe_node(broker.address)
+        print(f"node {node.node_id}: pid {node.pid}, version {node.version}")
+    quorum = await admin.describe_quorum()
+    print(f"node {quorum.leader_id} leads {len(quorum.voters)} controllers")
+    story = await admin.list_events(EventFilter(topic=name))
+    news = await admin.list_events(after=story.position)
+    print(f"{len(story.events)} events of the topic, {len(news.events)} since")
+
+
+async def write(bootstrap: str, topic: str) -> None:
+    """A producer with every option, and every way to send."""
+    counting = Counting()
+    interceptor: ProducerInterceptor[str, Level] = counting
+    async with Producer(
+        bootstrap,
+        acks="all",
+        enable_idempotence=True,
+        linger_ms=5,
+        batch_size=64 << 10,
+        compression="zstd",
+        compression_level=3,
+        max_request_size=1 << 20,
+        buffer_memory=8 << 20,
+        max_block_ms=10_000,
+        request_timeout_ms=5_000,
+        delivery_timeout_ms=60_000,
+        close_timeout_ms=10_000,
+        partitioner=CHOOSE,
+        key_serializer=KEYS,
+        value_serializer=VALUES,
+        interceptors=[interceptor],
+        retry_backoff_ms=20,
+        retry_backoff_max_ms=500,
+    ) as producer:
+        assert await producer.partitions_for(topic) == [0, 1, 2]
+        await send_one_by_one(producer, topic)
+        await send_many(producer, topic)
+        await producer.flush()
+    assert (counting.stored, counting.given_up) == (106, 0)
+
+
+async def send_one_by_one(producer: Producer[str, Level], topic: str) -> None:
+    """`send` waits for the outcome; `submit` hands it back to wait for later."""
+    stored = await producer.send(
+        topic,
+        key="cuxhaven",
+        value=Level("cuxhaven", 512),
+        headers=[("unit", b"cm"), ("quality", None)],
+        partition=0,
+        timestamp_ms=1_700_000_000_000,
+        on_delivery=CALLBACK,
+    )
+    assert (stored.topic, stored.partition, stored.offset) == (topic, 0, 0)
+    outcome = await producer.submit(
+        topic,
+        key="emden",
+        value=Level("emden", 498),
+        headers=(),
+        partition=None,
+        timestamp_ms=None,
+        on_delivery=CALLBACK,
+    )
+    deleted = await producer.submit(topic, key="emden", value=None)  # a null: "it is gone"
+    print(f"from {(await outcome).offset} to {(await deleted).offset}")
+
+
+async def send_many(producer: Producer[str, Level], topic: str) -> None:
+    """Lists are much cheaper than records one by one; `keys` is as long as the values."""
+    levels = [Level("husum", 400 + number) for number in range(100)]
+    done: BulkMetadata = await producer.send_many(
+        topic, levels, keys=["husum"] * 100, partition=1, timestamp_ms=1_700_000_060_000
+    )
+    assert (done.acknowledged, done.failed, done.error) == (100, 0, None)
+    later = await producer.submit_many(topic, levels[:3], keys=None, partition=2, timestamp_ms=None)
+    assert (await later).acknowledged == 3
+
+
+async def read(bootstrap: str, topic: str) -> None:
+    """A consumer with every option, and every way to read."""
+    floods: ConsumerInterceptor[str, Level | None] = OnlyFloods(450)
+    async with Consumer(
+        bootstrap,
+        auto_offset_reset="earliest",
+        on_truncation="raise",
+        fetch_min_bytes=1,
+        fetch_max_wait_ms=100,
+        fetch_max_bytes=4 << 20,
+        max_partition_fetch_bytes=1 << 20,
+        check_crcs=True,
+        max_poll_records=1_000,
+        key_deserializer=READ_KEYS,
+        value_deserializer=READ_VALUES,
+        interceptors=[floods],
+        request_timeout_ms=5_000,
+        api_timeout_ms=30_000,
+        retry_backoff_ms=20,
+        retry_backoff_max_ms=500,
+    ) as consumer:
+        partitions = [TopicPartition(topic, p) for p in await consumer.partitions_for(topic)]
+        consumer.assign(partitions)
+        assert consumer.assignment() == set(partitions)
+        await read_lists(consumer)
+        await move_about(consumer, partitions)
+        await read_batches(consumer, partitions)
+        await read_one_by_one(consumer, partitions)
+
+
+async def read_lists(consumer: Consumer[str, Level | None]) -> None:
+    """Lists of records, until there are no more."""
+    floods: list[Record[str, Level | None]] = []
+    while any((await consumer.lag()).values()):
+        floods += await consumer.getmany(timeout_ms=1_000, max_records=50)
+    levels = [record.value.centimetres for record in floods if record.value is not None]
+    print(f"{len(levels)} floods, the highest {max(levels)} cm")
+
+
+async def move_about(
+    consumer: Consumer[str, Level | None], partitions: Sequence[TopicPartition]
+) -> None:
+    """Where reading stands, and how to stand elsewhere; nothing is read here."""
+    beginnings = await consumer.beginning_offsets(partitions)
+    ends = await consumer.end_offsets(partitions)
+    assert [await consumer.position(one) for one in partitions] == [ends[p] for p in partitions]
+    consumer.seek(partitions[1], beginnings[partitions[1]] + 10)
+    consumer.seek_to_beginning(partitions[0])
+    consumer.seek_to_end(partitions[2])
+    last_hour = datetime.now(UTC) - timedelta(hours=1)
+    found: dict[TopicPartition, ListedOffset] = await consumer.offsets_for_times(
+        {partitions[0]: last_hour, partitions[1]: 1_700_000_060_000}
+    )
+    assert found[partitions[1]].offset == 0
+    await consumer.seek_to_time({partitions[0]: last_hour})
+    await consumer.tail([partitions[1]], 5)
+    assert await consumer.lag([partitions[1]]) == {partitions[1]: 5}
+    consumer.pause(partitions[0])
+    assert consumer.paused() == {partitions[0]}
+    consumer.resume(partitions[0])
+
+
+async def read_batches(
+    consumer: Consumer[str, Level | None], partitions: Sequence[TopicPartition]
+) -> None:
+    """Whole batches: their headers tell much before any record is decoded."""
+    consumer.assign([partitions[1]])
+    consumer.seek_to_beginning()
+    batches: list[RecordBatch[str, Level | None]] = []
+    while await consumer.position(partitions[1]) < 100:
+        batches += await consumer.getbatches(timeout_ms=1_000, max_records=1_000)
+    for batch in batches:
+        print(
+            f"{batch.topic}-{batch.partition}, offsets {batch.base_offset} to {batch.next_offset}: "
+            f"{batch.record_count} records, {batch.size_in_bytes} bytes by {batch.codec.name}, "
+            f"times {batch.base_timestamp_ms} to {batch.max_timestamp_ms}, "
+            f"written under leader epoch {batch.leader_epoch}"
+        )
+        assert [record.key for record in batch] == ["husum"] * len(batch)
+
+
+async def read_one_by_one(
+    consumer: Consumer[str, Level | None], partitions: Sequence[TopicPartition]
+) -> None:
+    """An endless iteration, left when it has been enough."""
+    consumer.assign([partitions[0]])
+    consumer.seek(partitions[0], 0)
+    async for record in consumer:
+        assert record.key == "cuxhaven"
+        assert record.headers[-1] == ("source", b"example")
+        print(f"{record.topic}-{record.partition}@{record.offset}: {record.value}")
+        break
+
+
+async def clear_up(admin: Admin, topic: str) -> None:
+    """Offsets, elections, and deleting: some records, then all of it."""
+    partition = TopicPartition(topic, 1)
+    newest = await admin.list_offsets([partition], at="latest")
+    low = await admin.delete_records({partition: newest[partition].offset - 1})
+    assert low == {partition: 99}
+    for one, refusal in (await admin.elect_leaders([topic])).items():
+        print(f"{one.topic}-{one.partition}: {refusal or 'its preferred replica leads again'}")
+    await admin.elect_leaders([topic], unclean=True)  # nothing to do: every partition has a leader
+    await admin.delete_topics([topic, f"{topic}-by-hand"])
+
+
+async def about_to_stop(admin: Admin) -> None:
+    """For a tool that stops the whole cluster: no writes for so long, here for a moment."""
+    for broker in (await admin.describe_cluster()).brokers:
+        await admin.prepare_stop(broker.address, hold_ms=1)
+
+
+def advice(error: errors.TidelogError) -> str:
+    """Every error is a TidelogError; those that derive from another come before it."""
+    match error:
+        case errors.LogTruncationError():
+            return f"records that were read are gone: seek to {error.divergent_offset}"
+        case errors.OffsetOutOfRangeError():
+            return f"seek to {error.log_start_offset} or later"
+        case errors.DeserializationError():
+            return f"seek to {error.offset + 1} to pass over the {error.part}"
+        case errors.SerializationError() | errors.PartitionerError():
+            return f"the program's own function failed for topic {error.topic}"
+        case errors.DeliveryTimeoutError():
+            return (
+                "it may be stored" if error.is_outcome_unknown else "it is not stored: send again"
+            )
+        case errors.BufferExhaustedError():
+            return "slow down: brokers do not keep up"
+        case errors.MessageTooLargeError():
+            return "send smaller records, or raise max.message.bytes"
+        case errors.CorruptMessageError() | errors.UnsupportedCompressionTypeError():
+            return "seek past the batch"
+        case errors.UnreachableError() | errors.CallFailedError():
+            return "is the cluster running?"
+        case (
+            errors.ClientClosedError()
+            | errors.OutOfOrderSequenceError()
+            | errors.InvalidProducerEpochError()
+        ):
+            return "make a new object"
+        case errors.KafkaError():
+            return f"Kafka's error {error.code}"
+        case _:
+            return "try again" if error.is_retriable else "give up"
+
+
+async def close_by_hand(bootstrap: str) -> None:
+    """`async with` closes; without it, close whatever was made. Both end in time."""
+    producer, consumer, admin = Producer(bootstrap), Consumer(bootstrap), Admin(bootstrap)
+    await producer.close(timeout_ms=1_000)
+    await consumer.close()
+    await admin.close()
+    try:
+        await producer.send("anything", value=b"")
+    except errors.TidelogError as error:
+        print(f"{error}: {advice(error)}")
+
+
+async def main(bootstrap: str) -> None:
+    """All of it."""
+    topic = f"levels-{uuid4().hex[:8]}"
+    async with Admin(bootstrap, request_timeout_ms=15_000, api_timeout_ms=60_000) as admin:
+        await make_topics(admin, topic)
+        await look_at_the_cluster(admin, topic)
+        await write(bootstrap, topic)
+        await read(bootstrap, topic)
+        await clear_up(admin, topic)
+        await about_to_stop(admin)
+    await close_by_hand(bootstrap)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1]))

@@ -1,0 +1,27 @@
+"""The examples of the documentation run against a real cluster, as they stand there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from local_cluster import LocalCluster
+
+pytestmark = [pytest.mark.process, pytest.mark.timeout(180)]
+EXAMPLES = Path(__file__).parents[2] / "docs/examples"
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
+def test_example_runs_and_clears_up(path: Path, running_cluster: LocalCluster) -> None:
+    done = subprocess.run(
+        [sys.executable, str(path), running_cluster.bootstrap],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert running_cluster.run("topics", "list").stdout.strip() == ""
