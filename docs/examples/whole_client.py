@@ -317,6 +317,7 @@ async def read_batches(
             f"written under leader epoch {batch.leader_epoch}"
         )
         assert [record.key for record in batch] == ["husum"] * len(batch)
+        assert batch.values() == [record.value for record in batch]
 
 
 async def read_one_by_one(

@@ -14,10 +14,10 @@ from tidelog.log.records import (
     Record,
     encode_batch,
     encode_filler,
-    encode_varint,
     iter_records,
     rebuild_batch,
 )
+from tidelog.log.varints import encode_varint
 
 ALL = 2**63 - 1
 

@@ -14,6 +14,8 @@ from tidelog.log.batch import parse_header
 from tidelog.log.records import encode_filler, iter_records, rebuild_batch
 from tidelog.v1 import common_pb2
 
+P0 = TopicPartition("t", 0)
+
 
 async def read(c: Consumer, count: int) -> list[int]:
     """The values of the next `count` records."""
@@ -347,3 +349,45 @@ async def test_seek_of_a_partition_not_assigned_is_refused() -> None:
     async with consumer(FakeCluster()) as c:
         with pytest.raises(ValueError, match="t-0 is not assigned"):
             c.seek(("t", 0), 1)
+
+
+async def test_an_iteration_goes_on_where_others_left_off_in_this_batch_or_a_later_one() -> None:
+    cluster = FakeCluster()
+    filled(cluster)
+    async with consumer(cluster) as c:
+        c.assign([P0])
+        records = aiter(c)
+        got = [(await anext(records)).offset for _ in range(2)]
+        got += [r.offset for r in await c.getmany(max_records=1)]
+        got.append((await anext(records)).offset)
+        got += [r.offset for r in await c.getmany(max_records=3)]
+        got += [(await anext(records)).offset for _ in range(4)]
+        assert got == list(range(11))
+        assert await c.position(P0) == 11
+
+
+async def test_an_iteration_ends_what_a_truncation_voided() -> None:
+    cluster = FakeCluster()
+    filled(cluster)
+    async with consumer(cluster) as c:
+        c.assign([P0])
+        records = aiter(c)
+        assert [(await anext(records)).offset for _ in range(3)] == [0, 1, 2]
+        position = c._assignment.get(P0)
+        assert position is not None
+        position.seek(1)  # as the fetcher does, which tells nobody
+        assert [(await anext(records)).offset for _ in range(6)] == [1, 2, 3, 4, 5, 6]
+
+
+async def test_an_iteration_is_past_a_batch_once_it_gave_its_last_record() -> None:
+    cluster = FakeCluster()
+    state = filled(cluster, batches=1).partitions[0]
+    kept = [record for record in iter_records(state.batches[0]) if record.offset in {1, 3}]
+    state.batches[0] = rebuild_batch(parse_header(state.batches[0]), kept, delete_horizon_ms=None)
+    async with consumer(cluster) as c:
+        c.assign([P0])
+        records = aiter(c)
+        assert (await anext(records)).offset == 1
+        assert await c.position(P0) == 2
+        assert (await anext(records)).offset == 3
+        assert await c.position(P0) == 5

@@ -48,11 +48,12 @@ async def test_key_and_value_are_what_the_callables_return_of_topic_and_bytes() 
         c.seek_to_beginning()
         (batch,) = await c.getbatches(timeout_ms=WAIT_MS)
         assert list(batch) == got
+        assert batch.values() == [record.value for record in got]
     assert got == [
         Record("t", 0, 0, 5, ("t", b"k"), {"a": 1}, (("h", b"x"),)),
         Record("t", 0, 1, 6, ("t", None), None, ()),
     ]
-    assert seen == [("t", b"k"), ("t", None)] * 2
+    assert seen == [("t", b"k"), ("t", None)] * 3
 
 
 async def test_types_follow_the_deserializers_and_are_bytes_without() -> None:

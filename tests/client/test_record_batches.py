@@ -99,6 +99,22 @@ async def test_batches_begin_where_getmany_stopped_and_getmany_where_they_did() 
         assert await c.getbatches() == []
 
 
+async def test_values_are_those_of_the_records_from_the_position_on() -> None:
+    cluster = FakeCluster()
+    state = cluster.create("t").partitions[0]
+    state.append(encode_batch([Record(0, n, b"k", b"%d" % n) for n in range(600)]))
+    async with consumer(cluster) as c:
+        c.assign([P0])
+        c.seek(P0, 300)
+        (batch,) = await batches(c, 1)
+        assert batch.values() == [r.value for r in batch] == [b"%d" % n for n in range(300, 600)]
+        state.batches[0] = seal(parse_header(state.batches[0]), b"\xff" * 5000)
+        c.seek(P0, 0)
+        (damaged,) = await batches(c, 1)
+        with pytest.raises(errors.CorruptMessageError, match=r"t-0 is corrupt .* offset 0"):
+            damaged.values()
+
+
 async def test_max_records_bounds_the_batches_but_not_the_first() -> None:
     cluster = FakeCluster()
     filled(cluster)

@@ -327,7 +327,7 @@ class Consumer(Generic[K, V]):
             await self._until(handout.fill)
             if self._closing is not None:
                 return
-            while (record := handout.next()) is not None:
+            for record in handout.each():
                 if interceptors:
                     for seen in interceptors.on_consume([record]):
                         yield seen

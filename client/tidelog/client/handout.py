@@ -6,6 +6,7 @@ cancelled call has handed out all of something or nothing of it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Generic
 
@@ -139,17 +140,25 @@ class Handout(Generic[K, V]):
                 raise
         return True
 
-    def next(self) -> Record[K, V] | None:
-        """Hand out one record, if one is decoded."""
+    def each(self) -> Iterator[Record[K, V]]:
+        """Hand out the decoded records one by one, until there is none or they are void.
+
+        Whatever else is called in between, it goes on from there or ends. Flat: it runs once per
+        record.
+        """
         opened = self._current
-        if opened is None or not self._has_records():
-            return None
-        records = opened.records
-        record = records[opened.index]
-        opened.index += 1
-        is_last = opened.index == len(records)
-        opened.chunk.position.position = opened.end if is_last else record.offset + 1
-        return record
+        if opened is None:
+            return
+        records, position = opened.records, opened.chunk.position
+        generation, last = opened.chunk.generation, len(records) - 1
+        while self._current is opened and opened.records is records:
+            index = opened.index
+            if index > last or position.generation != generation:
+                return
+            record = records[index]
+            opened.index = index + 1
+            position.position = record.offset + 1 if index < last else opened.end
+            yield record
 
     def take(self, limit: int) -> list[Record[K, V]]:
         """Hand out up to `limit` records of the current batch."""

@@ -5,15 +5,17 @@ Owns how a batch's bytes become records of the client; where reading stands is `
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Generic
+from collections.abc import Iterable, Iterator
+from itertools import chain, repeat
+from typing import Any, Generic
 
 from tidelog.client.deserializers import Deserializers
 from tidelog.client.records import K, Record, TopicPartition, V
 from tidelog.log.batch import DELETE_HORIZON_FLAG, BatchHeader
 from tidelog.log.compression import Codec
 from tidelog.log.errors import CorruptMessageError, UnsupportedCompressionTypeError
-from tidelog.log.records import iter_records
+from tidelog.log.record_columns import Columns
+from tidelog.log.records import iter_columns
 
 
 class RecordBatch(Generic[K, V]):
@@ -52,10 +54,16 @@ class RecordBatch(Generic[K, V]):
     def __iter__(self) -> Iterator[Record[K, V]]:
         """The records from the position on, in offset order, decoded one after the other."""
         tp = TopicPartition(self.topic, self.partition)
-        try:
-            yield from self._deserializers.each(iter_batch(tp, self._batch, start=self._start))
-        except CorruptMessageError as error:
-            raise corrupt(tp, self._header, error) from error
+        return self._deserializers.each(records_of(tp, self._columns()))
+
+    def values(self) -> list[V]:
+        """The values alone of what iterating yields: the cheapest way to read. Raises like it."""
+        if self._deserializers:
+            return [record.value for record in self]
+        values: list[Any] = []  # V is bytes | None without deserializers
+        for columns in self._columns():
+            values += columns.values
+        return values
 
     def __len__(self) -> int:
         """How many records iterating yields; decodes only after a seek into a compacted batch."""
@@ -64,7 +72,7 @@ class RecordBatch(Generic[K, V]):
             return header.records_count
         if header.records_count == header.last_offset_delta + 1:
             return header.next_offset - self._start
-        return sum(fields[0] >= self._start for fields in iter_records(self._batch))
+        return sum(len(columns.offsets) for columns in self._columns())
 
     @property
     def base_offset(self) -> int:
@@ -102,6 +110,13 @@ class RecordBatch(Generic[K, V]):
         """Of the batch as it is in the log, header included and compressed."""
         return self._header.size_in_bytes
 
+    def _columns(self) -> Iterator[Columns]:
+        try:
+            yield from columns_since(self._batch, self._start)
+        except CorruptMessageError as error:
+            tp = TopicPartition(self.topic, self.partition)
+            raise corrupt(tp, self._header, error) from error
+
     @property
     def codec(self) -> Codec:
         """How the records are compressed; UnsupportedCompressionTypeError for an unknown number."""
@@ -115,11 +130,22 @@ class RecordBatch(Generic[K, V]):
 
 def iter_batch(tp: TopicPartition, batch: memoryview, *, start: int) -> Iterator[Record]:
     """The records of a whole batch from offset `start` on, keys and values as they are."""
+    return records_of(tp, columns_since(batch, start))
+
+
+def columns_since(batch: memoryview, start: int) -> Iterator[Columns]:
+    """The records of a whole batch from offset `start` on; none may be in the first columns."""
+    return (columns.since(start) for columns in iter_columns(batch))
+
+
+def records_of(tp: TopicPartition, columns: Iterable[Columns]) -> Iterator[Record]:
+    """The client's records; a loop of C's, with nothing of Python's for a record."""
     topic, partition = tp
-    new = tuple.__new__  # past the named tuple's own __new__: this runs once per record
-    for fields in iter_records(batch):
-        if fields[0] >= start:
-            yield new(Record, (topic, partition, *fields))
+    return chain.from_iterable(
+        # Past the named tuple's own __new__, which costs as much as all the rest of a record.
+        map(tuple.__new__, repeat(Record), zip(repeat(topic), repeat(partition), *found))
+        for found in columns
+    )
 
 
 def corrupt(

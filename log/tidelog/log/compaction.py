@@ -42,12 +42,12 @@ from tidelog.log.compression import Codec, compress_readably, decompress
 from tidelog.log.errors import CorruptMessageError
 from tidelog.log.records import (
     MAX_DECOMPRESSED_BYTES,
-    decode_varint,
     encode_filler,
     iter_records,
     read_marker,
     rebuild_batch,
 )
+from tidelog.log.varints import decode_varint
 
 MAX_PLAIN_KEY_BYTES = 16
 """A longer key is known by its digest, which is one byte longer: the two kinds cannot meet."""

@@ -9,13 +9,14 @@ valueLength varint, value. Varints are zigzag, little end first; a length of -1 
 are against the base fields of the batch header. A control record's key is version i16, type i16
 (0 abort, 1 commit), its value version i16, coordinatorEpoch i32 (KIP-98).
 
-The loops are flat on purpose: they run once per record.
+Decoding is in `record_columns`, which makes columns; encoding is flat: it runs once per record.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, repeat
 from typing import NamedTuple
 
 from tidelog.log.batch import (
@@ -34,15 +35,13 @@ from tidelog.log.batch import (
 from tidelog.log.compression import Codec, compress, compress_readably, decompress
 from tidelog.log.errors import CorruptMessageError
 from tidelog.log.producers import ControlMarker
-
-Header = tuple[str, bytes | None]
+from tidelog.log.record_columns import Columns, Header, iter_plain_columns
+from tidelog.log.varints import NULL, SMALL, SMALL_END, encode_varint, varint
 
 MAX_DECOMPRESSED_BYTES = 128 << 20
 """How far the records of one batch may inflate: beyond any honest producer's batch."""
-MAX_VARINT_BYTES = 10
 NO_TIMESTAMP = -1
 
-_TIMESTAMP_END = 2**63
 _MARKER_KEY = struct.Struct(">hh")
 _MARKER_VALUE = struct.Struct(">hi")
 _MARKER_COMMITS = {0: False, 1: True}
@@ -58,25 +57,7 @@ class Record(NamedTuple):
     headers: tuple[Header, ...] = ()
 
 
-def encode_varint(value: int) -> bytes:
-    """`value` (64-bit signed) as a zigzag varint."""
-    rest = (value << 1) ^ (value >> 63)
-    out = bytearray()
-    while rest > 0x7F:
-        out.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    out.append(rest)
-    return bytes(out)
-
-
-_SMALL_END = 8192
-_SMALL = tuple(bytes((value << 1,)) for value in range(64)) + tuple(
-    bytes((value << 1 & 0x7F | 0x80, value >> 6)) for value in range(64, _SMALL_END)
-)
-"""Varints of what most lengths and deltas are: all of one and two bytes."""
-_NULL = encode_varint(-1)
-_NULL_BYTE = _NULL[0]
-_NO_HEADERS = _SMALL[0]
+_NO_HEADERS = SMALL[0]
 
 
 class BatchBuilder:
@@ -111,8 +92,8 @@ class BatchBuilder:
         )
         self._parts += (length, body)
         self.records_count = count + 1
-        self.size_in_bytes += len(length) + len(body)
-        return self.size_in_bytes
+        self.size_in_bytes = size = self.size_in_bytes + len(length) + len(body)
+        return size
 
     def build(
         self,
@@ -246,68 +227,23 @@ def iter_records(
     Raises `CorruptMessageError` where the records are not what the header says, and
     `UnsupportedCompressionTypeError`; records yielded before that are good.
     """
+    return chain.from_iterable(
+        # Past the named tuple's own __new__, which costs as much as all the rest of a record.
+        map(tuple.__new__, repeat(Record), zip(*columns, strict=True))
+        for columns in iter_columns(batch, max_decompressed_bytes=max_decompressed_bytes)
+    )
+
+
+def iter_columns(
+    batch: Buffer, *, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES
+) -> Iterator[Columns]:
+    """The records of one whole batch as `iter_records` yields them, some hundred at a time."""
     header = parse_header(batch)
     packed = memoryview(batch)[HEADER_BYTES : header.size_in_bytes]
     data = decompress(header.codec_id, packed, max_bytes=max_decompressed_bytes)
     if header.records_count * MIN_RECORD_BYTES > len(data):
         raise CorruptMessageError(f"{header.records_count} records do not fit {len(data)} bytes")
-    try:
-        yield from _iter_decoded(header, data)
-    except (IndexError, UnicodeDecodeError) as error:
-        raise CorruptMessageError(f"a record ends before its fields do: {error}") from error
-
-
-def _iter_decoded(header: BatchHeader, data: bytes) -> Iterator[Record]:
-    base_offset, base_timestamp = header.base_offset, header.base_timestamp
-    append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME_FLAG else None
-    new, decode, empty = tuple.__new__, decode_varint, ()
-    position, next_delta = 0, 0
-    for _ in range(header.records_count):
-        length, position = decode(data, position)
-        end = position + length
-        if length < MIN_RECORD_BYTES - 1 or end > len(data):
-            raise CorruptMessageError(f"a record claims {length} bytes at byte {position}")
-        position += 1  # attributes: no bit of them is used
-        byte = data[position]
-        if byte < 0x80:
-            timestamp_delta, position = (byte >> 1) ^ -(byte & 1), position + 1
-        else:
-            timestamp_delta, position = decode(data, position)
-        expected = _varint(next_delta)
-        if data.startswith(expected, position):
-            offset_delta, position = next_delta, position + len(expected)
-        else:
-            offset_delta, position = decode(data, position)
-        if not next_delta <= offset_delta <= header.last_offset_delta:
-            raise CorruptMessageError(f"record offset delta {offset_delta} is out of order")
-        next_delta = offset_delta + 1
-        key = value = None
-        if data[position] == _NULL_BYTE:
-            position += 1
-        else:
-            key, position = _decode_bytes(data, position, end)
-        if data[position] == _NULL_BYTE:
-            position += 1
-        else:
-            value, position = _decode_bytes(data, position, end)
-        headers: tuple[Header, ...] = empty
-        if data[position]:
-            headers, position = _decode_headers(data, position, end)
-        else:
-            position += 1
-        if position != end:
-            raise CorruptMessageError(f"a record ends {end - position} bytes off its length")
-        timestamp = base_timestamp + timestamp_delta if append_time is None else append_time
-        if not -_TIMESTAMP_END <= timestamp < _TIMESTAMP_END:
-            raise CorruptMessageError(f"record timestamp {timestamp} is beyond 64 bits")
-        # Past the named tuple's own __new__, which costs as much as all the rest of a record.
-        yield new(Record, (base_offset + offset_delta, timestamp, key, value, headers))
-    if position != len(data):
-        raise CorruptMessageError(f"{len(data) - position} bytes follow the last record")
-
-
-def _varint(value: int) -> bytes:
-    return _SMALL[value] if 0 <= value < _SMALL_END else encode_varint(value)
+    yield from iter_plain_columns(header, data)
 
 
 def _encode_record(
@@ -317,74 +253,37 @@ def _encode_record(
     value: bytes | None,
     headers: Sequence[Header],
 ) -> tuple[bytes, bytes]:
-    """The record's length and what it counts, apart: they are joined once, with the batch's."""
-    key_length, key = (_NULL, b"") if key is None else (_varint(len(key)), key)
-    value_length, value = (_NULL, b"") if value is None else (_varint(len(value)), value)
+    """The record's length and what it counts, apart: they are joined once, with the batch's.
+
+    Flat, as it runs once per record: `varint` is written out for what most records have.
+    """
+    if value is None:
+        value_length, value = NULL, b""
+    else:
+        length = len(value)
+        value_length = SMALL[length] if length < SMALL_END else encode_varint(length)
     body = b"".join(
         (
             b"\0",
-            _SMALL[timestamp_delta]
-            if 0 <= timestamp_delta < _SMALL_END
+            SMALL[timestamp_delta]
+            if 0 <= timestamp_delta < SMALL_END
             else encode_varint(timestamp_delta),
-            _SMALL[offset_delta] if offset_delta < _SMALL_END else encode_varint(offset_delta),
-            key_length,
-            key,
+            SMALL[offset_delta] if offset_delta < SMALL_END else encode_varint(offset_delta),
+            NULL if key is None else varint(len(key)),
+            key or b"",
             value_length,
             value,
             _encode_headers(headers) if headers else _NO_HEADERS,
         )
     )
-    return _varint(len(body)), body
+    length = len(body)
+    return SMALL[length] if length < SMALL_END else encode_varint(length), body
 
 
 def _encode_headers(headers: Sequence[Header]) -> bytes:
-    parts = [_varint(len(headers))]
+    parts = [varint(len(headers))]
     for name, value in headers:
         raw = name.encode()
-        parts += (_varint(len(raw)), raw)
-        parts += (_NULL, b"") if value is None else (_varint(len(value)), value)
+        parts += (varint(len(raw)), raw)
+        parts += (NULL, b"") if value is None else (varint(len(value)), value)
     return b"".join(parts)
-
-
-def decode_varint(data: bytes, position: int) -> tuple[int, int]:
-    """The value and the position after it; `IndexError` at the end of `data`."""
-    byte = data[position]
-    if byte < 0x80:
-        return (byte >> 1) ^ -(byte & 1), position + 1
-    result = byte & 0x7F
-    byte = data[position + 1]
-    if byte < 0x80:
-        result |= byte << 7
-        return (result >> 1) ^ -(result & 1), position + 2
-    for shift in range(7, 7 * MAX_VARINT_BYTES, 7):
-        position += 1
-        byte = data[position]
-        result |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return (result >> 1) ^ -(result & 1), position + 1
-    raise CorruptMessageError(f"a varint before byte {position} has no end")
-
-
-def _decode_bytes(data: bytes, position: int, end: int) -> tuple[bytes, int]:
-    """A field that is not null; it must lie before `end`."""
-    length, position = decode_varint(data, position)
-    after = position + length
-    if length < 0 or after > end:
-        raise CorruptMessageError(f"a field claims {length} bytes, {end - position} are left")
-    return data[position:after], after
-
-
-def _decode_headers(data: bytes, position: int, end: int) -> tuple[tuple[Header, ...], int]:
-    count, position = decode_varint(data, position)
-    if not 0 <= count <= (end - position) // 2:
-        raise CorruptMessageError(f"a record claims {count} headers")
-    headers: list[Header] = []
-    for _ in range(count):
-        name, position = _decode_bytes(data, position, end)
-        if data[position] == _NULL_BYTE:
-            headers.append((name.decode(), None))
-            position += 1
-        else:
-            value, position = _decode_bytes(data, position, end)
-            headers.append((name.decode(), value))
-    return tuple(headers), position
