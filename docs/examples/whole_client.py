@@ -183,6 +183,7 @@ async def write(bootstrap: str, topic: str) -> None:
         compression="zstd",
         compression_level=3,
         max_request_size=1 << 20,
+        max_in_flight=5,
         buffer_memory=8 << 20,
         max_block_ms=10_000,
         request_timeout_ms=5_000,
