@@ -143,6 +143,23 @@ def test_a_leader_that_leads_no_more_says_so_by_itself() -> None:
     run(story)
 
 
+def test_a_topic_made_anew_tells_its_own_news() -> None:
+    async def story(stage: ReplicaStage, stream: Fetches) -> None:
+        await ask(stream, at(0))
+        held = stage.manager(LEADER)._partitions.held
+        stage.delete()
+        await stage.until(lambda: (TOPIC, 0) not in held)
+        stage.create(topic_id=bytes([1] * 16))
+        await stage.until(lambda: (TOPIC, 0) in held and held[TOPIC, 0].replica.leader is not None)
+        await stream.send(request(at(0), max_wait_ms=30_000))
+        await asyncio.sleep(0.1)
+        await stage.must_produce(LEADER, b"new")
+        async with asyncio.timeout(1):
+            assert told(await stream.receive()) == {0: [b"new"]}
+
+    run(story)
+
+
 @pytest.mark.parametrize("max_bytes", [100, 1500])
 def test_what_has_no_room_comes_with_the_next_answer(max_bytes: int) -> None:
     async def story(stage: ReplicaStage, stream: Fetches) -> None:

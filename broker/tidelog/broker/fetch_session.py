@@ -124,6 +124,9 @@ class FetchSession:
         for asked in request.partitions:
             key = asked.topic, asked.partition
             hosted, slot = self._partitions.held.get(key), self._slots.get(key)
+            if slot is not None and slot.hosted is not hosted:
+                self._forget(slot)  # the news are the other one's now
+                slot = None
             if slot is not None:
                 slot.asked, slot.told, slot.is_armed = asked, NOTHING_TOLD, True
                 self._dirty[slot] = None
