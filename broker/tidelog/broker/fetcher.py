@@ -317,7 +317,7 @@ class _FetchLoop:
         for result in response.partitions:
             key = result.topic, result.partition
             named = self._named.get(key)
-            if named is None or named.number > number:
+            if named is None or not is_about(named.number, number):
                 continue  # It was named anew since, or is not followed here any more.
             records = result.records  # each look at them makes a copy
             is_final = bool(records) or result.error.code or result.HasField("diverging_epoch")
@@ -350,3 +350,8 @@ class _FetchLoop:
     async def _pause(self, until_ms: int) -> None:
         self._news.clear()
         await self._until_news(until_ms)
+
+
+def is_about(named_in: int, answered: int) -> bool:
+    """Whether the answer to a request is about where the newest one to name a partition read on."""
+    return named_in <= answered

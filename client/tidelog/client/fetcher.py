@@ -270,9 +270,8 @@ class Fetcher:
         try:
             fetched = await self._call(address, positions)
             for position, generation, offset in asked:
-                # A leader that was silent for long answers what another one has answered since.
-                is_awaited = position.fetch_offset == offset
-                if is_awaited and self._assignment.is_current(position, generation):
+                is_current = self._assignment.is_current(position, generation)
+                if is_current and is_awaited(position, offset):
                     self._settle(position, fetched.get(position.tp), answer)
         except TidelogError as error:
             for position in positions:
@@ -451,6 +450,14 @@ class Fetcher:
             )
         except TidelogError as error:
             self._fail(position, error)
+
+
+def is_awaited(position: Position, offset: int | None) -> bool:
+    """Whether what was asked for at `offset` is still to come.
+
+    A leader that was silent for long answers what another one has answered since.
+    """
+    return position.fetch_offset == offset
 
 
 def _headers(records: bytes) -> list[BatchHeader]:

@@ -1,4 +1,4 @@
-"""Mutants of the producer: what it sends again, and what it says of what it gave up."""
+"""Mutants of the clients: what is sent again, what is said of what was given up, what is read."""
 # ruff: noqa: SLF001  # they take the place of methods
 
 from __future__ import annotations
@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from tidelog.chaos.mutants.mutant import replaces
-from tidelog.client import outcomes
+from tidelog.client import fetcher, outcomes
 from tidelog.client.accumulator import Accumulator
 from tidelog.client.errors import DeliveryTimeoutError, TidelogError
 from tidelog.client.outcomes import Outcomes
@@ -52,3 +52,9 @@ def stored_batches_renumbered(self: Accumulator[Any], tp: Any) -> list[Any]:
 def unknown_epochs_pipelined(_self: Sequences, _tp: Any) -> int:
     """Several batches fly before the log knows their epoch: it takes the first it sees."""
     return BATCHES_PER_PRODUCER_MAX
+
+
+@replaces(fetcher, "is_awaited")
+def late_answers_handed_out(_position: Any, _offset: Any) -> bool:
+    """What a silent leader answers late is handed out, though another one's answer was."""
+    return True
