@@ -38,6 +38,7 @@ UNSEEN = frozenset(
         "epochs_not_compared",
         "fetched_not_flushed",
         "isr_decided_on_older_isr",
+        "late_answers_handed_out",
         "leads_below_its_logs_epoch",
         "newest_incarnation_named",
         "old_folder_taken_over",

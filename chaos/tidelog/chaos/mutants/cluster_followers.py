@@ -7,7 +7,7 @@ from collections.abc import Coroutine
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from tidelog.broker import fetcher, following
+from tidelog.broker import following
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.partition import follower, replica
 from tidelog.broker.partition.effects import Effect, TruncateTo
@@ -118,12 +118,3 @@ async def fetched_not_flushed(
     )
     if work is not None:
         await work
-
-
-# Streams
-
-
-@replaces(fetcher, "is_about")
-def answers_of_older_requests_taken(_named_in: int, _answered: int) -> bool:
-    """What was answered before a partition was named anew is taken for the answer to that."""
-    return True
