@@ -135,14 +135,6 @@ def test_signatures_shown_name_what_is_returned() -> None:
 # Waits end.
 
 
-@pytest.fixture
-def heard() -> Iterator[None]:
-    """SIGINT raises; a shell has programs that it starts in the background ignore it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 async def interrupted_main(seen: list[str]) -> None:
     """Interrupts the main thread that waits for it, and never ends by itself."""
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)

@@ -68,6 +68,7 @@ def test_the_last_line_is_the_rows_beside_the_peers(tmp_path: Path) -> None:
     assert _leftovers(tmp_path) == []
 
 
+@pytest.mark.usefixtures("heard")
 def test_ctrl_c_ends_all_that_was_started(tmp_path: Path) -> None:
     process = subprocess.Popen(
         _command("--only", ONLY, "--peer", fake_peer(tmp_path)),
