@@ -10,8 +10,9 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from typing import Any, Generic
+from typing import Any
 
+from tidelog.chaos.sim_stage.exchange import Exchange
 from tidelog.chaos.sim_stage.network import Host, SimNetwork
 from tidelog.chaos.sim_stage.streams import SimStream
 from tidelog.log.errors import (
@@ -105,30 +106,12 @@ class SimPeers:
         raise UnreachableError(f"{address} refuses connections", is_broken=True)
 
 
-class _Call(Generic[Request, Response]):
-    """One call, seen from both ends; each method says on whose loop it runs."""
-
-    def __init__(
-        self,
-        *,
-        network: SimNetwork,
-        caller: Host,
-        server: Host,
-        method: Method[Request, Response],
-    ) -> None:
-        self._network = network
-        self._caller = caller
-        self._server = server
-        self._method = method
-        self._connection = network.connect((caller, server), self._on_broken)
-        # At the caller: serialized responses, then an error or None for the end. Bounded by what a
-        # handler sends ahead of its reader: nothing here streams more than the metadata log.
-        self._responses: asyncio.Queue[bytes | TidelogError | None] = asyncio.Queue()
-        self._is_over = False
-        # At the server:
-        self._task: asyncio.Task[None] | None = None
+class _Call(Exchange[Request, Response]):
+    """One request, answered once or by a stream."""
 
     # At the caller
+
+    _is_over = False
 
     def send_request(self, request: Request) -> None:
         content = request.SerializeToString(deterministic=True)
@@ -158,20 +141,12 @@ class _Call(Generic[Request, Response]):
             self._connection.send(self._caller, "cancel", b"", self._on_cancel)
 
     def _on_response(self, item: bytes | TidelogError | None) -> None:
-        self._responses.put_nowait(item)
+        super()._on_response(item)
         if self._is_last(item):
             self._network.forget(self._connection)
 
     def _is_last(self, item: bytes | TidelogError | None) -> bool:
         return not (isinstance(item, bytes) and self._method.is_response_stream)
-
-    def _on_broken(self, end: Host) -> None:
-        if end is self._server:
-            self._on_cancel()
-        else:
-            self._responses.put_nowait(
-                CallFailedError(f"connection to {self._server.address} broke", is_broken=True)
-            )
 
     # At the server
 
@@ -183,7 +158,8 @@ class _Call(Generic[Request, Response]):
         request = self._method.request_type.FromString(content)
         self._tap(request, None)
         name = f"{self._method.name}<{self._caller.name}"
-        self._task = self._server.loop.create_task(self._serve(handler, request), name=name)
+        work = self._guarded(self._serve(handler, request))
+        self._task = self._server.loop.create_task(work, name=name)
 
     def _on_repeated(self, content: bytes) -> None:
         """The same request once more; nobody waits for what it is answered."""
@@ -205,50 +181,20 @@ class _Call(Generic[Request, Response]):
         except TidelogError as error:
             self._network.note_error(self._server, error)
 
-    def _on_cancel(self) -> None:
-        self._network.forget(self._connection)
-        if self._task is not None:
-            self._task.cancel()
-
     async def _serve(self, handler: Callable[[Request], Any], request: Request) -> None:
         # a handler returns an awaitable response or, of a streaming method, a generator of them
-        try:
-            if self._method.is_response_stream:
-                await self._pump(handler(request))
-            else:
-                response = await handler(request)
-                self._tap(request, response)
-                self._respond(response)
-        except TidelogError as error:
-            self._network.note_error(self._server, error)
-            self._fail(error)
-        except Exception as error:  # noqa: BLE001  # the RPC edge
-            self._network.scheduler.record_failure(self._server.name, repr(error))
-            self._fail(error)
+        if self._method.is_response_stream:
+            await self._pump(handler(request))
+            return
+        response = await handler(request)
+        self._tap(request, response)
+        self._respond(response)
 
     async def _pump(self, responses: AsyncGenerator[Response, None]) -> None:
         async with aclosing(responses):
             async for response in responses:
                 self._respond(response)
         self._reply("end", None)
-
-    def _tap(self, request: Request, response: Response | None) -> None:
-        if self._network.tap is not None:
-            self._network.tap(self._server, request, response)
-
-    def _respond(self, response: Response) -> None:
-        if not isinstance(response, self._method.response_type):
-            raise TypeError(f"{self._method.path} answered {response!r}")
-        self._reply(self._method.name, response.SerializeToString(deterministic=True))
-
-    def _fail(self, error: Exception) -> None:
-        if not isinstance(error, UnreachableError):
-            error = CallFailedError(f"{self._method.path} failed: {error}")
-        self._reply("failed", error)
-
-    def _reply(self, label: str, item: bytes | TidelogError | None) -> None:
-        content = item if isinstance(item, bytes) else b""
-        self._connection.send(self._server, label, content, lambda: self._on_response(item))
 
 
 def _handler(server: Host, method: Method[Request, Response]) -> Any:  # as the method's kind
