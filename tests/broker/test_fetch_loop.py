@@ -11,7 +11,7 @@ import pytest
 
 from tidelog.broker import following
 from tidelog.broker.background import Background
-from tidelog.broker.fetcher import REQUESTS_MAX, Fetchers
+from tidelog.broker.fetcher import FULL_ROUND, REQUESTS_MAX, Fetchers
 from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.log.errors import CallFailedError
 from tidelog.log.system import SystemClock, SystemRandom
@@ -19,6 +19,7 @@ from tidelog.metadata.image import EMPTY_IMAGE
 from tidelog.v1.data_pb2 import FetchPartition, FetchRequest, FetchResponse
 
 LEADER = 1
+ROUND_MS = 20
 
 
 class Leader:
@@ -62,7 +63,7 @@ class Leader:
 class Bench:
     """A loop that follows partitions of one leader; each is its number and its log end offset."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, wait_ms: int = 60_000) -> None:
         self.leader = Leader()
         self.ends: dict[int, int] = {}
         self.applied: list[tuple[int, int]] = []
@@ -78,7 +79,7 @@ class Bench:
             peers=peers,
             clock=SystemClock(),
             random=SystemRandom(),
-            config=ReplicaConfig(replica_fetch_wait_max_ms=60_000, replica_fetch_backoff_ms=1),
+            config=ReplicaConfig(replica_fetch_wait_max_ms=wait_ms, replica_fetch_backoff_ms=1),
             background=self.background,
             on_broken=self.broken.append,
         )
@@ -103,8 +104,10 @@ class Bench:
 
 
 @pytest.fixture
-async def bench(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
-    bench = Bench()
+async def bench(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Bench]:
+    bench = Bench(wait_ms=getattr(request, "param", 60_000))
     monkeypatch.setattr(following, "next_fetch", bench.next_fetch)
     monkeypatch.setattr(following, "apply_fetched", bench.apply)
     yield bench
@@ -168,3 +171,17 @@ async def test_what_is_followed_no_more_is_forgotten(bench: Bench) -> None:
     assert [(one.topic, one.partition) for one in request.forgotten] == [("t", 0)]
     assert [one.partition for one in request.partitions] == [1]
     assert bench.applied == [(1, 0)]
+
+
+@pytest.mark.parametrize("bench", [ROUND_MS], indirect=True)
+async def test_a_round_that_names_everything_is_not_undone_by_an_answer(bench: Bench) -> None:
+    bench.follow(0, 0)
+    await bench.leader.next_names()
+    bench.follow(1, 0)
+    await bench.leader.next_names()
+    for newcomer in range(2, 3 + FULL_ROUND):  # rounds pass, and no further request may be sent
+        await asyncio.sleep(1.5 * ROUND_MS / 1000)
+        bench.follow(newcomer, 0)
+    await asyncio.sleep(0)
+    bench.leader.answer(0, records=b"")
+    assert (0, 0) in await bench.leader.next_names()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
 import pytest
 from replica_stage import TOPIC, ReplicaStage, values_in
 
+from tidelog.broker.fetch_session import REQUESTS_MAX
+from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.log.errors import CallFailedError
 from tidelog.log.transport import Stream
 from tidelog.v1 import common_pb2
@@ -101,6 +103,70 @@ def test_a_request_ends_the_wait_of_the_one_before_it() -> None:
         assert stage.scheduler.now_s - began_s < 0.1
         assert told(await stream.receive()) == {1: []}, "it waits as long as it may itself"
         assert stage.scheduler.now_s - began_s >= WAIT_MS / 1000
+
+    run(story)
+
+
+def test_a_stream_is_read_only_a_little_ahead_of_its_answers() -> None:
+    async def read_ahead(manager: ReplicaManager) -> int:
+        taken = 0
+
+        async def requests() -> AsyncIterator[FetchRequest]:
+            nonlocal taken
+            while True:
+                taken += 1
+                yield request(at(0))
+
+        answers = manager.fetch_stream(requests())
+        await anext(answers)
+        await asyncio.sleep(0.1)
+        await answers.aclose()
+        return taken
+
+    async def story(stage: ReplicaStage, _: Fetches) -> None:
+        assert await stage.on(LEADER, read_ahead) <= 2 * REQUESTS_MAX
+
+    run(story)
+
+
+def test_a_partition_named_twice_is_refused_the_second_time() -> None:
+    async def story(stage: ReplicaStage, stream: Fetches) -> None:
+        await stage.must_produce(LEADER, b"0")
+        for answer in (await ask(stream, at(0), at(0)), await stage.fetch(LEADER, at(0), at(0))):
+            first, second = sorted(answer.partitions, key=lambda one: one.error.code)
+            assert values_in(first) == [b"0"]
+            assert second.error.code == common_pb2.INVALID_REQUEST
+
+    run(story)
+
+
+def test_a_single_fetch_leaves_nobody_waiting() -> None:
+    async def story(stage: ReplicaStage, _: Fetches) -> None:
+        waiting = stage.hosted(LEADER).consumers._waiting
+        fetching = asyncio.create_task(stage.fetch(LEADER, at(0), at(0, 1), max_wait_ms=100))
+        await asyncio.sleep(0.05)
+        assert len(waiting) == 1
+        assert told(await fetching) == {0: [], 1: []}, "every partition is told of"
+        assert not waiting
+
+    run(story)
+
+
+def test_a_single_fetch_is_answered_for_every_partition_in_the_order_asked() -> None:
+    async def story(stage: ReplicaStage, _: Fetches) -> None:
+        for partition in (0, 1):
+            await stage.produce(LEADER, bytes(1000), partition=partition)
+        for order in ((0, 1), (1, 0), (0, 1), (1, 0)):
+            answer = await stage.fetch(LEADER, *(at(0, one) for one in order), max_bytes=100)
+            assert [one.partition for one in answer.partitions] == list(order)
+            assert [one.high_watermark for one in answer.partitions] == [1, 1]
+            assert sorted(len(values_in(one)) for one in answer.partitions) == [0, 1]
+
+        fetching = asyncio.create_task(stage.fetch(LEADER, at(1), at(1, 1), max_wait_ms=100))
+        await asyncio.sleep(0.05)
+        for partition in (0, 1):
+            stage.hosted(LEADER, partition).consumers.wake()
+        assert told(await fetching) == {0: [], 1: []}, "woken for nothing they are told of, too"
 
     run(story)
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from tidelog.broker.errors import error_message
-from tidelog.broker.purgatory import DelayedAnswer, DelayedFetch, FetchWaiters, OffsetWaiters
+from tidelog.broker.purgatory import DelayedAnswer, FetchWaiters, OffsetWaiters
 from tidelog.v1 import common_pb2
 
 FAILURE = error_message(common_pb2.REQUEST_TIMED_OUT, "leadership ended")
@@ -80,19 +78,24 @@ async def test_answered_requests_do_not_pile_up_on_a_stuck_partition() -> None:
     assert len(waiters._queue) == 1
 
 
-async def test_a_fetch_hears_of_every_partition_once() -> None:
-    fetch, waiters = DelayedFetch(), FetchWaiters()
-    for index in (3, 1):
-        waiters.add(fetch, index)
-    waiters.wake()
-    waiters.wake()
-    assert await fetch.wait(1000) == [3, 1]
-    waiters.discard(fetch, 3)
-    waiting = asyncio.create_task(fetch.wait(1000))
-    await asyncio.sleep(0)
-    waiters.wake()
-    assert await waiting == [1]
+class Waiter:
+    def __init__(self, heard: list[str], name: str) -> None:
+        self._heard, self._name = heard, name
+
+    def wake(self) -> None:
+        self._heard.append(f"{self._name} woken")
+
+    def note(self) -> None:
+        self._heard.append(f"{self._name} noted")
 
 
-async def test_a_fetch_without_news_ends_at_its_deadline() -> None:
-    assert await DelayedFetch().wait(1) == []
+def test_fetches_hear_of_a_partitions_news_until_they_wait_no_more() -> None:
+    heard: list[str] = []
+    waiters, one, other = FetchWaiters(), Waiter(heard, "one"), Waiter(heard, "other")
+    for waiter in (one, other, one):
+        waiters.add(waiter)
+    waiters.wake()
+    waiters.discard(one)
+    waiters.discard(one)
+    waiters.note()
+    assert heard == ["one woken", "other woken", "other noted"]

@@ -1,9 +1,10 @@
-"""One stream of Fetch requests, which says only what changed, both ways (KIP-227).
+"""Fetches: one by itself, or a stream of them, which says only what changed, both ways (KIP-227).
 
 Owns what was asked of each partition, and which of them may have something to say: those named,
 those that had news since, those left over from a full answer. A partition that was answered with
 records, an error or a diverging epoch is not read again before its reader names it again: only then
-is known where it goes on. What may be read is the partition's core's to say.
+is known where it goes on. Decides how an answer's bytes are shared and when it leaves; what may be
+read is the partition's core's to say.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass
 
+from tidelog.broker.errors import error_message
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.partition.events import FollowerIdentity
 from tidelog.broker.partition_map import PartitionMap
@@ -31,21 +33,8 @@ Key = tuple[str, int]
 NOTHING_TOLD = (-1, -1)
 
 
-@dataclass(slots=True, eq=False)
-class _Slot:
-    """One partition of the session, and where it waits for news."""
-
-    index: int
-    asked: FetchPartition
-    hosted: HostedPartition
-    told: tuple[int, int] = NOTHING_TOLD
-    """The high watermark and the log start that its reader heard of since it named it."""
-    is_armed: bool = True
-    """Whether it may be read: its reader waits for more from where it asked."""
-
-
 class FetchSession:
-    """Of one stream."""
+    """Of one stream, or of one request."""
 
     def __init__(self, reader: Reader, partitions: PartitionMap, clock: Clock) -> None:
         self._reader = reader
@@ -55,13 +44,18 @@ class FetchSession:
         self._is_begun = False
         self._follower: FollowerIdentity | None = None
         self._slots: dict[Key, _Slot] = {}
-        self._by_index: dict[int, _Slot] = {}
-        self._count = 0
         self._dirty: dict[_Slot, None] = {}
         self._requests: deque[FetchRequest] = deque()
         self._is_at_end = False
         self._signal = asyncio.Event()
         self._room = asyncio.Event()
+
+    async def fetch(self, request: FetchRequest) -> FetchResponse:
+        """The answer to one request by itself: one result a partition, in the order asked."""
+        try:
+            return await self._answer(request, _Answer(is_whole=True))
+        finally:
+            self._forget_all()
 
     async def answers(
         self, requests: AsyncIterator[FetchRequest]
@@ -76,23 +70,21 @@ class FetchSession:
                     continue
                 request = self._requests.popleft()
                 self._room.set()
-                yield await self._answer(request)
+                yield await self._answer(request, _Answer(is_whole=False))
             reading.result()
         finally:
             reading.cancel()
-            for slot in list(self._slots.values()):
-                self._forget(slot)
+            self._forget_all()
 
-    # What partitions tell
+    # What partitions tell, see `FetchWaiter`
 
-    def wake(self, index: int) -> None:
-        """See `WaitingFetch`."""
-        self.note(index)
+    def wake(self, slot: _Slot) -> None:
+        """One of this session's may be read further."""
+        self.note(slot)
         self._signal.set()
 
-    def note(self, index: int) -> None:
-        """See `WaitingFetch`."""
-        slot = self._by_index[index]
+    def note(self, slot: _Slot) -> None:
+        """One has something to tell."""
         if slot.is_armed:
             self._dirty[slot] = None
 
@@ -115,47 +107,73 @@ class FetchSession:
         self._signal.clear()
         await self._signal.wait()
 
+    def _identify(self, request: FetchRequest) -> None:
+        replica_id = request.replica_id if request.HasField("replica_id") else None
+        if self._is_begun and replica_id != self._replica_id:
+            raise KafkaError(
+                common_pb2.INVALID_REQUEST,
+                f"a stream of replica {self._replica_id} cannot go on as replica {replica_id}",
+            )
+        self._is_begun, self._replica_id = True, replica_id
+        self._follower = self._reader.follower(request)
+
     def _merge(self, request: FetchRequest, answer: _Answer) -> None:
-        """Take over what the request names; what does not exist is answered at once."""
+        """Take over what the request names; what cannot be read at all is answered at once."""
         for gone in request.forgotten:
             slot = self._slots.get((gone.topic, gone.partition))
             if slot is not None:
                 self._forget(slot)
+        named: set[Key] = set()  # only asked
         for asked in request.partitions:
             key = asked.topic, asked.partition
-            hosted, slot = self._partitions.held.get(key), self._slots.get(key)
-            if slot is not None and slot.hosted is not hosted:
-                self._forget(slot)  # the news are the other one's now
-                slot = None
-            if slot is not None:
-                slot.asked, slot.told, slot.is_armed = asked, NOTHING_TOLD, True
-                self._dirty[slot] = None
-            elif hosted is not None:
-                self._add(key, asked, hosted)
-            else:
+            hosted = self._partitions.held.get(key)
+            if key in named:
+                self._refuse_twice(answer.add(asked), answer)
+            elif hosted is None:
                 self._read_one(asked, answer.add(asked), answer)
+            else:
+                self._name(key, asked, hosted, answer)
+            named.add(key)
 
-    def _add(self, key: Key, asked: FetchPartition, hosted: HostedPartition) -> None:
-        self._count += 1
-        slot = _Slot(self._count, asked, hosted)
-        self._slots[key] = self._by_index[slot.index] = slot
-        self._waiters(slot).add(self, slot.index)
+    def _name(
+        self, key: Key, asked: FetchPartition, hosted: HostedPartition, answer: _Answer
+    ) -> None:
+        slot = self._slots.get(key)
+        if slot is not None and slot.hosted is not hosted:
+            self._forget(slot)  # the news are the other one's now
+            slot = None
+        if slot is None:
+            slot = self._slots[key] = _Slot(self, asked, hosted)
+            self._waiters(slot).add(slot)
+        else:
+            slot.asked, slot.told, slot.is_armed = asked, NOTHING_TOLD, True
         self._dirty[slot] = None
+        if answer.is_whole:
+            answer.begin(slot)
+
+    def _refuse_twice(self, result: PartitionFetchResult, answer: _Answer) -> None:
+        message = f"{result.topic}-{result.partition} is named twice: name each partition once"
+        self._reader.fail(result, error_message(common_pb2.INVALID_REQUEST, message))
+        answer.must_leave = True
 
     def _forget(self, slot: _Slot) -> None:
-        self._waiters(slot).discard(self, slot.index)
+        self._waiters(slot).discard(slot)
         del self._slots[slot.asked.topic, slot.asked.partition]
-        del self._by_index[slot.index]
         self._dirty.pop(slot, None)
+
+    def _forget_all(self) -> None:
+        for slot in list(self._slots.values()):
+            self._forget(slot)
 
     def _waiters(self, slot: _Slot) -> FetchWaiters:
         return slot.hosted.consumers if self._replica_id is None else slot.hosted.followers
 
     # Answers
 
-    async def _answer(self, request: FetchRequest) -> FetchResponse:
+    async def _answer(self, request: FetchRequest, answer: _Answer) -> FetchResponse:
         self._identify(request)
-        answer = _Answer(self._reader.max_bytes(request), max(1, request.min_bytes))
+        answer.max_bytes = self._reader.max_bytes(request)
+        answer.min_bytes = max(1, request.min_bytes)
         self._merge(request, answer)
         self._fill(answer)
         if not answer.is_complete:
@@ -167,16 +185,6 @@ class FetchSession:
             self._forget(slot)
         self._reader.count(self._follower, answer.size_bytes)
         return answer.response
-
-    def _identify(self, request: FetchRequest) -> None:
-        replica_id = request.replica_id if request.HasField("replica_id") else None
-        if self._is_begun and replica_id != self._replica_id:
-            raise KafkaError(
-                common_pb2.INVALID_REQUEST,
-                f"a stream of replica {self._replica_id} cannot go on as replica {replica_id}",
-            )
-        self._is_begun, self._replica_id = True, replica_id
-        self._follower = self._reader.follower(request)
 
     async def _wait(self, answer: _Answer, deadline_ms: int) -> None:
         """Read what has news, until there is enough, its time has come or the next one asks."""
@@ -201,8 +209,8 @@ class FetchSession:
 
     def _fill(self, answer: _Answer) -> None:
         """Read the partitions that may have something to say, the longest waiting first."""
-        for slot in list(self._dirty):
-            if answer.size_bytes >= answer.max_bytes:
+        for slot in self._reader.turned(self._dirty) if answer.is_whole else list(self._dirty):
+            if answer.size_bytes >= answer.max_bytes and not answer.is_whole:
                 return
             self._read(slot, answer)
 
@@ -246,12 +254,36 @@ def _has_more(asked: FetchPartition, result: PartitionFetchResult) -> bool:
     return not result.error.code and asked.fetch_offset < end_offset
 
 
+@dataclass(slots=True, eq=False)
+class _Slot:
+    """One partition of a session, told of its news."""
+
+    session: FetchSession
+    asked: FetchPartition
+    hosted: HostedPartition
+    told: tuple[int, int] = NOTHING_TOLD
+    """The high watermark and the log start that its reader heard of since it named it."""
+    is_armed: bool = True
+    """Whether it may be read: its reader waits for more from where it asked."""
+
+    def wake(self) -> None:
+        """See `FetchWaiter`."""
+        self.session.wake(self)
+
+    def note(self) -> None:
+        """See `FetchWaiter`."""
+        self.session.note(self)
+
+
 class _Answer:
     """One answer on its way: what it holds so far, and whether it may leave."""
 
-    def __init__(self, max_bytes: int, min_bytes: int) -> None:
+    def __init__(self, *, is_whole: bool) -> None:
+        self.is_whole = is_whole
+        """Whether it holds every partition, and not only those with something to say."""
         self.response = FetchResponse()
-        self.max_bytes = max_bytes
+        self.max_bytes = 0
+        self.min_bytes = 1
         self.must_leave = False
         """Something is in it that its reader must act on."""
         self.size_bytes = 0
@@ -259,13 +291,12 @@ class _Answer:
         self.sizes: dict[_Slot, int] = {}
         """Of the records of each that is answered with some, or with a diverging epoch."""
         self.failed: dict[_Slot, None] = {}
-        self._min_bytes = min_bytes
         self._places: dict[_Slot, int] = {}
 
     @property
     def is_complete(self) -> bool:
         """Whether it may leave before its time."""
-        return self.must_leave or self.size_bytes >= self._min_bytes
+        return self.must_leave or self.size_bytes >= self.min_bytes
 
     def add(self, asked: FetchPartition) -> PartitionFetchResult:
         """An empty result."""
@@ -284,7 +315,7 @@ class _Answer:
         return result
 
     def drop(self, slot: _Slot) -> None:
-        """It has nothing to say: its result goes, where no other lies behind it."""
-        if self._places[slot] == len(self.response.partitions) - 1:
+        """It has nothing to say: its result goes, where it may and no other lies behind it."""
+        if not self.is_whole and self._places[slot] == len(self.response.partitions) - 1:
             del self.response.partitions[-1]
             del self._places[slot]

@@ -322,7 +322,7 @@ class _FetchLoop:
             records = result.records  # each look at them makes a copy
             is_final = bool(records) or result.error.code or result.HasField("diverging_epoch")
             # The leader reads no further than that before the partition is named again.
-            self._changed[key] = bool(is_final)
+            self._changed[key] = bool(is_final) or self._changed.get(key, False)
             work = following.apply_fetched(
                 named.partition, named.fetch, result, records, retry_at_ms=retry_at_ms
             )

@@ -102,66 +102,36 @@ class OffsetWaiters:
             answer.resolve(index, error)
 
 
-class WaitingFetch(Protocol):
-    """What partitions tell of their news, by the numbers it gave them."""
+class FetchWaiter(Protocol):
+    """One partition of a fetch, told of the partition's news."""
 
-    def wake(self, index: int) -> None:
-        """Partition `index` may have what it waits for."""
+    def wake(self) -> None:
+        """There may be what it waits for."""
 
-    def note(self, index: int) -> None:
-        """Partition `index` has something to tell with the next answer, no reason for one."""
-
-
-class DelayedFetch:
-    """One fetch; partitions that may have news for it wake it, by its own numbers for them."""
-
-    def __init__(self) -> None:
-        self._woken: dict[int, None] = {}
-        self._signal = asyncio.get_running_loop().create_future()
-
-    def wake(self, index: int) -> None:
-        """Partition `index` may have news."""
-        self._woken[index] = None
-        if not self._signal.done():
-            self._signal.set_result(None)
-
-    def note(self, index: int) -> None:
-        """It is answered once, and soon: what others are told later it does not need."""
-
-    async def wait(self, timeout_ms: int) -> list[int]:
-        """The partitions that woke it since the last call; none at the deadline: the end."""
-        if not self._woken:
-            try:
-                async with asyncio.timeout(timeout_ms / 1000):
-                    await self._signal
-            except TimeoutError:
-                return []
-        self._signal = asyncio.get_running_loop().create_future()
-        woken = list(self._woken)
-        self._woken.clear()
-        return woken
+    def note(self) -> None:
+        """There is something to tell with the next answer, no reason for one."""
 
 
 class FetchWaiters:
     """The fetches that wait for news of one partition."""
 
     def __init__(self) -> None:
-        self._waiting: dict[tuple[WaitingFetch, int], None] = {}
+        self._waiting: dict[FetchWaiter, None] = {}
 
-    def add(self, fetch: WaitingFetch, index: int) -> None:
-        """Wake `fetch` with `index` at each news, until it is discarded."""
-        self._waiting[fetch, index] = None
+    def add(self, waiter: FetchWaiter) -> None:
+        """Tell it of each news, until it is discarded."""
+        self._waiting[waiter] = None
 
-    def discard(self, fetch: WaitingFetch, index: int) -> None:
+    def discard(self, waiter: FetchWaiter) -> None:
         """It waits no more."""
-        self._waiting.pop((fetch, index), None)
+        self._waiting.pop(waiter, None)
 
     def wake(self) -> None:
         """There are news."""
-        for fetch, index in self._waiting:
-            fetch.wake(index)
+        for waiter in self._waiting:
+            waiter.wake()
 
     def note(self) -> None:
         """There is something to tell with the next answer."""
-        for fetch, index in self._waiting:
-            fetch.note(index)
+        for waiter in self._waiting:
+            waiter.note()

@@ -1,18 +1,18 @@
-"""Fetch, ListOffsets and OffsetForLeaderEpoch: one pass over the partitions, then the long poll.
+"""What is read of single partitions: for fetches, ListOffsets and OffsetForLeaderEpoch.
 
-Decides how an answer's bytes are shared among partitions and when it is full enough to leave; what
-may be read is the partition's core's to say. Record batches pass through untouched.
+Owns what all fetches share: their limits, how many consumers wait, what was read. What may be read
+is the partition's core's to say. Record batches pass through untouched.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
+from typing import TypeVar
 
 from tidelog.broker import leading
 from tidelog.broker.errors import error_message, to_wire
 from tidelog.broker.partition.events import FollowerIdentity
 from tidelog.broker.partition_map import HINTED_CODES, PartitionMap
-from tidelog.broker.purgatory import DelayedFetch, FetchWaiters
 from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.broker.replica_stats import ReplicaStats
 from tidelog.log.env import Clock
@@ -22,13 +22,14 @@ from tidelog.v1.common_pb2 import Error
 from tidelog.v1.data_pb2 import (
     FetchPartition,
     FetchRequest,
-    FetchResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
     PartitionFetchResult,
 )
+
+T = TypeVar("T")
 
 
 class Reader:
@@ -47,21 +48,7 @@ class Reader:
         self._config = config
         self._clock = clock
         self._stats = stats
-        self._turn = 0
-
-    async def fetch(self, request: FetchRequest) -> FetchResponse:
-        """One result a partition, in the order asked.
-
-        Reading begins with another partition each time, so that a full answer starves none.
-        """
-        fetch = self._new_fetch(request)
-        count = len(request.partitions)
-        self._turn += 1
-        self._read(fetch, [(self._turn + step) % count for step in range(count)])
-        if not fetch.is_complete:
-            await self._poll(fetch)
-        self.count(fetch.follower, fetch.size_bytes)
-        return fetch.response
+        self._turns = 0
 
     def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
         """What each partition's leader finds; see `leading.list_offset`."""
@@ -114,20 +101,19 @@ class Reader:
         wait_ms = max(0, min(request.max_wait_ms, self._config.fetch_wait_max_ms))
         return self._clock.monotonic_ms() + wait_ms
 
+    def turned(self, waiting: Collection[T]) -> list[T]:
+        """The same, beginning with another one each time: a full answer must starve none."""
+        self._turns += 1
+        first = self._turns % max(1, len(waiting))
+        ordered = list(waiting)
+        return ordered[first:] + ordered[:first]
+
     def count(self, follower: FollowerIdentity | None, size_bytes: int) -> None:
         """So much was read for somebody."""
         if follower is None:
             self._stats.bytes_out += size_bytes
         else:
             self._stats.bytes_replicated_out += size_bytes
-
-    def _new_fetch(self, request: FetchRequest) -> _Fetch:
-        return _Fetch(
-            request,
-            follower=self.follower(request),
-            max_bytes=self.max_bytes(request),
-            deadline_ms=self.deadline_ms(request),
-        )
 
     def read_one(
         self,
@@ -162,47 +148,6 @@ class Reader:
             self._note(result, follower)
         self._add_hint(result)
         return size_bytes
-
-    def _read(self, fetch: _Fetch, indexes: Iterable[int]) -> None:
-        for index in indexes:
-            asked, result = fetch.begin(index)
-            size_bytes = self.read_one(
-                asked,
-                result,
-                follower=fetch.follower,
-                max_bytes=fetch.max_bytes - fetch.size_bytes,
-                has_read=fetch.size_bytes > 0,
-            )
-            fetch.finish(index, size_bytes)
-
-    async def _poll(self, fetch: _Fetch) -> None:
-        """Read again what has news, until the answer is complete or its time has come."""
-        is_consumer = fetch.follower is None
-        if is_consumer and not self.may_wait:
-            for result in fetch.response.partitions:
-                self.refuse_to_wait(result)
-            return
-        delayed = DelayedFetch()
-        self.waiting_consumers += is_consumer
-        self._register(fetch, delayed)
-        try:
-            while not fetch.is_complete:
-                left_ms = fetch.deadline_ms - self._clock.monotonic_ms()
-                woken = await delayed.wait(left_ms) if left_ms > 0 else []
-                if not woken:
-                    return
-                self._read(fetch, woken)
-        finally:
-            self.waiting_consumers -= is_consumer
-            for waiters, index in fetch.registered:
-                waiters.discard(delayed, index)
-
-    def _register(self, fetch: _Fetch, delayed: DelayedFetch) -> None:
-        for index, asked in enumerate(fetch.request.partitions):
-            hosted = self._partitions.held[asked.topic, asked.partition]
-            waiters = hosted.consumers if fetch.follower is None else hosted.followers
-            waiters.add(delayed, index)
-            fetch.registered.append((waiters, index))
 
     @property
     def may_wait(self) -> bool:
@@ -240,53 +185,3 @@ class Reader:
             hint = self._partitions.leader_hint(result.topic, result.partition)
             if hint is not None:
                 result.current_leader.CopyFrom(hint)
-
-
-class _Fetch:
-    """One request on its way: the answer so far, and whether it may leave."""
-
-    def __init__(
-        self,
-        request: FetchRequest,
-        *,
-        follower: FollowerIdentity | None,
-        max_bytes: int,
-        deadline_ms: int,
-    ) -> None:
-        self.request = request
-        self.response = FetchResponse()
-        self.follower = follower
-        self.max_bytes = max_bytes
-        self.deadline_ms = deadline_ms
-        self.size_bytes = 0
-        self.registered: list[tuple[FetchWaiters, int]] = []
-        self._asked = list(request.partitions)
-        self._results = [
-            self.response.partitions.add(topic=asked.topic, partition=asked.partition)
-            for asked in self._asked
-        ]
-        self._sizes = [0] * len(self._asked)
-        self._must_leave = not self._asked
-
-    @property
-    def is_complete(self) -> bool:
-        """Enough bytes, or something its sender must act on."""
-        return self._must_leave or self.size_bytes >= max(1, self.request.min_bytes)
-
-    def begin(self, index: int) -> tuple[FetchPartition, PartitionFetchResult]:
-        """What to read next, and an empty result for it."""
-        asked, result = self._asked[index], self._results[index]
-        if self._sizes[index] or result.high_watermark:
-            result.Clear()
-            result.topic, result.partition = asked.topic, asked.partition
-            self.size_bytes -= self._sizes[index]
-        return asked, result
-
-    def finish(self, index: int, size_bytes: int) -> None:
-        """The result is filled, with so many bytes of records."""
-        asked, result = self._asked[index], self._results[index]
-        self._sizes[index] = size_bytes
-        self.size_bytes += size_bytes
-        is_news = self.follower is not None and result.log_start_offset > asked.log_start_offset
-        if is_news or result.error.code != common_pb2.NONE or result.HasField("diverging_epoch"):
-            self._must_leave = True

@@ -196,13 +196,13 @@ class ReplicaManager:
 
     async def fetch(self, request: FetchRequest) -> FetchResponse:
         """See `Broker.Fetch`."""
-        return await self._reader.fetch(request)
+        return await self._session().fetch(request)
 
     def fetch_stream(
         self, requests: AsyncIterator[FetchRequest]
     ) -> AsyncGenerator[FetchResponse, None]:
         """See `Broker.FetchStream`."""
-        return FetchSession(self._reader, self._partitions, self._clock).answers(requests)
+        return self._session().answers(requests)
 
     async def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
         """See `Broker.ListOffsets`."""
@@ -419,6 +419,9 @@ class ReplicaManager:
             await self._folders.remove(topic, partition, tag=topic_id.hex())
         except StorageError as error:
             log.warning("replica not removed", partition=f"{topic}-{partition}", error=str(error))
+
+    def _session(self) -> FetchSession:
+        return FetchSession(self._reader, self._partitions, self._clock)
 
     # Loops
 

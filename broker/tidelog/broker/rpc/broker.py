@@ -79,26 +79,20 @@ class BrokerHandler:
 
     async def fetch(self, request: FetchRequest) -> FetchResponse:
         """See `Broker.Fetch`."""
-        if not request.HasField("replica_id"):
-            return await self._replica_manager.fetch(request)
-        self._reports.heard(request.replica_id)
-        try:
-            return await self._replica_manager.fetch(request)
-        except asyncio.CancelledError:
-            self._reports.hung_up(request.replica_id)
-            raise
+        return await self._replica_manager.fetch(request)
 
     async def fetch_stream(
         self, requests: AsyncIterator[FetchRequest]
     ) -> AsyncGenerator[FetchResponse, None]:
         """See `Broker.FetchStream`."""
-        replica_ids: dict[int, None] = {}
+        replica_id: int | None = None
 
         async def heard() -> AsyncGenerator[FetchRequest, None]:
+            nonlocal replica_id
             async for request in requests:
                 if request.HasField("replica_id"):
-                    replica_ids[request.replica_id] = None
-                    self._reports.heard(request.replica_id)
+                    replica_id = request.replica_id
+                    self._reports.heard(replica_id)
                 yield request
 
         try:
@@ -106,7 +100,7 @@ class BrokerHandler:
                 async for response in responses:
                     yield response
         except (asyncio.CancelledError, GeneratorExit):
-            for replica_id in replica_ids:
+            if replica_id is not None:
                 self._reports.hung_up(replica_id)
             raise
 
