@@ -48,7 +48,7 @@ demo: setup ## Load the flights, kill a leader half-way, read all back with Spar
 	@tools/java.sh --required
 	@$(BIN)/tidelog demo
 
-bench: setup ## Measure, docs/BENCHMARKS.md (OPTIONS=--quick); NAMES="start log": README table's, on `make cluster`
+bench: setup ## Measure, docs/BENCHMARKS.md (OPTIONS=--quick); NAMES="failover log": other figures, README
 	@$(if $(NAMES),$(BIN)/python tests/benchmarks/run.py $(NAMES),$(BIN)/tidelog bench run $(OPTIONS))
 
 lock: dev ## Resolve requirements/*.txt anew from pyproject.toml

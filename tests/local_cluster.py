@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
+
+from tidelog.cli.cluster_plan import free_ports
 
 COMMAND_TIMEOUT_S = 120
 
@@ -68,13 +69,3 @@ class LocalCluster:
         pid = self.pids()[node_id]
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
-
-
-def free_ports(count: int) -> list[int]:
-    """Different ports that nothing listens on now."""
-    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    try:
-        return [probe.getsockname()[1] for probe in probes]
-    finally:
-        for probe in probes:
-            probe.close()

@@ -30,7 +30,8 @@ from live_history import History
 from live_nodes import LiveNode
 from live_quorum import LiveQuorum, TooLateError
 from live_rounds import KILLS, PAUSES, Rounds
-from local_cluster import free_ports
+
+from tidelog.cli.cluster_plan import free_ports
 
 WRITERS = 3
 COMBINED = {1: ["broker", "controller"], 2: ["broker", "controller"], 3: ["broker", "controller"]}

@@ -25,6 +25,7 @@ from tidelog.client import Admin, Producer
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 from local_cluster import LocalCluster
+from memory_samples import Memory
 
 PARTITIONS = 1_000
 TOPIC = "many"
@@ -102,9 +103,9 @@ async def _create_and_write(bootstrap: str) -> tuple[float, float]:
 
 
 def _resident_mib(pid: int) -> float:
-    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-    kib = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))
-    return round(kib / 1024, 1)
+    memory = Memory.of(pid)
+    assert memory is not None, "the node runs"
+    return round(memory.resident / (1 << 20), 1)
 
 
 def _idle_percent(pids: Iterable[int]) -> list[float]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import statistics
 import subprocess
 import sys
@@ -23,6 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from measures import spread
+
+from tidelog.cli.cluster_plan import free_ports
 
 VOTER = Path(__file__).with_name("quorum_voter.py")
 COMMAND_BYTES = 200
@@ -39,7 +40,7 @@ class Voters:
     def __init__(self, directory: Path, settings: Iterable[str] = ()) -> None:
         self._directory = directory
         self._settings = list(settings)
-        ports = _free_ports(3)
+        ports = free_ports(3)
         self._voters = ",".join(f"{n}=127.0.0.1:{port}" for n, port in enumerate(ports, 1))
         self.processes: dict[int, subprocess.Popen[str]] = {}
 
@@ -216,17 +217,6 @@ def _sync_ms() -> list[float]:
             os.fdatasync(file.fileno())
             took_ms.append((time.perf_counter() - began_s) * 1000)
     return took_ms
-
-
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()
 
 
 if __name__ == "__main__":

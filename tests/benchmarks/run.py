@@ -1,9 +1,7 @@
-"""Figures of a running cluster, one JSON line each: `python tests/benchmarks/run.py [NAME …]`.
+"""What `tidelog bench run` does not measure: `python tests/benchmarks/run.py [NAME …]`.
 
-    start      second `tidelog cluster start` (all nodes stopped, data kept) to ready, seconds
-    memory     resident memory of each node, MiB
-    produce    MB/s and records/s of `Producer.submit_many`, acks=all, 1 KiB and 100 B values
-    latency    one `Producer.send` after the other, acks=all, milliseconds
+One JSON line a figure. `spark` reads from the nodes of `make cluster`, others start their own.
+
     failover   how long writes stand still when a broker ends: failover_bench.py, on its own nodes
     spark      rows/s of a batch read that touches every value (needs Java)
     log        the storage engine alone, without the cluster: log_bench.py runs parts of it
@@ -27,7 +25,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from failover_bench import failover_figures
@@ -38,21 +35,14 @@ from quorum_bench import quorum_figures
 from tidelog.client import Admin, Producer
 
 BOOTSTRAP = "127.0.0.1:9192,127.0.0.1:9193,127.0.0.1:9194"
-TIDELOG = str(Path(sys.executable).with_name("tidelog"))
 PARTITIONS = 6
 CHUNK_RECORDS = 10_000
-PRODUCE_MEGABYTES = {1024: 400, 100: 100}
-LATENCY_SENDS = 2_000
 SPARK_ROWS = {1024: 1_000_000, 100: 5_000_000}
 
 
 def main() -> None:
     """Run the figures named on the command line, or all."""
     figures: Mapping[str, Callable[[int], Iterable[dict[str, Any]]]] = {
-        "start": start,
-        "memory": memory,
-        "produce": produce,
-        "latency": latency,
         "failover": failover_figures,
         "spark": spark,
         "log": log_figures,
@@ -72,77 +62,6 @@ def main() -> None:
             sys.stdout.flush()
     if options.peer:
         subprocess.run(shlex.split(options.peer), check=True)
-
-
-def start(runs: int) -> Iterable[dict[str, Any]]:
-    """Stop, then time the start of all three."""
-    seconds = []
-    for _ in range(runs):
-        _tidelog("cluster", "stop")
-        began = time.monotonic()
-        _tidelog("cluster", "start")
-        seconds.append(time.monotonic() - began)
-    yield _spread("seconds", seconds)
-
-
-def memory(runs: int) -> Iterable[dict[str, Any]]:
-    """Resident memory as the kernel counts it."""
-    del runs
-    for node in _nodes():
-        status = Path(f"/proc/{node['pid']}/status").read_text(encoding="ascii")
-        kib = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))
-        yield {"node_id": node["node_id"], "mib": round(kib / 1024, 1)}
-
-
-def produce(runs: int) -> Iterable[dict[str, Any]]:
-    """Random bytes, spread over the partitions by the sticky partitioner."""
-    for size_bytes, megabytes in PRODUCE_MEGABYTES.items():
-        rates = [asyncio.run(_produce(size_bytes, megabytes)) for _ in range(runs + 1)][1:]
-        yield {
-            "value_bytes": size_bytes,
-            **_spread("mb_per_s", rates),
-            "records_per_s": round(statistics.median(rates) * 1e6 / size_bytes),
-        }
-
-
-async def _produce(size_bytes: int, megabytes: int) -> float:
-    topic = await _new_topic(f"bench-produce-{size_bytes}")
-    values = _values(size_bytes)
-    count = megabytes * 1_000_000 // size_bytes
-    async with Producer(BOOTSTRAP) as producer:
-        await producer.send(topic, value=b"warm")
-        began = time.monotonic()
-        outcomes = [
-            await producer.submit_many(topic, values) for _ in range(count // CHUNK_RECORDS)
-        ]
-        failed = sum([(await outcome).failed for outcome in outcomes])
-        took = time.monotonic() - began
-    await _delete(topic)
-    if failed:
-        raise SystemExit(f"{failed} records failed")
-    return count * size_bytes / took / 1e6
-
-
-def latency(runs: int) -> Iterable[dict[str, Any]]:
-    """One at a time: the next is sent when the last is acknowledged."""
-    del runs
-    took = sorted(asyncio.run(_latency()))
-    yield {
-        "p50_ms": round(took[len(took) // 2] * 1000, 2),
-        "p99_ms": round(took[len(took) * 99 // 100] * 1000, 2),
-    }
-
-
-async def _latency() -> list[float]:
-    topic = await _new_topic("bench-latency")
-    took = []
-    async with Producer(BOOTSTRAP) as producer:
-        for _ in range(LATENCY_SENDS):
-            began = time.monotonic()
-            await producer.send(topic, value=b"v" * 100)
-            took.append(time.monotonic() - began)
-    await _delete(topic)
-    return took[LATENCY_SENDS // 10 :]
 
 
 def spark(runs: int) -> Iterable[dict[str, Any]]:
@@ -207,17 +126,6 @@ async def _delete(topic: str) -> None:
 def _values(size_bytes: int) -> list[bytes]:
     source = random.Random(1)
     return [source.randbytes(size_bytes) for _ in range(CHUNK_RECORDS)]
-
-
-def _nodes() -> list[dict[str, Any]]:
-    nodes: list[dict[str, Any]] = json.loads(_tidelog("cluster", "status", "--json"))["nodes"]
-    return [node for node in nodes if node["alive"]]
-
-
-def _tidelog(*arguments: str) -> str:
-    return subprocess.run(
-        [TIDELOG, *arguments], check=True, stdout=subprocess.PIPE, text=True
-    ).stdout
 
 
 def _spread(name: str, values: Sequence[float]) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from local_cluster import free_ports
 
+from tidelog.cli.cluster_plan import free_ports
 from tidelog.client import Admin, Consumer, Producer
 
 pytestmark = [pytest.mark.process]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import pytest
 from local_cluster import LocalCluster
+from memory_samples import Memory
 
 from tidelog.client import Admin, Consumer, Producer
 from tidelog.log.errors import TidelogError
@@ -27,12 +27,8 @@ GROWTH_MIB_MAX = 3 * DEAF_STREAMS + 32
 
 def resident_mib(cluster: LocalCluster) -> float:
     """Of the largest node."""
-    sizes = []
-    for pid in cluster.pids().values():
-        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-        line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
-        sizes.append(int(line.split()[1]) / 1024)
-    return max(sizes)
+    sizes = [Memory.of(pid) for pid in cluster.pids().values() if pid is not None]
+    return max(one.resident for one in sizes if one is not None) / (1 << 20)
 
 
 async def ask_deafly(transport: GrpcTransport, address: str) -> None:

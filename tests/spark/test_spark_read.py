@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from local_cluster import LocalCluster, free_ports
+from local_cluster import LocalCluster
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from tidelog.cli.cluster_plan import free_ports
 from tidelog.client import Admin, Producer
 from tidelog.client.descriptions import NewTopic
 from tidelog.spark import TidelogDataSource

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -167,3 +168,13 @@ def _toml_value(value: object) -> str:
         pairs = (f"{_toml_value(key)} = {_toml_value(inner)}" for key, inner in value.items())
         return "{ " + ", ".join(pairs) + " }"
     return json.dumps(value, ensure_ascii=False)
+
+
+def free_ports(count: int) -> list[int]:
+    """Different ports of this machine that nothing listens on now."""
+    probes = [socket.create_server((HOST, 0)) for _ in range(count)]
+    try:
+        return [probe.getsockname()[1] for probe in probes]
+    finally:
+        for probe in probes:
+            probe.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import socket
 import tempfile
 import time
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ from pathlib import Path
 from tidelog.cli import cluster_calls, cluster_process
 from tidelog.cli.bench.errors import RunFailedError
 from tidelog.cli.bench.signals import unhurried
-from tidelog.cli.cluster_plan import NodePlan, load_or_create
+from tidelog.cli.cluster_plan import NodePlan, free_ports, load_or_create
 from tidelog.cli.cluster_process import Started
 from tidelog.client import Admin, Producer
 from tidelog.log.errors import TidelogError
@@ -118,13 +117,3 @@ async def _acknowledge(bootstrap: str) -> None:
             )
     async with Producer(bootstrap) as producer:
         await producer.send(PROBE, value=b"x")
-
-
-def free_ports(count: int) -> list[int]:
-    """Different ports that nothing listens on now."""
-    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    try:
-        return [probe.getsockname()[1] for probe in probes]
-    finally:
-        for probe in probes:
-            probe.close()
