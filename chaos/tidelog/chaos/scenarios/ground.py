@@ -1,0 +1,214 @@
+"""Port: the cluster a story is told on, what may be done to it and what is seen of it.
+
+Two implement it: `sim_cluster` (virtual time, one seed) and `socket_stage` (processes and TCP).
+What is done is awaited until it is done. What is seen is as of the last look: on sockets at most
+a few tens of milliseconds old, unless `look` is awaited; nothing here raises because a node is
+down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tidelog.chaos.history import History
+from tidelog.log.env import Random
+from tidelog.metadata.image import MetadataImage
+
+Side = int | str
+"""A node, or a group of clients."""
+Path = tuple[Side, Side]
+"""What the first says to the second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A broker's to a producer, of one partition."""
+
+    at_s: float
+    node_id: int
+    code: int
+    acks: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """Of a node's own log."""
+
+    node_id: int
+    at_s: float
+    event: str
+    fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaView:
+    """A replica of the story's partition on a node that runs; its log is open."""
+
+    is_leader: bool
+    leader_epoch: int
+    """-1: it has no role."""
+    log_end_offset: int
+    high_watermark: int
+    proposed_isr: tuple[int, ...] = ()
+    """What it, leading, asks the controllers for."""
+    is_failed: bool = False
+    """Its disk failed; out of service until the node starts again."""
+
+
+class Load(Protocol):
+    """The clients."""
+
+    is_held: bool
+    """Producers begin nothing for now."""
+
+    @property
+    def unended(self) -> int:
+        """Sends that have not ended."""
+
+    async def recreate(self, topic: str) -> None:
+        """Delete a topic and create it again, under load."""
+
+
+class Ground(Protocol):
+    """See the module."""
+
+    @property
+    def node_ids(self) -> Sequence[int]:
+        """All nodes, up or down."""
+
+    @property
+    def broker_ids(self) -> Sequence[int]:
+        """Those that hold partitions."""
+
+    @property
+    def controller_ids(self) -> Sequence[int]:
+        """Those that vote."""
+
+    @property
+    def client_groups(self) -> Sequence[str]:
+        """All groups of clients."""
+
+    @property
+    def topic(self) -> str:
+        """The story's; its partition is 0."""
+
+    @property
+    def session_s(self) -> float:
+        """How long a broker may be silent."""
+
+    @property
+    def lag_s(self) -> float:
+        """How long a follower may lag."""
+
+    @property
+    def now_s(self) -> float:
+        """The stage's clock."""
+
+    @property
+    def random(self) -> Random:
+        """The story's own; the seed decides it."""
+
+    @property
+    def load(self) -> Load:
+        """The clients."""
+
+    @property
+    def history(self) -> History:
+        """Of the clients' calls that ended."""
+
+    # What is told of the run
+
+    def count(self, kind: str, what: str = "", *node_ids: int) -> None:
+        """A fault of this kind strikes."""
+
+    def report(self, kind: str, what: str) -> None:
+        """Something must not be so."""
+
+    # Processes
+
+    async def kill(self, node_id: int) -> bool:
+        """SIGKILL, and hold it down until `start`; False: it was down."""
+
+    async def stop(self, node_id: int) -> None:
+        """SIGTERM; returns when it has ended; held down until `start`."""
+
+    async def start(self, node_id: int) -> None:
+        """Start what is down; returns before it is ready."""
+
+    async def pause(self, node_id: int) -> None:
+        """SIGSTOP."""
+
+    async def resume(self, node_id: int) -> None:
+        """SIGCONT."""
+
+    # Links
+
+    async def cut(self, paths: Iterable[Path]) -> None:
+        """Nothing arrives on these: no error either. Until `mend`."""
+
+    async def mend(self, paths: Iterable[Path]) -> None:
+        """Take cuts back."""
+
+    # Disks
+
+    async def wipe(self, node_id: int) -> None:
+        """Give a node that is down an empty disk."""
+
+    async def fill(self, node_id: int, *, room_bytes: int) -> None:
+        """Its disk takes only so many bytes more. Until `make_room`."""
+
+    async def make_room(self, node_id: int) -> None:
+        """Take `fill` back."""
+
+    def files(self, node_id: int, kind: str) -> list[str]:
+        """Of its replica of the story's partition, those whose name ends so and not empty, sorted.
+
+        Paths for the calls below.
+        """
+
+    def length(self, node_id: int, path: str) -> int:
+        """In bytes."""
+
+    def content(self, node_id: int, path: str) -> bytes:
+        """All of it."""
+
+    async def flip(self, node_id: int, path: str, byte: int, bit: int) -> None:
+        """Change one bit."""
+
+    async def vanish(self, node_id: int, path: str) -> None:
+        """Delete it."""
+
+    async def truncate(self, node_id: int, path: str, length: int) -> None:
+        """Keep the beginning."""
+
+    # Eyes
+
+    async def look(self) -> None:
+        """Returns when everything seen is newer than this call."""
+
+    @property
+    def image(self) -> MetadataImage:
+        """The newest that is committed, as far as a running controller knows."""
+
+    @property
+    def controller_id(self) -> int | None:
+        """Who is the active controller, by the newest term; None: nobody."""
+
+    def is_up(self, node_id: int) -> bool:
+        """Whether its process runs, or is paused."""
+
+    def replica(self, node_id: int) -> ReplicaView | None:
+        """Its replica of the story's partition; None: it is down, or the log is not open."""
+
+    def term(self, node_id: int) -> int:
+        """The Raft term it is in; -1: it is down, or no controller."""
+
+    @property
+    def lines(self) -> Sequence[LogLine]:
+        """What nodes logged, in order."""
+
+    @property
+    def answers(self) -> Sequence[Answer]:
+        """What producers were answered, in order."""
