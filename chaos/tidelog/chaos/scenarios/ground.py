@@ -118,6 +118,14 @@ class Ground(Protocol):
     def history(self) -> History:
         """Of the clients' calls that ended."""
 
+    @property
+    def is_full(self) -> bool:
+        """Whether rounds are those of the catalogue, not the reduced ones."""
+
+    @property
+    def load_s(self) -> float:
+        """How long the load is meant to last: what storms fill."""
+
     # What is told of the run
 
     def count(self, kind: str, what: str = "", *node_ids: int) -> None:
@@ -150,6 +158,12 @@ class Ground(Protocol):
 
     async def mend(self, paths: Iterable[Path]) -> None:
         """Take cuts back."""
+
+    async def delay(self, paths: Iterable[Path]) -> None:
+        """What is said on these arrives seconds late. Until `hasten`."""
+
+    async def hasten(self, paths: Iterable[Path]) -> None:
+        """Take delays back."""
 
     # Disks
 
