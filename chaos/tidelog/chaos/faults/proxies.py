@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from tidelog.chaos.socket_stage.topology import Direction, Link
+from tidelog.chaos.topology import Direction, Link
 
 
 @dataclass(frozen=True, slots=True)
