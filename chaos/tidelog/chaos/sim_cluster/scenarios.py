@@ -18,7 +18,8 @@ from tidelog.chaos.sim_cluster import (
     scenarios_links,
 )
 from tidelog.chaos.sim_cluster.scene import Scene
-from tidelog.chaos.sim_cluster.world_config import CHURNED, LOSSY, STEADY, WorldConfig
+from tidelog.chaos.sim_cluster.world_config import WorldConfig
+from tidelog.chaos.workloads.plans import CHURNED, LOSSY, STEADY
 
 STORM = "storm"
 """No scenario: what the seed draws."""

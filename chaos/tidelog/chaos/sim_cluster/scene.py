@@ -17,11 +17,11 @@ from tidelog.chaos.history import History
 from tidelog.chaos.sim_cluster.budget import folder_of
 from tidelog.chaos.sim_cluster.inside import held_by, log_of
 from tidelog.chaos.sim_cluster.strikes import UNTIL_S_MAX, Strikes
-from tidelog.chaos.sim_cluster.workload import Workload
 from tidelog.chaos.sim_cluster.world import World
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.chaos.sim_stage.network import Host
+from tidelog.chaos.workloads.workload import Workload
 from tidelog.log.partition_log import PartitionLog
 from tidelog.metadata.image import PartitionImage
 from tidelog.v1 import common_pb2
