@@ -1,4 +1,4 @@
-"""When an election was allowed to lose what is committed, by metadata images. Pure."""
+"""Where what is committed may go: by which elections, in which topics. Pure."""
 
 from __future__ import annotations
 
@@ -26,3 +26,8 @@ def may_have_lost(was: PartitionImage, state: PartitionImage, *, is_lossy: bool)
 def is_lossy(topic: TopicImage, image: MetadataImage) -> bool:
     """Whether it allows unclean elections."""
     return log_config(topic.configs, image.cluster_configs).unclean_leader_election_enable
+
+
+def is_compacted(topic: TopicImage, image: MetadataImage) -> bool:
+    """Whether records make way for newer ones of their keys."""
+    return log_config(topic.configs, image.cluster_configs).is_compacted
