@@ -65,7 +65,7 @@ class Workload:
             topic = self._one_of(self.setting.topics)
             try:
                 await self._one_of(
-                    [self._elect, self._elect_unclean, self._configure, self.recreate]
+                    [self._elect, self._elect_unclean, self._configure, self._recreate]
                 )(topic)
             except TidelogError as error:
                 self.setting.note("admin", f"{topic.name}: {error}")
@@ -126,8 +126,11 @@ class Workload:
             else:
                 return
 
-    async def recreate(self, plan: TopicPlan) -> None:
+    async def recreate(self, topic: str) -> None:
         """Delete it under load, and create it again; only the topic that is meant for it."""
+        await self._recreate(self._incarnations[topic].plan)
+
+    async def _recreate(self, plan: TopicPlan) -> None:
         if plan.name != CHURNED:
             return
         old = self._incarnations[plan.name]

@@ -1,46 +1,59 @@
-"""Scenarios: logs that part from each other, and become one again by leader epochs alone."""
+"""Stories: logs that part from each other, and become one again by leader epochs alone."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from tidelog.chaos.sim_cluster.scene import Scene
+from tidelog.chaos.scenarios.scene import Scene
 
 ELECTIONS = 5
+WRITTEN_ALONE_MIN = 3
+
+
+async def f12(scene: Scene) -> None:
+    """An isolated leader with a tail nobody has returns, alive or dead: the tail goes, no more."""
+    for is_killed in (False, True):
+        await scene.last(0.5, 1.5)
+        leader, followers = scene.cast()
+        paths = scene.between([leader], scene.others(leader))
+        await scene.cut(paths)
+        await scene.comes(partial(_has_a_tail, scene, leader, followers), "a tail")
+        await scene.another_leads(leader)
+        await scene.acknowledged_again()
+        if is_killed:
+            await scene.kill(leader)
+        before = scene.truncated(leader)
+        await scene.mend(paths)
+        await scene.start(leader)
+        await scene.comes(partial(_was_cut, scene, leader, before), "the tail was truncated")
+        await scene.in_sync()
+        whose = "of the dead" if is_killed else "of the living"
+        scene.facts[f"records truncated, {whose}"] = str(scene.truncated(leader) - before)
+
+
+def _was_cut(scene: Scene, node_id: int, before: int = 0) -> bool:
+    return scene.truncated(node_id) > before
+
+
+def _has_a_tail(scene: Scene, leader: int, followers: list[int]) -> bool:
+    return scene.end(leader) > max(scene.end(one) for one in followers)
 
 
 async def a_tail(scene: Scene) -> int:
     """The leader gets a tail nobody else has, and dies; who it was. Another leads."""
     leader, followers = scene.cast()
-    links = scene.links_between([leader], followers)
-    scene.count("cut from followers", f"node {leader}")
-    scene.cut_now(links)
+    paths = scene.between([leader], followers)
+    await scene.cut(paths)
     most = max(scene.end(one) for one in followers)
     await scene.comes(
         lambda: scene.end(leader) > max(scene.end(one) for one in followers) >= most,
         "a tail",
         within_s=scene.lag_s,
     )
-    scene.count("kill", f"node {leader}")
-    scene.kill(leader)
-    scene.mend(links)
+    await scene.kill(leader)
+    await scene.mend(paths)
     await scene.another_leads(leader)
     return leader
-
-
-def was_cut(scene: Scene, node_id: int) -> bool:
-    """Whether its log was, at an epoch's end."""
-    return any(int(line.fields["records"]) > 0 for line in scene.told_here("truncated", node_id))
-
-
-async def f12(scene: Scene) -> None:
-    """A leader with a tail nobody has dies and returns: the tail goes, the prefix stays."""
-    await scene.last(0.5, 1.5)
-    leader = await a_tail(scene)
-    await scene.acknowledged_again()
-    scene.world.start(leader)
-    await scene.comes(lambda: was_cut(scene, leader), "the tail was truncated")
-    await scene.in_sync()
 
 
 async def f13(scene: Scene) -> None:
@@ -49,22 +62,19 @@ async def f13(scene: Scene) -> None:
     KIP-101, scenario 1.
     """
     leader, (first, second) = scene.cast()
-    scene.kill(second)
-    await scene.comes(lambda: second not in scene.now.isr, "two are in sync")
+    await scene.kill(second)
+    await scene.comes(partial(scene.is_out, second), "two are in sync")
     await scene.comes(
         lambda: scene.end(first) > scene.high_watermark(first) >= 0, "it has more than it knows of"
     )
     end = scene.end(first)
-    for node_id in (first, leader):
-        scene.count("kill", f"node {node_id}")
-        scene.kill(node_id)
-    scene.world.start(first)
-    await scene.comes(lambda: scene.is_led_by(first), "the restarted one leads")
-    await scene.comes(lambda: bool(scene.told_here("leading", first)), "and knows it")
+    await scene.kill(first, leader)
+    await scene.start(first)
+    await scene.must_come(partial(scene.is_led_by, first), "the restarted one leads")
+    await scene.comes(partial(scene.told_here, "leading", first), "and knows it")
     began = int(scene.told_here("leading", first)[-1].fields["start_offset"])
-    scene.expect(began >= end, f"it begins at {began}, it had {end}")
-    for node_id in (leader, second):
-        scene.world.start(node_id)
+    scene.promise(began >= end, f"it begins at {began}, it had {end}")
+    await scene.start(leader, second)
     await scene.in_sync()
 
 
@@ -76,14 +86,13 @@ async def f14(scene: Scene) -> None:
     await scene.last(0.5, 1.0)
     first = await a_tail(scene)
     await scene.acknowledged_again()
-    second = scene.leader(scene.topic)
-    scene.count("power_cut", f"node {second}")
-    scene.expect(scene.cut_power(second), "the second lost power")
+    second = scene.leader
+    await scene.cut_power(second)
     third = await scene.another_leads(second)
     for node_id in scene.shuffled([first, second]):
-        scene.world.start(node_id)
+        await scene.start(node_id)
         await scene.last(0.0, 0.5)
-    await scene.comes(lambda: was_cut(scene, first), "the first one's tail was truncated")
+    await scene.comes(partial(_was_cut, scene, first), "the first one's tail was truncated")
     await scene.in_sync()
     scene.expect(len({first, second, third}) == 3, "three leaders")
 
@@ -91,23 +100,21 @@ async def f14(scene: Scene) -> None:
 async def f15(scene: Scene) -> None:
     """Unclean leaders follow each other, each alone with its log: no divergence stays (KIP-279)."""
     replicas = scene.now.replicas
-    scene.workload.is_held = True
-    for node_id in replicas:
-        scene.kill(node_id)
+    scene.load.is_held = True
+    await scene.kill(*replicas)
     for node_id in (*replicas, replicas[0]):
-        scene.count("unclean", f"node {node_id} alone")
-        scene.world.start(node_id)
+        await scene.start(node_id)
         await scene.comes(partial(scene.is_led_by, node_id), "it leads alone")
-        scene.workload.is_held = False
+        scene.load.is_held = False
         end = scene.end(node_id)
-        await scene.comes(partial(scene.ends_after, node_id, end + 3), "it writes")
-        scene.kill(node_id)
+        await scene.comes(partial(scene.ends_after, node_id, end + WRITTEN_ALONE_MIN), "it writes")
+        await scene.kill(node_id)
     for node_id in scene.shuffled(replicas):
-        scene.world.start(node_id)
+        await scene.start(node_id)
     await scene.in_sync()
     unclean = scene.told("leader elected that may lack committed records")
     scene.expect(len(unclean) >= len(replicas) - 1, f"{len(unclean)} unclean elections")
-    scene.expect(any(was_cut(scene, one) for one in replicas), "a tail was truncated")
+    scene.expect(any(map(scene.truncated, replicas)), "a tail was truncated")
 
 
 async def f16(scene: Scene) -> None:
@@ -115,25 +122,20 @@ async def f16(scene: Scene) -> None:
     await scene.last(0.3, 1.0)
     leader, (deaf, other) = scene.cast()
     epoch = scene.epoch(deaf)
-    links = scene.links_between([deaf], scene.others(deaf))
-    scene.count("cut from metadata", f"node {deaf}")
-    scene.cut_now(links)
-    await scene.comes(lambda: deaf not in scene.now.isr, "it left the ISR")
+    paths = scene.between([deaf], scene.others(deaf))
+    await scene.cut(paths)
+    await scene.comes(partial(scene.is_out, deaf), "it left the ISR")
     await scene.stop(leader)
     scene.expect(scene.is_led_by(other), "the other one leads meanwhile")
-    scene.world.start(leader)
-    await scene.comes(lambda: scene.isr_is(leader, other), "the old leader is in sync")
+    await scene.start(leader)
+    await scene.comes(partial(scene.isr_is, leader, other), "the old leader is in sync")
     await scene.stop(other)
     scene.expect(scene.is_led_by(leader), "the old leader leads again")
     scene.expect(scene.epoch(deaf) == epoch, "it heard of nothing")
-    scene.mend(links)
-    scene.world.start(other)
-    await scene.comes(lambda: scene.epoch(deaf) >= epoch + 2, "it follows in the newest epoch")
+    await scene.mend(paths)
+    await scene.start(other)
+    await scene.must_come(lambda: scene.epoch(deaf) >= epoch + 2, "it follows in the newest epoch")
     await scene.in_sync()
-
-
-def _are_alike(scene: Scene) -> bool:
-    return len({scene.end(one) for one in scene.now.replicas}) == 1
 
 
 async def f17(scene: Scene) -> None:
@@ -141,23 +143,22 @@ async def f17(scene: Scene) -> None:
     await scene.last(0.3, 1.0)
     await scene.hush()
     await scene.comes(partial(_are_alike, scene), "all hold the same")
-    epoch, end = scene.now.leader_epoch, scene.end(scene.leader(scene.topic))
+    epoch, end = scene.now.leader_epoch, scene.end(scene.leader)
     for _ in range(ELECTIONS):
-        leader = scene.leader(scene.topic)
-        scene.count("stop", f"node {leader}")
+        leader = scene.leader
         await scene.stop(leader)
         await scene.another_leads(leader)
-        scene.world.start(leader)
-        await scene.comes(
-            lambda: len(scene.now.isr) == len(scene.now.replicas),
-            f"in sync again: {scene.now}",
-            within_s=scene.failover_s,
-        )
+        await scene.start(leader)
+        await scene.in_sync()
     scene.expect(scene.now.leader_epoch >= epoch + ELECTIONS, "an epoch an election")
     ends = {scene.end(one) for one in scene.now.replicas}
     scene.expect(ends == {end}, f"nobody wrote: {ends}, {end}")
-    scene.workload.is_held = False
+    scene.load.is_held = False
     await scene.acknowledged_again()
+
+
+def _are_alike(scene: Scene) -> bool:
+    return len({scene.end(one) for one in scene.now.replicas}) == 1
 
 
 async def f18(scene: Scene) -> None:
@@ -168,14 +169,13 @@ async def f18(scene: Scene) -> None:
     await scene.last(0.5, 1.0)
     leader = await a_tail(scene)
     await scene.hush()
-    now_leader = scene.leader(scene.topic)
     others = [one for one in scene.now.replicas if one != leader]
     await scene.comes(lambda: len({scene.end(one) for one in others}) == 1, "both hold the same")
-    end = scene.end(now_leader)
-    scene.world.start(leader)
-    await scene.comes(lambda: was_cut(scene, leader), "the tail was truncated")
+    end = scene.end(scene.leader)
+    await scene.start(leader)
+    await scene.comes(partial(_was_cut, scene, leader), "the tail was truncated")
     await scene.in_sync()
-    scene.expect(scene.end(leader) == scene.end(now_leader) == end, "no record came")
-    scene.expect(scene.high_watermark(leader) <= end, "its high watermark is not above")
-    scene.workload.is_held = False
+    scene.expect({scene.end(one) for one in scene.now.replicas} == {end}, "no record came")
+    scene.promise(scene.high_watermark(leader) <= end, "its high watermark is not above")
+    scene.load.is_held = False
     await scene.acknowledged_again()
