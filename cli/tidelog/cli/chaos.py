@@ -75,7 +75,7 @@ def list_scenarios(*, is_json: bool) -> None:
 @click.option("--runs", type=click.IntRange(1), default=1, help="Of each, with seeds from --seed.")
 @click.option(
     "--duration",
-    "load_s",
+    "duration_s",
     type=click.FloatRange(1.0),
     default=LOAD_S,
     show_default=True,
@@ -100,7 +100,7 @@ def run(
     scenarios: tuple[tuple[str, ...], ...],
     seed: int,
     runs: int,
-    load_s: float,
+    duration_s: float,
     is_full: bool,
     is_combined: bool,
     is_json: bool,
@@ -113,7 +113,7 @@ def run(
     verdict is ok; 1 for a violation, or when a fault was not observed (inconclusive).
     """
     plans = [
-        RunPlan(key, seed=seed + n, load_s=load_s, is_full=is_full, is_combined=is_combined)
+        RunPlan(key, seed=seed + n, load_s=duration_s, is_full=is_full, is_combined=is_combined)
         for key in dict.fromkeys(key for keys in scenarios for key in keys)
         for n in range(runs)
     ]
@@ -125,7 +125,8 @@ def run(
     progress.end(reports.path)
     line = summary(records)
     if ledger is not None:
-        ledgers.append(ledger, line, commit=commit, command=sys.argv[1:])
+        load_s = sum(record.load_s for record in records)
+        ledgers.append(ledger, line, commit=commit, command=sys.argv[1:], load_s=load_s)
     click.echo(json.dumps(line))
     sys.exit(0 if line["verdict"] == "ok" else 1)
 

@@ -1,10 +1,10 @@
 """What `tidelog chaos` shows while it runs, and the files it leaves.
 
-    FOLDER/index.html            all runs
-    FOLDER/F12-1/report.html     of one: scenario and seed
-    FOLDER/F12-1/record.json     what the report draws
-    FOLDER/F12-1/history.jsonl   every call of every client, for `tidelog check`
-    FOLDER/F12-1/node-4.log      what its nodes said, where the verdict is not ok
+FOLDER/index.html            all runs
+FOLDER/F12-1/report.html     of one: scenario and seed
+FOLDER/F12-1/record.json     what the report draws
+FOLDER/F12-1/history.jsonl   every call of every client, for `tidelog check`
+FOLDER/F12-1/node-4.log      what its nodes said, where the verdict is not ok
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ from tidelog.chaos.socket_stage.run import RunPlan
 
 
 class Folder:
-    """Of one command. Folders are made when something is written."""
+    """Of one command."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def folder_of(self, plan: RunPlan) -> Path:
-        """Of one run."""
-        return self.path / f"{plan.scenario_id}-{plan.seed}"
+        """Of one run; made when it is not there."""
+        folder = self.path / f"{plan.scenario_id}-{plan.seed}"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
 
     def write(self, plan: RunPlan, record: RunRecord) -> None:
         """The run has ended."""
         folder = self.folder_of(plan)
-        folder.mkdir(parents=True, exist_ok=True)
         (folder / "record.json").write_text(to_json(record), encoding="utf-8")
         (folder / "report.html").write_text(render(record), encoding="utf-8")
 
@@ -55,7 +56,9 @@ class Progress:
         """A run begins."""
         self._number += 1
         head = click.style(f"{plan.scenario_id} {plan.scenario.name}", bold=True)
-        self._show(f"[{self._number}/{self._count}] {head}, seed {plan.seed}: {plan.scenario.claim}")
+        self._show(
+            f"[{self._number}/{self._count}] {head}, seed {plan.seed}: {plan.scenario.claim}"
+        )
 
     def tell(self, what: str) -> None:
         """Something happens in it."""
