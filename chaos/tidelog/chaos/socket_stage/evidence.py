@@ -46,6 +46,8 @@ class Evidence:
         self.facts: dict[str, str] = {}
         self.rests: Sequence[tuple[float, float]] = ()
         """When producers were told to begin nothing."""
+        self.round: Mapping[int, NodeSample | None] = {}
+        """The newest samples."""
         self._cluster = cluster
         self._setting = setting
         self._watch = Watch(report=self.report, is_damage_expected=is_damage_expected)
@@ -63,6 +65,7 @@ class Evidence:
 
     def look(self, samples: Mapping[int, NodeSample | None]) -> None:
         """A round of samples."""
+        self.round = samples
         self._watch.look(samples)
         self._recorder.look(samples, self._cluster.now_s)
         for sample in samples.values():

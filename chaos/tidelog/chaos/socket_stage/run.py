@@ -20,6 +20,7 @@ from tidelog.chaos.socket_stage.cluster import SocketCluster
 from tidelog.chaos.socket_stage.evidence import Evidence
 from tidelog.chaos.socket_stage.ground import SocketGround
 from tidelog.chaos.socket_stage.setting import SocketSetting
+from tidelog.chaos.socket_stage.sight import Sight
 from tidelog.chaos.socket_stage.settling import unsettled
 from tidelog.chaos.socket_stage.verdict import FAILED
 from tidelog.chaos.socket_stage.work_plan import work_of
@@ -70,7 +71,7 @@ class RunPlan:
 
 
 async def run_scenario(plan: RunPlan, *, folder: Path, tell: Callable[[str], None]) -> RunRecord:
-    """The whole run. `folder`, which is there, gets its history, and what nodes said unless all was well.
+    """The whole run. `folder`, which is there, gets its history, and logs unless all was well.
 
     `tell` hears of what happens, as it happens. Errors: only what cancels it; any other is an
     anomaly of the record.
@@ -109,28 +110,33 @@ class _Run:
         self._setting = setting
         self._evidence = evidence
         self._workload = Workload(setting, random.fork("workload"))
+        self._sight = Sight(setting.cluster)
+        self._sight.on_round.append(evidence.look)
         self._ground = SocketGround(
-            cluster=setting.cluster,
-            setting=setting,
+            setting.cluster,
+            self._sight,
+            topic=setting.work.topic.name,
             load=self._workload,
+            history=setting.history,
+            answers=setting.answers,
             random=random.fork("story"),
+            note=setting.note,
             report=evidence.report,
-            is_full=plan.is_full,
             load_s=plan.load_s,
+            is_full=plan.is_full,
         )
         self._scene = Scene(self._ground)
 
     async def tell(self) -> None:
         """From the nodes' start to the last read."""
         await self._cluster.until_ready()
-        self._ground.on_round.append(self._evidence.look)
-        async with self._ground:
+        async with self._sight:
             await self._workload.begin()
             if not await self._comes_to_rest("topics"):
                 return
             await self._load_and_strike()
             await self._calm_down()
-        self._evidence.bands += self._ground.bands
+        self._evidence.bands += self._ground.bands(0.0)
         self._evidence.rests = self._workload.rests
         self._evidence.facts.update(self._scene.facts)
 
@@ -185,7 +191,7 @@ class _Run:
             yield f"{self._workload.unended} sends have not ended"
         topology = self._cluster.topology
         yield from unsettled(
-            self._ground.samples,
+            self._evidence.round,
             broker_ids=topology.broker_ids,
             controller_ids=topology.controller_ids,
             is_idle=invariant == "I29" and not self._workload.unended,
