@@ -20,8 +20,8 @@ from tidelog.chaos.socket_stage.cluster import SocketCluster
 from tidelog.chaos.socket_stage.evidence import Evidence
 from tidelog.chaos.socket_stage.ground import SocketGround
 from tidelog.chaos.socket_stage.setting import SocketSetting
-from tidelog.chaos.socket_stage.sight import Sight
 from tidelog.chaos.socket_stage.settling import unsettled
+from tidelog.chaos.socket_stage.sight import Sight
 from tidelog.chaos.socket_stage.verdict import FAILED
 from tidelog.chaos.socket_stage.work_plan import work_of
 from tidelog.chaos.topology import COMBINED, Topology
