@@ -29,7 +29,8 @@ class Folder:
 
     def folder_of(self, plan: RunPlan) -> Path:
         """Of one run; made when it is not there."""
-        folder = self.path / f"{plan.scenario_id}-{plan.seed}"
+        mutant = f"-{plan.mutant}" if plan.mutant else ""
+        folder = self.path / f"{plan.scenario_id}-{plan.seed}{mutant}"
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
@@ -45,9 +46,9 @@ class Folder:
 
 
 class Progress:
-    """On stderr, so that stdout has the results alone."""
+    """On stderr, so that stdout has the results alone. `count` of runs; None: nobody knows yet."""
 
-    def __init__(self, count: int, *, is_silent: bool) -> None:
+    def __init__(self, count: int | None, *, is_silent: bool) -> None:
         self._count = count
         self._is_silent = is_silent
         self._number = 0
