@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tidelog.chaos.scenarios import clients, damage, disks, epochs, leaders, links
 from tidelog.chaos.scenarios.scene import Scene
+from tidelog.chaos.workloads.plans import CHURNED, LOSSY, STEADY
 
 SIM, SOCKETS = "sim", "sockets"
 BOTH = frozenset({SIM, SOCKETS})
@@ -44,6 +45,11 @@ class Scenario:
     def claim(self) -> str:
         """What it shows, in a sentence."""
         return " ".join((self.tell.__doc__ or "").split())
+
+    @property
+    def topic(self) -> str:
+        """Its name says what may happen to it."""
+        return LOSSY if self.is_lossy else CHURNED if self.is_recreated else STEADY
 
     @property
     def min_insync_replicas(self) -> int:
