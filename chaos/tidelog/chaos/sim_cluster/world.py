@@ -97,6 +97,11 @@ class World:
         return self.config.producers
 
     @property
+    def readers(self) -> Sequence[str]:
+        """One a topic."""
+        return ["reader"]
+
+    @property
     def replication_factor(self) -> int:
         """Of every topic."""
         return min(REPLICATION_FACTOR, len(self.config.broker_ids))

@@ -21,6 +21,10 @@ class Setting(Protocol):
         """To be started."""
 
     @property
+    def readers(self) -> Sequence[str]:
+        """Who reads each topic along, by the beginning of a name."""
+
+    @property
     def replication_factor(self) -> int:
         """Of every topic."""
 

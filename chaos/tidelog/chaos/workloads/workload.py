@@ -160,14 +160,16 @@ class Workload:
             if producer.topic == plan.name:
                 work = Sender(self, producer, incarnation, self._random.fork(producer.name)).run()
                 incarnation.tasks.append(asyncio.create_task(work, name=producer.name))
-        reading = read_along(
-            self.setting,
-            incarnation,
-            name=f"reader-{plan.name}-{number}",
-            ports=self.setting.ports(f"reader-{plan.name}"),
-            next_number=self.next_number,
-        )
-        incarnation.tasks.append(asyncio.create_task(reading, name=f"reader-{plan.name}"))
+        for reader in self.setting.readers:
+            reading = read_along(
+                self.setting,
+                incarnation,
+                name=f"{reader}-{plan.name}-{number}",
+                ports=self.setting.ports(f"{reader}-{plan.name}"),
+                next_number=self.next_number,
+            )
+            task = asyncio.create_task(reading, name=f"{reader}-{plan.name}")
+            incarnation.tasks.append(task)
 
     def invoke(self, begun: Callable[[], Send]) -> int:
         """A send begins: `begun` is it as long as it has no end."""
