@@ -17,12 +17,12 @@ from tidelog.chaos.scenarios.scene import UNOBSERVED
 from tidelog.chaos.sim_cluster.budget import Flip, folder_of
 from tidelog.chaos.sim_cluster.inside import active_controller, held_by, log_of, quorum_of
 from tidelog.chaos.sim_cluster.strikes import Strikes
-from tidelog.chaos.sim_cluster.workload import Workload
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.cluster import DATA_DIRECTORY
 from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.chaos.sim_stage.network import Host
 from tidelog.chaos.topology import CLIENTS
+from tidelog.chaos.workloads.workload import Workload
 from tidelog.log.file_names import LOG
 from tidelog.metadata.image import MetadataImage
 from tidelog.raft.wal import FILE_NAME

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidelog.chaos.scenarios.catalogue import SIM, Scenario, of_stage
-from tidelog.chaos.sim_cluster.world_config import CHURNED, LOSSY, STEADY, WorldConfig
+from tidelog.chaos.sim_cluster.world_config import WorldConfig
+from tidelog.chaos.workloads.plans import CHURNED, LOSSY, STEADY
 
 STORM = "storm"
 """No scenario: what the seed draws."""

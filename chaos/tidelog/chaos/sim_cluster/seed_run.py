@@ -21,7 +21,6 @@ from tidelog.chaos.sim_cluster.faults import Faults
 from tidelog.chaos.sim_cluster.ground import SimGround
 from tidelog.chaos.sim_cluster.scenarios import SCENARIOS, STORM, shape
 from tidelog.chaos.sim_cluster.strikes import Strikes
-from tidelog.chaos.sim_cluster.workload import Workload
 from tidelog.chaos.sim_cluster.world import Violated, World
 from tidelog.chaos.sim_cluster.world_config import draw_config
 from tidelog.chaos.sim_stage.clock import SimRandom
@@ -29,6 +28,7 @@ from tidelog.chaos.sim_stage.loop import NodeLoop
 from tidelog.chaos.sim_stage.scheduler import SimulationError
 from tidelog.chaos.suites.findings import Findings, SeedResult
 from tidelog.chaos.suites.timeline import Timeline
+from tidelog.chaos.workloads.workload import Workload
 from tidelog.log.errors import TidelogError
 
 READY_S_MAX = 30.0

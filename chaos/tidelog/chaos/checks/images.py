@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidelog.chaos.sim_cluster.invariants_book import Report
+from tidelog.chaos.checks.invariant import Report
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, PartitionImage, TopicImage
+
+OFFSETS_KEPT_MAX = 10_000
+"""How many of the newest offsets' images are compared."""
 
 View = tuple[int, int, str]
 """Node, which of its processes, and whose image of it."""
@@ -34,15 +37,20 @@ class ImageChecks:
         if last is not None and image.offset < last.offset:
             self._report("I15", f"{view} went from metadata offset {last.offset} to {image.offset}")
         if image.offset:
-            known = self._by_offset.setdefault(image.offset, image)
-            if known is not image and known != image:
-                self._report("I16", f"{view} has another image at {image.offset}")
+            self._compare(view, image)
         if not is_committed or image.offset <= self.newest.offset:
             return False
         before, self.newest = self.newest, image
         for invariant, what in violations(before, image):
             self._report(invariant, f"metadata offset {image.offset}: {what}")
         return True
+
+    def _compare(self, view: View, image: MetadataImage) -> None:
+        known = self._by_offset.setdefault(image.offset, image)
+        if known is not image and known != image:
+            self._report("I16", f"{view} has another image at {image.offset}")
+        if len(self._by_offset) > OFFSETS_KEPT_MAX:
+            del self._by_offset[next(iter(self._by_offset))]
 
 
 def violations(before: MetadataImage, image: MetadataImage) -> Iterator[tuple[str, str]]:

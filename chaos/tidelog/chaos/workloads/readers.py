@@ -1,4 +1,4 @@
-"""Consumers of the cluster suite: they read along during the storm, and everything at the end.
+"""Consumers: they read along during the storm, and everything at the end.
 
 Owns positions and what is written down of each poll; judges nothing.
 """
@@ -11,8 +11,8 @@ from itertools import groupby
 from typing import Any, Protocol
 
 from tidelog.chaos.history import Poll
-from tidelog.chaos.sim_cluster.world import World
-from tidelog.chaos.sim_cluster.world_config import TopicPlan
+from tidelog.chaos.workloads.plans import TopicPlan
+from tidelog.chaos.workloads.setting import Setting
 from tidelog.client import Consumer, Record
 from tidelog.client.errors import OffsetOutOfRangeError, TidelogError
 
@@ -41,7 +41,7 @@ class Life(Protocol):
 class _Reader:
     def __init__(
         self,
-        world: World,
+        setting: Setting,
         life: Life,
         *,
         name: str,
@@ -50,7 +50,7 @@ class _Reader:
         is_final: bool,
     ) -> None:
         self.positions = dict.fromkeys(range(life.plan.partitions), 0)
-        self._world = world
+        self._setting = setting
         self._life = life
         self._name = name
         self._consumer = consumer
@@ -64,7 +64,7 @@ class _Reader:
 
     async def poll(self) -> None:
         """One call of the consumer; its records by partition."""
-        number, invoked_s = self._next_number(), self._world.now_s
+        number, invoked_s = self._next_number(), self._setting.now_s
         records = await self._consumer.getmany(timeout_ms=POLL_MS, max_records=POLL_RECORDS_MAX)
         for partition, group in groupby(records, key=lambda record: record.partition):
             self._write(partition, list(group), number, invoked_s)
@@ -72,7 +72,7 @@ class _Reader:
     def note_nothing(self) -> None:
         """Every partition was read to its end: say so of those without a record, too."""
         for partition in self.positions:
-            self._write(partition, [], self._next_number(), self._world.now_s)
+            self._write(partition, [], self._next_number(), self._setting.now_s)
 
     def _write(self, partition: int, group: list[Record], number: int, invoked_s: float) -> None:
         poll = Poll(
@@ -82,14 +82,14 @@ class _Reader:
             incarnation=self._life.number,
             partition=partition,
             invoked_s=invoked_s,
-            ended_s=self._world.now_s,
+            ended_s=self._setting.now_s,
             position=self.positions[partition],
             records=tuple((one.offset, one.value or b"") for one in group),
             is_final=self._is_final,
             is_rewound=partition in self._rewound,
         )
         self._rewound.discard(partition)
-        self._world.history.polls.append(poll)
+        self._setting.history.polls.append(poll)
         if group:
             self.positions[partition] = group[-1].offset + 1
 
@@ -99,7 +99,7 @@ class _Reader:
         ends = await self._consumer.end_offsets([(topic, one) for one in self.positions])
         for (_, partition), end in ends.items():
             if self.positions[partition] > end:
-                self._world.timeline.note(
+                self._setting.note(
                     self._name, f"{topic}-{partition}: {self.positions[partition]} > {end}"
                 )
                 self.positions[partition] = end
@@ -108,13 +108,18 @@ class _Reader:
 
 
 async def read_along(
-    world: World, life: Life, *, name: str, ports: Mapping[str, Any], next_number: Callable[[], int]
+    setting: Setting,
+    life: Life,
+    *,
+    name: str,
+    ports: Mapping[str, Any],
+    next_number: Callable[[], int],
 ) -> None:
     """Until the incarnation is over."""
-    consumer = _consumer(world, ports)
+    consumer = _consumer(setting, ports)
     async with consumer:
         reader = _Reader(
-            world, life, name=name, consumer=consumer, next_number=next_number, is_final=False
+            setting, life, name=name, consumer=consumer, next_number=next_number, is_final=False
         )
         while not life.is_over:
             try:
@@ -126,17 +131,17 @@ async def read_along(
 
 
 async def read_all(
-    world: World, life: Life, *, ports: Mapping[str, Any], next_number: Callable[[], int]
+    setting: Setting, life: Life, *, ports: Mapping[str, Any], next_number: Callable[[], int]
 ) -> None:
     """From the first record to the high watermark of every partition.
 
     Errors: `TimeoutError` after `FINAL_S_MAX`; what a consumer raises.
     """
-    consumer = _consumer(world, ports)
+    consumer = _consumer(setting, ports)
     name = f"final-{life.plan.name}"
     async with consumer, asyncio.timeout(FINAL_S_MAX):
         reader = _Reader(
-            world, life, name=name, consumer=consumer, next_number=next_number, is_final=True
+            setting, life, name=name, consumer=consumer, next_number=next_number, is_final=True
         )
         tps = [(life.plan.name, one) for one in reader.positions]
         ends = {tp.partition: end for tp, end in (await consumer.end_offsets(tps)).items()}
@@ -145,8 +150,8 @@ async def read_all(
         reader.note_nothing()
 
 
-def _consumer(world: World, ports: Mapping[str, Any]) -> Consumer:
-    return Consumer(world.bootstrap, auto_offset_reset="none", request_timeout_ms=2_000, **ports)
+def _consumer(setting: Setting, ports: Mapping[str, Any]) -> Consumer:
+    return Consumer(setting.bootstrap, auto_offset_reset="none", request_timeout_ms=2_000, **ports)
 
 
 async def _try(work: Callable[[], Any]) -> None:

@@ -1,4 +1,4 @@
-"""Producers of the cluster suite: each value is sent once, and what became of it is written down.
+"""Producers: each value is sent once, and what became of it is written down.
 
 Owns when is sent what, and who takes over from a producer that cannot go on.
 """
@@ -12,13 +12,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from tidelog.chaos.history import Outcome, Send
-from tidelog.chaos.sim_cluster.world_config import ProducerPlan, TopicPlan
 from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
 from tidelog.client import Producer, RecordMetadata
 from tidelog.client.errors import ClientClosedError, InvalidProducerEpochError, TidelogError
 
 if TYPE_CHECKING:
-    from tidelog.chaos.sim_cluster.workload import Workload
+    from tidelog.chaos.workloads.workload import Workload
 
 REPLACED_PROBABILITY = 0.2
 """Of a producer of which a send has just failed."""
@@ -43,7 +43,7 @@ class Sender:
         self, workload: Workload, plan: ProducerPlan, incarnation: Incarnation, random: SimRandom
     ) -> None:
         self._workload = workload
-        self._world = workload.world
+        self._setting = workload.setting
         self._plan = plan
         self._incarnation = incarnation
         self._random = random
@@ -66,7 +66,7 @@ class Sender:
     def _producer(self) -> Producer:
         acks: Literal["all", 1] = "all" if self._plan.acks == -1 else 1
         return Producer(
-            self._world.bootstrap,
+            self._setting.bootstrap,
             acks=acks,
             enable_idempotence=acks == "all",
             request_timeout_ms=self._plan.request_timeout_ms,
@@ -74,7 +74,7 @@ class Sender:
             max_block_ms=5_000,
             batch_size=self._plan.batch_size,
             max_request_size=self._plan.max_request_size,
-            **self._workload.ports(self._plan.name),
+            **self._setting.ports(self._plan.name),
         )
 
     async def _burst(self, producer: Producer, name: str) -> None:
@@ -86,7 +86,7 @@ class Sender:
             await self._send(producer, name, partition, value)
 
     async def _send(self, producer: Producer, name: str, where: int, value: bytes) -> None:
-        invoked_s = self._world.now_s
+        invoked_s = self._setting.now_s
         number = self._workload.next_number()
 
         def sent(
@@ -113,7 +113,7 @@ class Sender:
             future = await producer.submit(self._plan.topic, value=value, partition=where)
         except TidelogError as error:
             outcome: Outcome = "unknown" if error.is_outcome_unknown else "fail"
-            self._workload.end(key, sent(outcome, self._world.now_s, reason=str(error)))
+            self._workload.end(key, sent(outcome, self._setting.now_s, reason=str(error)))
             await asyncio.sleep(REFUSED_WAIT_S)
         else:
             future.add_done_callback(partial(self._on_done, key, sent))
@@ -122,7 +122,7 @@ class Sender:
         self, key: int, sent: Callable[..., Send], future: asyncio.Future[RecordMetadata]
     ) -> None:
         error = future.exception()
-        now_s = self._world.now_s
+        now_s = self._setting.now_s
         if error is None:
             self._workload.end(key, sent("ok", now_s, offset=future.result().offset))
             return

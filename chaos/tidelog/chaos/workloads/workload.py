@@ -1,4 +1,4 @@
-"""Clients of the cluster suite: producers with unique values, readers that read along, an admin.
+"""Clients: producers with unique values, readers that read along, an admin.
 
 Owns what clients ask, and the history of what they were told. A topic's incarnation ends when its
 deletion has ended; its producers and readers end before it is created again.
@@ -11,12 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 from tidelog.chaos.history import Send
-from tidelog.chaos.sim_cluster.readers import read_all, read_along
-from tidelog.chaos.sim_cluster.senders import Incarnation, Sender
-from tidelog.chaos.sim_cluster.world import World
-from tidelog.chaos.sim_cluster.world_config import CHURNED, TopicPlan
 from tidelog.chaos.sim_stage.clock import SimRandom
-from tidelog.chaos.sim_stage.cluster import ClientPorts
+from tidelog.chaos.workloads.plans import CHURNED, TopicPlan
+from tidelog.chaos.workloads.readers import read_all, read_along
+from tidelog.chaos.workloads.senders import Incarnation, Sender
+from tidelog.chaos.workloads.setting import Setting
 from tidelog.client.admin import Admin
 from tidelog.client.errors import TidelogError
 from tidelog.v1 import common_pb2
@@ -28,8 +27,8 @@ REFUSED_WAIT_S = 0.2
 class Workload:
     """All clients of one run."""
 
-    def __init__(self, world: World, random: SimRandom) -> None:
-        self.world = world
+    def __init__(self, setting: Setting, random: SimRandom) -> None:
+        self.setting = setting
         self.acknowledged = 0
         self.unended = 0
         self.is_churn_over = False
@@ -39,8 +38,7 @@ class Workload:
         self._numbers = 0
         self._incarnations: dict[str, Incarnation] = {}
         self._pending: dict[int, Callable[[], Send]] = {}
-        self._hosts: dict[str, ClientPorts] = {}
-        self._admin = Admin(world.bootstrap, **self.ports("admin"))
+        self._admin = Admin(setting.bootstrap, **setting.ports("admin"))
 
     @property
     def operations(self) -> int:
@@ -52,19 +50,11 @@ class Workload:
         self._numbers += 1
         return self._numbers
 
-    def ports(self, name: str) -> dict[str, Any]:  # keyword arguments of every client
-        """A client's way to the cluster, from a host of its own."""
-        ports = self._hosts.get(name)
-        if ports is None:
-            ports = self._hosts[name] = self.world.cluster.new_client(name)
-            self.world.client_hosts.append(name)
-        return {"transport": ports.transport, "clock": ports.clock, "random": ports.random}
-
     # The story
 
     async def begin(self) -> None:
         """Create all topics; producers and readers start."""
-        for plan in self.world.config.topics:
+        for plan in self.setting.topics:
             await self._create(plan)
             self._begin(plan, 0)
 
@@ -72,13 +62,13 @@ class Workload:
         """Until it is over: what operators do on a working day, drawn."""
         while not self.is_churn_over:
             await asyncio.sleep(self._random.uniform(CHURN_S_MIN, CHURN_S_MAX))
-            topic = self._one_of(self.world.config.topics)
+            topic = self._one_of(self.setting.topics)
             try:
                 await self._one_of(
                     [self._elect, self._elect_unclean, self._configure, self._recreate]
                 )(topic)
             except TidelogError as error:
-                self.world.timeline.note("admin", f"{topic.name}: {error}")
+                self.setting.note("admin", f"{topic.name}: {error}")
 
     async def stop_sending(self) -> None:
         """Returns when every send has ended."""
@@ -94,38 +84,38 @@ class Workload:
 
     def write_pending(self) -> None:
         """What has not ended is in the history, too."""
-        self.world.history.sends += [send() for send in self._pending.values()]
+        self.setting.history.sends += [send() for send in self._pending.values()]
         self._pending.clear()
 
     async def read_all(self) -> None:
         """Everything there is, by readers of their own. Errors: as `readers.read_all`."""
         for incarnation in self._incarnations.values():
-            ports = self.ports("reader-final")
-            await read_all(self.world, incarnation, ports=ports, next_number=self.next_number)
+            ports = self.setting.ports("reader-final")
+            await read_all(self.setting, incarnation, ports=ports, next_number=self.next_number)
 
     # Admin
 
     async def _create(self, plan: TopicPlan) -> None:
         """Until it is there; a call that was not answered may have created it."""
-        self.world.timeline.note("admin", f"creates {plan.name}")
+        self.setting.note("admin", f"creates {plan.name}")
         while True:
             try:
                 await self._admin.create_topic(
                     plan.name,
                     partitions=plan.partitions,
-                    replication_factor=min(3, len(self.world.config.broker_ids)),
+                    replication_factor=self.setting.replication_factor,
                     configs=plan.configs(),
                 )
             except TidelogError as error:
                 if error.code == common_pb2.TOPIC_ALREADY_EXISTS:
                     return
-                self.world.timeline.note("admin", f"{plan.name} not created: {error}")
+                self.setting.note("admin", f"{plan.name} not created: {error}")
                 await asyncio.sleep(REFUSED_WAIT_S)
             else:
                 return
 
     async def _delete(self, plan: TopicPlan) -> None:
-        self.world.timeline.note("admin", f"deletes {plan.name}")
+        self.setting.note("admin", f"deletes {plan.name}")
         while True:
             try:
                 await self._admin.delete_topics([plan.name])
@@ -148,7 +138,7 @@ class Workload:
         old.is_over = True
         await asyncio.gather(*old.tasks)
         await self._create(plan)
-        self.world.findings.coverage["recreated_topics"] += 1
+        self.setting.happened("recreated_topics")
         self._begin(plan, old.number + 1)
 
     async def _elect(self, plan: TopicPlan) -> None:
@@ -166,18 +156,20 @@ class Workload:
 
     def _begin(self, plan: TopicPlan, number: int) -> None:
         incarnation = self._incarnations[plan.name] = Incarnation(plan, number)
-        for producer in self.world.config.producers:
+        for producer in self.setting.producers:
             if producer.topic == plan.name:
                 work = Sender(self, producer, incarnation, self._random.fork(producer.name)).run()
                 incarnation.tasks.append(asyncio.create_task(work, name=producer.name))
-        reading = read_along(
-            self.world,
-            incarnation,
-            name=f"reader-{plan.name}-{number}",
-            ports=self.ports(f"reader-{plan.name}"),
-            next_number=self.next_number,
-        )
-        incarnation.tasks.append(asyncio.create_task(reading, name=f"reader-{plan.name}"))
+        for reader in self.setting.readers:
+            reading = read_along(
+                self.setting,
+                incarnation,
+                name=f"{reader}-{plan.name}-{number}",
+                ports=self.setting.ports(f"{reader}-{plan.name}"),
+                next_number=self.next_number,
+            )
+            task = asyncio.create_task(reading, name=f"{reader}-{plan.name}")
+            incarnation.tasks.append(task)
 
     def invoke(self, begun: Callable[[], Send]) -> int:
         """A send begins: `begun` is it as long as it has no end."""
@@ -190,14 +182,14 @@ class Workload:
         """It ended."""
         self.unended -= 1
         del self._pending[number]
-        self.world.history.sends.append(send)
+        self.setting.history.sends.append(send)
         self.acknowledged += send.outcome == "ok"
         if send.outcome == "unknown":
-            self.world.findings.coverage["unknown_outcomes"] += 1
-        if self.world.timeline.is_kept:
+            self.setting.happened("unknown_outcomes")
+        if self.setting.is_diary_read:
             end = send.offset if send.outcome == "ok" else f"{send.outcome}: {send.reason}"
             place = f"{send.topic}-{send.partition}"
-            self.world.timeline.note(send.process, f"{place} {send.value[:24]!r}: {end}")
+            self.setting.note(send.process, f"{place} {send.value[:24]!r}: {end}")
 
     def _one_of(self, items: Any) -> Any:  # a sequence of anything
         return items[self._random.randrange(0, len(items))]
