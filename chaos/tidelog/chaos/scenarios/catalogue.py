@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tidelog.chaos.scenarios import clients, damage, disks, epochs, leaders, links
 from tidelog.chaos.scenarios.scene import Scene
+from tidelog.chaos.workloads.plans import CHURNED, LOSSY, STEADY
 
 SIM, SOCKETS = "sim", "sockets"
 BOTH = frozenset({SIM, SOCKETS})
@@ -36,7 +37,8 @@ class Scenario:
     segment_bytes: int | None = None
     """None: as the stage has them; else each of them has entries in its index."""
     is_damaging: bool = False
-    """Files or disks are damaged, and nodes tell of it."""
+    "F34": Scenario("spoilt-files", damage.f34, segment_bytes=1500, is_damaging=True),
+    "F35": Scenario("missing-segment", damage.f35, SIM_ONLY, segment_bytes=800, is_damaging=True),
     disk_bytes: int | None = None
     """Sockets: every broker's disk is one in memory of so many bytes."""
     acks: tuple[int, ...] = (-1, -1, 1)
@@ -46,6 +48,11 @@ class Scenario:
     def claim(self) -> str:
         """What it shows, in a sentence."""
         return " ".join((self.tell.__doc__ or "").split())
+
+    @property
+    def topic(self) -> str:
+        """Its name says what may happen to it."""
+        return LOSSY if self.is_lossy else CHURNED if self.is_recreated else STEADY
 
     @property
     def min_insync_replicas(self) -> int:
@@ -77,7 +84,7 @@ SCENARIOS: dict[str, Scenario] = {
     "F32": Scenario("torn-write", damage.f32, SIM_ONLY, is_flushed=False),
     "F33": Scenario("bit-flip-in-log", damage.f33, is_damaging=True),
     "F34": Scenario("spoilt-files", damage.f34, segment_bytes=1500, is_damaging=True),
-    "F35": Scenario("missing-segment", damage.f35, SIM_ONLY, segment_bytes=800),
+    "F35": Scenario("missing-segment", damage.f35, SIM_ONLY, segment_bytes=800, is_damaging=True),
     "F36": Scenario("disk-full", disks.f36, disk_bytes=16 << 20, is_damaging=True),
     "F37": Scenario("disk-error", disks.f37, SIM_ONLY, is_flushed=True),
     "F39": Scenario("power-outage", disks.f39, SIM_ONLY, is_flushed=True),
