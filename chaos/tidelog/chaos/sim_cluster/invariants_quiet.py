@@ -11,7 +11,8 @@ from itertools import pairwise
 
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.chaos.checks.invariant import Report
-from tidelog.chaos.sim_cluster.inside import Cursor, epochs_of, held_by, log_of, walk
+from tidelog.chaos.node_inside import epochs_of, held_by, log_of
+from tidelog.chaos.sim_cluster.inside import Cursor, walk
 from tidelog.chaos.sim_cluster.invariants_book import Book
 from tidelog.chaos.sim_stage.cluster import Machine
 from tidelog.chaos.sim_stage.disk import SimDisk
