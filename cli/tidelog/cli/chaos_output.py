@@ -9,13 +9,12 @@ FOLDER/F12-1/node-4.log      what its nodes said, where the verdict is not ok
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from tidelog.chaos.report.html import render
-from tidelog.chaos.report.index import index
+from tidelog.chaos.report.overview import index
 from tidelog.chaos.report.record import RunRecord
 from tidelog.chaos.report.record_json import to_json
 from tidelog.chaos.socket_stage.run import RunPlan
@@ -26,6 +25,8 @@ class Folder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._records: dict[str, RunRecord] = {}
+        """By the address of each report, from the index."""
 
     def folder_of(self, plan: RunPlan) -> Path:
         """Of one run; made when it is not there."""
@@ -38,11 +39,13 @@ class Folder:
         """The run has ended."""
         folder = self.folder_of(plan)
         (folder / "record.json").write_text(to_json(record), encoding="utf-8")
-        (folder / "report.html").write_text(render(record), encoding="utf-8")
+        report = folder / "report.html"
+        report.write_text(render(record), encoding="utf-8")
+        self._records[str(report.relative_to(self.path))] = record
 
-    def write_index(self, records: Sequence[RunRecord]) -> None:
+    def write_index(self) -> None:
         """All have."""
-        (self.path / "index.html").write_text(index(records), encoding="utf-8")
+        (self.path / "index.html").write_text(index(self._records), encoding="utf-8")
 
 
 class Progress:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from tidelog.chaos.scenarios import clients, damage, disks, epochs, leaders, links
+from tidelog.chaos.scenarios import clients, control, damage, disks, epochs, leaders, links
 from tidelog.chaos.scenarios.scene import Scene
 from tidelog.chaos.workloads.plans import CHURNED, LOSSY, STEADY
 
@@ -37,8 +37,7 @@ class Scenario:
     segment_bytes: int | None = None
     """None: as the stage has them; else each of them has entries in its index."""
     is_damaging: bool = False
-    "F34": Scenario("spoilt-files", damage.f34, segment_bytes=1500, is_damaging=True),
-    "F35": Scenario("missing-segment", damage.f35, SIM_ONLY, segment_bytes=800, is_damaging=True),
+    """Files or disks are damaged, and nodes tell of it."""
     disk_bytes: int | None = None
     """Sockets: every broker's disk is one in memory of so many bytes."""
     acks: tuple[int, ...] = (-1, -1, 1)
@@ -61,6 +60,7 @@ class Scenario:
 
 
 SCENARIOS: dict[str, Scenario] = {
+    "control": Scenario("no-fault", control.control, frozenset({SOCKETS})),
     "F01": Scenario("leader-killed", leaders.f01, has_separate_controllers=False),
     "F02": Scenario("leader-stopped", leaders.f02, has_separate_controllers=False),
     "F03": Scenario("leader-paused", leaders.f03, has_separate_controllers=False),
