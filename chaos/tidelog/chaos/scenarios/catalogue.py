@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from tidelog.chaos.scenarios import clients, damage, disks, epochs, leaders, links
+from tidelog.chaos.scenarios import clients, control, damage, disks, epochs, leaders, links
 from tidelog.chaos.scenarios.scene import Scene
+from tidelog.chaos.workloads.plans import CHURNED, LOSSY, STEADY
 
 SIM, SOCKETS = "sim", "sockets"
 BOTH = frozenset({SIM, SOCKETS})
@@ -35,6 +36,8 @@ class Scenario:
     """flush.messages=1; None: as drawn, or not."""
     segment_bytes: int | None = None
     """None: as the stage has them; else each of them has entries in its index."""
+    is_damaging: bool = False
+    """Files or disks are damaged, and nodes tell of it."""
     disk_bytes: int | None = None
     """Sockets: every broker's disk is one in memory of so many bytes."""
     acks: tuple[int, ...] = (-1, -1, 1)
@@ -46,12 +49,18 @@ class Scenario:
         return " ".join((self.tell.__doc__ or "").split())
 
     @property
+    def topic(self) -> str:
+        """Its name says what may happen to it."""
+        return LOSSY if self.is_lossy else CHURNED if self.is_recreated else STEADY
+
+    @property
     def min_insync_replicas(self) -> int:
         """Of the topic, which has three replicas."""
         return 1 if self.is_lossy else 2
 
 
 SCENARIOS: dict[str, Scenario] = {
+    "control": Scenario("no-fault", control.control, frozenset({SOCKETS})),
     "F01": Scenario("leader-killed", leaders.f01, has_separate_controllers=False),
     "F02": Scenario("leader-stopped", leaders.f02, has_separate_controllers=False),
     "F03": Scenario("leader-paused", leaders.f03, has_separate_controllers=False),
@@ -73,10 +82,10 @@ SCENARIOS: dict[str, Scenario] = {
     "F19": Scenario("unclean-election", leaders.f19, is_lossy=True),
     "F20": Scenario("last-replica-standing", leaders.f20, SIM_ONLY, is_flushed=False),
     "F32": Scenario("torn-write", damage.f32, SIM_ONLY, is_flushed=False),
-    "F33": Scenario("bit-flip-in-log", damage.f33),
-    "F34": Scenario("spoilt-files", damage.f34, segment_bytes=1500),
-    "F35": Scenario("missing-segment", damage.f35, SIM_ONLY, segment_bytes=800),
-    "F36": Scenario("disk-full", disks.f36, disk_bytes=16 << 20),
+    "F33": Scenario("bit-flip-in-log", damage.f33, is_damaging=True),
+    "F34": Scenario("spoilt-files", damage.f34, segment_bytes=1500, is_damaging=True),
+    "F35": Scenario("missing-segment", damage.f35, SIM_ONLY, segment_bytes=800, is_damaging=True),
+    "F36": Scenario("disk-full", disks.f36, disk_bytes=16 << 20, is_damaging=True),
     "F37": Scenario("disk-error", disks.f37, SIM_ONLY, is_flushed=True),
     "F39": Scenario("power-outage", disks.f39, SIM_ONLY, is_flushed=True),
     "F61": Scenario("total-outage", disks.f61, has_separate_controllers=False),

@@ -135,6 +135,9 @@ class Ground(Protocol):
     def count(self, kind: str, what: str = "", *node_ids: int) -> None:
         """A fault of this kind strikes."""
 
+    def over(self, kind: str, what: str = "", *node_ids: int) -> None:
+        """What was counted in these words is taken back; nothing if nothing was."""
+
     def report(self, kind: str, what: str) -> None:
         """Something must not be so."""
 

@@ -116,6 +116,10 @@ class SimGround:
         """See `Ground`."""
         self._strikes.count(kind, what)
 
+    def over(self, kind: str, what: str = "", *_: int) -> None:
+        """See `Ground`."""
+        self._world.timeline.note("fault", f"{kind} {what} is over")
+
     def report(self, kind: str, what: str) -> None:
         """See `Ground`."""
         self._world.findings.report(kind, what)
