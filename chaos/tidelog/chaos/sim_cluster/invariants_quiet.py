@@ -12,7 +12,7 @@ from itertools import pairwise
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.chaos.checks.invariant import Report
 from tidelog.chaos.checks.replica_logs import ReplicaLogChecks, StoredLog, stored_batches
-from tidelog.chaos.sim_cluster.inside import epochs_of, held_by, log_of
+from tidelog.chaos.node_inside import epochs_of, held_by, log_of
 from tidelog.chaos.sim_cluster.invariants_book import Book
 from tidelog.chaos.sim_stage.cluster import Machine
 from tidelog.metadata.image import MetadataImage
