@@ -142,7 +142,7 @@ def _pause(figure: Figure, bottom: float, load: Sequence[Interval]) -> Markup:
         return NOTHING
     words = f"none for {seconds(pause[1] - pause[0])}"
     left, right = map(figure.time.at, pause)
-    if right - left < width_of(words):
+    if right - left < width_of(words, is_bold=True):
         return NOTHING
     return label((left + right) / 2, bottom - 8, words, class_="remark middle")
 
