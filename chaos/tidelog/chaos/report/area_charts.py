@@ -51,6 +51,8 @@ def _chart(figure: Figure, top: float, heading: tuple[str, str], measure: Measur
         for node in figure.story.replicas
     }
     values = [value for runs in shown.values() for run in runs for value in run]
+    if not values:
+        return Part(NOTHING, top)
     scale = linear([0, *(number for _, number in values)], start=bottom, end=y_top + 4, least=10)
     drawn = [
         _area(figure, scale, run, figure.colour(node))

@@ -40,6 +40,8 @@ def offsets_chart(figure: Figure, top: float) -> Part:
     """Log end offset and high watermark of each replica."""
     y_top, bottom = top + TITLE_PX, top + TITLE_PX + _OFFSETS_PX
     shown = {node: figure.stretches(node) for node in figure.story.replicas}
+    if not any(shown.values()):
+        return Part(NOTHING, top)
     scale = linear(_offsets(shown), start=bottom, end=y_top + 6, least=10)
     note = "line: log end offset · dashes: high watermark · shaded between them: not committed"
     parts = [

@@ -10,7 +10,7 @@ _LIGHT = """
   --paper: #fffdfa; --ink: #23272e; --soft: #6a7079; --faint: #e6e3dd; --wash: #f4f1eb;
   --fault: #4a4f57; --fault-ink: #ffffff; --veil: #8b8474; --bad: #b3123f; --doubt: #8a6a00;
   --good: #1c7c54; --rate: #8f99a6; --on: #ffffff;
-  --n0: #0068a8; --n1: #c65300; --n2: #00805c; --n3: #a4478c; --n4: #7a6a00; --n5: #4b86b4;
+  --n0: #0068a8; --n1: #b54c00; --n2: #00805c; --n3: #a4478c; --n4: #7a6a00; --n5: #3a719f;
 """
 _DARK = """
   --paper: #15181c; --ink: #e4e2dd; --soft: #979ca5; --faint: #2c3138; --wash: #1d2126;

@@ -227,8 +227,8 @@ def _soup_replicas(
 def violated() -> RunRecord:
     """The F12 story, with what must not be."""
     lines = tuple(
-        f'{{"type":"send","process":"p{number}","number":{number},"topic":"story","acks":-1,"offset":{number}}}'
-        for number in range(30)
+        f'{{"type":"send","process":"p{n}","number":{n},"topic":"story","acks":-1,"offset":{n}}}'
+        for n in range(30)
     )
     return replace(
         truncation(),
