@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from tidelog.chaos.scenarios import clients, damage, disks, epochs, leaders, links
+from tidelog.chaos.scenarios import clients, damage, disks, epochs, leaders, links, storms
 from tidelog.chaos.scenarios.scene import Scene
 
 SIM, SOCKETS = "sim", "sockets"
@@ -79,7 +79,9 @@ SCENARIOS: dict[str, Scenario] = {
     "F36": Scenario("disk-full", disks.f36, disk_bytes=16 << 20),
     "F37": Scenario("disk-error", disks.f37, SIM_ONLY, is_flushed=True),
     "F39": Scenario("power-outage", disks.f39, SIM_ONLY, is_flushed=True),
+    "F53": Scenario("rolling-restart", storms.f53),
     "F61": Scenario("total-outage", disks.f61, has_separate_controllers=False),
+    "F62": Scenario("soup", storms.f62, is_flushed=False),
     "F63": Scenario("stale-metadata", clients.f63),
     "F64": Scenario(
         "topic-recreated",
@@ -88,6 +90,9 @@ SCENARIOS: dict[str, Scenario] = {
         is_recreated=True,
         has_separate_controllers=False,
     ),
+    "asymmetric": Scenario("leader-mute", storms.asymmetric),
+    "ring": Scenario("ring-partition", storms.ring),
+    "swizzle": Scenario("swizzled-nodes", storms.swizzle),
 }
 
 
