@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tidelog.chaos.scenarios import clients, damage, disks, epochs, leaders, links, storms
 from tidelog.chaos.scenarios.scene import Scene
+from tidelog.chaos.workloads.plans import CHURNED, LOSSY, STEADY
 
 SIM, SOCKETS = "sim", "sockets"
 BOTH = frozenset({SIM, SOCKETS})
@@ -35,6 +36,8 @@ class Scenario:
     """flush.messages=1; None: as drawn, or not."""
     segment_bytes: int | None = None
     """None: as the stage has them; else each of them has entries in its index."""
+    is_damaging: bool = False
+    """Logs are damaged, or their disks: what nodes find there is no violation."""
     disk_bytes: int | None = None
     """Sockets: every broker's disk is one in memory of so many bytes."""
     acks: tuple[int, ...] = (-1, -1, 1)
@@ -44,6 +47,11 @@ class Scenario:
     def claim(self) -> str:
         """What it shows, in a sentence."""
         return " ".join((self.tell.__doc__ or "").split())
+
+    @property
+    def topic(self) -> str:
+        """Its name says what may happen to it."""
+        return LOSSY if self.is_lossy else CHURNED if self.is_recreated else STEADY
 
     @property
     def min_insync_replicas(self) -> int:
@@ -73,10 +81,10 @@ SCENARIOS: dict[str, Scenario] = {
     "F19": Scenario("unclean-election", leaders.f19, is_lossy=True),
     "F20": Scenario("last-replica-standing", leaders.f20, SIM_ONLY, is_flushed=False),
     "F32": Scenario("torn-write", damage.f32, SIM_ONLY, is_flushed=False),
-    "F33": Scenario("bit-flip-in-log", damage.f33),
+    "F33": Scenario("bit-flip-in-log", damage.f33, is_damaging=True),
     "F34": Scenario("spoilt-files", damage.f34, segment_bytes=1500),
-    "F35": Scenario("missing-segment", damage.f35, SIM_ONLY, segment_bytes=800),
-    "F36": Scenario("disk-full", disks.f36, disk_bytes=16 << 20),
+    "F35": Scenario("missing-segment", damage.f35, SIM_ONLY, segment_bytes=800, is_damaging=True),
+    "F36": Scenario("disk-full", disks.f36, disk_bytes=16 << 20, is_damaging=True),
     "F37": Scenario("disk-error", disks.f37, SIM_ONLY, is_flushed=True),
     "F39": Scenario("power-outage", disks.f39, SIM_ONLY, is_flushed=True),
     "F53": Scenario("rolling-restart", storms.f53),

@@ -29,6 +29,9 @@ POLL_S = 0.02
 UNTIL_S_MAX = 20.0
 SENDS_END_S_MAX = 30.0
 
+ENDINGS = ("kill", "stop", "power_cut")
+"""Faults that a start takes back."""
+
 Counts = Mapping[str, int]
 Judge = Callable[[History, Counts], tuple[bool, str]]
 T = TypeVar("T")
@@ -187,20 +190,16 @@ class Scene:
 
     # Processes
 
-    def count(self, kind: str, what: str = "", *node_ids: int) -> None:
-        """A fault strikes; all that is done below is counted already."""
-        self.ground.count(kind, what, *node_ids)
-
     async def kill(self, *node_ids: int) -> None:
         """SIGKILL, one right after another; they stay down until `start`."""
         for node_id in node_ids:
             if await self.ground.kill(node_id):
-                self.count("kill", f"node {node_id}", node_id)
+                self.ground.count("kill", f"node {node_id}", node_id)
         await self.ground.look()
 
     async def stop(self, node_id: int) -> None:
         """SIGTERM; it has ended, and stays down until `start`."""
-        self.count("stop", f"node {node_id}", node_id)
+        self.ground.count("stop", f"node {node_id}", node_id)
         await self.ground.stop(node_id)
         await self.ground.look()
 
@@ -208,22 +207,25 @@ class Scene:
         """Start what is down; they are not ready yet."""
         for node_id in node_ids:
             await self.ground.start(node_id)
+            for kind in ENDINGS:
+                self.ground.over(kind, f"node {node_id}", node_id)
 
     async def cut_power(self, node_id: int) -> None:
         """What was not synced is gone or torn; down until `start`. Simulated machines only."""
-        self.count("power_cut", f"node {node_id}", node_id)
+        self.ground.count("power_cut", f"node {node_id}", node_id)
         self.expect(await self.machines.cut_power(node_id), f"node {node_id} lost power")
 
     async def pause(self, *node_ids: int) -> None:
         """SIGSTOP."""
         for node_id in node_ids:
-            self.count("pause", f"node {node_id}", node_id)
+            self.ground.count("pause", f"node {node_id}", node_id)
             await self.ground.pause(node_id)
 
     async def resume(self, *node_ids: int) -> None:
         """SIGCONT."""
         for node_id in node_ids:
             await self.ground.resume(node_id)
+            self.ground.over("pause", f"node {node_id}", node_id)
         await self.ground.look()
 
     def is_up(self, node_id: int) -> bool:
@@ -239,48 +241,55 @@ class Scene:
 
     async def cut(self, paths: Sequence[Path]) -> None:
         """Nothing arrives on these, until `mend`."""
-        self.count("cut", _told(paths), *_nodes(paths))
+        self.ground.count("cut", _told(paths), *_nodes(paths))
         await self.ground.cut(paths)
 
     async def mend(self, paths: Sequence[Path]) -> None:
         """Take cuts back."""
         await self.ground.mend(paths)
+        self.ground.over("cut", _told(paths), *_nodes(paths))
 
     async def delay(self, paths: Sequence[Path]) -> None:
         """All arrives late on these, until `hasten`."""
-        self.count("delay", _told(paths), *_nodes(paths))
+        self.ground.count("delay", _told(paths), *_nodes(paths))
         await self.ground.delay(paths)
 
     async def hasten(self, paths: Sequence[Path]) -> None:
         """Take delays back."""
         await self.ground.hasten(paths)
+        self.ground.over("delay", _told(paths), *_nodes(paths))
 
     # Disks
 
+    def _happens_at_once(self, kind: str, what: str, node_id: int) -> None:
+        self.ground.count(kind, what, node_id)
+        self.ground.over(kind, what, node_id)
+
     async def wipe(self, node_id: int) -> None:
         """An empty disk for a node that is down."""
-        self.count("wipe", f"node {node_id}", node_id)
+        self._happens_at_once("wipe", f"node {node_id}", node_id)
         await self.ground.wipe(node_id)
 
     async def fill(self, node_id: int, *, room_bytes: int) -> None:
         """Leave room for so many bytes, until `make_room`."""
-        self.count("disk_full", f"node {node_id}, {room_bytes} bytes left", node_id)
+        self.ground.count("disk_full", f"node {node_id}", node_id)
         await self.ground.fill(node_id, room_bytes=room_bytes)
 
     async def make_room(self, node_id: int) -> None:
         """There is space again."""
         await self.ground.make_room(node_id)
+        self.ground.over("disk_full", f"node {node_id}", node_id)
 
     async def flip(self, node_id: int, path: str, byte: int) -> None:
         """Change one bit of this byte."""
-        self.count("bit_flip", f"node {node_id} {path} byte {byte}", node_id)
+        self._happens_at_once("bit_flip", f"node {node_id} {path} byte {byte}", node_id)
         before = self.content(node_id, path)
         await self.ground.flip(node_id, path, byte, self.random.randrange(0, 8))
         self.expect(self.content(node_id, path) != before, f"{path} is damaged")
 
     async def vanish(self, node_id: int, path: str) -> None:
         """Lose a file."""
-        self.count("lost_file", f"node {node_id} {path}", node_id)
+        self._happens_at_once("lost_file", f"node {node_id} {path}", node_id)
         await self.ground.vanish(node_id, path)
         self.expect(not self.length(node_id, path), f"{path} is gone")
 
@@ -451,11 +460,15 @@ class Scene:
 
 
 def _told(paths: Sequence[Path]) -> str:
-    """For people: `4 > 5, 6; 5 > 4`."""
-    heard: dict[Side, list[str]] = {}
+    """For people: `4 ↮ 5, 6; 4 ↛ clients`."""
+    heard: dict[str, list[str]] = {}
+    told: set[Path] = set()
     for source, target in paths:
-        heard.setdefault(source, []).append(str(target))
-    return "; ".join(f"{source} > {', '.join(targets)}" for source, targets in heard.items())
+        if (target, source) not in told:
+            arrow = "↮" if (target, source) in paths else "↛"
+            heard.setdefault(f"{source} {arrow}", []).append(str(target))
+            told.add((source, target))
+    return "; ".join(f"{source} {', '.join(targets)}" for source, targets in heard.items())
 
 
 def _nodes(paths: Sequence[Path]) -> list[int]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from tidelog.chaos.scenarios.catalogue import SIM, Scenario, of_stage
 from tidelog.chaos.sim_cluster.world_config import WorldConfig
-from tidelog.chaos.workloads.plans import CHURNED, LOSSY, STEADY
+from tidelog.chaos.workloads.plans import STEADY
 
 STORM = "storm"
 """No scenario: what the seed draws."""
@@ -18,11 +18,10 @@ SCENARIOS = of_stage(SIM)
 
 def shape(scenario: Scenario, config: WorldConfig) -> WorldConfig:
     """The drawn world as the story needs it."""
-    name = LOSSY if scenario.is_lossy else CHURNED if scenario.is_recreated else STEADY
     plan = config.plan(STEADY)
     topic = replace(
         plan,
-        name=name,
+        name=scenario.topic,
         partitions=1,
         min_insync_replicas=scenario.min_insync_replicas,
         is_lossy=scenario.is_lossy,
@@ -31,7 +30,7 @@ def shape(scenario: Scenario, config: WorldConfig) -> WorldConfig:
         index_interval_bytes=0 if scenario.segment_bytes else plan.index_interval_bytes,
     )
     producers = tuple(
-        replace(producer, topic=name, acks=acks)
+        replace(producer, topic=scenario.topic, acks=acks)
         for producer, acks in zip(config.producers, scenario.acks, strict=False)
     )
     return replace(config, topics=(topic,), producers=producers)
