@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from tidelog.chaos.scenarios import clients, damage, disks, epochs, leaders, links, storms
+from tidelog.chaos.scenarios import clients, damage, disks, epochs, leaders, links, network, storms
 from tidelog.chaos.scenarios.scene import Scene
 from tidelog.chaos.workloads.plans import CHURNED, LOSSY, STEADY
 
 SIM, SOCKETS = "sim", "sockets"
 BOTH = frozenset({SIM, SOCKETS})
 SIM_ONLY = frozenset({SIM})
+SOCKETS_ONLY = frozenset({SOCKETS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,8 @@ class Scenario:
     """Sockets: every broker's disk is one in memory of so many bytes."""
     acks: tuple[int, ...] = (-1, -1, 1)
     """Of the producers."""
+    reader_groups: tuple[str, ...] = ()
+    """Sockets: further groups of clients; each is a reader on links of its own."""
 
     @property
     def claim(self) -> str:
@@ -80,6 +83,7 @@ SCENARIOS: dict[str, Scenario] = {
     "F18": Scenario("truncation-without-records", epochs.f18, SIM_ONLY),
     "F19": Scenario("unclean-election", leaders.f19, is_lossy=True),
     "F20": Scenario("last-replica-standing", leaders.f20, SIM_ONLY, is_flushed=False),
+    "F31": Scenario("late-heartbeats", network.f31, SOCKETS_ONLY),
     "F32": Scenario("torn-write", damage.f32, SIM_ONLY, is_flushed=False),
     "F33": Scenario("bit-flip-in-log", damage.f33, is_damaging=True),
     "F34": Scenario("spoilt-files", damage.f34, segment_bytes=1500),
@@ -87,9 +91,14 @@ SCENARIOS: dict[str, Scenario] = {
     "F36": Scenario("disk-full", disks.f36, disk_bytes=16 << 20, is_damaging=True),
     "F37": Scenario("disk-error", disks.f37, SIM_ONLY, is_flushed=True),
     "F39": Scenario("power-outage", disks.f39, SIM_ONLY, is_flushed=True),
+    "F40": Scenario("lost-acks", network.f40, SOCKETS_ONLY),
+    "F48": Scenario("slow-consumer", network.f48, SOCKETS_ONLY, reader_groups=(network.SLOW,)),
+    "F49": Scenario("sliced-links", network.f49, SOCKETS_ONLY),
+    "F50": Scenario("torn-connections", network.f50, SOCKETS_ONLY),
+    "F51": Scenario("half-open-connections", network.f51, SOCKETS_ONLY),
     "F53": Scenario("rolling-restart", storms.f53),
     "F61": Scenario("total-outage", disks.f61, has_separate_controllers=False),
-    "F62": Scenario("soup", storms.f62, is_flushed=False),
+    "F62": Scenario("soup", storms.f62, is_flushed=False, is_damaging=True),
     "F63": Scenario("stale-metadata", clients.f63),
     "F64": Scenario(
         "topic-recreated",
