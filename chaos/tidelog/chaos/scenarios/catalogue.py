@@ -9,7 +9,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from tidelog.chaos.scenarios import clients, damage, disks, epochs, leaders, links, network, storms
+from tidelog.chaos.scenarios import (
+    clients,
+    control,
+    damage,
+    disks,
+    epochs,
+    leaders,
+    links,
+    network,
+    storms,
+)
 from tidelog.chaos.scenarios.scene import Scene
 from tidelog.chaos.workloads.plans import CHURNED, LOSSY, STEADY
 
@@ -38,7 +48,7 @@ class Scenario:
     segment_bytes: int | None = None
     """None: as the stage has them; else each of them has entries in its index."""
     is_damaging: bool = False
-    """Logs are damaged, or their disks: what nodes find there is no violation."""
+    """Files or disks are damaged, and nodes tell of it."""
     disk_bytes: int | None = None
     """Sockets: every broker's disk is one in memory of so many bytes."""
     acks: tuple[int, ...] = (-1, -1, 1)
@@ -63,6 +73,7 @@ class Scenario:
 
 
 SCENARIOS: dict[str, Scenario] = {
+    "control": Scenario("no-fault", control.control, SOCKETS_ONLY),
     "F01": Scenario("leader-killed", leaders.f01, has_separate_controllers=False),
     "F02": Scenario("leader-stopped", leaders.f02, has_separate_controllers=False),
     "F03": Scenario("leader-paused", leaders.f03, has_separate_controllers=False),
@@ -86,7 +97,7 @@ SCENARIOS: dict[str, Scenario] = {
     "F31": Scenario("late-heartbeats", network.f31, SOCKETS_ONLY),
     "F32": Scenario("torn-write", damage.f32, SIM_ONLY, is_flushed=False),
     "F33": Scenario("bit-flip-in-log", damage.f33, is_damaging=True),
-    "F34": Scenario("spoilt-files", damage.f34, segment_bytes=1500),
+    "F34": Scenario("spoilt-files", damage.f34, segment_bytes=1500, is_damaging=True),
     "F35": Scenario("missing-segment", damage.f35, SIM_ONLY, segment_bytes=800, is_damaging=True),
     "F36": Scenario("disk-full", disks.f36, disk_bytes=16 << 20, is_damaging=True),
     "F37": Scenario("disk-error", disks.f37, SIM_ONLY, is_flushed=True),

@@ -12,10 +12,11 @@ from typing import Any, Literal
 from tidelog.broker.partition.leader import Leader
 from tidelog.broker.server import METADATA_DIRECTORY
 from tidelog.chaos.history import ACKS_ALL, History
+from tidelog.chaos.node_inside import held_by, log_of, quorum_of
 from tidelog.chaos.scenarios.ground import Answer, Load, LogLine, Path, ReplicaView, Side
 from tidelog.chaos.scenarios.scene import UNOBSERVED
 from tidelog.chaos.sim_cluster.budget import Flip, folder_of
-from tidelog.chaos.sim_cluster.inside import active_controller, held_by, log_of, quorum_of
+from tidelog.chaos.sim_cluster.inside import active_controller
 from tidelog.chaos.sim_cluster.strikes import Strikes
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.cluster import DATA_DIRECTORY

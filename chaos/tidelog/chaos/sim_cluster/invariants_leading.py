@@ -10,7 +10,7 @@ from __future__ import annotations
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.partition.leader import Leader
 from tidelog.chaos.checks.invariant import Report
-from tidelog.chaos.sim_cluster.inside import followers_of, log_of
+from tidelog.chaos.node_inside import followers_of, log_of
 from tidelog.chaos.sim_cluster.invariants_book import Book
 from tidelog.chaos.sim_cluster.invariants_sight import Sight
 from tidelog.chaos.sim_stage.cluster import Machine

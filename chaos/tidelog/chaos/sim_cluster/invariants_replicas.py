@@ -19,7 +19,8 @@ from tidelog.broker.server import Node
 from tidelog.chaos.checks.elections import is_lossy, may_have_lost
 from tidelog.chaos.checks.images import ImageChecks
 from tidelog.chaos.checks.invariant import Report
-from tidelog.chaos.sim_cluster.inside import Cursor, Found, held_by, log_of, walk
+from tidelog.chaos.node_inside import held_by, log_of
+from tidelog.chaos.sim_cluster.inside import Cursor, Found, walk
 from tidelog.chaos.sim_cluster.invariants_book import Book, Key, Page
 from tidelog.chaos.sim_cluster.invariants_leading import LeaderChecks
 from tidelog.chaos.sim_cluster.invariants_sight import Sight

@@ -21,8 +21,8 @@ from typing import Any
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.partition.leader import Leader
 from tidelog.broker.server import Node
+from tidelog.chaos.node_inside import broker_of, epochs_of, held_by, log_of, quorum_of
 from tidelog.chaos.scenarios.ground import LogLine
-from tidelog.chaos.sim_cluster.inside import broker_of, epochs_of, held_by, log_of, quorum_of
 from tidelog.chaos.socket_stage.sample_json import Question, Told, question_of, told_json
 from tidelog.chaos.socket_stage.samples import NodeSample, ReplicaSample
 from tidelog.log.partition_log import PartitionLog

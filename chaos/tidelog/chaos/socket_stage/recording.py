@@ -9,10 +9,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from tidelog.chaos.checks.availability import quantile
 from tidelog.chaos.history import ACKS_ALL, Send
-from tidelog.chaos.report.record import LoadPoint, PartitionPoint, ReplicaPoint
+from tidelog.chaos.report.record import (
+    LoadPoint,
+    Note,
+    PartitionPoint,
+    ReplicaPoint,
+    RunRecord,
+)
 from tidelog.chaos.socket_stage.samples import NodeSample
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 
@@ -20,6 +27,9 @@ KEPT_EVERY_S = 1.0
 INTERVAL_S = 0.25
 """Of the load's points; a long run's are as much longer that there are `POINTS_MAX` at most."""
 POINTS_MAX = 2400
+
+
+P = TypeVar("P", ReplicaPoint, PartitionPoint, LoadPoint, Note)
 
 
 @dataclass(slots=True)
@@ -114,4 +124,35 @@ def _load_point(number: int, interval_s: float, began_s: float, sends: list[Send
         failed=sum(send.outcome == "fail" for send in sends),
         unknown=sum(send.outcome == "unknown" for send in sends),
         p99_ms=quantile(latencies_ms, 0.99),
+    )
+
+
+def since(record: RunRecord, began_s: float) -> RunRecord:
+    """The record with all its times counted from this moment, rounded to milliseconds."""
+
+    def shift(at_s: float) -> float:
+        return round(at_s - began_s, 3)
+
+    def at(points: list[P]) -> list[P]:
+        return [replace(one, at_s=shift(one.at_s)) for one in points]
+
+    bands = [
+        replace(
+            band,
+            began_s=shift(band.began_s),
+            ended_s=None if band.ended_s is None else shift(band.ended_s),
+        )
+        for band in record.bands
+    ]
+    return replace(
+        record,
+        bands=bands,
+        replicas=at(record.replicas),
+        partitions=at(record.partitions),
+        load=at(record.load),
+        anomalies=[
+            one if one.at_s is None else replace(one, at_s=shift(one.at_s))
+            for one in record.anomalies
+        ],
+        notes=at(record.notes),
     )

@@ -81,6 +81,15 @@ class PartitionChecks:
         self._partitions: dict[tuple[str, int], _Partition] = {}
         self._damaged: set[tuple[Process, str, int]] = set()
 
+    @property
+    def high_watermarks(self) -> dict[tuple[str, int], int]:
+        """By topic id and partition: the highest any replica had, where nothing may be lost."""
+        return {
+            key: known.committed.high_watermark
+            for key, known in self._partitions.items()
+            if known.committed is not None and not known.may_lose
+        }
+
     def on_image(self, image: MetadataImage, *, at_s: float) -> None:
         """The newest committed image, first seen at that time."""
         for topic, state in image.partitions():

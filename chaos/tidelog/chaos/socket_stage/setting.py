@@ -6,7 +6,7 @@ Owns who belongs to which group, what producers were answered, and the run's dia
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from tidelog.chaos.scenarios.ground import Answer
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.socket_stage.cluster import SocketCluster
 from tidelog.chaos.socket_stage.routed_peers import RoutedTransport
+from tidelog.chaos.socket_stage.work_plan import WorkPlan
 from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
 from tidelog.log.system import SystemClock
 from tidelog.v1.data_pb2 import ProduceRequest, ProduceResponse
@@ -30,16 +31,31 @@ class SocketSetting:
     """`workloads.Setting` over a cluster of processes. `close` it."""
 
     cluster: SocketCluster
-    topics: Sequence[TopicPlan]
-    producers: Sequence[ProducerPlan]
+    work: WorkPlan
     random: SimRandom
     """What clients draw; which of them draws when is up to the machine."""
-    history: History
+    tell: Callable[[str], None]
+    """Told each note, too."""
+    history: History = field(default_factory=History)
     answers: list[Answer] = field(default_factory=list)
     """To producers, in the order they came."""
     notes: list[Note] = field(default_factory=list)
     coverage: Counter[str] = field(default_factory=Counter)
     _transports: dict[str, RoutedTransport] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.work.topic.is_lossy:
+            self.history.lossy_topics.add(self.work.topic.name)
+
+    @property
+    def topics(self) -> Sequence[TopicPlan]:
+        """The story's."""
+        return [self.work.topic]
+
+    @property
+    def producers(self) -> Sequence[ProducerPlan]:
+        """Of that."""
+        return self.work.producers
 
     @property
     def replication_factor(self) -> int:
@@ -82,6 +98,7 @@ class SocketSetting:
     def note(self, who: str, what: str) -> None:
         """For people."""
         self.notes.append(Note(self.now_s, who, what))
+        self.tell(f"{who}: {what}")
 
     def happened(self, what: str) -> None:
         """Count it."""

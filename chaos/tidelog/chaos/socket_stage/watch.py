@@ -74,6 +74,11 @@ class Watch:
         """How often invariants were judged; `samples` counts samples."""
         return self._partitions.compared + Counter(samples=self._nodes.compared)
 
+    @property
+    def high_watermarks(self) -> dict[tuple[str, int], int]:
+        """What `replica_files` takes."""
+        return self._partitions.high_watermarks
+
     def look(self, samples: Mapping[int, NodeSample | None]) -> None:
         """A round of samples; None: the node did not answer. Nothing in it is older than before."""
         there = [sample for sample in samples.values() if sample is not None]

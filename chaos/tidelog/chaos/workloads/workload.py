@@ -32,13 +32,27 @@ class Workload:
         self.acknowledged = 0
         self.unended = 0
         self.is_churn_over = False
-        self.is_held = False
-        """Producers begin nothing for now."""
+        self.rests: list[tuple[float, float]] = []
+        """When producers were told to begin nothing: from, to."""
         self._random = random
+        self._held_since_s: float | None = None
         self._numbers = 0
         self._incarnations: dict[str, Incarnation] = {}
         self._pending: dict[int, Callable[[], Send]] = {}
         self._admin = Admin(setting.bootstrap, **setting.ports("admin"))
+
+    @property
+    def is_held(self) -> bool:
+        """Producers begin nothing for now."""
+        return self._held_since_s is not None
+
+    @is_held.setter
+    def is_held(self, is_held: bool) -> None:
+        if is_held and self._held_since_s is None:
+            self._held_since_s = self.setting.now_s
+        elif not is_held and self._held_since_s is not None:
+            self.rests.append((self._held_since_s, self.setting.now_s))
+            self._held_since_s = None
 
     @property
     def operations(self) -> int:
