@@ -152,7 +152,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
 # R4: who may build these parts. All others get them handed in.
 _ROOT_OF_A_NODE = ("broker/tidelog/broker/server.py",)
 _ENTRY_POINTS = (
-    *("broker/tidelog/broker/__main__.py", "client/*", "cli/*", "spark/*", "chaos/*"),
+    *("broker/tidelog/broker/process.py", "client/*", "cli/*", "spark/*", "chaos/*"),
     "log/tidelog/log/system.py",
 )
 BUILDERS: dict[str, tuple[str, ...]] = {
@@ -161,7 +161,7 @@ BUILDERS: dict[str, tuple[str, ...]] = {
     "build_replicated_log": (*_ROOT_OF_A_NODE, "chaos/*"),
     "MetadataFollower": _ROOT_OF_A_NODE,
     "Lifecycle": _ROOT_OF_A_NODE,
-    "build_node": ("broker/tidelog/broker/__main__.py", "chaos/*"),
+    "build_node": ("broker/tidelog/broker/process.py", "chaos/*"),
     "SystemClock": _ENTRY_POINTS,
     "SystemDisk": _ENTRY_POINTS,
     "SystemRandom": _ENTRY_POINTS,

@@ -14,13 +14,14 @@ from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.partition import leader, replica
 from tidelog.broker.partition.isr import IsrState
 from tidelog.broker.purgatory import DelayedAnswer, OffsetWaiters
+from tidelog.chaos.checks.elections import may_have_lost
 from tidelog.chaos.history import History
+from tidelog.chaos.node_inside import held_by, log_of
 from tidelog.chaos.scenarios.cluster_view import ClusterView
 from tidelog.chaos.scenarios.smoke import smoke
 from tidelog.chaos.sim_cluster import invariants as shell
-from tidelog.chaos.sim_cluster.inside import Cursor, held_by, log_of
+from tidelog.chaos.sim_cluster.inside import Cursor
 from tidelog.chaos.sim_cluster.invariants import Invariants
-from tidelog.chaos.sim_cluster.invariants_leading import may_have_lost
 from tidelog.chaos.sim_cluster.invariants_replicas import _Seen
 from tidelog.chaos.sim_stage.cluster import Machine, SimCluster
 from tidelog.client import Producer

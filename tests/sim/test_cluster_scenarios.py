@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tidelog.chaos.scenarios.scene import UNOBSERVED
+from tidelog.chaos.sim_cluster.ground import SimGround
 from tidelog.chaos.sim_cluster.scenarios import SCENARIOS
-from tidelog.chaos.sim_cluster.scene import UNOBSERVED
 from tidelog.chaos.sim_cluster.seed_run import run_seed
-from tidelog.chaos.sim_cluster.strikes import Strikes
 from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.cli.sim import sim
 
@@ -34,12 +34,12 @@ def test_a_scenario_holds_its_claim(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "hand", "method"),
-    [("F04", Strikes, "cut_now"), ("F33", SimDisk, "flip"), ("F35", SimDisk, "vanish")],
+    [("F04", SimGround, "_links"), ("F33", SimDisk, "flip"), ("F35", SimDisk, "vanish")],
 )
 def test_a_fault_that_does_not_bite_is_told(
     name: str, hand: type, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hand, method, lambda *_: None)
+    monkeypatch.setattr(hand, method, lambda *_: ())
 
     result = run_seed(1, choice=name)
 

@@ -11,8 +11,9 @@ import pytest
 
 from tidelog.chaos.sim_cluster import budget as budgets
 from tidelog.chaos.sim_cluster.budget import Budget, Flip
-from tidelog.chaos.sim_cluster.world_config import TopicPlan, WorldConfig, draw_config
+from tidelog.chaos.sim_cluster.world_config import WorldConfig, draw_config
 from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.chaos.workloads.plans import TopicPlan
 from tidelog.metadata.image import (
     EMPTY_IMAGE,
     BrokerImage,

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from tidelog.chaos.checks.images import ImageChecks
 from tidelog.chaos.sim_cluster.invariants_book import Book, Identity, Page, identity
-from tidelog.chaos.sim_cluster.invariants_images import ImageChecks
 from tidelog.chaos.sim_cluster.invariants_replies import ReplyChecks
 from tidelog.chaos.sim_stage.clock import SimClock, SimRandom
 from tidelog.chaos.sim_stage.cluster import Machine

@@ -81,11 +81,8 @@ class History:
     def to_lines(self) -> Iterator[str]:
         """The history as JSON lines, without line ends."""
         yield _dump({"version": VERSION, "lossy_topics": sorted(self.lossy_topics)})
-        for send in self.sends:
-            yield _dump({"type": "send", **_fields(send), "value": _encode(send.value)})
-        for poll in self.polls:
-            records = [[offset, _encode(value)] for offset, value in poll.records]
-            yield _dump({"type": "poll", **_fields(poll), "records": records})
+        yield from map(line_of, self.sends)
+        yield from map(line_of, self.polls)
 
     @classmethod
     def from_lines(cls, lines: Iterable[str]) -> Self:
@@ -105,6 +102,14 @@ class History:
         if not header:
             raise HistoryFormatError("line 1: no header, the history is empty")
         return history
+
+
+def line_of(call: Send | Poll) -> str:
+    """A call as the history has it, without the line's end."""
+    if isinstance(call, Send):
+        return _dump({"type": "send", **_fields(call), "value": _encode(call.value)})
+    records = [[offset, _encode(value)] for offset, value in call.records]
+    return _dump({"type": "poll", **_fields(call), "records": records})
 
 
 def _add(history: History, values: set[bytes], line: JsonLine) -> None:

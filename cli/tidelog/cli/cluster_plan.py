@@ -10,17 +10,17 @@ The configuration files are the only record of a cluster. Never touches a folder
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from tidelog.broker.config import NodeConfig, parse_config
+from tidelog.broker.config_text import config_text
 from tidelog.log.errors import TidelogError
 
 HOST = "127.0.0.1"
@@ -135,7 +135,7 @@ def _create(folder: Path, *, ports: Sequence[int], http_ports: Sequence[int]) ->
     voters = {str(node_id): f"{HOST}:{port}" for node_id, port in enumerate(ports, start=1)}
     cluster_id = secrets.token_urlsafe(16)
     texts = {
-        int(node_id): _toml(
+        int(node_id): config_text(
             {
                 "node.id": int(node_id),
                 "cluster.id": cluster_id,
@@ -157,17 +157,6 @@ def _create(folder: Path, *, ports: Sequence[int], http_ports: Sequence[int]) ->
 
 def _config_path(folder: Path, node_id: int) -> Path:
     return folder / f"node-{node_id}.toml"
-
-
-def _toml(values: Mapping[str, object]) -> str:
-    return "".join(f"{_toml_value(key)} = {_toml_value(value)}\n" for key, value in values.items())
-
-
-def _toml_value(value: object) -> str:
-    if isinstance(value, Mapping):
-        pairs = (f"{_toml_value(key)} = {_toml_value(inner)}" for key, inner in value.items())
-        return "{ " + ", ".join(pairs) + " }"
-    return json.dumps(value, ensure_ascii=False)
 
 
 def free_ports(count: int) -> list[int]:

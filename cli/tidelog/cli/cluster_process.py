@@ -20,19 +20,12 @@ from pathlib import Path
 
 import click
 
+from tidelog.broker import last_words as words
 from tidelog.cli.cluster_plan import NodePlan
-from tidelog.log.system import MALLOC_MMAP_THRESHOLD_BYTES, MALLOC_TRIM_THRESHOLD_BYTES
+from tidelog.log.system import ALLOCATOR
 
 LOG_BYTES_MAX = 8 << 20
-LOG_TAIL_BYTES = 8 << 10
 POLL_S = 0.05
-# A node handles messages of a megabyte all the time. By default glibc maps and unmaps each of them,
-# which costs more than copying it; two arenas are enough for one busy thread.
-ALLOCATOR = {
-    "MALLOC_MMAP_THRESHOLD_": str(MALLOC_MMAP_THRESHOLD_BYTES),
-    "MALLOC_TRIM_THRESHOLD_": str(MALLOC_TRIM_THRESHOLD_BYTES),
-    "MALLOC_ARENA_MAX": "2",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +101,8 @@ def _signal(plan: NodePlan, number: signal.Signals) -> None:
 
 
 def last_words(plan: NodePlan, started: Started) -> str:
-    """Why a started node ended: its last line that names an error, else its last line."""
-    with plan.log_path.open("rb") as log:
-        log.seek(max(started.log_position, log.seek(0, os.SEEK_END) - LOG_TAIL_BYTES))
-        lines = log.read().decode("utf-8", "replace").splitlines()
-    lines = [line.strip() for line in lines if line.strip()]
-    errors = [line for line in lines if line.startswith(("error: ", "fatal: "))]
-    return (errors or lines or ["it wrote nothing"])[-1].removeprefix("error: ")
+    """Why a started node ended."""
+    return words.last_words(plan.log_path, since=started.log_position)
 
 
 def refuse_taken_port(plan: NodePlan) -> None:

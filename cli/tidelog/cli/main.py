@@ -21,6 +21,7 @@ COMMANDS = {
     "consume": "tidelog.cli.consume:consume",
     "dump-log": "tidelog.cli.dump_log:dump_log",
     "sim": "tidelog.cli.sim:sim",
+    "chaos": "tidelog.cli.chaos:chaos",
     "check": "tidelog.cli.check:check",
     "bench": "tidelog.cli.bench.command:bench",
     "demo": "tidelog.cli.demo:demo",

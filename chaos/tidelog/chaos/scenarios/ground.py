@@ -126,10 +126,17 @@ class Ground(Protocol):
     def load_s(self) -> float:
         """How long the load is meant to last: what storms fill."""
 
+    @property
+    def patience(self) -> float:
+        """How many times longer than it should something may take before it counts as not done."""
+
     # What is told of the run
 
     def count(self, kind: str, what: str = "", *node_ids: int) -> None:
         """A fault of this kind strikes."""
+
+    def over(self, kind: str, what: str = "", *node_ids: int) -> None:
+        """What was counted in these words is taken back; nothing if nothing was."""
 
     def report(self, kind: str, what: str) -> None:
         """Something must not be so."""
@@ -182,11 +189,17 @@ class Ground(Protocol):
         Paths for the calls below.
         """
 
+    def journal(self, node_id: int) -> str:
+        """A controller's write-ahead log; a path as those of `files`."""
+
     def length(self, node_id: int, path: str) -> int:
-        """In bytes."""
+        """In bytes; 0: there is no such file."""
 
     def content(self, node_id: int, path: str) -> bytes:
-        """All of it."""
+        """All of it; empty: there is no such file."""
+
+    async def overwrite(self, node_id: int, path: str, at: int, data: bytes) -> None:
+        """Put these bytes in place of what lies there."""
 
     async def flip(self, node_id: int, path: str, byte: int, bit: int) -> None:
         """Change one bit."""

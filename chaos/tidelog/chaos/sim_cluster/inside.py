@@ -1,4 +1,4 @@
-"""A simulated cluster seen from inside: what its nodes hold, and who knows the newest.
+"""A simulated cluster seen from inside: what lies on its disks, and who knows the newest.
 
 What faults and invariants read. It changes nothing; no node knows of it.
 """
@@ -8,66 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tidelog.broker.hosted_partition import HostedPartition
-from tidelog.broker.partition.isr import FollowerState
-from tidelog.broker.partition.leader import Leader
-from tidelog.broker.server import BrokerParts, Node
+from tidelog.chaos.node_inside import broker_of, held_by, log_of, quorum_of
 from tidelog.chaos.sim_stage.cluster import Machine, SimCluster
 from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.log.batch import HEADER_BYTES, BatchHeader, parse_header
-from tidelog.log.epochs import EpochEntry
 from tidelog.log.errors import CorruptMessageError
 from tidelog.log.file_names import LOG, file_name
 from tidelog.log.partition_log import PartitionLog
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.quorum import Quorum
 
-Held = dict[tuple[str, int], HostedPartition]
-NOTHING_HELD: Held = {}
 _UNGUARDED = range(8, 16)
 """Of a batch: behind the base offset, which must continue the log, before the magic byte."""
 
 
-# One node
-
-
-def quorum_of(node: Node) -> Quorum | None:
-    """Its controller, if it is one."""
-    return node._quorum  # noqa: SLF001
-
-
-def broker_of(node: Node) -> BrokerParts | None:
-    """The parts of its broker, if it is one."""
-    return node._broker  # noqa: SLF001
-
-
-def held_by(node: Node) -> Held:
-    """The partitions its broker holds, by topic and number."""
-    broker = node._broker  # noqa: SLF001
-    if broker is None:
-        return NOTHING_HELD
-    return broker.replica_manager._partitions.held  # noqa: SLF001
-
-
-def log_of(hosted: HostedPartition) -> PartitionLog | None:
-    """Its log; None until it is open."""
-    return hosted._log  # noqa: SLF001
-
-
-def epochs_of(log: PartitionLog) -> tuple[EpochEntry, ...]:
-    """The entries of its epoch cache."""
-    return log._epochs.entries  # noqa: SLF001
-
-
-def followers_of(leader: Leader) -> dict[int, FollowerState]:
-    """What it knows of each follower."""
-    return leader._followers  # noqa: SLF001
-
-
-def is_listed_incarnation(broker_epoch: int, node: Node) -> bool:
-    """Whether the running process is the one registered with this broker epoch."""
-    broker = node._broker  # noqa: SLF001
-    return broker is not None and broker.lifecycle.broker_epoch == broker_epoch
+# A log's batches
 
 
 @dataclass(slots=True)

@@ -14,9 +14,10 @@ from __future__ import annotations
 import asyncio
 
 from tidelog.broker.server import Node
-from tidelog.chaos.sim_cluster.inside import broker_of, held_by, quorum_of
-from tidelog.chaos.sim_cluster.invariants_book import Book, Report
-from tidelog.chaos.sim_cluster.invariants_images import ImageChecks
+from tidelog.chaos.checks.images import ImageChecks
+from tidelog.chaos.checks.invariant import Report
+from tidelog.chaos.node_inside import broker_of, held_by, quorum_of
+from tidelog.chaos.sim_cluster.invariants_book import Book
 from tidelog.chaos.sim_cluster.invariants_quiet import QuietChecks
 from tidelog.chaos.sim_cluster.invariants_replicas import ReplicaChecks
 from tidelog.chaos.sim_cluster.invariants_replies import ReplyChecks

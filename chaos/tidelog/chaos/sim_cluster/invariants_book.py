@@ -9,16 +9,14 @@ page, and that of a partition is closed by an unclean election: both change what
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tidelog.broker.hosted_partition import HostedPartition
-from tidelog.chaos.sim_cluster.inside import log_of
+from tidelog.chaos.checks.invariant import Report
+from tidelog.chaos.node_inside import log_of
 from tidelog.log.batch import BatchHeader
 
-Report = Callable[[str, str], None]
-"""Told the invariant that does not hold, and what was seen."""
 Key = tuple[bytes, int]
 """Topic id and partition."""
 SEQUENCES = 1 << 31

@@ -2,19 +2,19 @@
 
 I3 and I4 (whoever may be elected holds all that is committed), I5 (a leader waits for all the
 controllers count on), I11 (who is counted for a high watermark holds it), I12 (enough are in sync
-when it rises); and when an election was allowed to lose something.
+when it rises).
 """
 
 from __future__ import annotations
 
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.partition.leader import Leader
-from tidelog.chaos.sim_cluster.inside import followers_of, log_of
-from tidelog.chaos.sim_cluster.invariants_book import Book, Report
+from tidelog.chaos.checks.invariant import Report
+from tidelog.chaos.node_inside import followers_of, log_of
+from tidelog.chaos.sim_cluster.invariants_book import Book
 from tidelog.chaos.sim_cluster.invariants_sight import Sight
 from tidelog.chaos.sim_stage.cluster import Machine
-from tidelog.log.config import log_config
-from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
+from tidelog.metadata.image import PartitionImage
 
 
 class LeaderChecks:
@@ -101,25 +101,3 @@ def is_enough(hosted: HostedPartition, leader: Leader) -> bool:
     proposed = leader.isr.committed if leader.isr.proposed is None else leader.isr.proposed
     in_sync = min(len(leader.isr.committed), len(proposed))
     return in_sync >= min(least, len(followers_of(leader)) + 1)
-
-
-def may_have_lost(was: PartitionImage, state: PartitionImage, *, is_lossy: bool) -> bool:
-    """Whether an election since then was allowed to lose what is committed.
-
-    The last leader may be elected again in any topic: it lacks nothing, unless more replicas than
-    is promised for lost power.
-    """
-    if is_lossy and state.leader_epoch > was.leader_epoch + 1:
-        return True  # One batch of records held several elections, nobody saw the first.
-    if state.leader_id is None or state.leader_epoch == was.leader_epoch:
-        return False
-    is_eligible = state.leader_id in was.isr or state.leader_id in was.elr
-    is_complete = is_eligible and state.leader_id not in state.damaged
-    if is_lossy:
-        return not is_complete
-    return not is_complete and state.leader_id != was.last_known_leader_id
-
-
-def is_lossy(topic: TopicImage, image: MetadataImage) -> bool:
-    """Whether it allows unclean elections."""
-    return log_config(topic.configs, image.cluster_configs).unclean_leader_election_enable

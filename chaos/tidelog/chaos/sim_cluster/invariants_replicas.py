@@ -16,10 +16,13 @@ from tidelog.broker.partition.follower import Follower
 from tidelog.broker.partition.isr import IsrState
 from tidelog.broker.partition.leader import Leader
 from tidelog.broker.server import Node
-from tidelog.chaos.sim_cluster.inside import Cursor, Found, held_by, log_of, walk
-from tidelog.chaos.sim_cluster.invariants_book import Book, Key, Page, Report
-from tidelog.chaos.sim_cluster.invariants_images import ImageChecks
-from tidelog.chaos.sim_cluster.invariants_leading import LeaderChecks, is_lossy, may_have_lost
+from tidelog.chaos.checks.elections import is_lossy, may_have_lost
+from tidelog.chaos.checks.images import ImageChecks
+from tidelog.chaos.checks.invariant import Report
+from tidelog.chaos.node_inside import held_by, log_of
+from tidelog.chaos.sim_cluster.inside import Cursor, Found, walk
+from tidelog.chaos.sim_cluster.invariants_book import Book, Key, Page
+from tidelog.chaos.sim_cluster.invariants_leading import LeaderChecks
 from tidelog.chaos.sim_cluster.invariants_sight import Sight
 from tidelog.chaos.sim_stage.cluster import Machine, SimCluster
 from tidelog.log.batch import check_crc

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.partition.leader import ACKS_ALL
-from tidelog.chaos.sim_cluster.inside import Held, log_of
-from tidelog.chaos.sim_cluster.invariants_book import Book, Identity, Key, Report, identity
+from tidelog.chaos.checks.invariant import Report
+from tidelog.chaos.node_inside import Held, log_of
+from tidelog.chaos.sim_cluster.invariants_book import Book, Identity, Key, identity
 from tidelog.chaos.sim_stage.cluster import Machine
 from tidelog.log.batch import BatchHeader, check_crc, parse_header
 from tidelog.log.errors import OUTCOME_UNKNOWN_CODES, CorruptMessageError

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tidelog.broker.hosted_partition import HostedPartition
-from tidelog.chaos.sim_cluster.inside import held_by, is_listed_incarnation
-from tidelog.chaos.sim_cluster.invariants_images import ImageChecks
+from tidelog.chaos.checks.images import ImageChecks
+from tidelog.chaos.node_inside import held_by, is_listed_incarnation
 from tidelog.chaos.sim_stage.cluster import SimCluster
 from tidelog.metadata.image import PartitionImage
 

@@ -15,12 +15,12 @@ from typing import Any, NoReturn
 import structlog
 
 from tidelog.chaos.checks.delivery import complaints, counts
+from tidelog.chaos.scenarios.scene import Scene, StoryOver
 from tidelog.chaos.sim_cluster.coverage import COVERAGE
 from tidelog.chaos.sim_cluster.faults import Faults
-from tidelog.chaos.sim_cluster.scenarios import SCENARIOS, STORM
-from tidelog.chaos.sim_cluster.scene import Scene
+from tidelog.chaos.sim_cluster.ground import SimGround
+from tidelog.chaos.sim_cluster.scenarios import SCENARIOS, STORM, shape
 from tidelog.chaos.sim_cluster.strikes import Strikes
-from tidelog.chaos.sim_cluster.workload import Workload
 from tidelog.chaos.sim_cluster.world import Violated, World
 from tidelog.chaos.sim_cluster.world_config import draw_config
 from tidelog.chaos.sim_stage.clock import SimRandom
@@ -28,6 +28,7 @@ from tidelog.chaos.sim_stage.loop import NodeLoop
 from tidelog.chaos.sim_stage.scheduler import SimulationError
 from tidelog.chaos.suites.findings import Findings, SeedResult
 from tidelog.chaos.suites.timeline import Timeline
+from tidelog.chaos.workloads.workload import Workload
 from tidelog.log.errors import TidelogError
 
 READY_S_MAX = 30.0
@@ -58,14 +59,14 @@ def run_seed(
     is_separate = scenario is not None and scenario.has_separate_controllers
     config = draw_config(random.fork("config"), is_separate=is_separate)
     if scenario is not None:
-        config = scenario.shape(config)
+        config = shape(scenario, config)
     world = World(seed=seed, config=config, findings=findings, timeline_sink=timeline_sink)
     workload = Workload(world, random.fork("workload"))
     story = _Story(world, workload, random, choice=choice if has_faults else "")
-    with _told(world.timeline, story.scene):
+    with _told(world.timeline, story.ground):
         try:
             world.cluster.run(story.tell())
-        except Violated:
+        except (Violated, StoryOver):
             pass
         except Exception as error:  # noqa: BLE001  # whatever a run ends with is its outcome
             findings.report(type(error).__name__, _told_of(error))
@@ -99,9 +100,9 @@ class _Story:
         self._world = world
         self._workload = workload
         self._scenario = SCENARIOS.get(choice)
-        strikes_random = random.fork("strikes")
-        self.scene = Scene(world, workload, strikes_random) if self._scenario else None
-        strikes = self.scene or Strikes(world, strikes_random)
+        strikes = Strikes(world, random.fork("strikes"))
+        self.ground = SimGround(strikes, workload) if self._scenario else None
+        self.scene = Scene(self.ground) if self.ground else None
         self._faults = Faults(strikes, random.fork("faults"))
         self._choice = choice
 
@@ -181,17 +182,17 @@ def _told_of(error: Exception) -> str:
 
 
 @contextmanager
-def _told(timeline: Timeline, scene: Scene | None) -> Iterator[None]:
-    """What nodes log goes into the timeline and the scene, if anyone reads it."""
-    if not timeline.is_kept and scene is None:
+def _told(timeline: Timeline, ground: SimGround | None) -> Iterator[None]:
+    """What nodes log goes into the timeline and to the ground, if anyone reads it."""
+    if not timeline.is_kept and ground is None:
         yield
         return
 
     def tell(_: object, __: str, event: MutableMapping[str, Any]) -> NoReturn:
         loop = asyncio._get_running_loop()  # noqa: SLF001
         who = loop.name if isinstance(loop, NodeLoop) else "?"
-        if scene is not None:
-            scene.hear(who, event)
+        if ground is not None:
+            ground.hear(who, event)
         what = " ".join(f"{key}={value}" for key, value in event.items() if key != "event")
         timeline.note(who, f"{event['event']} {what}")
         raise structlog.DropEvent

@@ -6,19 +6,21 @@ Owns what faults and clients share; decides nothing by itself.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from tidelog.chaos.history import History
 from tidelog.chaos.sim_cluster.budget import Budget
 from tidelog.chaos.sim_cluster.coverage import Observer
 from tidelog.chaos.sim_cluster.inside import has_failed_log, newest_image
 from tidelog.chaos.sim_cluster.invariants import Invariants
-from tidelog.chaos.sim_cluster.world_config import WorldConfig
+from tidelog.chaos.sim_cluster.world_config import REPLICATION_FACTOR, WorldConfig
 from tidelog.chaos.sim_stage.clock import SimRandom
-from tidelog.chaos.sim_stage.cluster import Machine, SimCluster, SimClusterConfig
+from tidelog.chaos.sim_stage.cluster import ClientPorts, Machine, SimCluster, SimClusterConfig
 from tidelog.chaos.sim_stage.scheduler import SchedulerLimits
 from tidelog.chaos.suites.findings import Findings
 from tidelog.chaos.suites.timeline import Timeline
+from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
 from tidelog.log.errors import StorageError
 from tidelog.metadata.image import MetadataImage
 
@@ -62,8 +64,7 @@ class World:
         self.cluster.on_power_lost = self.budget.note_cut
         self.invariants = Invariants(self.cluster, findings.report)
         self.cluster.scheduler.after_step = self._after_step
-        self.client_hosts: list[str] = []
-        """Of all clients so far."""
+        self._clients: dict[str, ClientPorts] = {}
         self.held: set[int] = set()
         """Nodes that a fault keeps down; only asked, never gone through."""
         self.random = SimRandom(seed)
@@ -82,6 +83,55 @@ class World:
     def bootstrap(self) -> list[str]:
         """Where clients begin."""
         return [self.cluster.address(one) for one in self.config.broker_ids]
+
+    # What clients ask for: `workloads.setting`
+
+    @property
+    def topics(self) -> Sequence[TopicPlan]:
+        """As drawn."""
+        return self.config.topics
+
+    @property
+    def producers(self) -> Sequence[ProducerPlan]:
+        """As drawn."""
+        return self.config.producers
+
+    @property
+    def readers(self) -> Sequence[str]:
+        """One a topic."""
+        return ["reader"]
+
+    @property
+    def replication_factor(self) -> int:
+        """Of every topic."""
+        return min(REPLICATION_FACTOR, len(self.config.broker_ids))
+
+    @property
+    def client_hosts(self) -> Sequence[str]:
+        """Of all clients so far."""
+        return list(self._clients)
+
+    def ports(self, name: str) -> dict[str, Any]:  # keyword arguments of every client
+        """A client's way to the cluster, from a host of its own."""
+        ports = self._clients.get(name)
+        if ports is None:
+            ports = self._clients[name] = self.cluster.new_client(name)
+        return {"transport": ports.transport, "clock": ports.clock, "random": ports.random}
+
+    @property
+    def is_diary_read(self) -> bool:
+        """Whether anyone reads the timeline."""
+        return self.timeline.is_kept
+
+    def note(self, who: str, what: str) -> None:
+        """For people."""
+        self.timeline.note(who, what)
+
+    def happened(self, what: str) -> None:
+        """Count it."""
+        self.findings.coverage[what] += 1
+
+    # Nodes
 
     def machine(self, node_id: int) -> Machine:
         """A node's machine."""

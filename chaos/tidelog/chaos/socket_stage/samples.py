@@ -37,6 +37,8 @@ class ReplicaSample:
     min_insync_replicas: int = 1
     is_sound: bool = True
     """Its log has no damage, and its disk has not failed."""
+    may_have_lost: bool = False
+    """A start cut off what may have been acknowledged, and the controllers do not know yet."""
     is_failed: bool = False
     """Its disk failed; out of service until the node starts again."""
     epochs: tuple[tuple[int, int], ...] = ()

@@ -1,0 +1,18 @@
+"""Why a node's process ended, out of what it wrote."""
+
+from __future__ import annotations
+
+from io import SEEK_END
+from pathlib import Path
+
+TAIL_BYTES = 8 << 10
+
+
+def last_words(log_path: Path, *, since: int = 0) -> str:
+    """Its last line from byte `since` on that names an error, else its last line."""
+    with log_path.open("rb") as log:
+        log.seek(max(since, log.seek(0, SEEK_END) - TAIL_BYTES))
+        lines = log.read().decode("utf-8", "replace").splitlines()
+    lines = [line.strip() for line in lines if line.strip()]
+    errors = [line for line in lines if line.startswith(("error: ", "fatal: "))]
+    return (errors or lines or ["it wrote nothing"])[-1].removeprefix("error: ")

@@ -1,0 +1,202 @@
+"""One node as the process it runs in: from its configuration to its end.
+
+Owns the order in which listeners, node and logging begin and end, and what the process says when it
+cannot go on. Not what a node does (`server.py`), nor who starts the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import structlog
+from structlog.typing import Processor
+
+from tidelog.broker.config import NodeConfig, parse_config
+from tidelog.broker.data_directory import format_or_check
+from tidelog.broker.http import HttpServer
+from tidelog.broker.metrics import registry_for
+from tidelog.broker.peers import Peers
+from tidelog.broker.rpc.grpc_server import GrpcServer
+from tidelog.broker.server import Node, Ports, build_node
+from tidelog.log.errors import TidelogError
+from tidelog.log.grpc_transport import GrpcTransport
+from tidelog.log.system import (
+    SystemClock,
+    SystemDisk,
+    SystemRandom,
+    boot_id,
+    end_process,
+    lock_directory,
+    process_id,
+    raise_open_files_limit,
+)
+from tidelog.raft.grpc_transport import GrpcRaftTransport, RaftPeerHandler
+
+STOP_GRACE_S = 0.5
+HEALTH_INTERVAL_S = 0.25
+
+log = structlog.get_logger(__name__)
+
+
+class OwnPeers(Peers, Protocol):
+    """`Peers` that end with the process."""
+
+    async def close(self) -> None:
+        """End all calls."""
+
+
+def _alone(_node: Node) -> AbstractAsyncContextManager[None]:
+    return nullcontext()
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """How a node reaches others, and what lives beside it in its process."""
+
+    peers: OwnPeers
+    raft_voters: Mapping[int, str]
+    """Where the voters are reached; not where the node says they are."""
+    beside: Callable[[Node], AbstractAsyncContextManager[None]] = _alone
+    """Entered before the node starts, left after it stopped."""
+
+
+def run_node(
+    path: Path,
+    surround: Callable[[NodeConfig], Surroundings] | None = None,
+    *,
+    log_tap: Processor | None = None,
+) -> int:
+    """Run the node that the file configures until it is told to stop; the process's exit code.
+
+    `surround` is called on the loop; `log_tap` sees every log line before it is written.
+    """
+    _configure_logging([] if log_tap is None else [log_tap])
+    try:
+        config = parse_config(path.read_text(encoding="utf-8"))
+        asyncio.run(_serve(config, surround or _direct))
+    except (TidelogError, OSError) as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
+    return 0
+
+
+def _direct(config: NodeConfig) -> Surroundings:
+    return Surroundings(GrpcTransport(), config.controller_voters)
+
+
+async def _serve(config: NodeConfig, surround: Callable[[NodeConfig], Surroundings]) -> None:
+    raise_open_files_limit()
+    disk = SystemDisk()
+    await format_or_check(disk, config)
+    with lock_directory(config.data_dir):
+        await _run(config, disk, surround(config))
+
+
+async def _run(config: NodeConfig, disk: SystemDisk, surroundings: Surroundings) -> None:
+    transport = _raft_transport(config, surroundings.raft_voters)
+    node = _build(config, disk, surroundings.peers, transport)
+    if transport is not None:
+        node.services["tidelog.v1.RaftPeer"] = RaftPeerHandler(transport)
+    server = GrpcServer(address=config.address, services=node.services, on_fatal=_end_at_once)
+    http = _http_server(config, node)
+    await server.start()
+    if http is not None:
+        await http.start()
+    async with surroundings.beside(node):
+        await _or_end(node.start())
+        log.info("started", node_id=config.node_id, address=config.address)
+        await _until_told_to_stop(node, server)
+        await server.set_healthy(healthy=False)
+        await node.stop()
+    await server.stop(grace_s=STOP_GRACE_S)
+    if http is not None:
+        await http.stop()
+    await surroundings.peers.close()
+    log.info("stopped", node_id=config.node_id)
+
+
+def _build(
+    config: NodeConfig, disk: SystemDisk, peers: Peers, transport: GrpcRaftTransport | None
+) -> Node:
+    ports = Ports(
+        clock=SystemClock(),
+        disk=disk,
+        random=SystemRandom(),
+        peers=peers,
+        raft_transport=transport,
+        on_fatal=_end_at_once,
+        process_id=process_id(),
+        boot_id=boot_id(),
+    )
+    return build_node(config, ports)
+
+
+async def _or_end(start: Coroutine[Any, Any, None]) -> None:
+    try:
+        await start
+    except (TidelogError, OSError) as error:
+        # Peers may be connected already, and nothing needs an orderly end: one line is all.
+        _end_at_once(error, how="error")
+
+
+def _raft_transport(config: NodeConfig, voters: Mapping[int, str]) -> GrpcRaftTransport | None:
+    if not config.is_controller:
+        return None
+    return GrpcRaftTransport(node_id=config.node_id, voters=voters, config=config.raft)
+
+
+def _http_server(config: NodeConfig, node: Node) -> HttpServer | None:
+    if config.http_port is None:
+        return None
+    return HttpServer(
+        host=config.address.rpartition(":")[0],
+        port=config.http_port,
+        registry=registry_for(node.stats),
+        is_ready=node.is_ready,
+    )
+
+
+async def _until_told_to_stop(node: Node, server: GrpcServer) -> None:
+    told = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, told.set)
+    was_ready: bool | None = None
+    while not told.is_set():
+        if was_ready != (was_ready := node.is_ready()):
+            await server.set_healthy(healthy=was_ready)
+        try:
+            await asyncio.wait_for(told.wait(), HEALTH_INTERVAL_S)
+        except TimeoutError:
+            continue
+
+
+def _end_at_once(error: BaseException, *, how: str = "fatal") -> None:
+    """A crash is safe, going on is not: what is not synced was never told."""
+    sys.stderr.write(f"{how}: {error}\n")
+    sys.stderr.flush()
+    end_process(1)
+
+
+def _configure_logging(taps: list[Processor]) -> None:
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    structlog.configure(
+        processors=[
+            *taps,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"]),
+        ],
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        cache_logger_on_first_use=True,
+    )

@@ -1,0 +1,60 @@
+"""Faults, one file each: what goes wrong, and how it is taken back (`fault.Fault`).
+
+    fault                  what it does                                          stages
+    cut                    nothing said on some paths arrives; no error          both
+    isolate_leader         the leader from followers, controllers, clients       both
+    asymmetric_partition   what one side says is lost, what it hears is not      both
+    ring_partition         what each node says to the next is lost               both
+    majority_split         two sides, a minority of the controllers on one       both
+    kill                   SIGKILL; starts when healed. Loses nothing            both
+    terminate              SIGTERM; starts when healed                           both
+    pause                  SIGSTOP; SIGCONT when healed                          both
+    empty_disk             killed, starts with an empty disk. Lossy              both
+    torn_tail              power lost in the midst of a write. Lossy             both
+    bit_flip               a bit of a file, by kind of file. Mostly lossy        both
+    disk_full              only so many bytes more                               both: small disks
+    latency                late, in order                                        sockets
+    bandwidth              kilobytes a second, of each connection                sockets
+    slow_close             half-open connections                                 sockets
+    timeout                blackhole, one way or both                            sockets
+    reset_peer             connections reset at the next word                    sockets
+    slicer                 small pieces                                          sockets
+    limit_data             connections end in the midst of a message             sockets
+    link_down              connections closed, connects refused                  sockets
+    flap                   another fault comes and goes                          as the other
+    together, sequence     others at once, or one after another                  as the others
+    swizzle                others begin in one random order, end in another      as the others
+    soup                   a seeded storm of all of them, within a `budget`      both
+
+`reach` says where a toxic lies, `proxies` is the port to Toxiproxy.
+
+What Toxiproxy 2.12.0 really does, from its source and issues; a toxic lies on one direction of a
+proxy, on the connections there are and on those to come:
+
+- It ends TCP on both sides. It accepts at once, then connects to the target: latency and blackholes
+  never slow a connect (#123), a dead target shows as a connection that is accepted and closed, and
+  TCP's own keepalive is answered by the proxy: only that of HTTP/2 crosses it.
+- `toxicity` is drawn for each connection, and drawn anew when the toxic after it in the chain comes
+  or goes. gRPC sends all calls of a channel over one connection: a toxicity below 1 strikes
+  connections, not calls, so clients of such a story need several transports.
+- timeout drops what it is given from the moment it is there; `timeout` > 0 is not an idle time but
+  how long until it closes the connection (#121; a toxic that lets data pass for a while first was
+  proposed in #195 and never merged); 0 drops until it is removed (#410). Removing it closes the
+  connections it lay on, because their streams have holes by then.
+- reset_peer waits for data, drops it, waits `timeout` ms, closes. Connections *made* while it is
+  there get SO_LINGER 0, so RST, also those its toxicity spared (#603); older ones are closed with
+  FIN as long as nothing unread is left. It strikes new connections until it is removed (#465).
+- limit_data counts bytes for each connection from when it or the toxic began, passes what is left
+  of a chunk, closes; with its connections it also strikes all that come.
+- slow_close delays only the passing on of a close. Data passes; removal closes at once.
+- bandwidth: `rate` is 1000 bytes a second; 0 is no limit. Slower than 100 ms a chunk it sends ten
+  pieces a second. Per connection.
+- latency: up to 1024 chunks of at most 32 KiB wait; then the sender feels it. Removal sends what
+  waits at once.
+- slicer sleeps after each piece: with 7 bytes and 100 µs no more than some 50 KB/s remain.
+- A disabled proxy closes its listener and all its connections.
+- Taking latency or bandwidth off a busy connection may hang the API (#558, open): `Proxies` has a
+  limit for each call.
+
+#n: https://github.com/Shopify/toxiproxy/issues/n
+"""

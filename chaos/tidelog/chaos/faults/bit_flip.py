@@ -1,0 +1,89 @@
+"""Fault: one bit of a stored file changes behind the node's back. Nothing takes it back.
+
+A flip in a log heals when the node finds it: it reads (scrub, fetch), tells the controllers, and
+fetches anew. All else is read at a start only: flip it while the node is down (`Together` with
+`Kill`). What is made again out of the log may always be flipped (`HARMLESS`); of the rest a
+`Budget` says whether it may be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from tidelog.chaos.faults.fault import FaultError, require
+from tidelog.chaos.faults.stored_batches import spans
+from tidelog.chaos.scenarios.ground import Ground
+from tidelog.chaos.scenarios.scene import Scene
+from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.log.checkpoints import CHECKPOINT_FILE, METADATA_FILE
+from tidelog.log.file_names import INDEX, LOG, SNAPSHOT, TIME_INDEX
+
+JOURNAL = "journal"
+"""A controller's write-ahead log."""
+HARMLESS = (INDEX, TIME_INDEX, SNAPSHOT)
+FILE_KINDS = (LOG, *HARMLESS, CHECKPOINT_FILE, METADATA_FILE, JOURNAL)
+"""Leader epochs are part of the checkpoint (decision 0007)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """Where, and what lies there since."""
+
+    node_id: int
+    path: str
+    byte: int
+    wrong: int
+
+    def is_wrong(self, ground: Ground) -> bool:
+        """Whether it still lies there."""
+        return ground.content(self.node_id, self.path)[self.byte : self.byte + 1] == bytes(
+            [self.wrong]
+        )
+
+
+@dataclass(slots=True)
+class BitFlip:
+    """See the module. `seed` decides which file of the kind, and which bit; `flip` tells it."""
+
+    kind: ClassVar[str] = "bit_flip"
+    node_id: int
+    file_kind: str
+    seed: int = 0
+    flip: Flip | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        require(self.file_kind in FILE_KINDS, f"{self.file_kind!r} is none of {FILE_KINDS}")
+
+    async def inject(self, scene: Scene) -> None:
+        """See `Fault`; `FaultError`: there is no such file, or nothing in it to flip."""
+        ground, random = scene.ground, SimRandom(self.seed)
+        path, content = self._file(ground, random)
+        byte, bit = self._byte(content, random), random.randrange(0, 8)
+        ground.count(self.kind, f"node {self.node_id} {path} byte {byte}", self.node_id)
+        await ground.flip(self.node_id, path, byte, bit)
+        self.flip = Flip(self.node_id, path, byte, content[byte] ^ 1 << bit)
+
+    async def heal(self, scene: Scene) -> None:
+        """Nothing: the product does."""
+
+    def _file(self, ground: Ground, random: SimRandom) -> tuple[str, bytes]:
+        if self.file_kind == JOURNAL:
+            paths = [ground.journal(self.node_id)]
+        else:
+            paths = ground.files(self.node_id, self.file_kind)
+        if not paths:
+            raise FaultError(f"node {self.node_id} has no file {self.file_kind}")
+        path = paths[random.randrange(0, len(paths))]
+        return path, ground.content(self.node_id, path)
+
+    def _byte(self, content: bytes, random: SimRandom) -> int:
+        """One of which something can tell that it changed."""
+        if self.file_kind == LOG:
+            places = [(one.guarded_from, one.end) for one in spans(content)]
+        else:
+            places = [(0, len(content.rstrip(b"\0")))]
+        places = [place for place in places if place[0] < place[1]]
+        if not places:
+            raise FaultError(f"node {self.node_id}: nothing in {self.file_kind} to flip")
+        return random.randrange(*places[random.randrange(0, len(places))])

@@ -1,0 +1,34 @@
+"""Fault: nothing that is said on some paths arrives, without an error; on every ground."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from tidelog.chaos.faults.cuts import Cuts
+from tidelog.chaos.faults.fault import require
+from tidelog.chaos.scenarios.ground import Path
+from tidelog.chaos.scenarios.scene import Scene
+
+
+@dataclass(slots=True)
+class Cut:
+    """See the module; `tidelog.chaos.faults.reach` makes paths out of sides."""
+
+    kind: ClassVar[str] = "cut"
+    paths: tuple[Path, ...]
+    _cuts: Cuts = field(default_factory=Cuts, init=False)
+
+    def __post_init__(self) -> None:
+        require(self.paths, "no path to cut")
+
+    async def inject(self, scene: Scene) -> None:
+        """See `Fault`."""
+        await self._cuts.cut(scene, self.paths, kind=self.kind, what=str(self), nodes=())
+
+    async def heal(self, scene: Scene) -> None:
+        """See `Fault`."""
+        await self._cuts.mend(scene)
+
+    def __str__(self) -> str:
+        return ", ".join(f"{source} ▶ {target}" for source, target in self.paths)

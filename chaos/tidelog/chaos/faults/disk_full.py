@@ -1,0 +1,34 @@
+"""Fault: a disk takes only so many bytes more. It loses nothing it has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tidelog.chaos.faults.fault import require
+from tidelog.chaos.scenarios.scene import Scene
+
+
+@dataclass(frozen=True, slots=True)
+class DiskFull:
+    """See the module. The ground decides which nodes have such a disk."""
+
+    kind: ClassVar[str] = "disk_full"
+    node_id: int
+    room_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        require(self.room_bytes >= 0, f"room_bytes is negative: {self.room_bytes}")
+
+    async def inject(self, scene: Scene) -> None:
+        """See `Fault`."""
+        scene.ground.count(self.kind, str(self), self.node_id)
+        await scene.ground.fill(self.node_id, room_bytes=self.room_bytes)
+
+    async def heal(self, scene: Scene) -> None:
+        """See `Fault`; the node opens its logs anew by itself (decision 0013)."""
+        await scene.ground.make_room(self.node_id)
+        scene.ground.over(self.kind, str(self), self.node_id)
+
+    def __str__(self) -> str:
+        return f"node {self.node_id}, {self.room_bytes} bytes left"

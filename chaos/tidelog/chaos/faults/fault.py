@@ -1,0 +1,64 @@
+"""Port: something that goes wrong and is taken back, and the errors of those who ask for it.
+
+Owns what every fault keeps to: `inject` returns when it strikes, `heal` when nothing of it is left.
+`heal` may be called twice, before `inject`, after an `inject` that failed, and when nodes died or
+came back meanwhile. Each tells the ground when it begins and ends: bands of the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import ClassVar, Protocol, runtime_checkable
+
+from tidelog.chaos.faults.proxies import Proxies
+from tidelog.chaos.scenarios.scene import Scene, UnsupportedFaultError
+
+
+class FaultError(Exception):
+    """A fault that makes no sense, or not now: what it was told, and what it takes."""
+
+
+class Fault(Protocol):
+    """See the module."""
+
+    kind: ClassVar[str]
+
+    async def inject(self, scene: Scene) -> None:
+        """Let it strike. `FaultError`: not now; `UnsupportedFaultError`: not here."""
+
+    async def heal(self, scene: Scene) -> None:
+        """Take it back."""
+
+
+@runtime_checkable
+class BehindProxies(Protocol):
+    """A ground whose links have proxies."""
+
+    @property
+    def proxies(self) -> Proxies:
+        """Of all links."""
+
+
+@asynccontextmanager
+async def lasting(scene: Scene, fault: Fault) -> AsyncIterator[None]:
+    """It lasts as long as the block, however that ends."""
+    try:
+        await fault.inject(scene)
+        yield
+    finally:
+        await fault.heal(scene)
+
+
+def proxies_of(scene: Scene, kind: str) -> Proxies:
+    """Those of the ground; `UnsupportedFaultError` on one whose network is simulated."""
+    ground = scene.ground
+    if not isinstance(ground, BehindProxies):
+        raise UnsupportedFaultError(f"{kind} needs proxies: only runs on sockets have them")
+    return ground.proxies
+
+
+def require(is_so: object, what: str) -> None:
+    """Raise `FaultError` unless it is."""
+    if not is_so:
+        raise FaultError(what)

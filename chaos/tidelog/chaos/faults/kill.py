@@ -1,0 +1,27 @@
+"""Fault: a process ends at once (SIGKILL) and is down until healed. Its page cache stays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tidelog.chaos.scenarios.scene import Scene
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """See the module. A node that is down already stays so."""
+
+    kind: ClassVar[str] = "kill"
+    node_id: int
+
+    async def inject(self, scene: Scene) -> None:
+        """See `Fault`."""
+        scene.ground.count(self.kind, f"node {self.node_id}", self.node_id)
+        await scene.ground.kill(self.node_id)
+
+    async def heal(self, scene: Scene) -> None:
+        """See `Fault`; returns before it is ready."""
+        if not scene.ground.is_up(self.node_id):
+            await scene.ground.start(self.node_id)
+        scene.ground.over(self.kind, f"node {self.node_id}", self.node_id)

@@ -1,0 +1,92 @@
+"""Fault made of others: a seeded storm of them, one to three at once, a quarter of the time quiet.
+
+What is thrown and when is drawn before it begins (`soup_plan`), whom it strikes as it does
+(`soup_victims`). A strike that takes records asks the budget first and is left out where there is
+no room, so a lost record is the product's fault.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from tidelog.chaos.faults.bit_flip import BitFlip, Flip
+from tidelog.chaos.faults.budget import Budget
+from tidelog.chaos.faults.fault import BehindProxies, Fault, FaultError, lasting
+from tidelog.chaos.faults.soup_plan import MENU, TOXICS, Strike, draw
+from tidelog.chaos.faults.soup_victims import Serving, serve
+from tidelog.chaos.faults.together import Together
+from tidelog.chaos.scenarios.scene import Scene, UnsupportedFaultError
+
+
+@dataclass(slots=True)
+class Soup:
+    """See the module. `inject` returns after `for_s` seconds or a little later; it is healed then.
+
+    `kinds`: by default what every ground can do, and toxics where there are proxies.
+    """
+
+    kind: ClassVar[str] = "soup"
+    seed: int
+    for_s: float
+    min_insync_replicas: int = 2
+    kinds: tuple[str, ...] | None = None
+    struck: list[str] = field(default_factory=list, init=False)
+    """The kinds that did strike, in order."""
+    _held: set[int] = field(default_factory=set, init=False)  # never iterated
+
+    async def inject(self, scene: Scene) -> None:
+        """See `Fault`."""
+        budget = Budget(min_insync_replicas=self.min_insync_replicas)
+        for each in draw(self.seed, for_s=self.for_s, kinds=self._kinds(scene)):
+            async with asyncio.TaskGroup() as group:
+                for strike in each.strikes:
+                    group.create_task(self._strike(scene, strike, budget))
+            await asyncio.sleep(each.quiet_s)
+
+    async def heal(self, scene: Scene) -> None:
+        """Nothing: each strike is healed when it ends, however that comes."""
+
+    def _kinds(self, scene: Scene) -> tuple[str, ...]:
+        if self.kinds is not None:
+            return self.kinds
+        return (*MENU, *TOXICS) if isinstance(scene.ground, BehindProxies) else MENU
+
+    async def _strike(self, scene: Scene, strike: Strike, budget: Budget) -> None:
+        await asyncio.sleep(strike.after_s)
+        serving = serve(strike, scene.ground, held=self._held)
+        if serving is None:
+            return
+        if serving.node_id is not None:
+            self._held.add(serving.node_id)
+        try:
+            await self._let_it_strike(scene, strike, serving, budget)
+        except (FaultError, UnsupportedFaultError):
+            return  # Nobody leads at the moment, or there is no such file yet.
+        finally:
+            if serving.node_id is not None:
+                self._held.discard(serving.node_id)
+
+    async def _let_it_strike(
+        self, scene: Scene, strike: Strike, serving: Serving, budget: Budget
+    ) -> None:
+        wound = None
+        if serving.is_lossy and serving.node_id is not None:
+            wound = budget.take(scene.ground, serving.node_id)
+            if wound is None:
+                return
+        try:
+            async with lasting(scene, serving.fault):
+                self.struck.append(strike.kind)
+                await asyncio.sleep(strike.last_s)
+        finally:
+            if wound is not None:
+                flips = _flips(serving.fault)
+                budget.close(wound, *flips, needs_start=serving.needs_start)
+
+
+def _flips(fault: Fault) -> list[Flip]:
+    if isinstance(fault, Together):
+        return [flip for one in fault.faults for flip in _flips(one)]
+    return [fault.flip] if isinstance(fault, BitFlip) and fault.flip is not None else []

@@ -1,0 +1,181 @@
+"""Whom a strike of a soup strikes, and how: a fault made of what the cluster is at that moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from tidelog.chaos.faults import soup_plan
+from tidelog.chaos.faults.asymmetric_partition import AsymmetricPartition
+from tidelog.chaos.faults.bandwidth import Bandwidth
+from tidelog.chaos.faults.bit_flip import HARMLESS, BitFlip
+from tidelog.chaos.faults.disk_full import DiskFull
+from tidelog.chaos.faults.empty_disk import EmptyDisk
+from tidelog.chaos.faults.fault import Fault
+from tidelog.chaos.faults.isolate_leader import IsolateLeader
+from tidelog.chaos.faults.kill import Kill
+from tidelog.chaos.faults.latency import Latency
+from tidelog.chaos.faults.limit_data import LimitData
+from tidelog.chaos.faults.link_down import LinkDown
+from tidelog.chaos.faults.majority_split import MajoritySplit
+from tidelog.chaos.faults.pause import Pause
+from tidelog.chaos.faults.reach import Reach, both_ways, one_way
+from tidelog.chaos.faults.reset_peer import ResetPeer
+from tidelog.chaos.faults.ring_partition import RingPartition
+from tidelog.chaos.faults.slicer import Slicer
+from tidelog.chaos.faults.slow_close import SlowClose
+from tidelog.chaos.faults.soup_plan import Strike
+from tidelog.chaos.faults.terminate import Terminate
+from tidelog.chaos.faults.together import Together
+from tidelog.chaos.faults.torn_tail import TornTail
+from tidelog.chaos.scenarios.ground import Ground, Side
+from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.log.checkpoints import CHECKPOINT_FILE, METADATA_FILE
+from tidelog.log.file_names import LOG
+
+ROOM_BYTES_MAX = 4096
+LEADER_SHARE, CONTROLLER_SHARE = 0.4, 0.6
+LOG_SHARE = 0.5
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """A fault, the node it holds for itself, and whether it takes records."""
+
+    fault: Fault
+    node_id: int | None = None
+    is_lossy: bool = False
+    needs_start: bool = True
+    """What it took returns with a start only; else while the node runs."""
+
+
+def serve(strike: Strike, ground: Ground, *, held: Collection[int]) -> Serving | None:
+    """The strike's fault; None: nobody is left whom it could strike. `held` are not."""
+    random = SimRandom(strike.seed)
+    if strike.kind in soup_plan.CUTS:
+        return Serving(_cut(strike.kind, ground, random))
+    if strike.kind in soup_plan.TOXICS:
+        return Serving(_TOXICS[strike.kind](Reach(_somewhere(ground, random)), random))
+    if strike.kind in soup_plan.LOSSY:
+        return _lossy(strike.kind, ground, random, held)
+    node_id = _victim(ground, random, held)
+    return None if node_id is None else Serving(_of_node(strike.kind, node_id, random), node_id)
+
+
+def _victim(ground: Ground, random: SimRandom, held: Collection[int]) -> int | None:
+    """The leader, the active controller, or anyone."""
+    drawn = random.random()
+    state = ground.image.partition(ground.topic, 0)
+    chosen: int | None = None
+    if drawn < LEADER_SHARE:
+        chosen = None if state is None else state.leader_id
+    elif drawn < CONTROLLER_SHARE:
+        chosen = ground.controller_id
+    if chosen is not None and chosen not in held:
+        return chosen
+    free = [one for one in ground.node_ids if one not in held]
+    return _one_of(free, random) if free else None
+
+
+def _of_node(kind: str, node_id: int, random: SimRandom) -> Fault:
+    match kind:
+        case "kill":
+            return Kill(node_id)
+        case "terminate":
+            return Terminate(node_id)
+        case "pause":
+            return Pause(node_id)
+        case _:
+            return DiskFull(node_id, random.randrange(0, ROOM_BYTES_MAX))
+
+
+def _lossy(kind: str, ground: Ground, random: SimRandom, held: Collection[int]) -> Serving | None:
+    state = ground.image.partition(ground.topic, 0)
+    free = [] if state is None else [one for one in state.replicas if one not in held]
+    if not free:
+        return None
+    node_id, seed = _one_of(free, random), random.randrange(0, soup_plan.SEEDS)
+    match kind:
+        case "empty_disk":
+            return Serving(EmptyDisk(node_id), node_id, is_lossy=True)
+        case "torn_tail":
+            return Serving(TornTail(node_id, seed), node_id, is_lossy=True)
+        case _:
+            return _flip(node_id, random, seed)
+
+
+def _flip(node_id: int, random: SimRandom, seed: int) -> Serving:
+    if random.random() < LOG_SHARE:
+        fault = BitFlip(node_id, LOG, seed)
+        return Serving(fault, node_id, is_lossy=True, needs_start=False)
+    file_kind = _one_of((*HARMLESS, CHECKPOINT_FILE, METADATA_FILE), random)
+    fault = BitFlip(node_id, file_kind, seed)
+    is_lossy = file_kind not in HARMLESS
+    return Serving(Together((Kill(node_id), fault)), node_id, is_lossy=is_lossy)
+
+
+def _cut(kind: str, ground: Ground, random: SimRandom) -> Fault:
+    nodes = _shuffled(ground.node_ids, random)
+    match kind:
+        case "isolate_leader":
+            from_whom = random.randrange(1, 8)
+            return IsolateLeader(
+                from_followers=bool(from_whom & 1),
+                from_controllers=bool(from_whom & 2),
+                from_clients=bool(from_whom & 4),
+            )
+        case "asymmetric_partition":
+            sides: list[Side] = [*nodes[1:], *ground.client_groups]
+            deaf = tuple(sides[: random.randrange(1, len(sides) + 1)])
+            return AsymmetricPartition(silent=(nodes[0],), deaf=deaf)
+        case "ring_partition":
+            return RingPartition(tuple(nodes))
+        case _:
+            return MajoritySplit(_minority(ground, random))
+
+
+def _minority(ground: Ground, random: SimRandom) -> tuple[Side, ...]:
+    controllers = _shuffled(ground.controller_ids, random)
+    brokers = _shuffled(set(ground.broker_ids) - set(controllers), random)
+    some = brokers[: random.randrange(0, len(brokers) + 1)]
+    few = controllers[: random.randrange(0 if some else 1, (len(controllers) + 1) // 2)]
+    clients = [one for one in ground.client_groups if random.random() < 1 / 2]
+    return (*few, *some, *clients)
+
+
+def _somewhere(ground: Ground, random: SimRandom) -> tuple[tuple[Side, Side], ...]:
+    """Paths between two sides, one way or both: clients and brokers, or a node and all others."""
+    brokers: list[Side] = list(ground.broker_ids)
+    nodes: list[Side] = list(ground.node_ids)
+    victim = _one_of(brokers, random)
+    others: list[Side] = [one for one in nodes if one != victim]
+    clients: list[Side] = list(ground.client_groups)
+    side, opposite = _one_of(((clients, brokers), (clients, [victim]), ([victim], others)), random)
+    if random.random() < 1 / 2:
+        return both_ways(side, opposite)
+    return one_way(side, opposite) if random.random() < 1 / 2 else one_way(opposite, side)
+
+
+_TOXICS: Mapping[str, Callable[[Reach, SimRandom], Fault]] = {
+    "latency": lambda reach, random: Latency(
+        reach, random.randrange(100, 1500), random.randrange(0, 100)
+    ),
+    "bandwidth": lambda reach, random: Bandwidth(reach, random.randrange(10, 200)),
+    "slicer": lambda reach, _: Slicer(reach),
+    "reset_peer": lambda reach, random: ResetPeer(reach, random.randrange(0, 500)),
+    "limit_data": lambda reach, random: LimitData(reach, random.randrange(500, 20_000)),
+    "slow_close": lambda reach, random: SlowClose(reach, random.randrange(500, 5000)),
+    "link_down": lambda reach, _: LinkDown(reach),
+}
+
+
+def _one_of(items: Sequence[T], random: SimRandom) -> T:
+    return items[random.randrange(0, len(items))]
+
+
+def _shuffled(items: Collection[int], random: SimRandom) -> list[int]:
+    left = sorted(items)
+    return [left.pop(random.randrange(0, len(left))) for _ in range(len(left))]

@@ -1,0 +1,36 @@
+"""Where the batches of a segment lie, read from its bytes alone. Pure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tidelog.log.batch import CRC_START, parse_header
+from tidelog.log.errors import CorruptMessageError
+
+
+class Span(NamedTuple):
+    """A batch of a `.log` file: bytes `[start, end)`."""
+
+    start: int
+    end: int
+
+    @property
+    def guarded_from(self) -> int:
+        """From this byte on its CRC covers it."""
+        return self.start + CRC_START
+
+
+def spans(content: bytes) -> list[Span]:
+    """Of all whole batches, up to the first that is none."""
+    found: list[Span] = []
+    at = 0
+    while at < len(content):
+        try:
+            end = at + parse_header(content, at).size_in_bytes
+        except CorruptMessageError:
+            break
+        if end > len(content):
+            break
+        found.append(Span(at, end))
+        at = end
+    return found

@@ -1,0 +1,54 @@
+"""Fault: a machine loses power in the midst of a write; the node is down until healed.
+
+A killed process loses nothing, so the power is made of three: the process is killed, the last batch
+of its replica loses its end, and the record of the last start (`start.properties`) is gone. The
+node starts as one that may have lost everything, and is out of ISR and ELR until it has caught up
+(decision 0013). A torn batch alone would look like a write nobody was answered. What it had
+acknowledged may be gone from it: a `Budget` says whether that may be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tidelog.broker.start_record import FILE_NAME
+from tidelog.chaos.faults.fault import FaultError
+from tidelog.chaos.faults.stored_batches import Span, spans
+from tidelog.chaos.scenarios.ground import Ground
+from tidelog.chaos.scenarios.scene import Scene
+from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.log.file_names import LOG
+
+
+@dataclass(frozen=True, slots=True)
+class TornTail:
+    """See the module. `seed` decides where the last batch ends."""
+
+    kind: ClassVar[str] = "torn_tail"
+    node_id: int
+    seed: int = 0
+
+    async def inject(self, scene: Scene) -> None:
+        """See `Fault`; `FaultError`: its replica holds no batch."""
+        ground = scene.ground
+        ground.count(self.kind, f"node {self.node_id}", self.node_id)
+        await ground.kill(self.node_id)
+        path, last = self._last_batch(ground)
+        keep = SimRandom(self.seed).randrange(last.start + 1, last.end)
+        await ground.truncate(self.node_id, path, keep)
+        folder = path.rpartition("/")[0].rpartition("/")[0]
+        await ground.vanish(self.node_id, f"{folder}/{FILE_NAME}")
+
+    async def heal(self, scene: Scene) -> None:
+        """Start it; its log is cut to the longest valid prefix, and fetches the rest."""
+        if not scene.ground.is_up(self.node_id):
+            await scene.ground.start(self.node_id)
+        scene.ground.over(self.kind, f"node {self.node_id}", self.node_id)
+
+    def _last_batch(self, ground: Ground) -> tuple[str, Span]:
+        for path in reversed(ground.files(self.node_id, LOG)):
+            found = spans(ground.content(self.node_id, path))
+            if found:
+                return path, found[-1]
+        raise FaultError(f"node {self.node_id} holds no batch of {ground.topic}-0")

@@ -1,0 +1,176 @@
+"""Where each replica's log ends and what it knows to be committed. Pure.
+
+Of minutes offsets are drawn as they are: a high watermark that stands still is a level line, and
+the log end offset that leaves it opens a wedge. Of hours nothing but growth could be seen, so that
+growth is taken off: log end offsets are drawn from the cluster's highest high watermark on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+
+from tidelog.chaos.report.canvas import (
+    LEFT,
+    RIGHT,
+    Figure,
+    Part,
+    label,
+    line,
+    path_of,
+    thinned,
+    width_of,
+)
+from tidelog.chaos.report.frames import GAP_PX, TITLE_PX, inside, title, y_axis
+from tidelog.chaos.report.markup import NOTHING, Markup, element, joined
+from tidelog.chaos.report.quantities import seconds, whole
+from tidelog.chaos.report.record import ReplicaPoint
+from tidelog.chaos.report.scales import Scale, linear
+from tidelog.chaos.report.story import LONG_S, Fall
+
+_OFFSETS_PX = 190.0
+_LABEL_PX = 13.0
+"""From one label at a line's end to the next."""
+_FALLS_NAMED_MAX, _FALLS_MAX = 3, 40
+
+Stretches = Mapping[int, list[list[ReplicaPoint]]]
+"""By node, its samples while it was up."""
+
+
+def offsets_chart(figure: Figure, top: float) -> Part:
+    """Log end offset and high watermark of each replica."""
+    y_top, bottom = top + TITLE_PX, top + TITLE_PX + _OFFSETS_PX
+    shown = {node: figure.stretches(node) for node in figure.story.replicas}
+    points = [point for runs in shown.values() for run in runs for point in run]
+    is_relative = figure.time.high - figure.time.low > LONG_S
+    offsets = _ahead(figure, points) if is_relative else _offsets(points)
+    scale = linear(offsets, start=bottom, end=y_top + 6, least=10)
+    draw = _relative if is_relative else _absolute
+    return Part(
+        joined(
+            [
+                _title(top, is_relative=is_relative),
+                y_axis(scale, count=4),
+                draw(figure, scale, shown),
+            ]
+        ),
+        bottom + GAP_PX,
+    )
+
+
+def _title(top: float, *, is_relative: bool) -> Markup:
+    if is_relative:
+        note = "log end offset minus the cluster’s high watermark: below 0 a replica lacks records"
+        return title(top, "Offsets", note)
+    note = "line: log end offset · dashes: high watermark · shaded between them: not committed"
+    return title(top, "Offsets", note)
+
+
+def _offsets(points: Iterable[ReplicaPoint]) -> list[float]:
+    return [offset for point in points for offset in (point.high_watermark, point.log_end_offset)]
+
+
+def _ahead(figure: Figure, points: Iterable[ReplicaPoint]) -> list[float]:
+    return [point.log_end_offset - figure.story.committed_at(point.at_s) for point in points]
+
+
+def _relative(figure: Figure, scale: Scale, shown: Stretches) -> Markup:
+    drawn = []
+    for node, runs in shown.items():
+        for run in runs:
+            offsets = zip(run, _ahead(figure, run), strict=True)
+            points = thinned([(figure.x(p.at_s), scale.at(ahead)) for p, ahead in offsets])
+            drawn.append(line(points, f"thin {figure.colour(node)}"))
+    ends = {
+        node: scale.at(_ahead(figure, runs[-1][-1:])[0]) for node, runs in shown.items() if runs
+    }
+    return joined([inside(figure, *drawn), _names(figure, scale, ends)])
+
+
+def _absolute(figure: Figure, scale: Scale, shown: Stretches) -> Markup:
+    ends = {node: scale.at(runs[-1][-1].log_end_offset) for node, runs in shown.items() if runs}
+    return joined(
+        [
+            inside(figure, *(_replica(figure, scale, node, runs) for node, runs in shown.items())),
+            _standstill(figure, scale),
+            *_falls(figure, scale),
+            _names(figure, scale, ends),
+        ]
+    )
+
+
+def _replica(figure: Figure, scale: Scale, node: int, runs: list[list[ReplicaPoint]]) -> Markup:
+    colour, drawn = figure.colour(node), []
+    for run in runs:
+        ends = thinned([(figure.x(p.at_s), scale.at(p.log_end_offset)) for p in run])
+        marks = thinned([(figure.x(p.at_s), scale.at(p.high_watermark)) for p in run])
+        wedge = path_of([*ends, *reversed(marks)]) + "z"
+        drawn += [
+            element("path", d=wedge, class_=f"wedge {colour}"),
+            line(ends, f"leo {colour}"),
+            line(marks, f"hw {colour}"),
+        ]
+    for before, after in pairwise(runs):
+        gap = [(figure.x(p.at_s), scale.at(p.log_end_offset)) for p in (before[-1], after[0])]
+        drawn.append(line(gap, f"gap {colour}"))
+    return joined(drawn)
+
+
+def _standstill(figure: Figure, scale: Scale) -> Markup:
+    still = figure.story.standstill
+    if still is None or not figure.sees(still.began_s, still.ended_s):
+        return NOTHING
+    left, right = figure.time.at(still.began_s), figure.time.at(still.ended_s)
+    y = scale.at(still.state)
+    words = f"high watermark stands still for {seconds(still.ended_s - still.began_s)}"
+    x = min(max((left + right) / 2, LEFT + width_of(words) / 2), RIGHT - width_of(words) / 2)
+    is_room = y + 22 < scale.start
+    bracket = f"M{left:.1f} {y + 4:.1f}v4H{right:.1f}v-4"
+    return joined(
+        [
+            element("path", d=bracket, class_="bracket"),
+            label(x, y + 21 if is_room else y - 8, words, class_="remark middle"),
+        ]
+    )
+
+
+def _falls(figure: Figure, scale: Scale) -> list[Markup]:
+    seen = [fall for fall in figure.story.falls if figure.sees(fall.at_s, fall.at_s)]
+    largest = sorted(seen, key=lambda fall: fall.after - fall.before)[:_FALLS_MAX]
+    return [
+        _fall(figure, scale, fall, is_named=place < _FALLS_NAMED_MAX)
+        for place, fall in enumerate(largest)
+    ]
+
+
+def _fall(figure: Figure, scale: Scale, fall: Fall, *, is_named: bool) -> Markup:
+    x, y = figure.time.at(fall.at_s), scale.at(fall.after)
+    arrow = element(
+        "path", d=f"M{x - 4:.1f} {y - 7:.1f}h8l-4 7z", class_=f"fall {figure.colour(fall.node_id)}"
+    )
+    if not is_named:
+        return arrow
+    name = figure.node_name(fall.node_id)
+    words = f"{name}: log end falls by {whole(fall.before - fall.after)}"
+    is_left = x + width_of(words) + 14 > RIGHT
+    side, shift = ("remark end", -9) if is_left else ("remark", 9)
+    return joined([arrow, label(x + shift, min(y + 13, scale.start - 3), words, class_=side)])
+
+
+def _names(figure: Figure, scale: Scale, ends: Mapping[int, float]) -> Markup:
+    """Each node's name at its line's end; names keep their distance."""
+    wanted = sorted((y, node) for node, y in ends.items())
+    return joined(
+        label(RIGHT + 7, y + 4, figure.node_name(node), class_=f"end-name {figure.colour(node)}")
+        for y, node in _apart(wanted, highest=scale.end, lowest=scale.start)
+    )
+
+
+def _apart(
+    wanted: Sequence[tuple[float, int]], *, highest: float, lowest: float
+) -> list[tuple[float, int]]:
+    placed: list[tuple[float, int]] = []
+    for y, node in wanted:
+        placed.append((max(y, placed[-1][0] + _LABEL_PX if placed else highest), node))
+    surplus = max(0.0, placed[-1][0] - lowest) if placed else 0.0
+    return [(y - surplus, node) for y, node in placed]

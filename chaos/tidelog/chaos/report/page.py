@@ -1,0 +1,253 @@
+"""The sections of a run's page, but for its figures. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
+
+from tidelog.chaos.report.markup import NOTHING, Markup, clipped, element, joined, text
+from tidelog.chaos.report.quantities import counted, milliseconds, moment, seconds, whole
+from tidelog.chaos.report.record import Anomaly, RunRecord, Verdict
+from tidelog.chaos.report.story import Story
+
+_SIGNS: dict[Verdict, str] = {"ok": "✓", "violation": "✗", "inconclusive": "?"}
+_DIARY_CHARACTERS, _FAULTS_CHARACTERS, _PROOF_CHARACTERS = 90_000, 40_000, 60_000
+"""Of a section: a long run's file stays small; its record holds all."""
+_WORDS_CHARACTERS, _OPERATION_CHARACTERS = 600, 2_000
+_ROW_CHARACTERS = 90
+"""Of markup around a row's words, about."""
+_OPEN_MAX = 3
+
+
+def badge(verdict: Verdict, *, href: str | None = None) -> Markup:
+    """The verdict: a word, a sign, a colour and a shape, any of which is enough."""
+    words = text(f"{_SIGNS[verdict]} {verdict}")
+    return element("a" if href else "span", words, class_=f"badge {verdict}", href=href)
+
+
+def header(record: RunRecord) -> Markup:
+    """What was claimed, and whether it held."""
+    kicker = element(
+        "div",
+        badge(record.verdict),
+        element("b", text(record.scenario)),
+        element("span", text(f"seed {record.seed}")),
+        element("span", text(f"{seconds(record.load_s)} of load on {record.partition}")),
+        element("span", text(record.began_at)),
+        class_="kicker",
+    )
+    return element(
+        "header",
+        kicker,
+        element("h1", text(clipped(record.claim, characters=_WORDS_CHARACTERS))),
+        element("p", text(_judged(record))),
+    )
+
+
+def _judged(record: RunRecord) -> str:
+    number = len(record.anomalies)
+    match record.verdict:
+        case "ok":
+            return "The fault was seen to bite, and nothing that was promised was broken."
+        case "violation":
+            return f"A promise was broken: {counted(number, 'anomaly', 'anomalies')}, listed below."
+        case "inconclusive":
+            return (
+                "The fault was not seen to bite, so this run proves nothing, neither good nor bad."
+            )
+
+
+def key_figures(story: Story) -> Markup:
+    """Eight numbers, each with what it counts."""
+    record, counts = story.record, story.record.counts
+    usual, worst = _latencies(record)
+    return element(
+        "dl",
+        _key("operations", _count(counts, "operations")),
+        _key("acknowledged", _count(counts, "acknowledged")),
+        *(_key(name, _count(counts, name), is_bad=counts.get(name, 0) > 0)
+          for name in ("lost", "duplicated", "reordered")),
+        _key("acks=1 lost", _count(counts, "lost_acks_1")),
+        _key("unavailable to acks=all", seconds(record.unavailable_s)),
+        _key("p99 latency, median to worst", usual, rest=worst),
+        class_="keys",
+    )  # fmt: skip
+
+
+def _count(counts: Mapping[str, int], name: str) -> str:
+    return whole(counts[name]) if name in counts else "–"
+
+
+def _latencies(record: RunRecord) -> tuple[str, str]:
+    known = [point.p99_ms for point in record.load if point.p99_ms is not None]
+    if not known:
+        return "–", ""
+    return milliseconds(median(known)), f" to {milliseconds(max(known))}"
+
+
+def _key(name: str, value: str, *, rest: str = "", is_bad: bool = False) -> Markup:
+    more = element("small", text(rest)) if rest else NOTHING
+    number = element("dd", text(value), more, class_="bad" if is_bad else None)
+    return element("div", element("dt", text(name)), number)
+
+
+def again(record: RunRecord) -> Markup:
+    """How to run it once more, and what it ran on."""
+    return section(
+        "Run it again",
+        element("pre", text(record.command), class_="command"),
+        _pairs(
+            {
+                "Commit": f"{record.commit}, version {record.version}",
+                "Machine": record.machine,
+                "Brokers": _ids(record.broker_ids),
+                "Controllers": _ids(record.controller_ids),
+                "Seed": str(record.seed),
+            }
+        ),
+    )
+
+
+def _ids(ids: Iterable[int]) -> str:
+    return ", ".join(map(str, ids)) or "none"
+
+
+def facts(record: RunRecord) -> Markup:
+    """What the story measured."""
+    return section("What the story measured", _pairs(record.facts)) if record.facts else NOTHING
+
+
+def _pairs(pairs: Mapping[str, str]) -> Markup:
+    rows = [
+        joined(
+            [
+                element("dt", text(name)),
+                element("dd", text(clipped(value, characters=_OPERATION_CHARACTERS))),
+            ]
+        )
+        for name, value in pairs.items()
+    ]
+    return element("dl", *rows, class_="facts")
+
+
+def section(title: str, *content: Markup) -> Markup:
+    """A heading and what it heads."""
+    return element("section", element("h2", text(title)), *content)
+
+
+def folded(title: str, note: str, *content: Markup, is_open: bool = False) -> Markup:
+    """A part that opens when its title is clicked."""
+    summary = element("summary", text(title + " "), element("span", text(note), class_="soft"))
+    return element("details", summary, *content, open="" if is_open else None)
+
+
+def anomalies(record: RunRecord) -> Markup:
+    """Each with the calls that prove it."""
+    if not record.anomalies:
+        return NOTHING
+    sizes = [sum(map(len, (one.what, *one.operations))) for one in record.anomalies]
+    number = max(1, _fitting(sizes, _PROOF_CHARACTERS))
+    shown = [_anomaly(place, one) for place, one in enumerate(record.anomalies[:number], start=1)]
+    return section(
+        counted(len(record.anomalies), "anomaly", "anomalies"),
+        *shown,
+        _left_out(len(record.anomalies) - number),
+    )
+
+
+def _anomaly(number: int, anomaly: Anomaly) -> Markup:
+    when = "" if anomaly.at_s is None else f", at {moment(anomaly.at_s)}"
+    what = clipped(anomaly.what, characters=_WORDS_CHARACTERS)
+    title = element(
+        "summary",
+        text(f"{number}. {anomaly.kind}"),
+        element("span", text(f"{when}: {what}"), class_="soft"),
+    )
+    lines = [clipped(line, characters=_OPERATION_CHARACTERS) for line in anomaly.operations]
+    kept = _fitting([len(line) for line in lines], _PROOF_CHARACTERS)
+    proof = element("pre", text("\n".join(lines[:kept]))) if lines else _unproven()
+    rest = _left_out(len(lines) - kept)
+    return element(
+        "details", title, proof, rest, class_="anomaly", open="" if number <= _OPEN_MAX else None
+    )
+
+
+def _unproven() -> Markup:
+    return element("p", text("Seen on the nodes: no client’s call is part of it."), class_="soft")
+
+
+def faults(story: Story) -> Markup:
+    """When each fault began, and how long it lasted."""
+    if not story.bands:
+        return NOTHING
+    rows = [(moment(b.began_s), _length(b.began_s, b.ended_s), b.kind, b.what) for b in story.bands]
+    heads = ("began", "lasted", "fault", "who or which links")
+    return folded("Faults", whole(len(rows)), _table(heads, rows, _FAULTS_CHARACTERS))
+
+
+def _length(began_s: float, ended_s: float | None) -> str:
+    return "to the end" if ended_s is None else seconds(max(0.0, ended_s - began_s))
+
+
+def diary(record: RunRecord) -> Markup:
+    """Its lines, in order of time."""
+    if not record.notes:
+        return NOTHING
+    notes = sorted(record.notes, key=lambda note: note.at_s)
+    rows = [(moment(note.at_s), note.who, note.what) for note in notes]
+    table = _table(("time", "who", "what"), rows, _DIARY_CHARACTERS)
+    return folded("Diary", counted(len(rows), "line"), table, is_open=len(rows) <= 40)
+
+
+def settings(record: RunRecord) -> Markup:
+    """Those that differ from the defaults."""
+    if not record.settings:
+        return NOTHING
+    rows = list(record.settings.items())
+    return folded(
+        "Settings",
+        "that differ from the defaults",
+        _table(("setting", "value"), rows, _FAULTS_CHARACTERS),
+    )
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], characters: int) -> Markup:
+    """As many rows as fit: the first, and how many more there are."""
+    short = [[clipped(cell, characters=_WORDS_CHARACTERS) for cell in row] for row in rows]
+    kept = _fitting([_ROW_CHARACTERS + sum(map(len, row)) for row in short], characters)
+    body = [
+        element("tr", *(_cell(head, cell) for head, cell in zip(heads, row, strict=True)))
+        for row in short[:kept]
+    ]
+    head = element(
+        "thead", element("tr", *(element("th", text(one), class_=_kind(one)) for one in heads))
+    )
+    is_long = len(rows) > 10
+    table = element("table", head, element("tbody", *body), class_="filtered" if is_long else None)
+    return joined([table, _left_out(len(rows) - kept)])
+
+
+def _cell(head: str, words: str) -> Markup:
+    return element("td", text(words), class_=_kind(head))
+
+
+def _kind(head: str) -> str | None:
+    if head in ("time", "began", "lasted"):
+        return "number"
+    return "name" if head in ("who", "fault") else None
+
+
+def _fitting(sizes: Sequence[int], limit: int) -> int:
+    """How many, from the first on, are together no longer than `limit`."""
+    used = 0
+    for number, size in enumerate(sizes):
+        used += size
+        if used > limit:
+            return number
+    return len(sizes)
+
+
+def _left_out(number: int) -> Markup:
+    if number <= 0:
+        return NOTHING
+    return element("p", text(f"{whole(number)} more are in record.json."), class_="soft")

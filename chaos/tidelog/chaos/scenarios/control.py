@@ -1,0 +1,13 @@
+"""The story in which nothing happens: what is noticed here is wrong without any fault."""
+
+from __future__ import annotations
+
+from tidelog.chaos.scenarios.scene import Scene
+
+
+async def control(scene: Scene) -> None:
+    """Nothing strikes: everything is acknowledged, read, and the same everywhere."""
+    before = scene.now
+    await scene.last(scene.ground.load_s, scene.ground.load_s)
+    scene.promise(scene.now == before, "leader, ISR and epochs stay as they are")
+    await scene.acknowledged_again()

@@ -1,0 +1,25 @@
+"""Port: what only machines of the simulation suffer: power cuts, and disks that fail or are slow.
+
+Whoever implements it keeps the fault budget: a record lost here is always the product's fault.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol, runtime_checkable
+
+
+@runtime_checkable
+class Machines(Protocol):
+    """Of all nodes."""
+
+    async def cut_power(self, node_id: int) -> bool:
+        """What was not synced is gone or torn; down until `start`. False: the budget forbids it."""
+
+    async def fail_next(self, node_id: int, action: Literal["write", "sync"], path: str) -> None:
+        """Answer this once with EIO."""
+
+    async def mend_disk(self, node_id: int) -> None:
+        """It fails no more."""
+
+    def has_recovered(self) -> bool:
+        """Whether all that cuts took was fetched again."""

@@ -1,0 +1,318 @@
+"""A cluster of real processes, every link of which goes through a proxy of its own.
+
+    FOLDER/node-4.toml        the node's configuration, true addresses only
+    FOLDER/node-4.stage.json  its proxies, and the mutant it is
+    FOLDER/node-4.log         what it said; toxiproxy.log and guardian.log beside it
+    FOLDER/node-4/data/       its data
+
+Whatever ends the run, the guardian leaves nothing behind: it does the cleaning when all goes well,
+too, so that there is one way to do it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tidelog.broker.config_text import config_text
+from tidelog.chaos.faults.proxies import Proxies
+from tidelog.chaos.socket_stage import guardian
+from tidelog.chaos.socket_stage.child import Child
+from tidelog.chaos.socket_stage.disks import NodeDisk
+from tidelog.chaos.socket_stage.inspector import Inspector
+from tidelog.chaos.socket_stage.node_processes import NodeProcess
+from tidelog.chaos.socket_stage.node_setup import NodeSetup
+from tidelog.chaos.socket_stage.ports import HOST, quiet_ports
+from tidelog.chaos.socket_stage.proxies import ToxiproxyProxies
+from tidelog.chaos.socket_stage.routed_peers import RoutedTransport, Tap
+from tidelog.chaos.socket_stage.samples import NodeSample
+from tidelog.chaos.socket_stage.toxiproxy import ProxyError, Toxiproxy
+from tidelog.chaos.socket_stage.wiring import Wiring
+from tidelog.chaos.topology import CLIENTS, Topology, node_name
+from tidelog.log.errors import TidelogError
+
+SETTINGS: Mapping[str, object] = {
+    "broker.session.timeout.ms": 2000,
+    "broker.heartbeat.interval.ms": 400,
+    "replica.lag.time.max.ms": 2000,
+    "auto.create.topics.enable": False,
+    "leader.imbalance.check.interval.seconds": 5,
+    "log.retention.check.interval.ms": 1000,
+    "log.scrub.interval.ms": 2000,
+}
+"""Of every node: failures are noticed within seconds, so that a run is short."""
+READY_S_MAX = 60.0
+CLOSE_S_MAX = 15.0
+INSPECT_S_MAX = 1.0
+POLL_S = 0.1
+
+
+class ClusterError(TidelogError):
+    """The cluster did not come up; the text says which node, and why."""
+
+
+class SocketCluster:
+    """Starts all in `async with`; leaves nothing behind, not even the folder unless it is kept.
+
+    `folder` must not exist, or be empty. `settings` are keys of a node's configuration file, over
+    `SETTINGS`; `mutant` names one that every node is; `disk_bytes` has nodes whose data lies on a
+    tmpfs of that size. Errors of the start: `ClusterError`, `ProxyError`, `DiskUnavailableError`.
+    """
+
+    def __init__(
+        self,
+        *,
+        folder: Path,
+        topology: Topology | None = None,
+        settings: Mapping[str, object] | None = None,
+        mutant: str | None = None,
+        disk_bytes: Mapping[int, int] | None = None,
+        keep: bool = False,
+    ) -> None:
+        self.folder = folder.resolve()
+        self.topology = topology or Topology()
+        self._settings = {**SETTINGS, **(settings or {})}
+        self._mutant = mutant
+        self._keep = keep
+        self._token = secrets.token_hex(8)
+        environment = {guardian.MARK: str(self.folder)}
+        self._environment = environment
+        sizes = disk_bytes or {}
+        self._disks = {
+            node_id: NodeDisk(self.folder / f"node-{node_id}", size_bytes=sizes.get(node_id))
+            for node_id in self.topology.node_ids
+        }
+        self._nodes = {
+            node_id: NodeProcess(self.folder, node_id, environment)
+            for node_id in self.topology.node_ids
+        }
+        self._inspectors = {
+            node_id: Inspector(self._socket(node_id)) for node_id in self.topology.node_ids
+        }
+        self._guardian: Child | None = None
+        self._wiring = Wiring(self.topology, HOST, ())
+        self._proxies: Proxies | None = None
+
+    async def __aenter__(self) -> Self:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if any(self.folder.iterdir()):
+            raise ClusterError(f"{self.folder} is not empty: name another folder")
+        self._start_guardian()
+        try:
+            for disk in self._disks.values():
+                disk.prepare()
+            await self._start()
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """End everything, and the folder unless it is kept. Errors: `ClusterError`."""
+        child, self._guardian = self._guardian, None
+        if child is None:
+            return
+        child.close_stdin(guardian.KEEP if self._keep else b"")
+        if not await child.ended(within_s=CLOSE_S_MAX) or child.exit_code:
+            raise ClusterError(f"something of {self.folder} outlives its run: see guardian.log")
+
+    def keep(self) -> None:
+        """Leave the folder there at the end; what lay on a tmpfs is gone all the same."""
+        self._keep = True
+
+    # What it is made of
+
+    @property
+    def proxies(self) -> Proxies:
+        """Of all links."""
+        if self._proxies is None:
+            raise ClusterError("the cluster has not started")
+        return self._proxies
+
+    @property
+    def now_s(self) -> float:
+        """The machine's CLOCK_MONOTONIC, as in every sample."""
+        return time.monotonic()
+
+    def address(self, node_id: int) -> str:
+        """Where it listens: what clients and other nodes call it."""
+        return self._wiring.address(node_id)
+
+    def client_transport(self, group: str = CLIENTS, *, tap: Tap | None = None) -> RoutedTransport:
+        """A transport with channels of its own through the group's proxies. `close` it."""
+        return RoutedTransport(self._wiring.routes(group), tap=tap)
+
+    def data_dir(self, node_id: int) -> Path:
+        """Its log.dirs."""
+        return self._disks[node_id].data_dir
+
+    def log_path(self, node_id: int) -> Path:
+        """What its processes said."""
+        return self._nodes[node_id].log_path
+
+    # Processes
+
+    async def start(self, node_id: int) -> None:
+        """Start what is down; returns before it listens."""
+        self._nodes[node_id].start()
+
+    async def kill(self, node_id: int) -> bool:
+        """SIGKILL; returns when it has ended. False: it was down."""
+        return await self._nodes[node_id].kill()
+
+    async def stop(self, node_id: int) -> bool:
+        """SIGTERM; returns when it has ended. False: it had to be killed, or was down."""
+        return await self._nodes[node_id].stop()
+
+    async def pause(self, node_id: int) -> None:
+        """SIGSTOP; nothing happens when it is down."""
+        self._nodes[node_id].pause()
+
+    async def resume(self, node_id: int) -> None:
+        """SIGCONT; nothing happens when it is down."""
+        self._nodes[node_id].resume()
+
+    def is_up(self, node_id: int) -> bool:
+        """Whether its process runs, or is paused."""
+        return self._nodes[node_id].is_up
+
+    def is_paused(self, node_id: int) -> bool:
+        """Whether its process is paused."""
+        return self._nodes[node_id].is_paused
+
+    def pid(self, node_id: int) -> int | None:
+        """Of its process; None: it is down."""
+        return self._nodes[node_id].pid
+
+    def ended_by_themselves(self) -> dict[int, str]:
+        """The nodes whose process ended though nobody told it to, and its last words."""
+        ends = {node_id: node.end for node_id, node in self._nodes.items()}
+        return {node_id: words for node_id, words in ends.items() if words is not None}
+
+    # Disks
+
+    async def wipe(self, node_id: int) -> None:
+        """Give a node that is down an empty disk."""
+        if self.is_up(node_id):
+            raise ValueError(f"node {node_id} is up")
+        self._disks[node_id].wipe()
+
+    async def fill(self, node_id: int, *, room_bytes: int) -> None:
+        """See `NodeDisk.fill`."""
+        self._disks[node_id].fill(room_bytes=room_bytes)
+
+    async def make_room(self, node_id: int) -> None:
+        """Take `fill` back."""
+        self._disks[node_id].make_room()
+
+    # Eyes
+
+    async def inspect(self, node_id: int, *, timeout_s: float = INSPECT_S_MAX) -> NodeSample | None:
+        """What it holds now; None: it is down, paused, or did not answer in time."""
+        return await self._inspectors[node_id].ask(timeout_s=timeout_s)
+
+    async def until_ready(self) -> None:
+        """Every broker is unfenced, and a controller leads.
+
+        Errors: `ClusterError` when that takes more than a minute, or a node ends.
+        """
+
+        def is_ready(samples: Mapping[int, NodeSample]) -> bool:
+            brokers = (samples[node_id].is_ready for node_id in self.topology.broker_ids)
+            return all(brokers) and any(one.is_active_controller for one in samples.values())
+
+        await self._until(is_ready, "ready")
+
+    async def _until(self, is_so: Callable[[Mapping[int, NodeSample]], bool], what: str) -> None:
+        """All nodes answer, and it is so of their samples."""
+        try:
+            async with asyncio.timeout(READY_S_MAX):
+                while True:
+                    if ended := self.ended_by_themselves():
+                        raise ClusterError(f"nodes ended: {ended}")
+                    samples = {
+                        node_id: await inspector.peek(timeout_s=INSPECT_S_MAX)
+                        for node_id, inspector in self._inspectors.items()
+                    }
+                    told = {node_id: one for node_id, one in samples.items() if one is not None}
+                    if len(told) == len(samples) and is_so(told):
+                        return
+                    await asyncio.sleep(POLL_S)
+        except TimeoutError:
+            raise ClusterError(f"not {what} within {READY_S_MAX:g} s") from None
+
+    # Its start
+
+    def _start_guardian(self) -> None:
+        self._guardian = Child.spawn(
+            [sys.executable, "-m", guardian.__name__, str(self.folder)],
+            folder=self.folder.parent,
+            log_path=self.folder / "guardian.log",
+            environment={},
+            stdin=subprocess.PIPE,
+        )
+
+    async def _start(self) -> None:
+        """Start proxies and nodes; once more when a port was taken between choice and use."""
+        try:
+            await self._start_on_free_ports()
+        except (ClusterError, ProxyError):
+            guardian.kill_all(self.folder)
+            for node_id, node in self._nodes.items():
+                await node.kill()
+                self._disks[node_id].wipe()
+            await self._start_on_free_ports()
+
+    async def _start_on_free_ports(self) -> None:
+        ports = quiet_ports(Wiring.ports_needed(self.topology))
+        self._wiring = wiring = Wiring(self.topology, HOST, ports)
+        server = await Toxiproxy.start(self.folder, self._environment)
+        await server.populate(wiring.populated())
+        self._proxies = ToxiproxyProxies(server, self.topology.links())
+        for node_id, node in self._nodes.items():
+            node.config_path.write_text(self._config(node_id), encoding="utf-8")
+            node.setup_path.write_text(self._setup(node_id).to_json(), encoding="utf-8")
+            node.start()
+        await self._until(lambda _: True, "up")
+
+    def _config(self, node_id: int) -> str:
+        topology = self.topology
+        roles = {"broker": topology.broker_ids, "controller": topology.controller_ids}
+        voters = {str(voter): address for voter, address in self._wiring.voters().items()}
+        return config_text(
+            {
+                "node.id": node_id,
+                "cluster.id": f"chaos-{self._token}",
+                "process.roles": [role for role, ids in roles.items() if node_id in ids],
+                "listeners": self.address(node_id),
+                "log.dirs": str(self.data_dir(node_id)),
+                "controller.quorum.voters": voters,
+                **self._settings,
+            }
+        )
+
+    def _setup(self, node_id: int) -> NodeSetup:
+        return NodeSetup(
+            routes=self._wiring.routes(node_name(node_id)),
+            raft_voters=self._wiring.raft_voters(node_id),
+            socket=self._socket(node_id),
+            mutant=self._mutant,
+        )
+
+    def _socket(self, node_id: int) -> str:
+        return f"tidelog-{self._token}-{node_id}"

@@ -1,0 +1,184 @@
+"""All that is known of a run: samples, the history, anomalies; judged at its end, and recorded.
+
+Owns what is put together from where; each judgement is made elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tidelog.chaos.checks.availability import longest_silence_s
+from tidelog.chaos.checks.complaint import Complaint
+from tidelog.chaos.checks.delivery import complaints, counts
+from tidelog.chaos.history import line_of
+from tidelog.chaos.report.record import Anomaly, Band, RunRecord
+from tidelog.chaos.socket_stage.cluster import SETTINGS, SocketCluster
+from tidelog.chaos.socket_stage.recording import Recorder, load_points, since
+from tidelog.chaos.socket_stage.replica_files import Compared, ReplicaFiles
+from tidelog.chaos.socket_stage.samples import NodeSample
+from tidelog.chaos.socket_stage.setting import SocketSetting
+from tidelog.chaos.socket_stage.verdict import FAILED, Tally, tally, verdict_of
+from tidelog.chaos.socket_stage.watch import Watch
+from tidelog.chaos.suites.ledger import checked_out_commit
+
+if TYPE_CHECKING:
+    from tidelog.chaos.socket_stage.run import RunPlan
+
+ANOMALIES_MAX = 200
+"""What follows them is not kept."""
+
+
+class Evidence:
+    """Of one run."""
+
+    def __init__(
+        self, cluster: SocketCluster, setting: SocketSetting, *, is_damage_expected: bool
+    ) -> None:
+        self.anomalies: list[Anomaly] = []
+        self.bands: list[Band] = []
+        self.facts: dict[str, str] = {}
+        self.rests: Sequence[tuple[float, float]] = ()
+        """When producers were told to begin nothing."""
+        self.round: Mapping[int, NodeSample | None] = {}
+        """The newest samples."""
+        self._cluster = cluster
+        self._setting = setting
+        self._watch = Watch(report=self.report, is_damage_expected=is_damage_expected)
+        self._recorder = Recorder(setting.topics[0].name, 0, cluster.topology.broker_ids)
+        self._began_at = datetime.now(UTC)
+        self._load_s = (cluster.now_s, cluster.now_s)
+        self._complaints: list[Complaint] = []
+        self._high_watermarks: dict[tuple[str, int], int] = {}
+
+    # While it runs
+
+    def report(self, kind: str, what: str) -> None:
+        """Something must not be so, or was not seen."""
+        self._add(Anomaly(kind, what, self._cluster.now_s))
+
+    def look(self, samples: Mapping[int, NodeSample | None]) -> None:
+        """A round of samples."""
+        self.round = samples
+        self._watch.look(samples)
+        self._recorder.look(samples, self._cluster.now_s)
+        for sample in samples.values():
+            for replica in () if sample is None else sample.replicas:
+                key = replica.topic_id, replica.partition
+                known = self._high_watermarks.get(key, 0)
+                self._high_watermarks[key] = max(known, replica.high_watermark)
+
+    def load_begins(self) -> None:
+        """Now."""
+        self._load_s = (self._cluster.now_s, self._cluster.now_s)
+
+    def load_ends(self) -> None:
+        """Now."""
+        self._load_s = (self._load_s[0], self._cluster.now_s)
+
+    # At its end
+
+    def counts(self) -> dict[str, int]:
+        """Of the history so far."""
+        return counts(self._setting.history)
+
+    async def judge(self) -> None:
+        """All nodes have stopped: the history, and the replicas' files, are what they are."""
+        history = self._setting.history
+        self._complaints = complaints(history)
+        for complaint in self._complaints:
+            lines = tuple(line_of(call) for call in complaint.operations)
+            at_s = max((call.invoked_s for call in complaint.operations), default=None)
+            self._add(Anomaly(complaint.kind, complaint.what, at_s, lines))
+        brokers = self._cluster.topology.broker_ids
+        files = ReplicaFiles(
+            data_dirs={one: self._cluster.data_dir(one) for one in brokers}, report=self.report
+        )
+        compared = await files.compare(
+            self._watch.newest, history, high_watermarks=self._high_watermarks
+        )
+        for name, number in asdict(compared).items():
+            self.facts[f"files: {name.replace('_', ' ')}"] = f"{number:,}"
+        self._expect_something(compared)
+
+    def _expect_something(self, compared: Compared) -> None:
+        """What compared nothing, or acknowledged nothing, proves nothing."""
+        if not compared.compared_bytes:
+            self.report(FAILED, "no two replicas could be compared")
+        if not self.tally.acknowledged:
+            self.report(FAILED, "nothing was acknowledged with acks=all")
+        if not self._watch.compared["samples"]:
+            self.report(FAILED, "no node was ever inspected")
+
+    @property
+    def tally(self) -> Tally:
+        """Of the history; all complaints are known when it was judged."""
+        return tally(self._setting.history, self._complaints, self.counts())
+
+    def write_history(self, path: Path) -> None:
+        """All calls, for `tidelog check`."""
+        with path.open("w", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in self._setting.history.to_lines())
+
+    def record(self, plan: RunPlan) -> RunRecord:
+        """Everything, as its report draws it."""
+        began_s, ended_s = self._load_s
+        sends = self._setting.history.sends
+        interval_s, load = load_points(sends, began_s=began_s, ended_s=ended_s)
+        record = RunRecord(
+            scenario=plan.scenario_id,
+            claim=plan.scenario.claim,
+            seed=plan.seed,
+            verdict=verdict_of(self.anomalies),
+            began_at=self._began_at.isoformat(timespec="seconds"),
+            commit=checked_out_commit(),
+            version=version("tidelog"),
+            machine=machine(),
+            command=plan.command,
+            broker_ids=plan.topology.broker_ids,
+            controller_ids=plan.topology.controller_ids,
+            partition=f"{self._setting.topics[0].name}-0",
+            settings=self._settings(),
+            load_s=round(ended_s - began_s, 3),
+            interval_s=interval_s,
+            counts={**self.counts(), **asdict(self.tally)},
+            unavailable_s=round(longest_silence_s(sends, load=self._load_s, rests=self.rests), 3),
+            bands=self.bands,
+            replicas=self._recorder.replicas,
+            partitions=self._recorder.partitions,
+            load=load,
+            anomalies=self.anomalies,
+            notes=self._setting.notes,
+            facts=self.facts,
+        )
+        return since(record, began_s)
+
+    def _settings(self) -> dict[str, str]:
+        topic = self._setting.topics[0].configs()
+        acks = ", ".join(
+            "all" if one.acks < 0 else str(one.acks) for one in self._setting.producers
+        )
+        return {
+            **{key: str(value) for key, value in {**SETTINGS, **topic}.items()},
+            "producers": f"acks {acks}",
+        }
+
+    def _add(self, anomaly: Anomaly) -> None:
+        if len(self.anomalies) < ANOMALIES_MAX:
+            self.anomalies.append(anomaly)
+            self._setting.note("ANOMALY", f"{anomaly.kind}: {anomaly.what}")
+
+
+def machine() -> str:
+    """CPU, cores, memory and kernel of this one."""
+    with Path("/proc/cpuinfo").open(encoding="utf-8") as file:
+        models = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
+    memory_gib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+    model = models[0] if models else platform.machine()
+    return f"{model}, {os.cpu_count()} cores, {memory_gib:.0f} GiB, Linux {platform.release()}"

@@ -1,0 +1,206 @@
+"""One run of one scenario on real processes: load, the story, a calm, and what came of it.
+
+It owns the story of a run; never what strikes or what is judged. Whatever happens ends with a
+record: a run that fails itself is inconclusive.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tidelog.chaos.report.record import RunRecord
+from tidelog.chaos.scenarios.catalogue import SCENARIOS, Scenario
+from tidelog.chaos.scenarios.scene import Scene, StoryOver
+from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.chaos.socket_stage.cluster import SocketCluster
+from tidelog.chaos.socket_stage.evidence import Evidence
+from tidelog.chaos.socket_stage.ground import SocketGround
+from tidelog.chaos.socket_stage.setting import SocketSetting
+from tidelog.chaos.socket_stage.settling import unsettled
+from tidelog.chaos.socket_stage.sight import Sight
+from tidelog.chaos.socket_stage.verdict import FAILED
+from tidelog.chaos.socket_stage.work_plan import work_of
+from tidelog.chaos.topology import COMBINED, Topology
+from tidelog.chaos.workloads.workload import Workload
+from tidelog.log.errors import TidelogError
+
+STORY_S_MAX = 300.0
+"""A story takes no longer than this and the load it was asked to last."""
+CALM_S_MAX = 60.0
+"""I29: what must have come to rest by then: sessions, elections, retries, a client's patience."""
+AFTERMATH_S = 1.0
+"""Clients go on for so long after the last fault."""
+LOOK_EVERY_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """What to run."""
+
+    scenario_id: str
+    seed: int
+    load_s: float
+    """How long the load lasts at least."""
+    is_full: bool = False
+    """The catalogue's rounds, not the reduced ones."""
+    is_combined: bool = False
+    """Three nodes that are brokers and controllers."""
+    mutant: str | None = None
+    """What every node is."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """From the catalogue."""
+        return SCENARIOS[self.scenario_id]
+
+    @property
+    def command(self) -> str:
+        """What runs it again."""
+        options = [f"--seed {self.seed}", f"--duration {self.load_s:g}"]
+        options += ["--full"] * self.is_full + ["--combined"] * self.is_combined
+        return " ".join(["tidelog chaos run", self.scenario_id, *options])
+
+    @property
+    def topology(self) -> Topology:
+        """Of the nodes."""
+        return COMBINED if self.is_combined else Topology()
+
+
+async def run_scenario(plan: RunPlan, *, folder: Path, tell: Callable[[str], None]) -> RunRecord:
+    """The whole run. `folder`, which is there, gets its history, and logs unless all was well.
+
+    `tell` hears of what happens, as it happens. Errors: only what cancels it; any other is an
+    anomaly of the record.
+    """
+    scenario, work = plan.scenario, work_of(plan.scenario)
+    sizes = dict.fromkeys(plan.topology.broker_ids, scenario.disk_bytes or 0)
+    cluster = SocketCluster(
+        folder=folder / "nodes",
+        topology=plan.topology,
+        mutant=plan.mutant,
+        disk_bytes=sizes if scenario.disk_bytes else {},
+    )
+    random = SimRandom(plan.seed)
+    setting = SocketSetting(cluster, work, random.fork("clients"), tell)
+    evidence = Evidence(cluster, setting, is_damage_expected=scenario.is_damaging)
+    try:
+        async with cluster:
+            run = _Run(plan, setting, evidence, random)
+            await run.tell()
+            await run.stop()
+            await evidence.judge()
+            if evidence.anomalies:
+                _keep_logs(cluster, folder)
+    except (TidelogError, OSError, TimeoutError) as error:
+        evidence.report(FAILED, f"{type(error).__name__}: {error}")
+    evidence.write_history(folder / "history.jsonl")
+    return evidence.record(plan)
+
+
+class _Run:
+    def __init__(
+        self, plan: RunPlan, setting: SocketSetting, evidence: Evidence, random: SimRandom
+    ) -> None:
+        self._plan = plan
+        self._cluster = setting.cluster
+        self._setting = setting
+        self._evidence = evidence
+        self._workload = Workload(setting, random.fork("workload"))
+        self._sight = Sight(setting.cluster)
+        self._sight.on_round.append(evidence.look)
+        self._ground = SocketGround(
+            setting.cluster,
+            self._sight,
+            topic=setting.work.topic.name,
+            load=self._workload,
+            history=setting.history,
+            answers=setting.answers,
+            random=random.fork("story"),
+            note=setting.note,
+            report=evidence.report,
+            load_s=plan.load_s,
+            is_full=plan.is_full,
+        )
+        self._scene = Scene(self._ground)
+
+    async def tell(self) -> None:
+        """From the nodes' start to the last read."""
+        await self._cluster.until_ready()
+        async with self._sight:
+            await self._workload.begin()
+            if not await self._comes_to_rest("topics"):
+                return
+            await self._load_and_strike()
+            await self._calm_down()
+        self._evidence.bands += self._ground.bands(0.0)
+        self._evidence.rests = self._workload.rests
+        self._evidence.facts.update(self._scene.facts)
+
+    async def stop(self) -> None:
+        """All nodes in order: what they hold is compared then."""
+        await self._setting.close()
+        topology = self._cluster.topology
+        for ids in (topology.broker_ids, topology.controller_ids):
+            await asyncio.gather(*map(self._cluster.stop, ids))
+
+    async def _load_and_strike(self) -> None:
+        evidence, plan = self._evidence, self._plan
+        evidence.load_begins()
+        ends_s = self._cluster.now_s + plan.load_s
+        try:
+            async with asyncio.timeout(STORY_S_MAX + plan.load_s):
+                await plan.scenario.tell(self._scene)
+        except StoryOver:
+            pass
+        except LookupError as error:
+            evidence.report(FAILED, f"the story: {error}")
+        await self._ground.heal()
+        self._workload.is_held = False
+        self._setting.note("run", "all is healed")
+        await asyncio.sleep(max(AFTERMATH_S, ends_s - self._cluster.now_s))
+        evidence.load_ends()
+
+    async def _calm_down(self) -> None:
+        stopping = asyncio.create_task(self._workload.stop_sending(), name="stop-sending")
+        if not await self._comes_to_rest("I29"):
+            stopping.cancel()
+            return
+        await stopping
+        await self._workload.close()
+        await self._workload.read_all()
+        self._scene.conclude(self._setting.history, self._evidence.counts())
+
+    async def _comes_to_rest(self, invariant: str) -> bool:
+        """Wait for it; a report when it takes too long."""
+        deadline_s = self._cluster.now_s + CALM_S_MAX
+        while left := list(self._left(invariant)):
+            if self._cluster.now_s > deadline_s:
+                self._evidence.report(invariant, f"{CALM_S_MAX:g} s later: {'; '.join(left)}")
+                return False
+            await asyncio.sleep(LOOK_EVERY_S)
+            await self._ground.look()
+        return True
+
+    def _left(self, invariant: str) -> Iterator[str]:
+        """What is not at rest."""
+        if invariant == "I29" and self._workload.unended:
+            yield f"{self._workload.unended} sends have not ended"
+        if self._ground.topic not in self._ground.image.topics:
+            yield f"{self._ground.topic} is not known"
+        topology = self._cluster.topology
+        yield from unsettled(
+            self._evidence.round,
+            broker_ids=topology.broker_ids,
+            controller_ids=topology.controller_ids,
+            is_idle=invariant == "I29" and not self._workload.unended,
+        )
+
+
+def _keep_logs(cluster: SocketCluster, folder: Path) -> None:
+    """What nodes and proxies said, for whoever looks into it."""
+    for path in cluster.folder.glob("*.log"):
+        shutil.copy(path, folder / path.name)

@@ -1,0 +1,161 @@
+"""Consumers: they read along during the storm, and everything at the end.
+
+Owns positions and what is written down of each poll; judges nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from itertools import groupby
+from typing import Any, Protocol
+
+from tidelog.chaos.history import Poll
+from tidelog.chaos.workloads.plans import TopicPlan
+from tidelog.chaos.workloads.setting import Setting
+from tidelog.client import Consumer, Record
+from tidelog.client.errors import OffsetOutOfRangeError, TidelogError
+
+POLL_MS = 400
+POLL_RECORDS_MAX = 300
+RETRY_S = 0.2
+FINAL_S_MAX = 20.0
+
+
+class Life(Protocol):
+    """What a reader knows of a topic's incarnation."""
+
+    @property
+    def plan(self) -> TopicPlan:
+        """Which topic."""
+
+    @property
+    def number(self) -> int:
+        """Which incarnation."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it ends."""
+
+
+class _Reader:
+    def __init__(
+        self,
+        setting: Setting,
+        life: Life,
+        *,
+        name: str,
+        consumer: Consumer,
+        next_number: Callable[[], int],
+        is_final: bool,
+    ) -> None:
+        self.positions = dict.fromkeys(range(life.plan.partitions), 0)
+        self._setting = setting
+        self._life = life
+        self._name = name
+        self._consumer = consumer
+        self._next_number = next_number
+        self._is_final = is_final
+        self._rewound: set[int] = set()  # only asked
+        topic = life.plan.name
+        consumer.assign([(topic, one) for one in self.positions])
+        for one in self.positions:
+            consumer.seek((topic, one), 0)
+
+    async def poll(self) -> None:
+        """One call of the consumer; its records by partition."""
+        number, invoked_s = self._next_number(), self._setting.now_s
+        records = await self._consumer.getmany(timeout_ms=POLL_MS, max_records=POLL_RECORDS_MAX)
+        for partition, group in groupby(records, key=lambda record: record.partition):
+            self._write(partition, list(group), number, invoked_s)
+
+    def note_nothing(self) -> None:
+        """Every partition was read to its end: say so of those without a record, too."""
+        for partition in self.positions:
+            self._write(partition, [], self._next_number(), self._setting.now_s)
+
+    def _write(self, partition: int, group: list[Record], number: int, invoked_s: float) -> None:
+        poll = Poll(
+            process=self._name,
+            number=number,
+            topic=self._life.plan.name,
+            incarnation=self._life.number,
+            partition=partition,
+            invoked_s=invoked_s,
+            ended_s=self._setting.now_s,
+            position=self.positions[partition],
+            records=tuple((one.offset, one.value or b"") for one in group),
+            is_final=self._is_final,
+            is_rewound=partition in self._rewound,
+        )
+        self._rewound.discard(partition)
+        self._setting.history.polls.append(poll)
+        if group:
+            self.positions[partition] = group[-1].offset + 1
+
+    async def find_place(self) -> None:
+        """An offset is out of range: go to the nearest that is not, and write down that we did."""
+        topic = self._life.plan.name
+        ends = await self._consumer.end_offsets([(topic, one) for one in self.positions])
+        for (_, partition), end in ends.items():
+            if self.positions[partition] > end:
+                self._setting.note(
+                    self._name, f"{topic}-{partition}: {self.positions[partition]} > {end}"
+                )
+                self.positions[partition] = end
+                self._rewound.add(partition)
+            self._consumer.seek((topic, partition), self.positions[partition])
+
+
+async def read_along(
+    setting: Setting,
+    life: Life,
+    *,
+    name: str,
+    ports: Mapping[str, Any],
+    next_number: Callable[[], int],
+) -> None:
+    """Until the incarnation is over."""
+    consumer = _consumer(setting, ports)
+    async with consumer:
+        reader = _Reader(
+            setting, life, name=name, consumer=consumer, next_number=next_number, is_final=False
+        )
+        while not life.is_over:
+            try:
+                await reader.poll()
+            except OffsetOutOfRangeError:
+                await _try(reader.find_place)
+            except TidelogError:
+                await asyncio.sleep(RETRY_S)
+
+
+async def read_all(
+    setting: Setting, life: Life, *, ports: Mapping[str, Any], next_number: Callable[[], int]
+) -> None:
+    """From the first record to the high watermark of every partition.
+
+    Errors: `TimeoutError` after `FINAL_S_MAX`; what a consumer raises.
+    """
+    consumer = _consumer(setting, ports)
+    name = f"final-{life.plan.name}"
+    async with consumer, asyncio.timeout(FINAL_S_MAX):
+        reader = _Reader(
+            setting, life, name=name, consumer=consumer, next_number=next_number, is_final=True
+        )
+        tps = [(life.plan.name, one) for one in reader.positions]
+        ends = {tp.partition: end for tp, end in (await consumer.end_offsets(tps)).items()}
+        while any(reader.positions[one] < end for one, end in ends.items()):
+            await reader.poll()
+        reader.note_nothing()
+
+
+def _consumer(setting: Setting, ports: Mapping[str, Any]) -> Consumer:
+    return Consumer(setting.bootstrap, auto_offset_reset="none", request_timeout_ms=2_000, **ports)
+
+
+async def _try(work: Callable[[], Any]) -> None:
+    try:
+        await work()
+    except TidelogError:
+        await asyncio.sleep(RETRY_S)

@@ -1,0 +1,132 @@
+"""Producers: each value is sent once, and what became of it is written down.
+
+Owns when is sent what, and who takes over from a producer that cannot go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+from tidelog.chaos.history import Outcome, Send
+from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
+from tidelog.client import Producer, RecordMetadata
+from tidelog.client.errors import ClientClosedError, InvalidProducerEpochError, TidelogError
+
+if TYPE_CHECKING:
+    from tidelog.chaos.workloads.workload import Workload
+
+REPLACED_PROBABILITY = 0.2
+"""Of a producer of which a send has just failed."""
+REFUSED_WAIT_S = 0.2
+_BEYOND_REPAIR = (ClientClosedError, InvalidProducerEpochError)
+
+
+@dataclass(slots=True)
+class Incarnation:
+    """One life of a topic, and who works with it."""
+
+    plan: TopicPlan
+    number: int
+    is_over: bool = False
+    tasks: list[asyncio.Task[None]] = field(default_factory=list)
+
+
+class Sender:
+    """One producer after another under its plan: who cannot go on is replaced."""
+
+    def __init__(
+        self, workload: Workload, plan: ProducerPlan, incarnation: Incarnation, random: SimRandom
+    ) -> None:
+        self._workload = workload
+        self._setting = workload.setting
+        self._plan = plan
+        self._incarnation = incarnation
+        self._random = random
+        self._sent = 0
+        self._is_wanted = True
+
+    async def run(self) -> None:
+        """Until the topic's incarnation is over."""
+        generation = 0
+        while not self._incarnation.is_over:
+            generation += 1
+            name = f"{self._plan.name}.{self._incarnation.number}.{generation}"
+            self._is_wanted = True
+            async with self._producer() as producer:
+                while self._is_wanted and not self._incarnation.is_over:
+                    await asyncio.sleep(self._random.uniform(0, self._plan.pause_s_max))
+                    if not self._workload.is_held:
+                        await self._burst(producer, name)
+
+    def _producer(self) -> Producer:
+        acks: Literal["all", 1] = "all" if self._plan.acks == -1 else 1
+        return Producer(
+            self._setting.bootstrap,
+            acks=acks,
+            enable_idempotence=acks == "all",
+            request_timeout_ms=self._plan.request_timeout_ms,
+            delivery_timeout_ms=self._plan.delivery_timeout_ms,
+            max_block_ms=5_000,
+            batch_size=self._plan.batch_size,
+            max_request_size=self._plan.max_request_size,
+            **self._setting.ports(self._plan.name),
+        )
+
+    async def _burst(self, producer: Producer, name: str) -> None:
+        for _ in range(self._random.randrange(1, self._plan.burst_max + 1)):
+            self._sent += 1
+            head = f"{name}/{self._sent}/"
+            value = head.encode().ljust(self._plan.value_bytes, b".")
+            partition = self._random.randrange(0, self._incarnation.plan.partitions)
+            await self._send(producer, name, partition, value)
+
+    async def _send(self, producer: Producer, name: str, where: int, value: bytes) -> None:
+        invoked_s = self._setting.now_s
+        number = self._workload.next_number()
+
+        def sent(
+            outcome: Outcome, ended_s: float | None, offset: int | None = None, reason: str = ""
+        ) -> Send:
+            return Send(
+                process=name,
+                number=number,
+                topic=self._plan.topic,
+                incarnation=self._incarnation.number,
+                partition=where,
+                value=value,
+                acks=self._plan.acks,
+                is_idempotent=self._plan.acks == -1,
+                invoked_s=invoked_s,
+                ended_s=ended_s,
+                outcome=outcome,
+                offset=offset,
+                reason=reason,
+            )
+
+        key = self._workload.invoke(lambda: sent("unknown", None))
+        try:
+            future = await producer.submit(self._plan.topic, value=value, partition=where)
+        except TidelogError as error:
+            outcome: Outcome = "unknown" if error.is_outcome_unknown else "fail"
+            self._workload.end(key, sent(outcome, self._setting.now_s, reason=str(error)))
+            await asyncio.sleep(REFUSED_WAIT_S)
+        else:
+            future.add_done_callback(partial(self._on_done, key, sent))
+
+    def _on_done(
+        self, key: int, sent: Callable[..., Send], future: asyncio.Future[RecordMetadata]
+    ) -> None:
+        error = future.exception()
+        now_s = self._setting.now_s
+        if error is None:
+            self._workload.end(key, sent("ok", now_s, offset=future.result().offset))
+            return
+        is_unknown = not isinstance(error, TidelogError) or error.is_outcome_unknown
+        self._workload.end(key, sent("unknown" if is_unknown else "fail", now_s, reason=str(error)))
+        if isinstance(error, _BEYOND_REPAIR) or self._random.random() < REPLACED_PROBABILITY:
+            self._is_wanted = False

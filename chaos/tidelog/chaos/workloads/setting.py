@@ -1,0 +1,54 @@
+"""Port: where clients work. The simulated world and the one of sockets implement it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from tidelog.chaos.history import History
+from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
+
+
+class Setting(Protocol):
+    """What clients are to do, their way to the cluster, and where it is written down."""
+
+    @property
+    def topics(self) -> Sequence[TopicPlan]:
+        """To be created."""
+
+    @property
+    def producers(self) -> Sequence[ProducerPlan]:
+        """To be started."""
+
+    @property
+    def readers(self) -> Sequence[str]:
+        """Who reads each topic along, by the beginning of a name."""
+
+    @property
+    def replication_factor(self) -> int:
+        """Of every topic."""
+
+    @property
+    def bootstrap(self) -> Sequence[str]:
+        """Where clients begin."""
+
+    @property
+    def now_s(self) -> float:
+        """The clock of the history."""
+
+    @property
+    def history(self) -> History:
+        """Of all calls."""
+
+    @property
+    def is_diary_read(self) -> bool:
+        """Whether anyone reads what `note` is told: who has much to say asks first."""
+
+    def ports(self, name: str) -> Mapping[str, Any]:
+        """Keyword arguments of every client: a way to the cluster of its own, by its name."""
+
+    def note(self, who: str, what: str) -> None:
+        """For people."""
+
+    def happened(self, what: str) -> None:
+        """Count something that a run is meant to meet."""

@@ -1,0 +1,209 @@
+"""Clients: producers with unique values, readers that read along, an admin.
+
+Owns what clients ask, and the history of what they were told. A topic's incarnation ends when its
+deletion has ended; its producers and readers end before it is created again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from tidelog.chaos.history import Send
+from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.chaos.workloads.plans import CHURNED, TopicPlan
+from tidelog.chaos.workloads.readers import read_all, read_along
+from tidelog.chaos.workloads.senders import Incarnation, Sender
+from tidelog.chaos.workloads.setting import Setting
+from tidelog.client.admin import Admin
+from tidelog.client.errors import TidelogError
+from tidelog.v1 import common_pb2
+
+CHURN_S_MIN, CHURN_S_MAX = 0.5, 3.0
+REFUSED_WAIT_S = 0.2
+
+
+class Workload:
+    """All clients of one run."""
+
+    def __init__(self, setting: Setting, random: SimRandom) -> None:
+        self.setting = setting
+        self.acknowledged = 0
+        self.unended = 0
+        self.is_churn_over = False
+        self.rests: list[tuple[float, float]] = []
+        """When producers were told to begin nothing: from, to."""
+        self._random = random
+        self._held_since_s: float | None = None
+        self._numbers = 0
+        self._incarnations: dict[str, Incarnation] = {}
+        self._pending: dict[int, Callable[[], Send]] = {}
+        self._admin = Admin(setting.bootstrap, **setting.ports("admin"))
+
+    @property
+    def is_held(self) -> bool:
+        """Producers begin nothing for now."""
+        return self._held_since_s is not None
+
+    @is_held.setter
+    def is_held(self, is_held: bool) -> None:
+        if is_held and self._held_since_s is None:
+            self._held_since_s = self.setting.now_s
+        elif not is_held and self._held_since_s is not None:
+            self.rests.append((self._held_since_s, self.setting.now_s))
+            self._held_since_s = None
+
+    @property
+    def operations(self) -> int:
+        """Calls begun."""
+        return self._numbers
+
+    def next_number(self) -> int:
+        """The next place in the order of all calls."""
+        self._numbers += 1
+        return self._numbers
+
+    # The story
+
+    async def begin(self) -> None:
+        """Create all topics; producers and readers start."""
+        for plan in self.setting.topics:
+            await self._create(plan)
+            self._begin(plan, 0)
+
+    async def churn(self) -> None:
+        """Until it is over: what operators do on a working day, drawn."""
+        while not self.is_churn_over:
+            await asyncio.sleep(self._random.uniform(CHURN_S_MIN, CHURN_S_MAX))
+            topic = self._one_of(self.setting.topics)
+            try:
+                await self._one_of(
+                    [self._elect, self._elect_unclean, self._configure, self._recreate]
+                )(topic)
+            except TidelogError as error:
+                self.setting.note("admin", f"{topic.name}: {error}")
+
+    async def stop_sending(self) -> None:
+        """Returns when every send has ended."""
+        for incarnation in self._incarnations.values():
+            incarnation.is_over = True
+        for incarnation in self._incarnations.values():
+            await asyncio.gather(*incarnation.tasks)
+
+    async def close(self) -> None:
+        """Release the admin, write down what never ended."""
+        await self._admin.close()
+        self.write_pending()
+
+    def write_pending(self) -> None:
+        """What has not ended is in the history, too."""
+        self.setting.history.sends += [send() for send in self._pending.values()]
+        self._pending.clear()
+
+    async def read_all(self) -> None:
+        """Everything there is, by readers of their own. Errors: as `readers.read_all`."""
+        for incarnation in self._incarnations.values():
+            ports = self.setting.ports("reader-final")
+            await read_all(self.setting, incarnation, ports=ports, next_number=self.next_number)
+
+    # Admin
+
+    async def _create(self, plan: TopicPlan) -> None:
+        """Until it is there; a call that was not answered may have created it."""
+        self.setting.note("admin", f"creates {plan.name}")
+        while True:
+            try:
+                await self._admin.create_topic(
+                    plan.name,
+                    partitions=plan.partitions,
+                    replication_factor=self.setting.replication_factor,
+                    configs=plan.configs(),
+                )
+            except TidelogError as error:
+                if error.code == common_pb2.TOPIC_ALREADY_EXISTS:
+                    return
+                self.setting.note("admin", f"{plan.name} not created: {error}")
+                await asyncio.sleep(REFUSED_WAIT_S)
+            else:
+                return
+
+    async def _delete(self, plan: TopicPlan) -> None:
+        self.setting.note("admin", f"deletes {plan.name}")
+        while True:
+            try:
+                await self._admin.delete_topics([plan.name])
+            except TidelogError as error:
+                if error.code == common_pb2.UNKNOWN_TOPIC_OR_PARTITION:
+                    return
+                await asyncio.sleep(REFUSED_WAIT_S)
+            else:
+                return
+
+    async def recreate(self, topic: str) -> None:
+        """Delete it under load, and create it again; only the topic that is meant for it."""
+        await self._recreate(self._incarnations[topic].plan)
+
+    async def _recreate(self, plan: TopicPlan) -> None:
+        if plan.name != CHURNED:
+            return
+        old = self._incarnations[plan.name]
+        await self._delete(plan)
+        old.is_over = True
+        await asyncio.gather(*old.tasks)
+        await self._create(plan)
+        self.setting.happened("recreated_topics")
+        self._begin(plan, old.number + 1)
+
+    async def _elect(self, plan: TopicPlan) -> None:
+        await self._admin.elect_leaders([plan.name])
+
+    async def _elect_unclean(self, plan: TopicPlan) -> None:
+        if plan.is_lossy:
+            await self._admin.elect_leaders([plan.name], unclean=True)
+
+    async def _configure(self, plan: TopicPlan) -> None:
+        segment_bytes = str(self._random.randrange(600, 20_000))
+        await self._admin.alter_configs(plan.name, {"segment.bytes": segment_bytes})
+
+    # Clients
+
+    def _begin(self, plan: TopicPlan, number: int) -> None:
+        incarnation = self._incarnations[plan.name] = Incarnation(plan, number)
+        for producer in self.setting.producers:
+            if producer.topic == plan.name:
+                work = Sender(self, producer, incarnation, self._random.fork(producer.name)).run()
+                incarnation.tasks.append(asyncio.create_task(work, name=producer.name))
+        for reader in self.setting.readers:
+            reading = read_along(
+                self.setting,
+                incarnation,
+                name=f"{reader}-{plan.name}-{number}",
+                ports=self.setting.ports(f"{reader}-{plan.name}"),
+                next_number=self.next_number,
+            )
+            task = asyncio.create_task(reading, name=f"{reader}-{plan.name}")
+            incarnation.tasks.append(task)
+
+    def invoke(self, begun: Callable[[], Send]) -> int:
+        """A send begins: `begun` is it as long as it has no end."""
+        self.unended += 1
+        number = self.next_number()
+        self._pending[number] = begun
+        return number
+
+    def end(self, number: int, send: Send) -> None:
+        """It ended."""
+        self.unended -= 1
+        del self._pending[number]
+        self.setting.history.sends.append(send)
+        self.acknowledged += send.outcome == "ok"
+        if send.outcome == "unknown":
+            self.setting.happened("unknown_outcomes")
+        if self.setting.is_diary_read:
+            end = send.offset if send.outcome == "ok" else f"{send.outcome}: {send.reason}"
+            place = f"{send.topic}-{send.partition}"
+            self.setting.note(send.process, f"{place} {send.value[:24]!r}: {end}")
+
+    def _one_of(self, items: Any) -> Any:  # a sequence of anything
+        return items[self._random.randrange(0, len(items))]

@@ -1,0 +1,189 @@
+"""`tidelog chaos`: break a cluster of real processes behind Toxiproxy, and judge what came of it.
+
+Owns the commands' options, output and exit codes; `tidelog.chaos.socket_stage` does the work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from tidelog.chaos.mutants.on_sockets import HUNTS
+from tidelog.chaos.report.record import RunRecord
+from tidelog.chaos.scenarios.catalogue import SOCKETS, id_of, of_stage
+from tidelog.chaos.socket_stage import ledger as ledgers
+from tidelog.chaos.socket_stage.mutant_hunt import Hunted, hunt
+from tidelog.chaos.socket_stage.run import RunPlan, run_scenario
+from tidelog.chaos.socket_stage.summary import summary
+from tidelog.chaos.suites.ledger import checked_out_commit
+from tidelog.chaos.suites.worker import silence_nodes
+from tidelog.cli.chaos_output import Folder, Progress
+
+ALL = "all"
+SMOKE = "smoke"
+SMOKE_IDS = ("control", "F01", "F04", "F12", "F21", "F40")
+"""What `make test` runs: both ways a leader goes, truncation, a controller, lost answers."""
+LOAD_S = 8.0
+MUTANT_RUNS = 3
+
+
+class ScenarioName(click.ParamType[tuple[str, ...]]):
+    """Ids of one scenario, or of a set of them."""
+
+    name = "SCENARIO"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        """See `click.ParamType`."""
+        known = of_stage(SOCKETS)
+        if value == ALL:
+            return tuple(known)
+        if value == SMOKE:
+            return SMOKE_IDS
+        try:
+            found = id_of(str(value))
+        except KeyError:
+            self.fail(f"there is no scenario {value!r}: see `tidelog chaos list`", param, ctx)
+        if found not in known:
+            self.fail(f"{found} is told in the simulation only: tidelog sim run", param, ctx)
+        return (found,)
+
+
+@click.group()
+def chaos() -> None:
+    """Break real processes on real sockets, and show what was lost."""
+    silence_nodes()  # Logs are opened here, too, to be compared.
+
+
+@chaos.command("list")
+@click.option("--json", "is_json", is_flag=True, help="A JSON object a line.")
+def list_scenarios(*, is_json: bool) -> None:
+    """List the scenarios: id, name, and what each claims."""
+    for key, scenario in of_stage(SOCKETS).items():
+        if is_json:
+            line = {"id": key, "name": scenario.name, "claim": scenario.claim}
+            click.echo(json.dumps(line))
+        else:
+            click.echo(f"{key:<8} {scenario.name}\n         {scenario.claim}")
+
+
+@chaos.command()
+@click.argument("scenarios", type=ScenarioName(), nargs=-1, required=True)
+@click.option("--seed", type=int, default=1, show_default=True, help="Of the first run.")
+@click.option("--runs", type=click.IntRange(1), default=1, help="Of each, with seeds from --seed.")
+@click.option(
+    "--duration",
+    "duration_s",
+    type=click.FloatRange(1.0),
+    default=LOAD_S,
+    show_default=True,
+    help="Seconds of load a run, at least: a story that needs longer takes longer.",
+)
+@click.option("--full", "is_full", is_flag=True, help="As many rounds as the catalogue asks for.")
+@click.option("--combined", "is_combined", is_flag=True, help="Three nodes that are both.")
+@click.option("--json", "is_json", is_flag=True, help="Nothing but the line of sums.")
+@click.option(
+    "--report",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where reports and histories go; a new folder below .chaos unless given.",
+)
+@click.option(
+    "--ledger",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Append what came of it to this file of JSON lines.",
+)
+def run(
+    *,
+    scenarios: tuple[tuple[str, ...], ...],
+    seed: int,
+    runs: int,
+    duration_s: float,
+    is_full: bool,
+    is_combined: bool,
+    is_json: bool,
+    folder: Path | None,
+    ledger: Path | None,
+) -> None:
+    """Run scenarios one after the other: by id, by name, `smoke`, or `all`.
+
+    Each starts nodes of its own. The last line is a JSON object of sums. Exit code 0 only when the
+    verdict is ok; 1 for a violation, or when a fault was not observed (inconclusive).
+    """
+    plans = [
+        RunPlan(key, seed=seed + n, load_s=duration_s, is_full=is_full, is_combined=is_combined)
+        for key in dict.fromkeys(key for keys in scenarios for key in keys)
+        for n in range(runs)
+    ]
+    reports = Folder(folder or _new_folder())
+    progress = Progress(len(plans), is_silent=is_json)
+    commit = checked_out_commit()
+    records = asyncio.run(_run_all(plans, reports, progress))
+    reports.write_index()
+    progress.end(reports.path)
+    line = summary(records)
+    if ledger is not None:
+        load_s = sum(record.load_s for record in records)
+        ledgers.append(ledger, line, commit=commit, command=sys.argv[1:], load_s=load_s)
+    click.echo(json.dumps(line))
+    sys.exit(0 if line["verdict"] == "ok" else 1)
+
+
+@chaos.command()
+@click.option("--mutant", "names", type=click.Choice(list(HUNTS)), multiple=True, metavar="NAME")
+@click.option("--seed", type=int, default=1, show_default=True, help="Of the first run.")
+@click.option("--runs", type=click.IntRange(1), default=MUTANT_RUNS, show_default=True)
+@click.option("--json", "is_json", is_flag=True, help="Nothing but the line of verdicts.")
+@click.option("--report", "folder", type=click.Path(file_okay=False, path_type=Path))
+def mutants(
+    *, names: tuple[str, ...], seed: int, runs: int, is_json: bool, folder: Path | None
+) -> None:
+    """Break a rule in all nodes, and see whether the scenario made for it notices.
+
+    Each mutant first runs without a fault, where nobody must notice. The last line is a JSON object
+    of verdicts. Exit code 1: a mutant was not caught, or was noticed without a fault.
+    """
+    chosen = names or tuple(HUNTS)
+    reports = Folder(folder or _new_folder())
+    progress = Progress(None, is_silent=is_json)
+
+    async def run_one(plan: RunPlan) -> RunRecord:
+        return await _run(plan, reports, progress)
+
+    async def hunt_all() -> list[Hunted]:
+        seeds = range(seed, seed + runs)
+        return [
+            await hunt(name, HUNTS[name], seeds=seeds, load_s=LOAD_S, run=run_one)
+            for name in chosen
+        ]
+
+    hunted = asyncio.run(hunt_all())
+    reports.write_index()
+    progress.end(reports.path)
+    click.echo(json.dumps({"mutants": [one.summary() for one in hunted]}))
+    sys.exit(0 if all(one.is_caught for one in hunted) else 1)
+
+
+async def _run_all(
+    plans: Sequence[RunPlan], reports: Folder, progress: Progress
+) -> list[RunRecord]:
+    return [await _run(plan, reports, progress) for plan in plans]
+
+
+async def _run(plan: RunPlan, reports: Folder, progress: Progress) -> RunRecord:
+    progress.begin(plan)
+    record = await run_scenario(plan, folder=reports.folder_of(plan), tell=progress.tell)
+    reports.write(plan, record)
+    progress.done(record)
+    return record
+
+
+def _new_folder() -> Path:
+    return Path(".chaos") / datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%SZ")
