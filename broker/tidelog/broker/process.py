@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 from structlog.typing import Processor
@@ -23,7 +23,7 @@ from tidelog.broker.config import NodeConfig, parse_config
 from tidelog.broker.data_directory import format_or_check
 from tidelog.broker.http import HttpServer
 from tidelog.broker.metrics import registry_for
-from tidelog.broker.peers import Peers
+from tidelog.broker.peers import OwnPeers, Peers
 from tidelog.broker.rpc.grpc_server import GrpcServer
 from tidelog.broker.server import Node, Ports, build_node
 from tidelog.log.errors import TidelogError
@@ -44,13 +44,6 @@ STOP_GRACE_S = 0.5
 HEALTH_INTERVAL_S = 0.25
 
 log = structlog.get_logger(__name__)
-
-
-class OwnPeers(Peers, Protocol):
-    """`Peers` that end with the process."""
-
-    async def close(self) -> None:
-        """End all calls."""
 
 
 def _alone(_node: Node) -> AbstractAsyncContextManager[None]:
