@@ -22,6 +22,11 @@ from tidelog.log.errors import TidelogError
 
 # The largest request taken; gRPC checks it before it allocates the message.
 RECEIVE_BYTES_MAX = 16 * 1024 * 1024
+CONCURRENT_STREAMS_MAX = 1_000
+"""Calls under way on one connection; a client's library holds back the rest."""
+HANDSHAKE_MS_MAX = 10_000
+"""Until a new connection has said that it speaks HTTP/2."""
+MAX_IDLE_MS = 600_000
 SERVER_OPTIONS = (
     # Without it two servers share one port and each gets some of the connections.
     ("grpc.so_reuseport", 0),
@@ -31,6 +36,7 @@ SERVER_OPTIONS = (
     ("grpc.keepalive_timeout_ms", 5_000),
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
     ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.max_concurrent_streams", CONCURRENT_STREAMS_MAX),
 )
 
 
@@ -43,10 +49,17 @@ class GrpcServer:
         address: str,
         services: Mapping[str, object],
         on_fatal: Callable[[BaseException], None],
+        max_idle_ms: int = MAX_IDLE_MS,
     ) -> None:
         self._address = address
         self._edge = Edge(on_fatal)
-        self._server = grpc.aio.server(options=SERVER_OPTIONS)
+        self._server = grpc.aio.server(
+            options=(
+                *SERVER_OPTIONS,
+                ("grpc.max_connection_idle_ms", max_idle_ms),
+                ("grpc.server_handshake_timeout_ms", min(max_idle_ms, HANDSHAKE_MS_MAX)),
+            )
+        )
         self._health = health.aio.HealthServicer()
         self._services = sorted(services)
         for name in self._services:
