@@ -98,7 +98,12 @@ async def _run(config: NodeConfig, disk: SystemDisk, surroundings: Surroundings)
     node = _build(config, disk, surroundings.peers, transport)
     if transport is not None:
         node.services["tidelog.v1.RaftPeer"] = RaftPeerHandler(transport)
-    server = GrpcServer(address=config.address, services=node.services, on_fatal=_end_at_once)
+    server = GrpcServer(
+        address=config.address,
+        services=node.services,
+        on_fatal=_end_at_once,
+        max_idle_ms=config.connections_max_idle_ms,
+    )
     http = _http_server(config, node)
     await server.start()
     if http is not None:
@@ -154,6 +159,7 @@ def _http_server(config: NodeConfig, node: Node) -> HttpServer | None:
         port=config.http_port,
         registry=registry_for(node.stats),
         is_ready=node.is_ready,
+        max_idle_ms=config.connections_max_idle_ms,
     )
 
 
