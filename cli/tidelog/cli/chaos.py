@@ -22,6 +22,7 @@ from tidelog.chaos.socket_stage.mutant_hunt import Hunted, hunt
 from tidelog.chaos.socket_stage.run import RunPlan, run_scenario
 from tidelog.chaos.socket_stage.summary import summary
 from tidelog.chaos.suites.ledger import checked_out_commit
+from tidelog.chaos.suites.worker import silence_nodes
 from tidelog.cli.chaos_output import Folder, Progress
 
 ALL = "all"
@@ -58,6 +59,7 @@ class ScenarioName(click.ParamType[tuple[str, ...]]):
 @click.group()
 def chaos() -> None:
     """Break real processes on real sockets, and show what was lost."""
+    silence_nodes()  # Logs are opened here, too, to be compared.
 
 
 @chaos.command("list")

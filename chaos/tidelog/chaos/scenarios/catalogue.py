@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from tidelog.chaos.scenarios import clients, control, damage, disks, epochs, leaders, links
+from tidelog.chaos.scenarios import (
+    clients,
+    control,
+    controllers,
+    damage,
+    disks,
+    epochs,
+    leaders,
+    links,
+)
 from tidelog.chaos.scenarios.scene import Scene
 from tidelog.chaos.workloads.plans import CHURNED, LOSSY, STEADY
 
@@ -81,6 +90,13 @@ SCENARIOS: dict[str, Scenario] = {
     "F18": Scenario("truncation-without-records", epochs.f18, SIM_ONLY),
     "F19": Scenario("unclean-election", leaders.f19, is_lossy=True),
     "F20": Scenario("last-replica-standing", leaders.f20, SIM_ONLY, is_flushed=False),
+    "F21": Scenario("controller-killed", controllers.f21),
+    "F22": Scenario("controller-cut-off", controllers.f22),
+    "F23": Scenario("controller-paused", controllers.f23),
+    "F24": Scenario("two-controllers-deaf", controllers.f24),
+    "F25": Scenario("no-quorum", controllers.f25),
+    "F26": Scenario("controllers-restart", controllers.f26),
+    "F29": Scenario("spoilt-journal", controllers.f29, is_damaging=True),
     "F32": Scenario("torn-write", damage.f32, SIM_ONLY, is_flushed=False),
     "F33": Scenario("bit-flip-in-log", damage.f33, is_damaging=True),
     "F34": Scenario("spoilt-files", damage.f34, segment_bytes=1500, is_damaging=True),

@@ -189,6 +189,8 @@ class _Run:
         """What is not at rest."""
         if invariant == "I29" and self._workload.unended:
             yield f"{self._workload.unended} sends have not ended"
+        if self._ground.topic not in self._ground.image.topics:
+            yield f"{self._ground.topic} is not known"
         topology = self._cluster.topology
         yield from unsettled(
             self._evidence.round,
