@@ -1,28 +1,9 @@
 """What the log promises its clients, judged by a history alone.
 
-The anomalies, by the names of Jepsen's Kafka workload where it has them; "final" is what the final
-polls read of the newest incarnation of a topic. All of these are complaints.
-
-lost-write            acknowledged with acks=all, and not read at its offset, though final polls
-                      read past it                                          (Jepsen: lost-write)
-unseen                acknowledged with acks=all, beyond where the final polls ended  (unseen)
-vanished              read once, and not there in the final reads
-inconsistent-offsets  one offset, two values, over acknowledgements and polls
-                                                                  (inconsistent-offsets)
-duplicate             one value of an idempotent producer at two offsets           (duplicate)
-G1a                   read, though its producer was told it is definitely not stored     (G1a)
-unwritten             read, though nobody sent it, not to this partition, or only later
-old-incarnation       sent to a topic before it was created again, and read from the new one
-poll-skip             a consumer passed over an offset              (int-poll-skip, poll-skip)
-nonmonotonic-poll     a consumer went back         (int-nonmonotonic-poll, nonmonotonic-poll)
-nonmonotonic-send     an idempotent producer's acknowledged writes lie in another order than
-                      sent                                                 (nonmonotonic-send)
-realtime-order        a write that was acknowledged before another was sent does not lie below it
-                                                                  (G0-realtime)
-
-Counted, no complaint: duplicates and reordering of producers without idempotence; acks=1 writes
-that were lost; all that an unclean election may do to a lossy topic; how far polls lagged.
-Not judged, for want of transactions: precommitted-read, G0, G1c, int-send-skip.
+`docs/HISTORY.md` says what each kind of complaint means; they have the names of Jepsen's Kafka
+workload where it has them. Counted, no complaint: duplicates and reordering of producers without
+idempotence; acks=1 writes that were lost; all that an unclean election may do to a lossy topic; how
+far polls lagged.
 
 Time and room are in proportion to the history, but for sorting what is nearly sorted: a check first
 asks in one pass whether a partition can hold what it looks for, and looks closely only there.
