@@ -12,7 +12,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from chaos_records import HOSTILE, INTERVAL_S, empty, soup, truncation, violated
 
-from tidelog.chaos.report.html import index, render
+from tidelog.chaos.report.html import render
+from tidelog.chaos.report.overview import index
 from tidelog.chaos.report.record import (
     Anomaly,
     Band,
@@ -162,7 +163,7 @@ def test_the_page_says_what_the_record_says() -> None:
     words = words_of(render(record))
     for said in (
         record.scenario, record.claim, record.command, record.commit, record.machine,
-        record.began_at, "seed 1742", "✗ violation", "21,873", "12,610", "1,213 records",
+        "2026-11-22 08:14:03 UTC", "seed 1742", "✗ violation", "21,873", "12,610", "1,213 records",
         "lost-write", record.anomalies[0].operations[0], record.notes[2].what,
         "replica.lag.time.max.ms", "9.2 s", "high watermark stands still for 9 s",
         "log end falls by 1,2",

@@ -126,9 +126,10 @@ pre {{ font: 12.5px/1.55 ui-monospace, Menlo, Consolas, "Liberation Mono", monos
 pre {{ background: var(--wash); padding: 8px 12px; border-radius: 6px; margin: 8px 0; }}
 details pre {{ max-height: 24em; overflow-y: auto; }}
 pre.command {{ user-select: all; }}
-.facts {{ display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 2px 18px;
-  margin: 6px 0; }}
-.facts dt {{ color: var(--soft); max-width: 24em; overflow-wrap: anywhere; }}
+.facts {{ display: grid; gap: 2px 32px; margin: 6px 0;
+  grid-template-columns: repeat(auto-fill, minmax(min(430px, 100%), 1fr)); }}
+.facts div {{ display: grid; grid-template-columns: 190px minmax(0, 1fr); gap: 14px; }}
+.facts dt {{ color: var(--soft); overflow-wrap: anywhere; }}
 .facts dd {{ margin: 0; overflow-wrap: anywhere; }}
 input[type=search] {{ font: inherit; font-size: 13.5px; color: inherit; background: var(--wash);
   border: 1px solid var(--faint); border-radius: 6px; padding: 4px 10px; width: 22em;
