@@ -239,7 +239,7 @@ def test_the_index_has_a_row_a_scenario_and_a_link_a_run() -> None:
     assert len(rows) == 2
     assert links == ["F01-0.html", "F01-1.html", "F01-2.html", "F12.html"]
     assert "2 scenarios, 4 runs: 1 violation, 0 inconclusive" in words_of(page)
-    assert "65,619" in words_of(page)
+    assert "37,830" in words_of(page)
 
 
 def test_the_index_of_no_runs_says_so() -> None:

@@ -70,6 +70,13 @@ def test_a_log_that_is_not_open_has_no_offsets() -> None:
     assert [[point.at_s for point in run] for run in told.stretches(4)] == [[1.0], [2.5]]
 
 
+def test_a_replica_that_starts_again_has_not_forgotten_what_was_committed() -> None:
+    ends = ((1.0, 90, 90), (2.0, 0, 90), (3.0, 0, 40), (4.0, 50, 60))
+    told = story(*(ReplicaPoint(at_s, 4, True, "none", 3, mark, end) for at_s, mark, end in ends))
+    marks = [point.high_watermark for run in told.stretches(4) for point in run]
+    assert marks == [90, 90, 40, 50]
+
+
 def test_a_leader_of_an_epoch_that_is_over_is_deposed() -> None:
     elected = [PartitionPoint(0.0, 4, 3, (), (), 1, 1), PartitionPoint(2.0, 5, 4, (), (), 1, 1)]
     told = story(*points((1.0, 10), (2.5, 10), (3.0, 10)), partitions=elected)

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from tidelog.chaos.report.canvas import (
-    LEFT,
     RIGHT,
     Figure,
     Part,
@@ -89,14 +88,14 @@ def _standstills(figure: Figure, scale: Scale) -> list[Markup]:
 def _bracket(figure: Figure, scale: Scale, still: Spell[int], said: str) -> Markup:
     left, right = figure.time.at(still.began_s), figure.time.at(still.ended_s)
     y, words = scale.at(still.state), said + seconds(still.ended_s - still.began_s)
-    half = width_of(words, is_bold=True) / 2
-    x = min(max((left + right) / 2, LEFT + half), RIGHT - half)
+    # To the right of where it began: below a line that rises again nothing else is drawn.
+    x = min(left, RIGHT - width_of(words, is_bold=True))
     is_room = y + 22 < scale.start
     bracket = f"M{left:.1f} {y + 4:.1f}v4H{right:.1f}v-4"
     return joined(
         [
             element("path", d=bracket, class_="bracket"),
-            label(x, y + 21 if is_room else y - 8, words, class_="remark middle"),
+            label(x, y + 21 if is_room else y - 8, words, class_="remark"),
         ]
     )
 

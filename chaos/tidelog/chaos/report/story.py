@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Generic, TypeVar
@@ -126,16 +126,22 @@ class Story:
         return spells(self.partitions, state, end_s=self.ended_s)
 
     def stretches(self, node_id: int) -> list[list[ReplicaPoint]]:
-        """The replica's samples, cut where it was down, silent, or its log not open."""
+        """The replica's samples, cut where it was down, silent, or its log not open.
+
+        A replica that starts again knows no high watermark for a moment, or an old one. What was
+        committed stays so: its high watermark is the highest it knew that is still in its log.
+        """
         runs: list[list[ReplicaPoint]] = []
         last_s: float | None = None
+        known = 0
         for point in self.replicas.get(node_id, []):
             if not _has_log(point):
                 last_s = None
                 continue
             if last_s is None or point.at_s - last_s > _SILENCE_S:
                 runs.append([])
-            runs[-1].append(point)
+            known = max(point.high_watermark, min(known, point.log_end_offset))
+            runs[-1].append(_with_watermark(point, known))
             last_s = point.at_s
         return runs
 
@@ -254,6 +260,10 @@ def spells(
 
 def _has_log(point: ReplicaPoint) -> bool:
     return point.is_up and point.log_end_offset >= 0
+
+
+def _with_watermark(point: ReplicaPoint, known: int) -> ReplicaPoint:
+    return point if known == point.high_watermark else replace(point, high_watermark=known)
 
 
 def _between(points: Sequence[ReplicaPoint], low: float, high: float) -> Iterable[ReplicaPoint]:
