@@ -18,6 +18,7 @@ from tidelog.chaos.scenarios.ground import Answer, Load, LogLine, Path, ReplicaV
 from tidelog.chaos.socket_stage.bands import Bands
 from tidelog.chaos.socket_stage.cluster import SETTINGS, SocketCluster
 from tidelog.chaos.socket_stage.path_toxics import cuts, delays
+from tidelog.chaos.socket_stage.samples import NodeSample
 from tidelog.chaos.socket_stage.sight import Sight
 from tidelog.log.env import Random
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
@@ -249,6 +250,10 @@ class SocketGround:
             (one.term, one.node_id) for one in self._sight.samples() if one.is_active_controller
         ]
         return max(active)[1] if active else None
+
+    def sample(self, node_id: int) -> NodeSample | None:
+        """The newest of its present process, for stories of memory and files."""
+        return self._sight.sample(node_id)
 
     def is_up(self, node_id: int) -> bool:
         """See `Ground`."""
