@@ -19,7 +19,7 @@ from tidelog.chaos.faults.timeout import Timeout
 from tidelog.chaos.faults.together import Together
 from tidelog.chaos.history import ACKS_ALL
 from tidelog.chaos.scenarios.ground import Path, Side
-from tidelog.chaos.scenarios.scene import Scene, UnsupportedFaultError
+from tidelog.chaos.scenarios.scene import ON_THE_WAY_S, Scene, UnsupportedFaultError
 from tidelog.chaos.socket_stage.samples import NodeSample
 from tidelog.log.file_names import LOG
 from tidelog.v1 import common_pb2
@@ -92,7 +92,7 @@ async def f40(scene: Scene) -> None:
 
 async def _appends_unheard(scene: Scene, leader: int) -> None:
     """The leader appends, and no producer hears of it."""
-    end, since_s = scene.end(leader), scene.now_s
+    end, since_s = scene.end(leader), scene.now_s + ON_THE_WAY_S
     await scene.comes(partial(scene.ends_after, leader, end), "appended")
     await scene.last(BLACKHOLE_S, 2 * BLACKHOLE_S)
     heard = scene.answered(common_pb2.NONE, since_s=since_s, acks=ACKS_ALL)
