@@ -279,6 +279,16 @@ class SocketGround:
         sample = self._sight.sample(node_id)
         return -1 if sample is None else sample.term
 
+    def is_active(self, node_id: int) -> bool:
+        """See `Ground`."""
+        sample = self._sight.sample(node_id)
+        return sample is not None and sample.is_active_controller
+
+    def metadata_offset(self, node_id: int) -> int:
+        """See `Ground`."""
+        sample = self._sight.sample(node_id)
+        return -1 if sample is None or sample.term < 0 else sample.image.offset
+
     @property
     def lines(self) -> Sequence[LogLine]:
         """See `Ground`."""
