@@ -6,16 +6,26 @@ judged besides its own promises, is the same for all.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 
-from tidelog.chaos.scenarios import clients, control, damage, disks, epochs, leaders, links
+from tidelog.chaos.scenarios import (
+    clients,
+    control,
+    damage,
+    disks,
+    epochs,
+    hostile,
+    leaders,
+    links,
+)
 from tidelog.chaos.scenarios.scene import Scene
 from tidelog.chaos.workloads.plans import CHURNED, LOSSY, STEADY
 
 SIM, SOCKETS = "sim", "sockets"
 BOTH = frozenset({SIM, SOCKETS})
 SIM_ONLY = frozenset({SIM})
+SOCKETS_ONLY = frozenset({SOCKETS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +50,8 @@ class Scenario:
     """Files or disks are damaged, and nodes tell of it."""
     disk_bytes: int | None = None
     """Sockets: every broker's disk is one in memory of so many bytes."""
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """Sockets: of every node."""
     acks: tuple[int, ...] = (-1, -1, 1)
     """Of the producers."""
 
@@ -60,7 +72,7 @@ class Scenario:
 
 
 SCENARIOS: dict[str, Scenario] = {
-    "control": Scenario("no-fault", control.control, frozenset({SOCKETS})),
+    "control": Scenario("no-fault", control.control, SOCKETS_ONLY),
     "F01": Scenario("leader-killed", leaders.f01, has_separate_controllers=False),
     "F02": Scenario("leader-stopped", leaders.f02, has_separate_controllers=False),
     "F03": Scenario("leader-paused", leaders.f03, has_separate_controllers=False),
@@ -88,6 +100,9 @@ SCENARIOS: dict[str, Scenario] = {
     "F36": Scenario("disk-full", disks.f36, disk_bytes=16 << 20, is_damaging=True),
     "F37": Scenario("disk-error", disks.f37, SIM_ONLY, is_flushed=True),
     "F39": Scenario("power-outage", disks.f39, SIM_ONLY, is_flushed=True),
+    "F55": Scenario("malformed-requests", hostile.f55, SOCKETS_ONLY, settings=hostile.IMPATIENT),
+    "F56": Scenario("oversized-requests", hostile.f56, SOCKETS_ONLY),
+    "F58": Scenario("slow-loris", hostile.f58, SOCKETS_ONLY, settings=hostile.IMPATIENT),
     "F61": Scenario("total-outage", disks.f61, has_separate_controllers=False),
     "F63": Scenario("stale-metadata", clients.f63),
     "F64": Scenario(
