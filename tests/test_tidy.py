@@ -97,6 +97,7 @@ CORES = (
     "broker/tidelog/broker/replica_config.py",
     "chaos/tidelog/chaos/checks/*.py",
     "chaos/tidelog/chaos/history.py",
+    "chaos/tidelog/chaos/history_lines.py",
     "chaos/tidelog/chaos/json_line.py",
     "cli/tidelog/cli/bench/efforts.py",
     "cli/tidelog/cli/bench/plan.py",

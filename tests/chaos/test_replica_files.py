@@ -231,6 +231,7 @@ async def test_a_replica_out_of_sync_is_held_to_what_it_knows_as_committed(tmp_p
 async def test_a_lossy_topic_may_lack_what_was_acknowledged(replicas: Replicas) -> None:
     replicas.image = an_image(configs={"unclean.leader.election.enable": "true"})
     _acknowledge_another(replicas)
+    _commit_more(replicas)
 
     assert (await replicas.compare())[0] == set()
 

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import pytest
 from histories import KINDS, HistoryMaker, spoil
 
-from tidelog.cli import check as command
+from tidelog.chaos import history_file
+from tidelog.chaos.history_lines import to_lines
 from tidelog.cli.main import main
 
 
@@ -50,7 +51,7 @@ def check(
 
 
 def test_a_right_history_is_ok(check: Check) -> None:
-    done = check(*HistoryMaker(1).make().to_lines())
+    done = check(*to_lines(HistoryMaker(1).make()))
 
     assert done.code == 0
     assert len(done.lines) == 1
@@ -67,7 +68,7 @@ def test_a_spoiled_history_is_bad_and_the_complaint_is_shown(check: Check, kind:
     history = HistoryMaker(seed).make()
     spoil(kind, history, seed)
 
-    done = check(*history.to_lines())
+    done = check(*to_lines(history))
 
     assert done.code == 1
     assert done.counts["verdict"] == "bad"
@@ -78,7 +79,7 @@ def test_json_shows_nothing_but_the_counts(check: Check) -> None:
     history = HistoryMaker(1).make()
     history.polls = [poll for poll in history.polls if not poll.is_final]
 
-    done = check(*history.to_lines(), options=("--json",))
+    done = check(*to_lines(history), options=("--json",))
 
     assert done.code == 1
     assert len(done.lines) == 1
@@ -195,7 +196,7 @@ def test_every_field_of_a_poll_is_checked(check: Check, changed: dict[str, objec
 def test_a_line_without_end_is_not_read_whole(
     check: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "LINE_BYTES_MAX", 100)
+    monkeypatch.setattr(history_file, "LINE_BYTES_MAX", 100)
 
     done = check(HEADER, " " * 101)
 

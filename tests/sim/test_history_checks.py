@@ -10,6 +10,7 @@ from histories import KINDS, HistoryMaker, spoil
 
 from tidelog.chaos.checks.delivery import CHECKS, complaints, counts
 from tidelog.chaos.history import History, Outcome, Poll, Send
+from tidelog.chaos.history_lines import from_lines, to_lines
 
 SEEDS = range(60)
 
@@ -255,7 +256,7 @@ def test_what_a_right_log_did_has_no_complaints(seed: int) -> None:
     history = HistoryMaker(seed).make()
 
     assert complaints(history) == []
-    assert History.from_lines(history.to_lines()) == history
+    assert from_lines(to_lines(history)) == history
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -5,7 +5,6 @@ Owns what is said of a field that is not as `docs/HISTORY.md` describes it. Pure
 
 from __future__ import annotations
 
-import json
 from base64 import b64decode
 from collections.abc import Mapping
 from math import inf
@@ -23,14 +22,8 @@ class HistoryFormatError(TidelogError):
 class JsonLine:
     """One line's JSON object. Every method raises `HistoryFormatError`, without a line number."""
 
-    def __init__(self, text: str) -> None:
-        try:
-            values = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise HistoryFormatError(f"not JSON: {error}") from None
-        if not isinstance(values, dict):
-            raise HistoryFormatError("not a JSON object")
-        self._values: Mapping[str, object] = values
+    def __init__(self, values: Mapping[str, object]) -> None:
+        self._values = values
 
     def has(self, name: str) -> bool:
         """Whether the field is there and not null."""

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 import click
 
 from tidelog.chaos.checks.delivery import complaints, counts
 from tidelog.chaos.history import History
+from tidelog.chaos.history_file import read_history
 from tidelog.chaos.json_line import HistoryFormatError
 
-LINE_BYTES_MAX = 16 << 20
 COMPLAINTS_SHOWN_MAX = 100
 
 
@@ -46,20 +44,6 @@ def check(history: Path, *, is_json: bool) -> None:
 
 def _read(path: Path) -> History:
     try:
-        with path.open("rb") as file:
-            return History.from_lines(_lines(file))
+        return read_history(path)
     except (HistoryFormatError, OSError) as error:
         raise click.ClickException(f"{path}: {error}") from error
-
-
-def _lines(file: BinaryIO) -> Iterator[str]:
-    """The lines, each of at most `LINE_BYTES_MAX` bytes; `HistoryFormatError`."""
-    number = 0
-    while line := file.readline(LINE_BYTES_MAX + 1):
-        number += 1
-        if len(line) > LINE_BYTES_MAX:
-            raise HistoryFormatError(f"line {number}: longer than {LINE_BYTES_MAX} bytes")
-        try:
-            yield line.decode()
-        except UnicodeDecodeError as error:
-            raise HistoryFormatError(f"line {number}: not UTF-8: {error.reason}") from None

@@ -34,8 +34,8 @@ def render(record: RunRecord) -> str:
         f"{record.scenario}: {record.verdict}",
         header(record),
         key_figures(story),
-        anomalies(record),
         _figures(story),
+        anomalies(record),
         facts(record),
         again(record),
         section("In full", faults(story), diary(record), settings(record), _whole_run(story)),
@@ -46,14 +46,11 @@ def render(record: RunRecord) -> str:
 
 def _figures(story: Story) -> Markup:
     low, high = story.window
-    when = (
-        f"From {moment(low)} to {moment(high)} after the load began"
-        if story.is_zoomed
-        else "The whole run"
-    )
+    when = f"From {moment(low)} to {moment(high)} after the load began"
+    rest = "; all of the run is at the end of this page." if story.is_zoomed else ": the whole run."
     return section(
         "What happened",
-        element("p", text(f"{when}. Faults shade the time they last."), class_="soft"),
+        element("p", text(when + rest), class_="soft"),
         element("div", figure(story, story.window, name="window"), class_="chart"),
     )
 

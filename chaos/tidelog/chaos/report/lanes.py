@@ -59,9 +59,10 @@ def node_lanes(figure: Figure, top: float) -> Part:
     story = figure.story
     parts = [title(top, "Nodes", ""), _key(figure, top)]
     top += TITLE_PX + 2
-    struck = {node for band in story.bands for node in band.nodes}
+    bands = [b for b in story.bands if figure.sees(b.began_s, story.end_of(b))]
+    struck = {node for band in bands for node in band.nodes}
     others = sorted(struck - set(story.record.broker_ids))
-    if any(not band.nodes for band in story.bands):
+    if any(not band.nodes for band in bands):
         lane = _fault_lane(figure, top, "links, clients", _striking(figure, None))
         parts, top = [*parts, lane.markup], lane.bottom
     for node_id in others:
@@ -187,7 +188,9 @@ def _striped(figure: Figure, drawn: Markup) -> Markup:
 def _inscription(block: Block, top: float) -> Markup:
     left, right = block.extent
     room = right - left - _ROOM_PX
-    fitting = next((words for words in block.words if width_of(words) <= room), None)
+    is_bold = block.class_.startswith(("leader", "deposed"))
+    fits = (words for words in block.words if width_of(words, is_bold=is_bold) <= room)
+    fitting = next(fits, None)
     if fitting is None:
         return NOTHING
     return label(left + 6, top + 12, fitting, class_=f"in {block.class_.split()[0]}")
@@ -233,6 +236,8 @@ def _fault_rows(figure: Figure, top: float, bands: list[Band]) -> Part:
 
 
 def _packed(figure: Figure, bands: list[Band]) -> list[list[Band]]:
+    if len(bands) > _LABELS_MAX:
+        return [bands]
     rows: list[list[Band]] = []
     for band in bands:
         free = (row for row in rows if figure.story.end_of(row[-1]) <= band.began_s)

@@ -16,13 +16,24 @@ _DIARY_CHARACTERS, _FAULTS_CHARACTERS, _PROOF_CHARACTERS = 90_000, 40_000, 60_00
 _WORDS_CHARACTERS, _OPERATION_CHARACTERS = 600, 2_000
 _ROW_CHARACTERS = 90
 """Of markup around a row's words, about."""
-_OPEN_MAX = 3
 
 
-def badge(verdict: Verdict, *, href: str | None = None) -> Markup:
+def badge(verdict: Verdict) -> Markup:
     """The verdict: a word, a sign, a colour and a shape, any of which is enough."""
-    words = text(f"{_SIGNS[verdict]} {verdict}")
-    return element("a" if href else "span", words, class_=f"badge {verdict}", href=href)
+    return element("span", text(f"{_SIGNS[verdict]} {verdict}"), class_=f"badge {verdict}")
+
+
+def chip(record: RunRecord, *, href: str) -> Markup:
+    """The verdict as its sign alone, which leads to the run's report."""
+    words = f"{record.verdict}, seed {record.seed}"
+    return element(
+        "a",
+        text(_SIGNS[record.verdict]),
+        class_=f"badge {record.verdict}",
+        href=href,
+        title=words,
+        aria_label=words,
+    )
 
 
 def header(record: RunRecord) -> Markup:
@@ -50,7 +61,8 @@ def _judged(record: RunRecord) -> str:
         case "ok":
             return "The fault was seen to bite, and nothing that was promised was broken."
         case "violation":
-            return f"A promise was broken: {counted(number, 'anomaly', 'anomalies')}, listed below."
+            kinds = ", ".join(sorted({anomaly.kind for anomaly in record.anomalies}))
+            return f"A promise was broken: {counted(number, 'anomaly', 'anomalies')} ({kinds})."
         case "inconclusive":
             return (
                 "The fault was not seen to bite, so this run proves nothing, neither good nor bad."
@@ -167,9 +179,7 @@ def _anomaly(number: int, anomaly: Anomaly) -> Markup:
     kept = _fitting([len(line) for line in lines], _PROOF_CHARACTERS)
     proof = element("pre", text("\n".join(lines[:kept]))) if lines else _unproven()
     rest = _left_out(len(lines) - kept)
-    return element(
-        "details", title, proof, rest, class_="anomaly", open="" if number <= _OPEN_MAX else None
-    )
+    return element("details", title, proof, rest, class_="anomaly")
 
 
 def _unproven() -> Markup:

@@ -157,7 +157,7 @@ class Story:
 
     @cached_property
     def standstill(self) -> Spell[int] | None:
-        """The longest time the highest high watermark stood still while some log grew."""
+        """The longest time the highest high watermark stood still though a log soon grew."""
         found = [
             Spell(a_s, b_s, mark)
             for (a_s, mark), (b_s, _) in pairwise(self._watermarks)
@@ -185,7 +185,7 @@ class Story:
         return any(
             point.log_end_offset > spell.state and point.is_up
             for points in self.replicas.values()
-            for point in _between(points, spell.began_s, spell.ended_s)
+            for point in _between(points, spell.began_s, (spell.began_s + spell.ended_s) / 2)
         )
 
     @cached_property

@@ -7,6 +7,7 @@ they were before; that no record of a stranger's is ever read is the history's t
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -24,7 +25,8 @@ PEAK_BYTES_MAX = 320 * MIB
 """Above what it was: requests of 16 MiB, of which a few are worked on at one time."""
 FILES_MORE_MAX = 40
 WARM_UP = 2_000
-MALFORMED_A_ROUND, NOISE_A_ROUND = 9_500, 500
+REDUCED_ROUND, FULL_ROUND = (10_000, 500), (97_000, 3_000)
+"""Malformed requests, and connections on which noise is made."""
 OPEN_CONNECTIONS = 2_000
 SETTLED_S_MAX = 20.0
 P99_TIMES_MAX, P99_S_MAX = 2.0, 1.0
@@ -44,12 +46,13 @@ async def f55(scene: Scene) -> None:
     settled = _vitals(scene, strangers)
     tallies = [warm_up]
     connections = 0
-    for _ in scene.rounds(reduced=1, full=100):
-        sent, place = await strangers.send_malformed(
-            seed=seed, first=place, requests=MALFORMED_A_ROUND
+    malformed, noisy = FULL_ROUND if scene.ground.is_full else REDUCED_ROUND
+    for _ in scene.rounds(reduced=1, full=10):
+        (sent, place), noise = await asyncio.gather(
+            strangers.send_malformed(seed=seed, first=place, requests=malformed),
+            strangers.make_noise(seed=seed, first=connections, connections=noisy),
         )
-        noise = await strangers.make_noise(seed=seed, first=connections, connections=NOISE_A_ROUND)
-        connections += NOISE_A_ROUND
+        connections += noisy
         tallies += [sent, noise]
         _all_is_well(scene, [sent, noise])
         await scene.acknowledged_again()

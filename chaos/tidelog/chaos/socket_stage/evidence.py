@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from tidelog.chaos.checks.availability import longest_silence_s
 from tidelog.chaos.checks.complaint import Complaint
 from tidelog.chaos.checks.delivery import complaints, counts
-from tidelog.chaos.history import line_of
+from tidelog.chaos.history_lines import line_of, to_lines
 from tidelog.chaos.report.record import Anomaly, Band, RunRecord
 from tidelog.chaos.socket_stage.cluster import SETTINGS, SocketCluster
 from tidelog.chaos.socket_stage.recording import Recorder, load_points, since
@@ -124,7 +124,7 @@ class Evidence:
     def write_history(self, path: Path) -> None:
         """All calls, for `tidelog check`."""
         with path.open("w", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in self._setting.history.to_lines())
+            file.writelines(f"{line}\n" for line in to_lines(self._setting.history))
 
     def record(self, plan: RunPlan) -> RunRecord:
         """Everything, as its report draws it."""
