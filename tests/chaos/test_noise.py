@@ -32,3 +32,4 @@ def test_what_is_refused_unseen_is_above_a_limit_of_the_server_and_nothing_else_
         data = one.make()
         is_above = len(data) > RECEIVE_BYTES_MAX or has_too_many(data, kinds[one.path])
         assert is_above == (one.answer == REFUSED), one.what
+        assert bool(one.elsewhere) == (one.answer == "MESSAGE_TOO_LARGE"), one.what

@@ -35,6 +35,8 @@ class Oversized:
     path: str
     make: Callable[[], bytes]
     answer: str
+    elsewhere: str = ""
+    """The code of brokers that do not lead the topic, where that is another one."""
 
 
 def oversized(topic: str) -> tuple[Oversized, ...]:
@@ -59,6 +61,7 @@ def _too_large(topic: str) -> tuple[Oversized, ...]:
             methods.PRODUCE.path,
             lambda: _produce(topic, _batch(BATCH_BYTES)),
             "MESSAGE_TOO_LARGE",
+            elsewhere="NOT_LEADER_OR_FOLLOWER",
         ),
         Oversized(
             "a name of three megabytes",
