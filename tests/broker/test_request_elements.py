@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import pytest
+from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import Message
 
 from tidelog.broker.rpc.request_elements import has_too_many
 from tidelog.v1.admin_pb2 import CreateTopicsRequest, ElectLeadersRequest, NewTopic
 from tidelog.v1.controller_pb2 import AlterPartitionRequest
 from tidelog.v1.data_pb2 import MetadataRequest, ProduceRequest
+
+
+def kind_of(message: Message) -> Descriptor:
+    kind = message.DESCRIPTOR
+    assert isinstance(kind, Descriptor)
+    return kind
 
 
 def members(count: int) -> AlterPartitionRequest:
@@ -47,8 +54,8 @@ def test_elements_at_every_depth_count_and_bytes_within_texts_do_not(
     request_of_ten: Message,
 ) -> None:
     data = request_of_ten.SerializeToString()
-    assert not has_too_many(data, request_of_ten.DESCRIPTOR, limit=10)
-    assert has_too_many(data, request_of_ten.DESCRIPTOR, limit=9)
+    assert not has_too_many(data, kind_of(request_of_ten), limit=10)
+    assert has_too_many(data, kind_of(request_of_ten), limit=9)
 
 
 @pytest.mark.parametrize(
@@ -63,4 +70,4 @@ def test_elements_at_every_depth_count_and_bytes_within_texts_do_not(
     ],
 )
 def test_what_is_no_message_is_left_to_the_parser(data: bytes) -> None:
-    assert not has_too_many(data, MetadataRequest.DESCRIPTOR, limit=10)
+    assert not has_too_many(data, kind_of(MetadataRequest()), limit=10)

@@ -132,8 +132,8 @@ class _Reader:
         if send.value in self._values:
             raise HistoryFormatError("another send has the same value")
         self._values.add(send.value)
-        if send.ended_s is None:
-            self._open[send.number] = send
+        if send.ended_s is None and self._open.setdefault(send.number, send) is not send:
+            raise HistoryFormatError("another send without an end has the same number")
         self.history.sends.append(send)
 
     def _end(self, line: JsonLine) -> None:

@@ -29,9 +29,6 @@ POLL_S = 0.02
 UNTIL_S_MAX = 20.0
 SENDS_END_S_MAX = 30.0
 
-ENDINGS = ("kill", "stop", "power_cut")
-"""Faults that a start takes back."""
-
 Counts = Mapping[str, int]
 Judge = Callable[[History, Counts], tuple[bool, str]]
 T = TypeVar("T")
@@ -53,6 +50,8 @@ class Scene:
         self.facts: dict[str, str] = {}
         self._longest_s: dict[str, float] = {}
         self._last_words: list[Judge] = []
+        self._ended_by: dict[int, str] = {}
+        """The fault that a start takes back."""
         self._changed_s = ground.now_s
         """When a fault began or was taken back, the last time."""
 
@@ -207,12 +206,12 @@ class Scene:
         """SIGKILL, one right after another; they stay down until `start`."""
         for node_id in node_ids:
             if await self.ground.kill(node_id):
-                self.strike("kill", f"node {node_id}", node_id)
+                self._end("kill", node_id)
         await self.ground.look()
 
     async def stop(self, node_id: int) -> None:
         """SIGTERM; it has ended, and stays down until `start`."""
-        self.strike("stop", f"node {node_id}", node_id)
+        self._end("stop", node_id)
         await self.ground.stop(node_id)
         await self.ground.look()
 
@@ -220,13 +219,17 @@ class Scene:
         """Start what is down; they are not ready yet."""
         for node_id in node_ids:
             await self.ground.start(node_id)
-            for kind in ENDINGS:
+            if kind := self._ended_by.pop(node_id, None):
                 self.over(kind, f"node {node_id}", node_id)
 
     async def cut_power(self, node_id: int) -> None:
         """What was not synced is gone or torn; down until `start`. Simulated machines only."""
-        self.strike("power_cut", f"node {node_id}", node_id)
+        self._end("power_cut", node_id)
         self.expect(await self.machines.cut_power(node_id), f"node {node_id} lost power")
+
+    def _end(self, kind: str, node_id: int) -> None:
+        self._ended_by[node_id] = kind
+        self.strike(kind, f"node {node_id}", node_id)
 
     async def pause(self, *node_ids: int) -> None:
         """SIGSTOP."""
