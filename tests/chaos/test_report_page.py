@@ -255,3 +255,21 @@ def test_an_index_is_small_also_of_hundreds_of_runs() -> None:
 def test_a_load_of_any_length_is_drawn_from_end_to_end() -> None:
     load = [LoadPoint(n * INTERVAL_S, 1, 0, 0, 5.0) for n in range(3)]
     assert "Acknowledged" in words_of(timeline_svg(empty(load_s=1.5, load=load)))
+
+
+def test_a_fault_outside_the_figures_time_has_no_lane() -> None:
+    record = soup(load_s=900, sample_s=5)
+    paused = Band("pause", "SIGSTOP", (2,), 100.0, 101.0)
+    wrong = replace(record, bands=[paused], anomalies=[Anomaly("I4", "", 700.0)])
+    assert "controller 2" in words_of(timeline_svg(replace(wrong, anomalies=[])))
+    everything = replace(wrong, bands=[paused, Band("cut", "", (), 1.0, 899.0)])
+    assert "controller 2" not in words_of(timeline_svg(everything))
+
+
+def test_what_strikes_many_nodes_is_told_once() -> None:
+    record = replace(
+        truncation(), bands=[Band("cut", "5 from all", (1, 2, 3, 4, 5, 6), 12.0, 20.0)]
+    )
+    words = words_of(timeline_svg(record))
+    assert words.count("cut: 5 from all") == 1
+    assert "controller 1" not in words

@@ -257,15 +257,26 @@ def _packed(figure: Figure, bands: list[Band]) -> list[list[Band]]:
 
 
 def _fault_labels(row: list[Band], extents: list[Pixels], y: float) -> list[Markup]:
-    """In the bar, or behind it if there is room before the next."""
+    """In the bar, or behind it if there is more room before the next."""
     found = []
     limits = [left for left, _ in extents[1:]] + [RIGHT + 60]
     for band, (left, right), limit in zip(row, extents, limits, strict=True):
-        for words in (f"{band.kind}: {band.what}", band.kind):
-            if width_of(words) <= right - left - _ROOM_PX:
-                found.append(label(left + 6, y, words, class_="in fault"))
-                break
-            if width_of(words) <= limit - right - 2 * _ROOM_PX:
-                found.append(label(right + 5, y, words, class_="beside"))
-                break
+        inner, outer = right - left - _ROOM_PX, limit - right - 2 * _ROOM_PX
+        full = f"{band.kind}: {band.what}"
+        is_inside = width_of(full) <= inner or inner >= outer
+        words = _shortened(full, inner if is_inside else outer, least=len(band.kind))
+        if words and is_inside:
+            found.append(label(left + 6, y, words, class_="in fault"))
+        elif words:
+            found.append(label(right + 5, y, words, class_="beside"))
     return found
+
+
+def _shortened(words: str, room: float, *, least: int) -> str:
+    """As much of it as there is room for, but no less than its first `least` characters."""
+    if width_of(words) <= room:
+        return words
+    number = int(room / width_of("x")) - 1
+    if number < least:
+        return ""
+    return f"{words[:number].rstrip(' :')}…" if number > least + 4 else words[:least]

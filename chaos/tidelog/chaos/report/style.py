@@ -52,7 +52,7 @@ FIGURE_STYLE = f"""
 .figure .idle {{ stroke: var(--node); stroke-dasharray: 2 3; }}
 .figure .elr {{ stroke: var(--node); stroke-width: 1; }}
 .figure .vacant {{ stroke: var(--soft); stroke-dasharray: 2 3; }}
-.figure .controller {{ fill: var(--faint); }}
+.figure .controller {{ fill: color-mix(in srgb, var(--soft) 26%, var(--paper)); }}
 .figure text.controller, .figure text.vacant, .figure text.idle {{ fill: var(--ink); }}
 .figure .wedge {{ fill: var(--node); opacity: .2; }}
 .figure .tail {{ fill: var(--node); fill-opacity: .3; stroke: var(--node); stroke-width: 1; }}
@@ -150,6 +150,7 @@ input[type=search] {{ font: inherit; font-size: 13.5px; color: inherit; backgrou
 @media (max-width: 480px) {{ .keys {{ grid-template-columns: repeat(2, auto); }} }}
 @media print {{
   @page {{ margin: 12mm; }}
+  :root {{ --paper: #ffffff; }}
   body {{ font-size: 11.5px; }}
   main {{ padding: 0; max-width: none; }}
   .chart svg {{ min-width: 0; }}
