@@ -67,7 +67,7 @@ class Toxiproxy:
 
         Errors: `ProxyError` when there is none to start, or it does not answer.
         """
-        program = await _program(folder)
+        program = await _program(folder, environment)
         (port,) = quiet_ports(1)
         log_path = folder / "toxiproxy.log"
         command = [str(program), "-host", HOST, "-port", str(port), "-proxy-metrics"]
@@ -168,7 +168,7 @@ def _toxic_name(toxic: Toxic) -> str:
     return f"{toxic.kind}_{toxic.stream}"
 
 
-async def _program(folder: Path) -> Path:
+async def _program(folder: Path, environment: Mapping[str, str]) -> Path:
     """The server's program, built first when the checkout has none."""
     ours = _CHECKOUT / ".tools" / "bin" / NAME
     if ours.exists():
@@ -184,7 +184,9 @@ async def _program(folder: Path) -> Path:
         return Path(found)
     sys.stderr.write(f"building {NAME} by {installer} (once, it takes a minute)\n")
     log_path = folder / "toxiproxy-build.log"
-    build = Child.spawn([str(installer)], folder=_CHECKOUT, log_path=log_path, environment={})
+    build = Child.spawn(
+        [str(installer)], folder=_CHECKOUT, log_path=log_path, environment=environment
+    )
     if not await build.ended(within_s=INSTALL_S_MAX) or not ours.exists():
         raise ProxyError(f"{installer} did not build {NAME}: {last_words(log_path)}")
     return ours
