@@ -3,10 +3,11 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 BIN := .venv/bin
 
-.PHONY: help cluster stop status setup dev test check fix demo bench lock proto docs clean clean-data
+.PHONY: help cluster stop status setup dev test check fix demo bench chaos chaos-smoke chaos-mutants lock \
+  proto docs clean clean-data
 
 help: ## This list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 cluster: ## Start what is missing of a three-node cluster on 127.0.0.1:9192-9194
 	@tools/setup.sh cluster
@@ -50,6 +51,15 @@ demo: setup ## Load the flights, kill a leader half-way, read all back with Spar
 
 bench: setup ## Measure, docs/BENCHMARKS.md (OPTIONS=--quick); NAMES="failover log": other figures, README
 	@$(if $(NAMES),$(BIN)/python tests/benchmarks/run.py $(NAMES),$(BIN)/tidelog bench run $(OPTIONS))
+
+chaos: setup ## Every fault scenario on real processes (OPTIONS=--full: the catalogue's counts); reports in .chaos
+	@$(BIN)/tidelog chaos run all $(OPTIONS)
+
+chaos-smoke: setup ## The few of them that make test runs, too
+	@$(BIN)/tidelog chaos run smoke $(OPTIONS)
+
+chaos-mutants: setup ## Break rules in real nodes: each must be noticed
+	@$(BIN)/tidelog chaos mutants $(OPTIONS)
 
 lock: dev ## Resolve requirements/*.txt anew from pyproject.toml
 	@$(BIN)/python -m pip --quiet install --require-hashes -r requirements/lock.txt

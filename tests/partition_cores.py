@@ -98,6 +98,7 @@ class Core:
         epoch: int | None = 5,
         broker_epoch: int | None = None,
         is_eligible: bool = True,
+        is_known: bool = True,
         last_fetched_epoch: int | None = None,
         epoch_end: EpochEnd | None = None,
         log_start_offset: int = 0,
@@ -113,6 +114,7 @@ class Core:
                     broker_id,
                     BROKER_EPOCHS[broker_id] if broker_epoch is None else broker_epoch,
                     is_eligible,
+                    is_known,
                 ),
             )
         )

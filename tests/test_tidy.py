@@ -66,6 +66,7 @@ CORES = (
     "raft/tidelog/raft/rules.py",
     "raft/tidelog/raft/transport.py",
     "raft/tidelog/raft/voter.py",
+    "raft/tidelog/raft/well_formed.py",
     "metadata/tidelog/metadata/assignments.py",
     "metadata/tidelog/metadata/brokers.py",
     "log/tidelog/log/transport.py",

@@ -49,6 +49,13 @@ async def test_a_broker_with_metadata_says_that_a_topic_does_not_exist() -> None
     assert response.topics[0].error.code == common_pb2.UNKNOWN_TOPIC_OR_PARTITION
 
 
+async def test_a_topic_named_many_times_is_answered_once() -> None:
+    request = MetadataRequest(topics=["b", "a", "b", "a", "b"])
+    response = await handler(MetadataImage(offset=7)).metadata(request)
+
+    assert [topic.name for topic in response.topics] == ["b", "a"]
+
+
 def image_with(leader_epoch: int, *names: str, offset: int = 7) -> MetadataImage:
     partition = PartitionImage(
         0, replicas=(1,), isr=(1,), leader_id=1, leader_epoch=leader_epoch, partition_epoch=0

@@ -111,6 +111,18 @@ def test_a_delayed_fetch_of_a_followers_earlier_incarnation_acknowledges_nothing
     assert core.high_watermark == 3
 
 
+def test_a_fetch_of_an_incarnation_that_never_registered_neither_counts_nor_fences() -> None:
+    core = Core()
+    core.image(isr=(1, 2))
+    core.append(10)
+    core.follower_fetch(2, 3)
+    effects = core.follower_fetch(2, 10, broker_epoch=2**62, is_eligible=False, is_known=False)
+    assert refusal(effects) == common_pb2.INELIGIBLE_REPLICA
+    assert core.high_watermark == 3
+    core.follower_fetch(2, 4)
+    assert core.high_watermark == 4
+
+
 def test_the_high_watermark_does_not_fall_when_a_follower_comes_back_with_less(core: Core) -> None:
     core.append(10)
     core.follower_fetch(2, 10)

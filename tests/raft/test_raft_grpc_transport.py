@@ -134,6 +134,24 @@ async def test_a_message_for_another_node_or_of_another_peer_ends_the_stream(
     assert receiver.messages.qsize() == 1
 
 
+async def test_a_malformed_message_is_refused_and_closes_no_stream_of_its_peers(
+    handler: RaftPeerHandler, receiver: Receiver
+) -> None:
+    stream, malformed = Stream(handler), Stream(handler)
+    stream.feed(message(2, 1, term=1))
+    await receiver.messages.get()
+
+    malformed.feed(message(2, 1, term=2**63 - 1))
+    with pytest.raises(KafkaError, match="is malformed"):
+        await malformed.task
+
+    stream.feed(message(2, 1, term=2))
+    assert (await receiver.messages.get())[1].term == 2
+    assert receiver.messages.empty()
+    stream.feed(None)
+    await stream.task
+
+
 async def test_a_message_of_a_stranger_is_dropped(
     handler: RaftPeerHandler, receiver: Receiver
 ) -> None:

@@ -48,9 +48,10 @@ def test_a_fault_that_does_not_bite_is_told(
 
 
 def test_the_page_has_the_claims() -> None:
-    rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line[:3] == "| F"]
+    page = PAGE.read_text(encoding="utf-8")
+    claims = "\n".join(f"| {name} | {one.claim} |" for name, one in SCENARIOS.items())
 
-    assert rows == [f"| {name} | {one.claim} |" for name, one in SCENARIOS.items()]
+    assert f"| --- | --- |\n{claims}\n\n" in page
 
 
 def test_command_runs_one_by_name() -> None:

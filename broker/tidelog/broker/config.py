@@ -31,6 +31,7 @@ class NodeConfig:
     controller_voters: Mapping[int, str]
     process_roles: tuple[str, ...] = ROLES
     http_port: int | None = None
+    connections_max_idle_ms: int = 600_000
     rack: str = ""
     broker_heartbeat_interval_ms: int = 500
     events_journal_size: int = 8_192
@@ -155,6 +156,12 @@ KEYS = (
     ),
     ConfigKey("process.roles", _roles, ROLES, "broker, controller or both."),
     ConfigKey("http.port", _integer(0, 65535), None, "Metrics and health; absent: no HTTP."),
+    ConfigKey(
+        "connections.max.idle.ms",
+        _integer(100, MAX_MS),
+        600_000,
+        "A connection without a call for this long is closed; one of HTTP whatever it does.",
+    ),
     ConfigKey("broker.rack", _text, "", "Where the broker stands."),
     ConfigKey(
         "broker.session.timeout.ms",
@@ -287,6 +294,7 @@ def _node_config(values: Mapping[str, Any]) -> NodeConfig:  # values typed by KE
         controller_voters=values["controller.quorum.voters"],
         process_roles=values["process.roles"],
         http_port=values["http.port"],
+        connections_max_idle_ms=values["connections.max.idle.ms"],
         rack=values["broker.rack"],
         broker_heartbeat_interval_ms=values["broker.heartbeat.interval.ms"],
         events_journal_size=values["events.journal.size"],

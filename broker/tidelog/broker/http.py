@@ -1,14 +1,24 @@
-"""HTTP for people and Prometheus: `/metrics` and `/health`. Never changes anything."""
+"""HTTP for people and Prometheus: `/metrics` and `/health`. Never changes anything.
+
+A connection lives for a bounded time, whatever comes on it: one that says nothing, or half a
+request, holds a file for no longer.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from aiohttp import web
+from aiohttp.web_protocol import RequestHandler
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from tidelog.log.errors import TidelogError
+
+LOOKS_PER_LIFE = 4
+LAST_REQUEST_S_MAX = 1.0
+"""How long a request under way may take when its connection's time is over."""
 
 
 class HttpServer:
@@ -21,11 +31,14 @@ class HttpServer:
         port: int,
         registry: CollectorRegistry,
         is_ready: Callable[[], bool],
+        max_idle_ms: int,
     ) -> None:
         self._host = host
         self._port = port
         self._registry = registry
         self._is_ready = is_ready
+        self._life_s = max_idle_ms / 1000
+        self._closing: asyncio.Task[None] | None = None
         application = web.Application()
         application.add_routes(
             [web.get("/metrics", self._metrics), web.get("/health", self._health)]
@@ -42,10 +55,25 @@ class HttpServer:
                 f"cannot serve HTTP on {self._host}:{self._port}: {error.strerror or error};"
                 " free the port or set another http.port"
             ) from error
+        self._closing = asyncio.create_task(self._close_old_ones(), name="http-connections")
 
     async def stop(self) -> None:
         """Close the listener."""
+        if self._closing is not None:
+            self._closing.cancel()
         await self._runner.cleanup()
+
+    async def _close_old_ones(self) -> None:
+        """Forever: look who is there, close whom was seen for long enough."""
+        loop = asyncio.get_running_loop()
+        seen_s: dict[RequestHandler, float] = {}
+        while True:
+            await asyncio.sleep(self._life_s / LOOKS_PER_LIFE)
+            server, now_s = self._runner.server, loop.time()
+            connections = [] if server is None else server.connections
+            seen_s = {one: seen_s.get(one, now_s) for one in connections}
+            old = [one for one in connections if now_s - seen_s[one] >= self._life_s]
+            await asyncio.gather(*(one.shutdown(LAST_REQUEST_S_MAX) for one in old))
 
     async def _metrics(self, request: web.Request) -> web.Response:
         del request

@@ -121,8 +121,13 @@ class PartitionMap:
 
     def follower(self, broker_id: int, broker_epoch: int) -> FollowerIdentity:
         """Who fetches as a replica, and whether the image would have it in an ISR."""
-        is_eligible = self.image.has_live(broker_id, broker_epoch)
-        return FollowerIdentity(broker_id, broker_epoch, is_eligible)
+        broker = self.image.brokers.get(broker_id)
+        return FollowerIdentity(
+            broker_id,
+            broker_epoch,
+            is_eligible=self.image.has_live(broker_id, broker_epoch),
+            is_known=broker is not None and broker_epoch <= broker.broker_epoch,
+        )
 
     def address_of(self, broker_id: int) -> str | None:
         """Where the broker is reached; None when the image lacks it."""

@@ -19,3 +19,10 @@ class Peers(Transport, Protocol):
         self, address: str, method: Method[Request, Response], request: Request
     ) -> AsyncIterator[Response]:
         """One request, many responses; closing the iterator cancels the call. Errors as `call`."""
+
+
+class OwnPeers(Peers, Protocol):
+    """`Peers` that end with the process."""
+
+    async def close(self) -> None:
+        """End all calls."""

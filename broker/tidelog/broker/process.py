@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 from structlog.typing import Processor
@@ -23,7 +23,7 @@ from tidelog.broker.config import NodeConfig, parse_config
 from tidelog.broker.data_directory import format_or_check
 from tidelog.broker.http import HttpServer
 from tidelog.broker.metrics import registry_for
-from tidelog.broker.peers import Peers
+from tidelog.broker.peers import OwnPeers, Peers
 from tidelog.broker.rpc.grpc_server import GrpcServer
 from tidelog.broker.server import Node, Ports, build_node
 from tidelog.log.errors import TidelogError
@@ -44,13 +44,6 @@ STOP_GRACE_S = 0.5
 HEALTH_INTERVAL_S = 0.25
 
 log = structlog.get_logger(__name__)
-
-
-class OwnPeers(Peers, Protocol):
-    """`Peers` that end with the process."""
-
-    async def close(self) -> None:
-        """End all calls."""
 
 
 def _alone(_node: Node) -> AbstractAsyncContextManager[None]:
@@ -105,7 +98,12 @@ async def _run(config: NodeConfig, disk: SystemDisk, surroundings: Surroundings)
     node = _build(config, disk, surroundings.peers, transport)
     if transport is not None:
         node.services["tidelog.v1.RaftPeer"] = RaftPeerHandler(transport)
-    server = GrpcServer(address=config.address, services=node.services, on_fatal=_end_at_once)
+    server = GrpcServer(
+        address=config.address,
+        services=node.services,
+        on_fatal=_end_at_once,
+        max_idle_ms=config.connections_max_idle_ms,
+    )
     http = _http_server(config, node)
     await server.start()
     if http is not None:
@@ -161,6 +159,7 @@ def _http_server(config: NodeConfig, node: Node) -> HttpServer | None:
         port=config.http_port,
         registry=registry_for(node.stats),
         is_ready=node.is_ready,
+        max_idle_ms=config.connections_max_idle_ms,
     )
 
 

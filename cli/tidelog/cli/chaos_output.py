@@ -9,6 +9,7 @@ FOLDER/F12-1/node-4.log      what its nodes said, where the verdict is not ok
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import click
@@ -55,6 +56,7 @@ class Progress:
         self._count = count
         self._is_silent = is_silent
         self._number = 0
+        self._began_s = 0.0
 
     def begin(self, plan: RunPlan) -> None:
         """A run begins."""
@@ -66,7 +68,7 @@ class Progress:
 
     def tell(self, what: str) -> None:
         """Something happens in it."""
-        self._show(f"    {what}")
+        self._show(f"  {time.monotonic() - self._began_s:5.1f} s  {what}")
 
     def done(self, record: RunRecord) -> None:
         """It has ended."""

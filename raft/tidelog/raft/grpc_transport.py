@@ -17,6 +17,7 @@ import structlog
 from tidelog.log.errors import KafkaError
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.transport import RaftReceiver
+from tidelog.raft.well_formed import fault
 from tidelog.v1 import common_pb2, raft_pb2
 from tidelog.v1.methods import RAFT_EXCHANGE
 
@@ -81,8 +82,8 @@ class RaftPeerHandler:
     ) -> raft_pb2.RaftExchangeEnd:
         """Take one peer's messages until either side ends it or a newer stream supersedes it.
 
-        Errors: `KafkaError` INVALID_REQUEST for a message that is not for this node or not of the
-        peer that opened the stream, and when superseded.
+        Errors: `KafkaError` INVALID_REQUEST for a message that no voter writes, is not for this
+        node or not of the peer that opened the stream, and when superseded.
         """
         task = asyncio.current_task()
         peer_id: int | None = None
@@ -112,6 +113,13 @@ class RaftPeerHandler:
 
     def _check(self, peer_id: int | None, message: raft_pb2.RaftMessage) -> None:
         node_id = self._transport.node_id
+        what = fault(message)
+        if what is not None:
+            raise KafkaError(
+                common_pb2.INVALID_REQUEST,
+                f"a raft message that names node {message.sender_id} as its sender is malformed: "
+                f"{what}",
+            )
         if message.receiver_id != node_id or peer_id not in (None, message.sender_id):
             raise KafkaError(
                 common_pb2.INVALID_REQUEST,

@@ -22,11 +22,15 @@ class EpochEnd(NamedTuple):
 
 
 class FollowerIdentity(NamedTuple):
-    """Who fetches. `is_eligible`: alive in the image, and in this very incarnation (KIP-903)."""
+    """Who fetches. `is_eligible`: alive in the image, and in this very incarnation (KIP-903).
+
+    `is_known`: the image holds this incarnation, or a later one.
+    """
 
     broker_id: int
     broker_epoch: int
     is_eligible: bool
+    is_known: bool = True
 
 
 @dataclass(slots=True)

@@ -202,6 +202,13 @@ class Leader:
                 common_pb2.NOT_LEADER_OR_FOLLOWER,
                 f"broker {follower.broker_id} is no replica of this partition",
             )
+        if not follower.is_known:
+            # Perhaps it registered a moment ago, perhaps nobody did: it must fence no one.
+            return Refuse(
+                common_pb2.INELIGIBLE_REPLICA,
+                f"broker {follower.broker_id} has not registered in broker epoch "
+                f"{follower.broker_epoch} as far as this broker knows: try again",
+            )
         if is_stale_incarnation(known, follower.broker_epoch):
             return Refuse(
                 common_pb2.STALE_BROKER_EPOCH,

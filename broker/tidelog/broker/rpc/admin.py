@@ -101,7 +101,8 @@ class AdminHandler:
     async def describe_topics(self, request: DescribeTopicsRequest) -> DescribeTopicsResponse:
         """See `Admin.DescribeTopics`."""
         image = self._image()
-        names = list(request.names) or sorted(image.topics)
+        # Named twice it would be answered twice, however much there is to say of it.
+        names = list(dict.fromkeys(request.names)) or sorted(image.topics)
         topics = [image.topics[name] for name in names if name in image.topics]
         offsets = await self._offsets(image, topics)
         return DescribeTopicsResponse(

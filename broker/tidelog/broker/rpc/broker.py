@@ -137,7 +137,8 @@ class BrokerHandler:
         if request.allow_auto_topic_creation:
             failed = await self._changes.create_missing(dict.fromkeys(request.topics))
         image = self._image()
-        names = request.topics or sorted(image.topics)
+        # Named twice it would be answered twice, however much there is to say of it.
+        names = list(dict.fromkeys(request.topics)) or sorted(image.topics)
         return MetadataResponse(
             brokers=_live(image),
             cluster_id=self._cluster_id,

@@ -7,34 +7,39 @@ descriptors, so a new RPC needs a handler method of its name in snake case and n
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import aclosing
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import grpc
 import grpc.aio
-import structlog
-from google.protobuf import descriptor_pool, message_factory
+from google.protobuf import descriptor_pool
 from google.protobuf.descriptor import MethodDescriptor
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_health.v1 import health, health_pb2
 from grpc_reflection.v1alpha import reflection
 
-from tidelog.log.errors import InvariantError, StorageError, TidelogError
+from tidelog.broker.rpc.grpc_edge import Edge
+from tidelog.log.errors import TidelogError
 
 # The largest request taken; gRPC checks it before it allocates the message.
 RECEIVE_BYTES_MAX = 16 * 1024 * 1024
+CONCURRENT_STREAMS_MAX = 1_000
+"""Calls under way on one connection; a client's library holds back the rest."""
+HANDSHAKE_MS_MAX = 10_000
+"""Until a new connection has said that it speaks HTTP/2."""
+MAX_IDLE_MS = 600_000
 SERVER_OPTIONS = (
     # Without it two servers share one port and each gets some of the connections.
     ("grpc.so_reuseport", 0),
     ("grpc.max_receive_message_length", RECEIVE_BYTES_MAX),
     ("grpc.max_send_message_length", -1),
+    # See `tidelog.log.grpc_transport`.
     ("grpc.keepalive_time_ms", 10_000),
     ("grpc.keepalive_timeout_ms", 5_000),
+    ("grpc.http2.ping_timeout_ms", 5_000),
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
     ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.max_concurrent_streams", CONCURRENT_STREAMS_MAX),
 )
-
-log = structlog.get_logger(__name__)
 
 
 class GrpcServer:
@@ -46,18 +51,24 @@ class GrpcServer:
         address: str,
         services: Mapping[str, object],
         on_fatal: Callable[[BaseException], None],
+        max_idle_ms: int = MAX_IDLE_MS,
     ) -> None:
         self._address = address
-        self._on_fatal = on_fatal
-        self._server = grpc.aio.server(options=SERVER_OPTIONS)
+        self._edge = Edge(on_fatal)
+        self._server = grpc.aio.server(
+            options=(
+                *SERVER_OPTIONS,
+                ("grpc.max_connection_idle_ms", max_idle_ms),
+                ("grpc.server_handshake_timeout_ms", min(max_idle_ms, HANDSHAKE_MS_MAX)),
+            )
+        )
         self._health = health.aio.HealthServicer()
         self._services = sorted(services)
         for name in self._services:
             self._server.add_generic_rpc_handlers((self._generic_handler(name, services[name]),))
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        reflection.enable_server_reflection(
-            [*self._services, health.SERVICE_NAME, reflection.SERVICE_NAME], self._server
-        )
+        names = [*self._services, health.SERVICE_NAME, reflection.SERVICE_NAME]
+        self._add_library_service(health.SERVICE_NAME, self._health)
+        self._add_library_service(reflection.SERVICE_NAME, reflection.aio.ReflectionServicer(names))
 
     async def start(self) -> None:
         """Bind and serve. Errors: `PortTakenError`."""
@@ -91,86 +102,17 @@ class GrpcServer:
     def _method(self, method: MethodDescriptor, handler: object) -> grpc.RpcMethodHandler[Any, Any]:
         name = re.sub(r"(?<!^)(?=[A-Z])", "_", method.name).lower()
         serve = getattr(handler, name)
-        request_type = message_factory.GetMessageClass(method.input_type)
-        response_type = message_factory.GetMessageClass(method.output_type)
-        streams = (method.client_streaming, method.server_streaming)
-        make, behaviour = {
-            (False, False): (grpc.unary_unary_rpc_method_handler, self._unary(serve)),
-            (False, True): (grpc.unary_stream_rpc_method_handler, self._streaming(serve)),
-            (True, False): (grpc.stream_unary_rpc_method_handler, self._unary(serve)),
-            (True, True): (grpc.stream_stream_rpc_method_handler, self._exchanging(serve)),
-        }[streams]
-        return make(
-            behaviour,
-            request_deserializer=request_type.FromString,
-            response_serializer=response_type.SerializeToString,
-        )
+        return self._edge.handler(method, lambda request, _: serve(request))
 
-    def _unary(self, serve: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
-        async def behaviour(request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> Any:
-            try:
-                return await serve(request)
-            except TidelogError as error:
-                await self._abort(context, error)
-            except Exception as error:  # noqa: BLE001  # the RPC edge: the process lives on
-                await self._abort_unexpected(context, error)
-
-        return behaviour
-
-    def _streaming(self, serve: Callable[[Any], AsyncIterator[Any]]) -> Callable[[Any, Any], Any]:
-        async def behaviour(
-            request: Any, context: grpc.aio.ServicerContext[Any, Any]
-        ) -> AsyncIterator[Any]:
-            try:
-                async for response in serve(request):
-                    yield response
-            except TidelogError as error:
-                await self._abort(context, error)
-            except Exception as error:  # noqa: BLE001  # the RPC edge: the process lives on
-                await self._abort_unexpected(context, error)
-
-        return behaviour
-
-    def _exchanging(
-        self, serve: Callable[[AsyncIterator[Any]], AsyncGenerator[Any, None]]
-    ) -> Callable[[Any, Any], Any]:
-        async def behaviour(
-            requests: AsyncIterator[Any], context: grpc.aio.ServicerContext[Any, Any]
-        ) -> None:
-            try:
-                # Closed here, so that what the handler cleans up is cleaned up when the call ends.
-                async with aclosing(serve(requests)) as responses:
-                    async for response in responses:
-                        await context.write(response)
-            except TidelogError as error:
-                await self._abort(context, error)
-            except Exception as error:  # noqa: BLE001  # the RPC edge: the process lives on
-                await self._abort_unexpected(context, error)
-
-        return behaviour
-
-    async def _abort(
-        self, context: grpc.aio.ServicerContext[Any, Any], error: TidelogError
-    ) -> None:
-        if isinstance(error, InvariantError):
-            self._on_fatal(error)
-        await context.abort(_status(error), error.message)
-
-    async def _abort_unexpected(
-        self, context: grpc.aio.ServicerContext[Any, Any], error: Exception
-    ) -> None:
-        if isinstance(error, grpc.aio.AbortError):
-            raise error
-        log.error("request failed", error=repr(error), exc_info=error)
-        await context.abort(
-            grpc.StatusCode.INTERNAL, f"outcome unknown, the server's log says more: {error!r}"
-        )
-
-
-def _status(error: TidelogError) -> grpc.StatusCode:
-    if isinstance(error, (InvariantError, StorageError)):
-        return grpc.StatusCode.INTERNAL
-    return grpc.StatusCode.UNAVAILABLE if error.is_retriable else grpc.StatusCode.INVALID_ARGUMENT
+    def _add_library_service(self, service: str, servicer: object) -> None:
+        """One that a library of gRPC's serves, behind the same edge."""
+        descriptor = descriptor_pool.Default().FindServiceByName(service)
+        methods = {
+            method.name: self._edge.handler(method, getattr(servicer, method.name))
+            for method in descriptor.methods
+        }
+        handler = grpc.method_handlers_generic_handler(service, methods)
+        self._server.add_generic_rpc_handlers((handler,))
 
 
 class PortTakenError(TidelogError):

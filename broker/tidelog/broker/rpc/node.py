@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from tidelog.broker.errors import error_message
+from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (
     ListEventsRequest,
     ListEventsResponse,
@@ -38,6 +40,9 @@ class NodeHandler:
 
     async def prepare_stop(self, request: PrepareStopRequest) -> PrepareStopResponse:
         """See `Node.PrepareStop`."""
+        if request.hold_ms < 0:
+            what = f"hold_ms is {request.hold_ms}: it must not be negative"
+            return PrepareStopResponse(error=error_message(common_pb2.INVALID_REQUEST, what))
         await self._prepare_stop(min(request.hold_ms or HOLD_MS_DEFAULT, HOLD_MS_MAX))
         return PrepareStopResponse()
 

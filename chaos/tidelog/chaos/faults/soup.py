@@ -40,9 +40,12 @@ class Soup:
         """See `Fault`."""
         budget = Budget(min_insync_replicas=self.min_insync_replicas)
         for each in draw(self.seed, for_s=self.for_s, kinds=self._kinds(scene)):
-            async with asyncio.TaskGroup() as group:
-                for strike in each.strikes:
-                    group.create_task(self._strike(scene, strike, budget))
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for strike in each.strikes:
+                        group.create_task(self._strike(scene, strike, budget))
+            except ExceptionGroup as errors:
+                raise errors.exceptions[0] from None
             await asyncio.sleep(each.quiet_s)
 
     async def heal(self, scene: Scene) -> None:

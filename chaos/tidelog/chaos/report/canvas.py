@@ -9,12 +9,12 @@ from itertools import pairwise
 from tidelog.chaos.report.markup import Markup, element, text
 from tidelog.chaos.report.record import ReplicaPoint
 from tidelog.chaos.report.scales import Scale
-from tidelog.chaos.report.story import Story
+from tidelog.chaos.report.story import LONG_S, Story
 
 WIDTH, LEFT, RIGHT = 1120.0, 104.0, 1040.0
 """Of a figure; its plots lie between `LEFT` and `RIGHT`."""
-_CHARACTER_PX = 6.6
-"""Of 11.5 px text, on the wide side."""
+_CHARACTER_PX, _BOLD_PX = 6.1, 7.4
+"""Of 11.5 px text, on the wide side: fonts differ."""
 _COLOURS = 6
 _COLUMN_PX = 2.5
 """Samples nearer than this become their first, least, greatest and last."""
@@ -30,6 +30,11 @@ class Figure:
     time: Scale
     name: str
     """Unique in a page: ids begin with it."""
+
+    @property
+    def is_long(self) -> bool:
+        """So much time that single events cannot be told apart."""
+        return self.time.high - self.time.low > LONG_S
 
     def sees(self, began_s: float, ended_s: float) -> bool:
         """Whether any of it is shown."""
@@ -71,9 +76,9 @@ class Part:
     bottom: float
 
 
-def width_of(words: str) -> float:
+def width_of(words: str, *, is_bold: bool = False) -> float:
     """About how wide it is written."""
-    return len(words) * _CHARACTER_PX
+    return len(words) * (_BOLD_PX if is_bold else _CHARACTER_PX)
 
 
 def label(x: float, y: float, words: str, **attributes: object) -> Markup:

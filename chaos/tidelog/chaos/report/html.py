@@ -1,11 +1,10 @@
-"""A run's report, and the page of all runs: HTML files that need nothing but themselves. Pure."""
+"""A run's report: an HTML file that needs nothing but itself. Pure."""
 
 from __future__ import annotations
 
 from tidelog.chaos.report.document import document
 from tidelog.chaos.report.markup import NOTHING, Markup, element, text
 from tidelog.chaos.report.moments import moments
-from tidelog.chaos.report.overview import index
 from tidelog.chaos.report.page import (
     again,
     anomalies,
@@ -24,8 +23,6 @@ from tidelog.chaos.report.script import SCRIPT
 from tidelog.chaos.report.story import Story
 from tidelog.chaos.report.timeline import figure
 
-__all__ = ["index", "render"]
-
 
 def render(record: RunRecord) -> str:
     """The report of one run, a whole file's text, well below 500 KB whatever the run's length."""
@@ -34,8 +31,8 @@ def render(record: RunRecord) -> str:
         f"{record.scenario}: {record.verdict}",
         header(record),
         key_figures(story),
-        anomalies(record),
         _figures(story),
+        anomalies(record),
         facts(record),
         again(record),
         section("In full", faults(story), diary(record), settings(record), _whole_run(story)),
@@ -46,14 +43,11 @@ def render(record: RunRecord) -> str:
 
 def _figures(story: Story) -> Markup:
     low, high = story.window
-    when = (
-        f"From {moment(low)} to {moment(high)} after the load began"
-        if story.is_zoomed
-        else "The whole run"
-    )
+    when = f"From {moment(low)} to {moment(high)} after the load began"
+    rest = "; all of the run is at the end of this page." if story.is_zoomed else ": the whole run."
     return section(
         "What happened",
-        element("p", text(f"{when}. Faults shade the time they last."), class_="soft"),
+        element("p", text(when + rest), class_="soft"),
         element("div", figure(story, story.window, name="window"), class_="chart"),
     )
 

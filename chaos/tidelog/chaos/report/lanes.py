@@ -29,7 +29,7 @@ from tidelog.chaos.report.record import Band, PartitionPoint
 from tidelog.chaos.report.story import Role, Spell, State
 
 _FAULT_PX, _ROLE_PX, _ISR_PX, _GAP_PX, _LANE_GAP_PX = 15.0, 16.0, 4.0, 2.0, 12.0
-_ROWS_MAX = 3
+_ROWS_MAX, _NODES_MAX = 3, 2
 _ROOM_PX = 10.0
 """Beside a label in its bar."""
 _LABELS_MAX = 24
@@ -59,10 +59,11 @@ def node_lanes(figure: Figure, top: float) -> Part:
     story = figure.story
     parts = [title(top, "Nodes", ""), _key(figure, top)]
     top += TITLE_PX + 2
-    struck = {node for band in story.bands for node in band.nodes}
+    bands = [b for b in story.bands if figure.sees(b.began_s, story.end_of(b))]
+    struck = {node for band in bands for node in _struck(band)}
     others = sorted(struck - set(story.record.broker_ids))
-    if any(not band.nodes for band in story.bands):
-        lane = _fault_lane(figure, top, "links, clients", _striking(figure, None))
+    if not all(map(_struck, bands)):
+        lane = _fault_lane(figure, top, "links", _striking(figure, None))
         parts, top = [*parts, lane.markup], lane.bottom
     for node_id in others:
         lane = _fault_lane(figure, top, figure.node_name(node_id), _striking(figure, node_id))
@@ -121,9 +122,14 @@ def _striking(figure: Figure, node_id: int | None) -> list[Band]:
     return [
         band
         for band in figure.story.bands
-        if (node_id in band.nodes if node_id is not None else not band.nodes)
+        if (node_id in _struck(band) if node_id is not None else not _struck(band))
         and figure.sees(band.began_s, figure.story.end_of(band))
     ]
+
+
+def _struck(band: Band) -> tuple[int, ...]:
+    """Its nodes; what strikes many of them strikes what is between them."""
+    return band.nodes if len(band.nodes) <= _NODES_MAX else ()
 
 
 def _fault_lane(figure: Figure, top: float, name: str, bands: list[Band]) -> Part:
@@ -187,7 +193,9 @@ def _striped(figure: Figure, drawn: Markup) -> Markup:
 def _inscription(block: Block, top: float) -> Markup:
     left, right = block.extent
     room = right - left - _ROOM_PX
-    fitting = next((words for words in block.words if width_of(words) <= room), None)
+    is_bold = block.class_.startswith(("leader", "deposed"))
+    fits = (words for words in block.words if width_of(words, is_bold=is_bold) <= room)
+    fitting = next(fits, None)
     if fitting is None:
         return NOTHING
     return label(left + 6, top + 12, fitting, class_=f"in {block.class_.split()[0]}")
@@ -233,6 +241,8 @@ def _fault_rows(figure: Figure, top: float, bands: list[Band]) -> Part:
 
 
 def _packed(figure: Figure, bands: list[Band]) -> list[list[Band]]:
+    if len(bands) > _LABELS_MAX:
+        return [bands]
     rows: list[list[Band]] = []
     for band in bands:
         free = (row for row in rows if figure.story.end_of(row[-1]) <= band.began_s)

@@ -74,6 +74,8 @@ def rate_chart(figure: Figure, top: float) -> Part:
     """Acknowledged a second; below the axis, when producers were told otherwise."""
     y_top, bottom = top + TITLE_PX, top + TITLE_PX + _RATE_PX
     load = shown_load(figure)
+    if not load:
+        return Part(NOTHING, top)
     rates = [interval.acknowledged_per_s for interval in load]
     scale = linear([0, *rates], start=bottom, end=y_top + 4, least=10)
     parts = [
@@ -86,7 +88,7 @@ def rate_chart(figure: Figure, top: float) -> Part:
     unknown = [interval for interval in load if interval.unknown]
     bottom += 5
     for name, struck in (("failed", failed), ("unknown", unknown)):
-        bottom += _TROUBLE_PX + 3
+        bottom += _TROUBLE_PX + 4
         extents = [_extent(figure, interval) for interval in struck]
         parts += [
             label(LEFT - 8, bottom, name, class_="tick left"),
@@ -101,6 +103,8 @@ def latency_chart(figure: Figure, top: float) -> Part:
     y_top, bottom = top + TITLE_PX, top + TITLE_PX + _LATENCY_PX
     load = shown_load(figure)
     known = [(*_extent(figure, one), one.p99_ms) for one in load if one.p99_ms is not None]
+    if not known:
+        return Part(NOTHING, top)
     scale = logarithmic([p99_ms for _, _, p99_ms in known], start=bottom, end=y_top + 4)
     dashes = "".join(
         f"M{left:.1f} {scale.at(p99_ms):.1f}H{max(right, left + 0.8):.1f}"
@@ -109,15 +113,13 @@ def latency_chart(figure: Figure, top: float) -> Part:
     parts = [
         title(top, "Latency", "99th percentile of what was acknowledged, logarithmic"),
         *(y_tick(scale, value, milliseconds(value)) for value in ticks(scale, count=4)),
-        inside(figure, element("path", d=dashes, class_="latency")) if dashes else NOTHING,
+        inside(figure, element("path", d=dashes, class_="latency")),
     ]
     return Part(joined(parts), bottom + GAP_PX)
 
 
 def steps(figure: Figure, scale: Scale, load: Sequence[Interval]) -> Markup:
     """The rate as a filled staircase."""
-    if not load:
-        return NOTHING
     path = f"M{figure.time.at(load[0].began_s):.1f} {scale.start:.1f}"
     path += "".join(
         f"V{scale.at(interval.acknowledged_per_s):.1f}H{figure.time.at(interval.ended_s):.1f}"
@@ -142,7 +144,7 @@ def _pause(figure: Figure, bottom: float, load: Sequence[Interval]) -> Markup:
         return NOTHING
     words = f"none for {seconds(pause[1] - pause[0])}"
     left, right = map(figure.time.at, pause)
-    if right - left < width_of(words):
+    if right - left < width_of(words, is_bold=True):
         return NOTHING
     return label((left + right) / 2, bottom - 8, words, class_="remark middle")
 

@@ -1,17 +1,15 @@
-"""Where each replica's log ends and what it knows to be committed. Pure.
+"""Where each replica's log ends, and what it knows to be committed. Pure.
 
-Of minutes offsets are drawn as they are: a high watermark that stands still is a level line, and
-the log end offset that leaves it opens a wedge. Of hours nothing but growth could be seen, so that
-growth is taken off: log end offsets are drawn from the cluster's highest high watermark on.
+A high watermark that stands still is a level line, and the log end offset that leaves it opens a
+wedge. Of hours nothing but growth could be seen: those have the lag of `area_charts` instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from tidelog.chaos.report.canvas import (
-    LEFT,
     RIGHT,
     Figure,
     Part,
@@ -26,12 +24,12 @@ from tidelog.chaos.report.markup import NOTHING, Markup, element, joined
 from tidelog.chaos.report.quantities import seconds, whole
 from tidelog.chaos.report.record import ReplicaPoint
 from tidelog.chaos.report.scales import Scale, linear
-from tidelog.chaos.report.story import LONG_S, Fall
+from tidelog.chaos.report.story import Fall, Spell
 
 _OFFSETS_PX = 190.0
 _LABEL_PX = 13.0
 """From one label at a line's end to the next."""
-_FALLS_NAMED_MAX, _FALLS_MAX = 3, 40
+_FALLS_NAMED_MAX, _FALLS_MAX, _STANDSTILLS_MAX = 3, 40, 5
 
 Stretches = Mapping[int, list[list[ReplicaPoint]]]
 """By node, its samples while it was up."""
@@ -41,62 +39,24 @@ def offsets_chart(figure: Figure, top: float) -> Part:
     """Log end offset and high watermark of each replica."""
     y_top, bottom = top + TITLE_PX, top + TITLE_PX + _OFFSETS_PX
     shown = {node: figure.stretches(node) for node in figure.story.replicas}
-    points = [point for runs in shown.values() for run in runs for point in run]
-    is_relative = figure.time.high - figure.time.low > LONG_S
-    offsets = _ahead(figure, points) if is_relative else _offsets(points)
-    scale = linear(offsets, start=bottom, end=y_top + 6, least=10)
-    draw = _relative if is_relative else _absolute
-    return Part(
-        joined(
-            [
-                _title(top, is_relative=is_relative),
-                y_axis(scale, count=4),
-                draw(figure, scale, shown),
-            ]
-        ),
-        bottom + GAP_PX,
-    )
-
-
-def _title(top: float, *, is_relative: bool) -> Markup:
-    if is_relative:
-        note = "log end offset minus the cluster’s high watermark: below 0 a replica lacks records"
-        return title(top, "Offsets", note)
+    if not any(shown.values()):
+        return Part(NOTHING, top)
+    scale = linear(_offsets(shown), start=bottom, end=y_top + 6, least=10)
     note = "line: log end offset · dashes: high watermark · shaded between them: not committed"
-    return title(top, "Offsets", note)
+    parts = [
+        title(top, "Offsets", note),
+        y_axis(scale, count=4),
+        inside(figure, *(_replica(figure, scale, node, runs) for node, runs in shown.items())),
+        *_standstills(figure, scale),
+        *_falls(figure, scale),
+        _names(figure, scale, shown),
+    ]
+    return Part(joined(parts), bottom + GAP_PX)
 
 
-def _offsets(points: Iterable[ReplicaPoint]) -> list[float]:
+def _offsets(shown: Stretches) -> list[float]:
+    points = [point for runs in shown.values() for run in runs for point in run]
     return [offset for point in points for offset in (point.high_watermark, point.log_end_offset)]
-
-
-def _ahead(figure: Figure, points: Iterable[ReplicaPoint]) -> list[float]:
-    return [point.log_end_offset - figure.story.committed_at(point.at_s) for point in points]
-
-
-def _relative(figure: Figure, scale: Scale, shown: Stretches) -> Markup:
-    drawn = []
-    for node, runs in shown.items():
-        for run in runs:
-            offsets = zip(run, _ahead(figure, run), strict=True)
-            points = thinned([(figure.x(p.at_s), scale.at(ahead)) for p, ahead in offsets])
-            drawn.append(line(points, f"thin {figure.colour(node)}"))
-    ends = {
-        node: scale.at(_ahead(figure, runs[-1][-1:])[0]) for node, runs in shown.items() if runs
-    }
-    return joined([inside(figure, *drawn), _names(figure, scale, ends)])
-
-
-def _absolute(figure: Figure, scale: Scale, shown: Stretches) -> Markup:
-    ends = {node: scale.at(runs[-1][-1].log_end_offset) for node, runs in shown.items() if runs}
-    return joined(
-        [
-            inside(figure, *(_replica(figure, scale, node, runs) for node, runs in shown.items())),
-            _standstill(figure, scale),
-            *_falls(figure, scale),
-            _names(figure, scale, ends),
-        ]
-    )
 
 
 def _replica(figure: Figure, scale: Scale, node: int, runs: list[list[ReplicaPoint]]) -> Markup:
@@ -116,20 +76,26 @@ def _replica(figure: Figure, scale: Scale, node: int, runs: list[list[ReplicaPoi
     return joined(drawn)
 
 
-def _standstill(figure: Figure, scale: Scale) -> Markup:
-    still = figure.story.standstill
-    if still is None or not figure.sees(still.began_s, still.ended_s):
-        return NOTHING
+def _standstills(figure: Figure, scale: Scale) -> list[Markup]:
+    """Brackets below the level lines; the longest is told in words."""
+    seen = [
+        still for still in figure.story.standstills if figure.sees(still.began_s, still.ended_s)
+    ]
+    words = ["high watermark stands still for ", *[""] * (_STANDSTILLS_MAX - 1)]
+    return [_bracket(figure, scale, still, said) for still, said in zip(seen, words, strict=False)]
+
+
+def _bracket(figure: Figure, scale: Scale, still: Spell[int], said: str) -> Markup:
     left, right = figure.time.at(still.began_s), figure.time.at(still.ended_s)
-    y = scale.at(still.state)
-    words = f"high watermark stands still for {seconds(still.ended_s - still.began_s)}"
-    x = min(max((left + right) / 2, LEFT + width_of(words) / 2), RIGHT - width_of(words) / 2)
+    y, words = scale.at(still.state), said + seconds(still.ended_s - still.began_s)
+    # To the right of where it began: below a line that rises again nothing else is drawn.
+    x = min(left, RIGHT - width_of(words, is_bold=True))
     is_room = y + 22 < scale.start
     bracket = f"M{left:.1f} {y + 4:.1f}v4H{right:.1f}v-4"
     return joined(
         [
             element("path", d=bracket, class_="bracket"),
-            label(x, y + 21 if is_room else y - 8, words, class_="remark middle"),
+            label(x, y + 21 if is_room else y - 8, words, class_="remark"),
         ]
     )
 
@@ -152,14 +118,16 @@ def _fall(figure: Figure, scale: Scale, fall: Fall, *, is_named: bool) -> Markup
         return arrow
     name = figure.node_name(fall.node_id)
     words = f"{name}: log end falls by {whole(fall.before - fall.after)}"
-    is_left = x + width_of(words) + 14 > RIGHT
+    is_left = x + width_of(words, is_bold=True) + 14 > RIGHT
     side, shift = ("remark end", -9) if is_left else ("remark", 9)
     return joined([arrow, label(x + shift, min(y + 13, scale.start - 3), words, class_=side)])
 
 
-def _names(figure: Figure, scale: Scale, ends: Mapping[int, float]) -> Markup:
+def _names(figure: Figure, scale: Scale, shown: Stretches) -> Markup:
     """Each node's name at its line's end; names keep their distance."""
-    wanted = sorted((y, node) for node, y in ends.items())
+    wanted = sorted(
+        (scale.at(runs[-1][-1].log_end_offset), node) for node, runs in shown.items() if runs
+    )
     return joined(
         label(RIGHT + 7, y + 4, figure.node_name(node), class_=f"end-name {figure.colour(node)}")
         for y, node in _apart(wanted, highest=scale.end, lowest=scale.start)

@@ -9,7 +9,7 @@ from tidelog.chaos.report.canvas import bars
 from tidelog.chaos.report.document import document
 from tidelog.chaos.report.load_charts import intervals
 from tidelog.chaos.report.markup import NOTHING, Markup, clipped, element, text
-from tidelog.chaos.report.page import badge
+from tidelog.chaos.report.page import chip
 from tidelog.chaos.report.quantities import counted, seconds, whole
 from tidelog.chaos.report.record import RunRecord
 from tidelog.chaos.report.scales import Scale, linear
@@ -18,13 +18,17 @@ from tidelog.chaos.report.story import Story
 Runs = Sequence[tuple[str, RunRecord]]
 """Where each run's report is, and its record."""
 
-_HEADS = (
-    "scenario", "runs", "longest time without acks=all", "acknowledged over time",
-    "operations", "acknowledged", "lost", "duplicated", "reordered", "acks=1 lost",
-)  # fmt: skip
-_COUNTS = ("operations", "acknowledged", "lost", "duplicated", "reordered", "lost_acks_1")
+_HEADS = ("scenario", "runs", "unavailable to acks=all", "acknowledged over time")
+_COUNTS = {
+    "acknowledged": "acknowledged",
+    "lost": "lost",
+    "duplicated": "duplicated",
+    "reordered": "reordered",
+    "lost_acks_1": "acks=1 lost",
+}
+"""Their names in a record, and on the page."""
 _BAD = ("lost", "duplicated", "reordered")
-_SPARK_WIDTH, _SPARK_HEIGHT, _STRIP_WIDTH, _STRIP_HEIGHT = 132.0, 28.0, 170.0, 30.0
+_SPARK_WIDTH, _SPARK_HEIGHT, _STRIP_WIDTH, _STRIP_HEIGHT = 124.0, 28.0, 144.0, 30.0
 _CLAIM_CHARACTERS = 200
 
 
@@ -35,7 +39,8 @@ def index(records: Mapping[str, RunRecord]) -> str:
         scenarios.setdefault(record.scenario, []).append((href, record))
     longest = max([1.0, *(record.unavailable_s for record in records.values())])
     rows = [_row(name, runs, longest) for name, runs in sorted(scenarios.items())]
-    heads = [element("th", text(head), class_=_kind(number)) for number, head in enumerate(_HEADS)]
+    heads = [element("th", text(head)) for head in _HEADS]
+    heads += [element("th", text(head), class_="number") for head in _COUNTS.values()]
     table = element(
         "table", element("thead", element("tr", *heads)), element("tbody", *rows), class_="runs"
     )
@@ -63,27 +68,20 @@ def _setting(records: Mapping[str, RunRecord]) -> Markup:
     return element("p", text(" — ".join(words)), class_="soft") if known else NOTHING
 
 
-def _kind(column: int) -> str | None:
-    return "number" if column >= len(_HEADS) - len(_COUNTS) else None
-
-
 def _row(name: str, runs: Runs, longest: float) -> Markup:
     records = [record for _, record in runs]
     claim = clipped(records[0].claim, characters=_CLAIM_CHARACTERS)
     worst_href, worst = max(runs, key=lambda run: run[1].unavailable_s)
+    chips = [chip(record, href=href) for href, record in runs]
     spark = element("a", _spark(worst), href=worst_href, title="the run with the longest pause")
     return element(
         "tr",
         element("td", element("b", text(name)), element("span", text(claim), class_="claim")),
-        element("td", element("div", *(_link(*run) for run in runs), class_="verdicts")),
+        element("td", element("div", *chips, class_="verdicts")),
         element("td", _strip([record.unavailable_s for record in records], longest)),
         element("td", spark),
         *(_sum(records, name) for name in _COUNTS),
     )
-
-
-def _link(href: str, record: RunRecord) -> Markup:
-    return badge(record.verdict, href=href)
 
 
 def _sum(records: Sequence[RunRecord], name: str) -> Markup:

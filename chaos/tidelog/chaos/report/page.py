@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from statistics import median
 
 from tidelog.chaos.report.markup import NOTHING, Markup, clipped, element, joined, text
@@ -16,13 +17,24 @@ _DIARY_CHARACTERS, _FAULTS_CHARACTERS, _PROOF_CHARACTERS = 90_000, 40_000, 60_00
 _WORDS_CHARACTERS, _OPERATION_CHARACTERS = 600, 2_000
 _ROW_CHARACTERS = 90
 """Of markup around a row's words, about."""
-_OPEN_MAX = 3
 
 
-def badge(verdict: Verdict, *, href: str | None = None) -> Markup:
+def badge(verdict: Verdict) -> Markup:
     """The verdict: a word, a sign, a colour and a shape, any of which is enough."""
-    words = text(f"{_SIGNS[verdict]} {verdict}")
-    return element("a" if href else "span", words, class_=f"badge {verdict}", href=href)
+    return element("span", text(f"{_SIGNS[verdict]} {verdict}"), class_=f"badge {verdict}")
+
+
+def chip(record: RunRecord, *, href: str) -> Markup:
+    """The verdict as its sign alone, which leads to the run's report."""
+    words = f"{record.verdict}, seed {record.seed}"
+    return element(
+        "a",
+        text(_SIGNS[record.verdict]),
+        class_=f"badge {record.verdict}",
+        href=href,
+        title=words,
+        aria_label=words,
+    )
 
 
 def header(record: RunRecord) -> Markup:
@@ -33,7 +45,7 @@ def header(record: RunRecord) -> Markup:
         element("b", text(record.scenario)),
         element("span", text(f"seed {record.seed}")),
         element("span", text(f"{seconds(record.load_s)} of load on {record.partition}")),
-        element("span", text(record.began_at)),
+        element("span", text(_when(record.began_at))),
         class_="kicker",
     )
     return element(
@@ -44,13 +56,24 @@ def header(record: RunRecord) -> Markup:
     )
 
 
+def _when(began_at: str) -> str:
+    """Without what nobody reads of ISO 8601; as it is, where it is no such thing."""
+    try:
+        return f"{datetime.fromisoformat(began_at):%Y-%m-%d %H:%M:%S} UTC"
+    except ValueError:
+        return began_at
+
+
 def _judged(record: RunRecord) -> str:
     number = len(record.anomalies)
     match record.verdict:
+        case "ok" if not record.bands:
+            return "Nothing struck, and nothing that was promised was broken."
         case "ok":
             return "The fault was seen to bite, and nothing that was promised was broken."
         case "violation":
-            return f"A promise was broken: {counted(number, 'anomaly', 'anomalies')}, listed below."
+            kinds = ", ".join(sorted({anomaly.kind for anomaly in record.anomalies}))
+            return f"A promise was broken: {counted(number, 'anomaly', 'anomalies')} ({kinds})."
         case "inconclusive":
             return (
                 "The fault was not seen to bite, so this run proves nothing, neither good nor bad."
@@ -118,16 +141,12 @@ def facts(record: RunRecord) -> Markup:
 
 
 def _pairs(pairs: Mapping[str, str]) -> Markup:
-    rows = [
-        joined(
-            [
-                element("dt", text(name)),
-                element("dd", text(clipped(value, characters=_OPERATION_CHARACTERS))),
-            ]
-        )
-        for name, value in pairs.items()
-    ]
-    return element("dl", *rows, class_="facts")
+    return element("dl", *(_pair(name, value) for name, value in pairs.items()), class_="facts")
+
+
+def _pair(name: str, value: str) -> Markup:
+    short = clipped(value, characters=_OPERATION_CHARACTERS)
+    return element("div", element("dt", text(name)), element("dd", text(short)))
 
 
 def section(title: str, *content: Markup) -> Markup:
@@ -167,9 +186,7 @@ def _anomaly(number: int, anomaly: Anomaly) -> Markup:
     kept = _fitting([len(line) for line in lines], _PROOF_CHARACTERS)
     proof = element("pre", text("\n".join(lines[:kept]))) if lines else _unproven()
     rest = _left_out(len(lines) - kept)
-    return element(
-        "details", title, proof, rest, class_="anomaly", open="" if number <= _OPEN_MAX else None
-    )
+    return element("details", title, proof, rest, class_="anomaly")
 
 
 def _unproven() -> Markup:

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from tidelog.chaos.report.record import RunRecord
 from tidelog.log.errors import TidelogError
 
-VERSION = 1
+FORMAT = 1
 
 
 class RecordFormatError(TidelogError):
@@ -24,7 +24,7 @@ class RecordFormatError(TidelogError):
 
 def to_json(record: RunRecord) -> str:
     """One object on one line. Raises ValueError for a number that is not finite."""
-    return json.dumps({"version": VERSION, **asdict(record)}, allow_nan=False) + "\n"
+    return json.dumps({"format": FORMAT, **asdict(record)}, allow_nan=False) + "\n"
 
 
 def from_json(text: str) -> RunRecord:
@@ -35,9 +35,9 @@ def from_json(text: str) -> RunRecord:
         raise RecordFormatError(f"not JSON: {error}") from None
     if not isinstance(value, dict):
         raise RecordFormatError("not a JSON object")
-    version = value.pop("version", None)
-    if version != VERSION:
-        raise RecordFormatError(f"version is {version!r}, not {VERSION}")
+    found = value.pop("format", None)
+    if found != FORMAT:
+        raise RecordFormatError(f"format is {found!r}, not {FORMAT}")
     record = _read("record", RunRecord, value)
     if not isinstance(record, RunRecord):
         raise RecordFormatError("record is no record")

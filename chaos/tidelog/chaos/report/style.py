@@ -10,7 +10,7 @@ _LIGHT = """
   --paper: #fffdfa; --ink: #23272e; --soft: #6a7079; --faint: #e6e3dd; --wash: #f4f1eb;
   --fault: #4a4f57; --fault-ink: #ffffff; --veil: #8b8474; --bad: #b3123f; --doubt: #8a6a00;
   --good: #1c7c54; --rate: #8f99a6; --on: #ffffff;
-  --n0: #0068a8; --n1: #c65300; --n2: #00805c; --n3: #a4478c; --n4: #7a6a00; --n5: #4b86b4;
+  --n0: #0068a8; --n1: #b54c00; --n2: #00805c; --n3: #a4478c; --n4: #7a6a00; --n5: #3a719f;
 """
 _DARK = """
   --paper: #15181c; --ink: #e4e2dd; --soft: #979ca5; --faint: #2c3138; --wash: #1d2126;
@@ -39,15 +39,15 @@ FIGURE_STYLE = f"""
 .figure text.name, .figure text.end-name {{ fill: var(--node); font-weight: 600; }}
 .figure .veil {{ fill: var(--veil); opacity: .1; }}
 .figure .fault {{ fill: var(--fault); }}
-.figure text.fault {{ fill: var(--fault-ink); font-size: 10.5px; }}
-.figure text.beside {{ font-size: 10.5px; }}
+.figure text.fault {{ fill: var(--fault-ink); font-size: 11px; }}
+.figure text.beside {{ font-size: 11px; }}
 .figure .leader, .figure .isr {{ fill: var(--node); }}
 .figure text.leader {{ fill: var(--on); font-weight: 600; }}
 .figure .deposed {{ fill: var(--node); }}
 .figure .stripe {{ stroke: var(--paper); stroke-width: 2; opacity: .75; }}
 .figure text.deposed {{ fill: var(--ink); font-weight: 600; paint-order: stroke;
   stroke: var(--paper); stroke-width: 4px; stroke-linejoin: round; }}
-.figure .follower {{ fill: color-mix(in srgb, var(--node) 20%, var(--paper)); }}
+.figure .follower {{ fill: color-mix(in srgb, var(--node) 24%, var(--paper)); }}
 .figure text.follower {{ fill: var(--ink); }}
 .figure .idle {{ stroke: var(--node); stroke-dasharray: 2 3; }}
 .figure .elr {{ stroke: var(--node); stroke-width: 1; }}
@@ -81,11 +81,12 @@ body {{ margin: 0; background: var(--paper); color: var(--ink); font: 15px/1.5 {
   font-variant-numeric: tabular-nums; }}
 main {{ max-width: 1168px; margin: 0 auto; padding: 30px 24px 64px; }}
 h1 {{ font-size: 27px; line-height: 1.22; font-weight: 680; letter-spacing: -.01em;
-  margin: 6px 0 10px; max-width: 30em; overflow-wrap: anywhere; text-wrap: balance; }}
+  margin: 6px 0 10px; max-width: 38em; overflow-wrap: anywhere; text-wrap: pretty; }}
 h2 {{ font-size: 16px; font-weight: 650; margin: 38px 0 4px; }}
 p {{ margin: 4px 0; max-width: 46em; overflow-wrap: anywhere; }}
 a {{ color: inherit; text-decoration-color: var(--soft); text-underline-offset: 2px; }}
-.kicker {{ color: var(--soft); display: flex; gap: 10px; align-items: center; flex-wrap: wrap; }}
+.kicker {{ color: var(--soft); display: flex; gap: 4px 16px; align-items: center;
+  flex-wrap: wrap; }}
 .kicker b {{ color: var(--ink); }}
 .badge {{ font-weight: 680; padding: 2px 11px 2px 9px; border-radius: 99px; border: 1.5px solid;
   white-space: nowrap; }}
@@ -116,29 +117,35 @@ th {{ text-align: left; font-weight: 600; color: var(--soft); font-size: 12.5px;
 th, td {{ padding: 3px 16px 3px 0; border-bottom: 1px solid var(--faint); }}
 td {{ vertical-align: top; overflow-wrap: anywhere; }}
 td.number, th.number {{ text-align: right; white-space: nowrap; width: 1%; }}
+.runs th {{ padding-right: 12px; }} .runs td {{ padding-right: 12px; }}
+.runs th.number {{ white-space: normal; }}
 td.name {{ color: var(--soft); width: 1%; min-width: 8em; }}
 tr:last-child td {{ border-bottom: 0; }}
 pre {{ font: 12.5px/1.55 ui-monospace, Menlo, Consolas, "Liberation Mono", monospace;
   overflow-wrap: anywhere; white-space: pre-wrap; }}
 pre {{ background: var(--wash); padding: 8px 12px; border-radius: 6px; margin: 8px 0; }}
+details pre {{ max-height: 24em; overflow-y: auto; }}
 pre.command {{ user-select: all; }}
-.facts {{ display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 2px 18px;
-  margin: 6px 0; }}
-.facts dt {{ color: var(--soft); max-width: 24em; overflow-wrap: anywhere; }}
+.facts {{ display: grid; gap: 2px 32px; margin: 6px 0;
+  grid-template-columns: repeat(auto-fill, minmax(min(440px, 100%), 1fr)); }}
+.facts div {{ display: grid; grid-template-columns: 230px minmax(0, 1fr); gap: 14px; }}
+.facts dt {{ color: var(--soft); overflow-wrap: anywhere; }}
 .facts dd {{ margin: 0; overflow-wrap: anywhere; }}
 input[type=search] {{ font: inherit; font-size: 13.5px; color: inherit; background: var(--wash);
   border: 1px solid var(--faint); border-radius: 6px; padding: 4px 10px; width: 22em;
   max-width: 100%; margin: 8px 12px 2px 0; }}
 .runs td {{ padding-top: 9px; padding-bottom: 9px; }}
 .runs svg {{ display: block; }}
-.runs .claim {{ display: block; color: var(--soft); max-width: 30em; }}
-.spark {{ width: 132px; height: 28px; }}
+.runs .claim {{ display: block; color: var(--soft); font-size: 12.5px; line-height: 1.4; }}
+.spark {{ width: 124px; height: 28px; }}
 .spark .fault {{ fill: var(--veil); opacity: .3; }} .spark .rate {{ fill: var(--rate); }}
-.strip {{ width: 170px; height: 30px; font: 10.5px {_FONT}; }}
+.strip {{ width: 144px; height: 30px; font: 10.5px {_FONT}; }}
 .strip text {{ fill: var(--soft); }} .strip .grid {{ stroke: var(--faint); fill: none; }}
 .strip circle {{ fill: var(--ink); opacity: .55; }} .strip .median {{ stroke: var(--ink); }}
-.verdicts {{ display: flex; flex-wrap: wrap; gap: 4px; max-width: 190px; }}
-.verdicts a {{ text-decoration: none; font-size: 12.5px; padding: 0 8px 0 6px; }}
+.runs th:first-child {{ width: 34%; }}
+.verdicts {{ display: flex; flex-wrap: wrap; gap: 4px; width: 116px; }}
+.verdicts a {{ text-decoration: none; font-size: 11.5px; padding: 0; width: 20px; height: 20px;
+  line-height: 17px; text-align: center; }}
 @media (max-width: 900px) {{ .keys {{ grid-template-columns: repeat(4, auto); }} }}
 @media (max-width: 480px) {{ .keys {{ grid-template-columns: repeat(2, auto); }} }}
 @media print {{
@@ -148,6 +155,7 @@ input[type=search] {{ font: inherit; font-size: 13.5px; color: inherit; backgrou
   .chart svg {{ min-width: 0; }}
   .chart, details.anomaly, tr {{ break-inside: avoid; }}
   .tip, input {{ display: none; }}
+  details pre {{ max-height: none; }}
   details::details-content {{ content-visibility: visible; }}
 }}
 """

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from tidelog.chaos.report.area_charts import lag_chart, tail_chart
 from tidelog.chaos.report.canvas import (
     LEFT,
     RIGHT,
@@ -14,6 +15,7 @@ from tidelog.chaos.report.canvas import (
     label,
     rule,
 )
+from tidelog.chaos.report.frames import TITLE_PX
 from tidelog.chaos.report.lanes import metadata_lanes, node_lanes
 from tidelog.chaos.report.load_charts import latency_chart, rate_chart
 from tidelog.chaos.report.markup import NOTHING, Markup, element, joined, text
@@ -22,7 +24,6 @@ from tidelog.chaos.report.record import RunRecord
 from tidelog.chaos.report.scales import Scale, time_label, time_ticks
 from tidelog.chaos.report.story import Story
 from tidelog.chaos.report.style import COLOURS, FIGURE_STYLE
-from tidelog.chaos.report.tail_chart import tail_chart
 
 _AXIS_PX, _TICKS = 22.0, 12
 _ANOMALIES_MAX = 30
@@ -50,9 +51,10 @@ def figure(
 ) -> Markup:
     """All lanes and charts of a time; `name` begins every id and is unique in a page."""
     shown = Figure(story, Scale(*window, LEFT, RIGHT), name)
-    top = _AXIS_PX + 6
+    top = _AXIS_PX + 8
     parts: list[Markup] = []
-    for draw in (node_lanes, metadata_lanes, offsets_chart, tail_chart, rate_chart, latency_chart):
+    where = lag_chart if shown.is_long else offsets_chart
+    for draw in (node_lanes, metadata_lanes, where, tail_chart, rate_chart, latency_chart):
         part = draw(shown, top)
         parts, top = [*parts, part.markup], part.bottom
     height = top + _AXIS_PX
@@ -96,9 +98,8 @@ def _veils(shown: Figure, bottom: float) -> Markup:
     if len(bands) > _VEILS_MAX:
         return NOTHING
     extents = [(shown.time.at(b.began_s), shown.time.at(story.end_of(b))) for b in bands]
-    return joined(
-        bars([extent], top=_AXIS_PX, height=bottom - _AXIS_PX, class_="veil") for extent in extents
-    )
+    top = _AXIS_PX + TITLE_PX + 6
+    return joined(bars([extent], top=top, height=bottom - top, class_="veil") for extent in extents)
 
 
 def _time_axis(shown: Figure, bottom: float) -> Markup:
@@ -115,14 +116,15 @@ def _time_axis(shown: Figure, bottom: float) -> Markup:
 
 def _anomalies(shown: Figure, bottom: float) -> Markup:
     """A line through everything at each, with its number in the list below the figure."""
-    parts = []
+    parts: list[Markup] = []
+    named: list[float] = []
     for number, anomaly in enumerate(shown.story.record.anomalies[:_ANOMALIES_MAX], start=1):
         if anomaly.at_s is None or not shown.sees(anomaly.at_s, anomaly.at_s):
             continue
         x = shown.time.at(anomaly.at_s)
-        parts += [
-            rule(x, _AXIS_PX - 2, bottom, "anomaly"),
-            element("circle", cx=x, cy=_AXIS_PX - 10, r=8, class_="anomaly"),
-            label(x, _AXIS_PX - 6, f"{number}", class_="anomaly middle"),
-        ]
+        parts.append(rule(x, _AXIS_PX, bottom, "anomaly"))
+        if all(abs(x - other) > 15 for other in named):
+            named.append(x)
+            parts.append(element("circle", cx=x, cy=_AXIS_PX + 3, r=7.5, class_="anomaly"))
+            parts.append(label(x, _AXIS_PX + 6.5, f"{number}", class_="anomaly middle"))
     return joined(parts)

@@ -6,16 +6,30 @@ judged besides its own promises, is the same for all.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 
-from tidelog.chaos.scenarios import clients, control, damage, disks, epochs, leaders, links
+from tidelog.chaos.scenarios import (
+    acks,
+    clients,
+    control,
+    controllers,
+    damage,
+    disks,
+    epochs,
+    hostile,
+    leaders,
+    links,
+    network,
+    storms,
+)
 from tidelog.chaos.scenarios.scene import Scene
 from tidelog.chaos.workloads.plans import CHURNED, LOSSY, STEADY
 
 SIM, SOCKETS = "sim", "sockets"
 BOTH = frozenset({SIM, SOCKETS})
 SIM_ONLY = frozenset({SIM})
+SOCKETS_ONLY = frozenset({SOCKETS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +54,12 @@ class Scenario:
     """Files or disks are damaged, and nodes tell of it."""
     disk_bytes: int | None = None
     """Sockets: every broker's disk is one in memory of so many bytes."""
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """Sockets: of every node."""
     acks: tuple[int, ...] = (-1, -1, 1)
     """Of the producers."""
+    reader_groups: tuple[str, ...] = ()
+    """Sockets: further groups of clients; each is a reader on links of its own."""
 
     @property
     def claim(self) -> str:
@@ -60,7 +78,7 @@ class Scenario:
 
 
 SCENARIOS: dict[str, Scenario] = {
-    "control": Scenario("no-fault", control.control, frozenset({SOCKETS})),
+    "control": Scenario("no-fault", control.control, SOCKETS_ONLY),
     "F01": Scenario("leader-killed", leaders.f01, has_separate_controllers=False),
     "F02": Scenario("leader-stopped", leaders.f02, has_separate_controllers=False),
     "F03": Scenario("leader-paused", leaders.f03, has_separate_controllers=False),
@@ -81,6 +99,14 @@ SCENARIOS: dict[str, Scenario] = {
     "F18": Scenario("truncation-without-records", epochs.f18, SIM_ONLY),
     "F19": Scenario("unclean-election", leaders.f19, is_lossy=True),
     "F20": Scenario("last-replica-standing", leaders.f20, SIM_ONLY, is_flushed=False),
+    "F21": Scenario("controller-killed", controllers.f21),
+    "F22": Scenario("controller-cut-off", controllers.f22),
+    "F23": Scenario("controller-paused", controllers.f23),
+    "F24": Scenario("two-controllers-deaf", controllers.f24),
+    "F25": Scenario("no-quorum", controllers.f25),
+    "F26": Scenario("controllers-restart", controllers.f26),
+    "F29": Scenario("spoilt-journal", controllers.f29, is_damaging=True),
+    "F31": Scenario("late-heartbeats", network.f31, SOCKETS_ONLY),
     "F32": Scenario("torn-write", damage.f32, SIM_ONLY, is_flushed=False),
     "F33": Scenario("bit-flip-in-log", damage.f33, is_damaging=True),
     "F34": Scenario("spoilt-files", damage.f34, segment_bytes=1500, is_damaging=True),
@@ -88,7 +114,17 @@ SCENARIOS: dict[str, Scenario] = {
     "F36": Scenario("disk-full", disks.f36, disk_bytes=16 << 20, is_damaging=True),
     "F37": Scenario("disk-error", disks.f37, SIM_ONLY, is_flushed=True),
     "F39": Scenario("power-outage", disks.f39, SIM_ONLY, is_flushed=True),
+    "F40": Scenario("lost-acks", network.f40, SOCKETS_ONLY),
+    "F48": Scenario("slow-consumer", network.f48, SOCKETS_ONLY, reader_groups=(network.SLOW,)),
+    "F49": Scenario("sliced-links", network.f49, SOCKETS_ONLY),
+    "F50": Scenario("torn-connections", network.f50, SOCKETS_ONLY),
+    "F51": Scenario("half-open-connections", network.f51, SOCKETS_ONLY),
+    "F53": Scenario("rolling-restart", storms.f53),
+    "F55": Scenario("malformed-requests", hostile.f55, SOCKETS_ONLY, settings=hostile.IMPATIENT),
+    "F56": Scenario("oversized-requests", hostile.f56, SOCKETS_ONLY),
+    "F58": Scenario("slow-loris", hostile.f58, SOCKETS_ONLY, settings=hostile.IMPATIENT),
     "F61": Scenario("total-outage", disks.f61, has_separate_controllers=False),
+    "F62": Scenario("soup", storms.f62, is_flushed=False, is_damaging=True),
     "F63": Scenario("stale-metadata", clients.f63),
     "F64": Scenario(
         "topic-recreated",
@@ -97,6 +133,10 @@ SCENARIOS: dict[str, Scenario] = {
         is_recreated=True,
         has_separate_controllers=False,
     ),
+    "acks": Scenario("acks-compared", acks.acks_compared, SOCKETS_ONLY, acks=(-1, 1, 0)),
+    "asymmetric": Scenario("leader-mute", storms.asymmetric),
+    "ring": Scenario("ring-partition", storms.ring),
+    "swizzle": Scenario("swizzled-nodes", storms.swizzle),
 }
 
 

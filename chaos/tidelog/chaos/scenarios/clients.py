@@ -60,7 +60,7 @@ async def f64(scene: Scene) -> None:
         await scene.last(1.0, 2.0)
         topic_id, ended_s = scene.image.topics[scene.topic].topic_id, scene.now_s
         scene.expect(max(map(scene.end, scene.now.replicas)) > 0, "it holds something")
-        scene.ground.count("recreate", scene.topic)
+        scene.strike("recreate", scene.topic)
         await scene.load.recreate(scene.topic)
         scene.expect(
             scene.answered(*NO_SUCH_TOPIC, since_s=ended_s),

@@ -18,6 +18,8 @@ from tidelog.log.file_names import INDEX, LOG, SNAPSHOT, TIME_INDEX
 TORN_TRIES_MAX = 8
 MADE_AGAIN = (INDEX, TIME_INDEX, SNAPSHOT)
 """What is made again out of the log."""
+SPOILT_MAX = 5
+"""Of each kind."""
 SEGMENTS_MIN = 4
 
 
@@ -84,8 +86,8 @@ async def f34(scene: Scene) -> None:
     ):
         await scene.last(0.5, 1.0)
         await _end(scene, victim, is_clean=kinds is not known)
-        paths = [path for kind in kinds for path in scene.files(victim, kind)]
-        scene.expect(all(scene.files(victim, kind) for kind in kinds), f"files of {kinds}: {paths}")
+        scene.expect(all(scene.files(victim, kind) for kind in kinds), f"files of {kinds}")
+        paths = [path for kind in kinds for path in _some(scene, scene.files(victim, kind))]
         for path in paths:
             await _spoil(scene, victim, path, is_lost=is_lost)
         await scene.start(victim)
@@ -95,6 +97,10 @@ async def f34(scene: Scene) -> None:
     await scene.stop(leader)
     await scene.acknowledged_again()
     await scene.start(leader)
+
+
+def _some(scene: Scene, paths: list[str]) -> list[str]:
+    return scene.shuffled(paths)[:SPOILT_MAX]
 
 
 async def _end(scene: Scene, victim: int, *, is_clean: bool) -> None:

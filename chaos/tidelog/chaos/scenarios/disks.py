@@ -35,7 +35,7 @@ async def f37(scene: Scene) -> None:
     await scene.last(0.5, 1.5)
     leader, _ = scene.cast()
     action, path = scene.one_of(FAILING), scene.files(leader, LOG)[-1]
-    scene.ground.count("disk_error", f"node {leader}: {action} {path}", leader)
+    scene.strike("disk_error", f"node {leader}: {action} {path}", leader)
     await scene.machines.fail_next(leader, action, path)
     await scene.comes(partial(scene.told_here, "partition offline", leader), "it went offline")
     offline = scene.told_here("partition offline", leader)

@@ -70,6 +70,9 @@ class Load(Protocol):
     async def recreate(self, topic: str) -> None:
         """Delete a topic and create it again, under load."""
 
+    async def decide(self, topic: str, *, within_s: float) -> bool:
+        """Ask for a harmless change of its configuration; whether it was answered well in time."""
+
 
 class Ground(Protocol):
     """See the module."""
@@ -231,6 +234,12 @@ class Ground(Protocol):
 
     def term(self, node_id: int) -> int:
         """The Raft term it is in; -1: it is down, or no controller."""
+
+    def is_active(self, node_id: int) -> bool:
+        """Whether it believes to be the active controller."""
+
+    def metadata_offset(self, node_id: int) -> int:
+        """How far its controller has replayed the metadata; -1: it is down, or no controller."""
 
     @property
     def lines(self) -> Sequence[LogLine]:

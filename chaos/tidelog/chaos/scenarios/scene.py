@@ -29,9 +29,6 @@ POLL_S = 0.02
 UNTIL_S_MAX = 20.0
 SENDS_END_S_MAX = 30.0
 
-ENDINGS = ("kill", "stop", "power_cut")
-"""Faults that a start takes back."""
-
 Counts = Mapping[str, int]
 Judge = Callable[[History, Counts], tuple[bool, str]]
 T = TypeVar("T")
@@ -53,6 +50,10 @@ class Scene:
         self.facts: dict[str, str] = {}
         self._longest_s: dict[str, float] = {}
         self._last_words: list[Judge] = []
+        self._ended_by: dict[int, str] = {}
+        """The fault that a start takes back."""
+        self._changed_s = ground.now_s
+        """When a fault began or was taken back, the last time."""
 
     # What must be seen, and what is promised
 
@@ -73,10 +74,9 @@ class Scene:
     async def must_come(
         self, condition: Callable[[], object], what: str, *, within_s: float = UNTIL_S_MAX
     ) -> None:
-        """Wait for what the story claims; how long it took at most is a fact."""
-        began_s = self.now_s
+        """Wait for what the story claims; the longest it took since the last fault is a fact."""
         self.promise(await self.until(condition, within_s=within_s), what)
-        self.took(what, self.now_s - began_s)
+        self.took(what, self.now_s - self._changed_s)
 
     async def until(
         self, condition: Callable[[], object], *, within_s: float = UNTIL_S_MAX
@@ -188,18 +188,30 @@ class Scene:
         """All nodes but these."""
         return [one for one in self.ground.node_ids if one not in node_ids]
 
+    # Faults; what is done below is told already
+
+    def strike(self, kind: str, what: str, *node_ids: int) -> None:
+        """Tell of a fault that begins."""
+        self._changed_s = self.now_s
+        self.ground.count(kind, what, *node_ids)
+
+    def over(self, kind: str, what: str, *node_ids: int) -> None:
+        """Tell that it is taken back."""
+        self._changed_s = self.now_s
+        self.ground.over(kind, what, *node_ids)
+
     # Processes
 
     async def kill(self, *node_ids: int) -> None:
         """SIGKILL, one right after another; they stay down until `start`."""
         for node_id in node_ids:
             if await self.ground.kill(node_id):
-                self.ground.count("kill", f"node {node_id}", node_id)
+                self._end("kill", node_id)
         await self.ground.look()
 
     async def stop(self, node_id: int) -> None:
         """SIGTERM; it has ended, and stays down until `start`."""
-        self.ground.count("stop", f"node {node_id}", node_id)
+        self._end("stop", node_id)
         await self.ground.stop(node_id)
         await self.ground.look()
 
@@ -207,25 +219,29 @@ class Scene:
         """Start what is down; they are not ready yet."""
         for node_id in node_ids:
             await self.ground.start(node_id)
-            for kind in ENDINGS:
-                self.ground.over(kind, f"node {node_id}", node_id)
+            if kind := self._ended_by.pop(node_id, None):
+                self.over(kind, f"node {node_id}", node_id)
 
     async def cut_power(self, node_id: int) -> None:
         """What was not synced is gone or torn; down until `start`. Simulated machines only."""
-        self.ground.count("power_cut", f"node {node_id}", node_id)
+        self._end("power_cut", node_id)
         self.expect(await self.machines.cut_power(node_id), f"node {node_id} lost power")
+
+    def _end(self, kind: str, node_id: int) -> None:
+        self._ended_by[node_id] = kind
+        self.strike(kind, f"node {node_id}", node_id)
 
     async def pause(self, *node_ids: int) -> None:
         """SIGSTOP."""
         for node_id in node_ids:
-            self.ground.count("pause", f"node {node_id}", node_id)
+            self.strike("pause", f"node {node_id}", node_id)
             await self.ground.pause(node_id)
 
     async def resume(self, *node_ids: int) -> None:
         """SIGCONT."""
         for node_id in node_ids:
             await self.ground.resume(node_id)
-            self.ground.over("pause", f"node {node_id}", node_id)
+            self.over("pause", f"node {node_id}", node_id)
         await self.ground.look()
 
     def is_up(self, node_id: int) -> bool:
@@ -241,29 +257,29 @@ class Scene:
 
     async def cut(self, paths: Sequence[Path]) -> None:
         """Nothing arrives on these, until `mend`."""
-        self.ground.count("cut", _told(paths), *_nodes(paths))
+        self.strike("cut", _told(paths), *_nodes(paths))
         await self.ground.cut(paths)
 
     async def mend(self, paths: Sequence[Path]) -> None:
         """Take cuts back."""
         await self.ground.mend(paths)
-        self.ground.over("cut", _told(paths), *_nodes(paths))
+        self.over("cut", _told(paths), *_nodes(paths))
 
     async def delay(self, paths: Sequence[Path]) -> None:
         """All arrives late on these, until `hasten`."""
-        self.ground.count("delay", _told(paths), *_nodes(paths))
+        self.strike("delay", _told(paths), *_nodes(paths))
         await self.ground.delay(paths)
 
     async def hasten(self, paths: Sequence[Path]) -> None:
         """Take delays back."""
         await self.ground.hasten(paths)
-        self.ground.over("delay", _told(paths), *_nodes(paths))
+        self.over("delay", _told(paths), *_nodes(paths))
 
     # Disks
 
     def _happens_at_once(self, kind: str, what: str, node_id: int) -> None:
-        self.ground.count(kind, what, node_id)
-        self.ground.over(kind, what, node_id)
+        self.strike(kind, what, node_id)
+        self.over(kind, what, node_id)
 
     async def wipe(self, node_id: int) -> None:
         """An empty disk for a node that is down."""
@@ -272,13 +288,13 @@ class Scene:
 
     async def fill(self, node_id: int, *, room_bytes: int) -> None:
         """Leave room for so many bytes, until `make_room`."""
-        self.ground.count("disk_full", f"node {node_id}", node_id)
+        self.strike("disk_full", f"node {node_id}", node_id)
         await self.ground.fill(node_id, room_bytes=room_bytes)
 
     async def make_room(self, node_id: int) -> None:
         """There is space again."""
         await self.ground.make_room(node_id)
-        self.ground.over("disk_full", f"node {node_id}", node_id)
+        self.over("disk_full", f"node {node_id}", node_id)
 
     async def flip(self, node_id: int, path: str, byte: int) -> None:
         """Change one bit of this byte."""
@@ -286,6 +302,12 @@ class Scene:
         before = self.content(node_id, path)
         await self.ground.flip(node_id, path, byte, self.random.randrange(0, 8))
         self.expect(self.content(node_id, path) != before, f"{path} is damaged")
+
+    async def tear(self, node_id: int, path: str, at: int, data: bytes) -> None:
+        """Put there what a write left that did not come to its end."""
+        self._happens_at_once("torn_write", f"node {node_id} {path} byte {at}", node_id)
+        await self.ground.overwrite(node_id, path, at, data)
+        self.expect(self.content(node_id, path)[at:].startswith(data), f"{path} is torn")
 
     async def vanish(self, node_id: int, path: str) -> None:
         """Lose a file."""

@@ -26,6 +26,7 @@ from tidelog.chaos.topology import CLIENTS
 from tidelog.chaos.workloads.workload import Workload
 from tidelog.log.file_names import LOG
 from tidelog.metadata.image import MetadataImage
+from tidelog.metadata.quorum import Quorum
 from tidelog.raft.wal import FILE_NAME
 from tidelog.v1.data_pb2 import ProduceRequest, ProduceResponse
 
@@ -309,9 +310,22 @@ class SimGround:
 
     def term(self, node_id: int) -> int:
         """See `Ground`."""
-        node = self._world.machine(node_id).node
-        quorum = None if node is None else quorum_of(node)
+        quorum = self._quorum(node_id)
         return -1 if quorum is None else quorum.term
+
+    def is_active(self, node_id: int) -> bool:
+        """See `Ground`."""
+        quorum = self._quorum(node_id)
+        return quorum is not None and quorum.is_active
+
+    def metadata_offset(self, node_id: int) -> int:
+        """See `Ground`."""
+        quorum = self._quorum(node_id)
+        return -1 if quorum is None else quorum.image.offset
+
+    def _quorum(self, node_id: int) -> Quorum | None:
+        node = self._world.machine(node_id).node
+        return None if node is None else quorum_of(node)
 
     @property
     def lines(self) -> Sequence[LogLine]:

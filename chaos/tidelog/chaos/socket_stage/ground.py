@@ -15,9 +15,12 @@ from tidelog.chaos.faults.proxies import Proxies
 from tidelog.chaos.history import History
 from tidelog.chaos.report.record import Band
 from tidelog.chaos.scenarios.ground import Answer, Load, LogLine, Path, ReplicaView
+from tidelog.chaos.scenarios.strangers import Strangers
 from tidelog.chaos.socket_stage.bands import Bands
 from tidelog.chaos.socket_stage.cluster import SETTINGS, SocketCluster
 from tidelog.chaos.socket_stage.path_toxics import cuts, delays
+from tidelog.chaos.socket_stage.port_strangers import PortStrangers
+from tidelog.chaos.socket_stage.samples import NodeSample
 from tidelog.chaos.socket_stage.sight import Sight
 from tidelog.log.env import Random
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
@@ -101,6 +104,11 @@ class SocketGround:
     def patience(self) -> float:
         """See `Ground`."""
         return PATIENCE
+
+    @property
+    def strangers(self) -> Strangers:
+        """Who has the nodes' addresses, too."""
+        return PortStrangers(self._cluster, self.topic)
 
     @property
     def proxies(self) -> Proxies:
@@ -250,6 +258,10 @@ class SocketGround:
         ]
         return max(active)[1] if active else None
 
+    def sample(self, node_id: int) -> NodeSample | None:
+        """The newest of its present process, for stories of memory and files."""
+        return self._sight.sample(node_id)
+
     def is_up(self, node_id: int) -> bool:
         """See `Ground`."""
         return self._cluster.is_up(node_id)
@@ -273,6 +285,16 @@ class SocketGround:
         """See `Ground`."""
         sample = self._sight.sample(node_id)
         return -1 if sample is None else sample.term
+
+    def is_active(self, node_id: int) -> bool:
+        """See `Ground`."""
+        sample = self._sight.sample(node_id)
+        return sample is not None and sample.is_active_controller
+
+    def metadata_offset(self, node_id: int) -> int:
+        """See `Ground`."""
+        sample = self._sight.sample(node_id)
+        return -1 if sample is None or sample.term < 0 else sample.image.offset
 
     @property
     def lines(self) -> Sequence[LogLine]:

@@ -2,8 +2,8 @@
 
 It holds the reading end of a pipe whose writing end only the run has: at the pipe's end, be it by
 `close` or because the run was killed, it kills every process of the run, takes its mounts away and
-removes its folder, unless the run wrote `keep`. It imports nothing of the product, and takes no
-signal from a terminal.
+removes its folder, unless the run wrote `keep`. It is in a session of its own, so that what a
+terminal sends to the run does not end it first.
 
 A process of the run is one whose environment names the run's folder under `MARK`, at its start or
 an ancestor's: a pid that was given to a stranger since is never touched. A child that the run
@@ -30,8 +30,6 @@ TRIES_MAX = 250
 def main() -> int:
     """Wait for the run's end, then clean up; 0 when nothing is left."""
     folder = Path(sys.argv[1])
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
     words = sys.stdin.buffer.read()
     is_clean = _again(lambda: not kill_all(folder)) and _again(lambda: not unmount_all(folder))
     if KEEP not in words and is_clean:

@@ -44,8 +44,8 @@ class LogRing:
     def tap(
         self, _logger: object, _level: str, event: MutableMapping[str, Any]
     ) -> MutableMapping[str, Any]:
-        """Keep a line. Its fields are as the caller gave them: anything that has a text."""
-        fields = {name: value for name, value in event.items() if name != "event"}
+        """Keep a line; of fields that JSON does not have, the text."""
+        fields = {name: _plain(value) for name, value in event.items() if name != "event"}
         self._lines.append((time.monotonic(), str(event["event"]), fields))
         self.seen += 1
         return event
@@ -113,6 +113,12 @@ class Inspection:
             stats=node.stats(),
             lines=lines,
         )
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 def _image(node: Node) -> MetadataImage:

@@ -11,6 +11,7 @@ from typing import Generic
 
 from google.protobuf.message import Message
 
+from tidelog.broker.peers import OwnPeers
 from tidelog.chaos.topology import Role
 from tidelog.log.errors import UnreachableError
 from tidelog.log.grpc_transport import GrpcTransport
@@ -36,12 +37,17 @@ class RoutedTransport:
     """`Peers` and `Transport` of one source of links. `close` it."""
 
     def __init__(
-        self, routes: Routes, *, own_address: str | None = None, tap: Tap | None = None
+        self,
+        routes: Routes,
+        *,
+        own_address: str | None = None,
+        tap: Tap | None = None,
+        transport: OwnPeers | None = None,
     ) -> None:
         self._routes = routes
         self._own_address = own_address
         self._tap = tap
-        self._transport = GrpcTransport()
+        self._transport = transport or GrpcTransport()
 
     async def call(
         self,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tidelog.chaos.report.record import RunRecord
@@ -24,7 +24,7 @@ from tidelog.chaos.socket_stage.settling import unsettled
 from tidelog.chaos.socket_stage.sight import Sight
 from tidelog.chaos.socket_stage.verdict import FAILED
 from tidelog.chaos.socket_stage.work_plan import work_of
-from tidelog.chaos.topology import COMBINED, Topology
+from tidelog.chaos.topology import CLIENTS, COMBINED, Topology
 from tidelog.chaos.workloads.workload import Workload
 from tidelog.log.errors import TidelogError
 
@@ -67,7 +67,8 @@ class RunPlan:
     @property
     def topology(self) -> Topology:
         """Of the nodes."""
-        return COMBINED if self.is_combined else Topology()
+        topology = COMBINED if self.is_combined else Topology()
+        return replace(topology, client_groups=(CLIENTS, *self.scenario.reader_groups))
 
 
 async def run_scenario(plan: RunPlan, *, folder: Path, tell: Callable[[str], None]) -> RunRecord:
@@ -81,6 +82,7 @@ async def run_scenario(plan: RunPlan, *, folder: Path, tell: Callable[[str], Non
     cluster = SocketCluster(
         folder=folder / "nodes",
         topology=plan.topology,
+        settings=scenario.settings,
         mutant=plan.mutant,
         disk_bytes=sizes if scenario.disk_bytes else {},
     )

@@ -58,10 +58,10 @@ def told_json(told: Told, *, has_image: bool) -> str:
     values |= {
         "image": list(pieces),
         "replicas": [asdict(one) for one in sample.replicas],
-        "lines": [asdict(line) for line in sample.lines],
+        "lines": [[line.node_id, line.at_s, line.event, line.fields] for line in sample.lines],
         "lines_seen": told.lines_seen,
     }
-    return json.dumps(values, default=str) + "\n"
+    return json.dumps(values) + "\n"
 
 
 def told_of(text: str, image: MetadataImage) -> Told:
@@ -74,7 +74,7 @@ def told_of(text: str, image: MetadataImage) -> Told:
                 **values,
                 "image": _unpacked(values["image"]) or image,
                 "replicas": tuple(map(_replica, values["replicas"])),
-                "lines": tuple(LogLine(**line) for line in values["lines"]),
+                "lines": tuple(LogLine(*line) for line in values["lines"]),
             }
         ),
         lines_seen,

@@ -22,6 +22,7 @@ from tidelog.v1 import common_pb2
 
 CHURN_S_MIN, CHURN_S_MAX = 0.5, 3.0
 REFUSED_WAIT_S = 0.2
+RETENTION_MS = 7 * 24 * 3600 * 1000
 
 
 class Workload:
@@ -37,6 +38,7 @@ class Workload:
         self._random = random
         self._held_since_s: float | None = None
         self._numbers = 0
+        self._decisions = 0
         self._incarnations: dict[str, Incarnation] = {}
         self._pending: dict[int, Callable[[], Send]] = {}
         self._admin = Admin(setting.bootstrap, **setting.ports("admin"))
@@ -143,6 +145,18 @@ class Workload:
     async def recreate(self, topic: str) -> None:
         """Delete it under load, and create it again; only the topic that is meant for it."""
         await self._recreate(self._incarnations[topic].plan)
+
+    async def decide(self, topic: str, *, within_s: float) -> bool:
+        """Have a longer retention, which changes nothing; whether that was answered well."""
+        self._decisions += 1
+        changes = {"retention.ms": str(RETENTION_MS + self._decisions)}
+        try:
+            async with asyncio.timeout(within_s):
+                await self._admin.alter_configs(topic, changes)
+        except (TimeoutError, TidelogError) as error:
+            self.setting.note("admin", f"{topic} not altered: {error!r}")
+            return False
+        return True
 
     async def _recreate(self, plan: TopicPlan) -> None:
         if plan.name != CHURNED:

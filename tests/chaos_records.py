@@ -216,16 +216,19 @@ def _soup_replicas(
                 yield ReplicaPoint(at_s, node, False, "none", -1, 0, 0)
                 continue
             role = "leader" if node == point.leader_id else "follower"
-            tail = random.randrange(60)
+            tail = int(random.random() ** 3 * 60)
             epoch = point.leader_epoch
-            yield ReplicaPoint(at_s, node, True, role, epoch, offset, offset + tail)
+            back_s = max((high for one, _, high in down if one == node and high <= at_s), default=0)
+            behind = int(max(0.0, 1500 - 400 * (at_s - back_s)))
+            end = offset + tail - behind
+            yield ReplicaPoint(at_s, node, True, role, epoch, min(offset, end), end)
 
 
 def violated() -> RunRecord:
     """The F12 story, with what must not be."""
     lines = tuple(
-        f'{{"type":"send","process":"p{number}","number":{number},"topic":"story","acks":-1,"offset":{number}}}'
-        for number in range(30)
+        f'{{"type":"send","process":"p{n}","number":{n},"topic":"story","acks":-1,"offset":{n}}}'
+        for n in range(30)
     )
     return replace(
         truncation(),

@@ -1,0 +1,229 @@
+"""Stories: what TCP may do to a connection. On sockets only, by Toxiproxy's toxics."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Protocol, runtime_checkable
+
+from tidelog.chaos.faults.bandwidth import Bandwidth
+from tidelog.chaos.faults.cut import Cut
+from tidelog.chaos.faults.fault import lasting
+from tidelog.chaos.faults.latency import Latency
+from tidelog.chaos.faults.limit_data import LimitData
+from tidelog.chaos.faults.reach import Reach, both_ways, one_way
+from tidelog.chaos.faults.reset_peer import ResetPeer
+from tidelog.chaos.faults.slicer import Slicer
+from tidelog.chaos.faults.slow_close import SlowClose
+from tidelog.chaos.faults.stored_batches import spans
+from tidelog.chaos.faults.timeout import Timeout
+from tidelog.chaos.faults.together import Together
+from tidelog.chaos.history import ACKS_ALL
+from tidelog.chaos.scenarios.ground import Path
+from tidelog.chaos.scenarios.scene import ON_THE_WAY_S, Scene, UnsupportedFaultError
+from tidelog.chaos.socket_stage.samples import NodeSample
+from tidelog.log.file_names import LOG
+from tidelog.v1 import common_pb2
+
+SLOW = "slow"
+"""A second group of clients: a consumer whose link is bad."""
+HEARTBEAT_MS, HEARTBEAT_JITTER_MS = 1400, 200
+LATE_S = (HEARTBEAT_MS - HEARTBEAT_JITTER_MS) / 1000
+FENCES_MAX = 1
+"""Of one broker in one story: late is not gone."""
+BLACKHOLE_S = 1.5
+RESET_SHARE = 0.3
+SLOW_KILOBYTES_PER_S = 5
+SLOW_BEHIND_RECORDS = 500
+FAST_BEHIND_RECORDS = 2000
+"""What the producers send within some seconds: a reader that stands still exceeds it soon."""
+MEMORY_GROWTH_BYTES_MAX = 64 << 20
+LIMIT_BYTES_MIN, LIMIT_BYTES_MAX = 500, 3000
+SLOW_CLOSE_MS = 300_000
+"""Longer than anybody waits."""
+DEAD_PEER_S = 16.0
+"""HTTP/2 keepalive asks after 10 s of silence and waits 5 s for the answer."""
+FILES_SLACK = 8
+
+
+@runtime_checkable
+class Inspected(Protocol):
+    """A ground whose nodes tell of their memory and files."""
+
+    def sample(self, node_id: int) -> NodeSample | None:
+        """The newest; None: it is down."""
+
+
+async def f31(scene: Scene) -> None:
+    """Heartbeats reach controllers 1.4 s late: decisions take longer, and no broker flaps."""
+    await scene.last(0.5, 1.5)
+    leader, (follower, _) = scene.cast()
+    before = len(scene.told("fenced"))
+    paths = one_way(scene.ground.broker_ids, scene.ground.controller_ids)
+    reach = Reach(paths, roles=frozenset({"controller"}))
+    async with lasting(scene, Latency(reach, HEARTBEAT_MS, HEARTBEAT_JITTER_MS)):
+        await scene.last(2 * scene.session_s, 3 * scene.session_s)
+        async with lasting(scene, Cut(both_ways([leader], [follower]))):
+            await scene.comes(lambda: scene.proposed_isr(leader), "the leader asks for another ISR")
+            asked_s = scene.now_s
+            await scene.comes(partial(scene.is_out, follower), "it is decided")
+        took_s = scene.now_s - asked_s
+        scene.expect(took_s >= LATE_S / 2, f"it took {took_s:.2f} s, as long as ever")
+        await scene.acknowledged_again()
+    fences = len(scene.told("fenced")) - before
+    scene.facts["brokers fenced"] = str(fences)
+    limit = FENCES_MAX * len(scene.ground.broker_ids)
+    scene.promise(fences <= limit, f"{fences} times a broker was fenced")
+    await scene.in_sync()
+
+
+async def f40(scene: Scene) -> None:
+    """Acks are lost, connections reset: producers retry, and each record is there exactly once."""
+    answers = one_way(scene.ground.broker_ids, scene.clients)
+    for _ in scene.rounds(reduced=2, full=20):
+        await scene.last(0.5, 1.0)
+        leader = scene.leader
+        async with lasting(scene, Timeout(Reach(answers))):
+            await _appends_unheard(scene, leader)
+        await scene.acknowledged_again()
+        async with lasting(scene, ResetPeer(Reach(answers, toxicity=RESET_SHARE))):
+            await scene.last(BLACKHOLE_S, 2 * BLACKHOLE_S)
+        await scene.acknowledged_again()
+    await scene.in_sync()
+
+
+async def _appends_unheard(scene: Scene, leader: int) -> None:
+    """The leader appends, and no producer hears of it."""
+    end, since_s = scene.end(leader), scene.now_s + ON_THE_WAY_S
+    await scene.comes(partial(scene.ends_after, leader, end), "appended")
+    await scene.last(BLACKHOLE_S, 2 * BLACKHOLE_S)
+    heard = scene.answered(common_pb2.NONE, since_s=since_s, acks=ACKS_ALL)
+    scene.expect(not heard, f"{heard} answers came through")
+
+
+async def f48(scene: Scene) -> None:
+    """One consumer's link carries 5 KB/s in pieces: others read along, brokers' memory is flat."""
+    brokers = scene.ground.broker_ids
+    await scene.last(0.5, 1.5)
+    before = {one: _sample(scene, one).rss_bytes for one in brokers}
+    reach = Reach(one_way(brokers, [SLOW]))
+    slow = Together((Bandwidth(reach, SLOW_KILOBYTES_PER_S), Slicer(reach)))
+    async with lasting(scene, slow):
+        await scene.comes(
+            lambda: _behind(scene, SLOW) > SLOW_BEHIND_RECORDS, "the slow reader falls behind"
+        )
+        for _ in scene.rounds(reduced=5, full=30):
+            await scene.last(1.0, 1.0)
+            others = [one for one in scene.ground.client_groups if one != SLOW]
+            behind = max(_behind(scene, one) for one in others)
+            scene.promise(behind < FAST_BEHIND_RECORDS, f"another reader is {behind} behind")
+        for one in brokers:
+            grown = _sample(scene, one).rss_bytes - before[one]
+            scene.facts[f"node {one} grew by"] = f"{grown >> 20} MiB"
+            scene.promise(grown < MEMORY_GROWTH_BYTES_MAX, f"node {one} grew by {grown} bytes")
+        await scene.acknowledged_again()
+    await scene.must_come(lambda: _behind(scene, SLOW) < SLOW_BEHIND_RECORDS, "it catches up")
+
+
+def _behind(scene: Scene, group: str) -> int:
+    """How many committed records the group's reader has not read."""
+    name = f"reader-of-{group}-"
+    polls = (poll for poll in reversed(scene.ground.history.polls) if poll.process.startswith(name))
+    last = next((poll for poll in polls if poll.records), None)
+    read = 0 if last is None else last.records[-1][0] + 1
+    return scene.high_watermark(scene.leader) - read
+
+
+async def f49(scene: Scene) -> None:
+    """Everything on every link comes in pieces of 7 ± 3 bytes: all works, slower."""
+    await scene.last(1.0, 2.0)
+    epoch, before_s = scene.now.leader_epoch, _median_ack_s(scene, 0.0)
+    reach = Reach(both_ways(scene.ground.node_ids, [*scene.ground.node_ids, *scene.clients]))
+    async with lasting(scene, Slicer(reach, average_bytes=7, variation_bytes=3, delay_us=100)):
+        began_s = scene.now_s
+        await scene.last(3.0, 4.0)
+        await scene.acknowledged_again()
+        after_s = _median_ack_s(scene, began_s)
+        scene.facts["median ack"] = f"{before_s * 1000:.1f} ms, then {after_s * 1000:.1f} ms"
+        scene.expect(after_s > before_s, "acknowledgements take longer")
+    scene.promise(scene.now.leader_epoch == epoch, "the leader's epoch stands")
+    await scene.in_sync()
+
+
+def _median_ack_s(scene: Scene, since_s: float) -> float:
+    took_s = sorted(
+        send.ended_s - send.invoked_s
+        for send in scene.ground.history.sends
+        if send.outcome == "ok" and send.ended_s is not None and send.invoked_s >= since_s
+    )
+    return took_s[len(took_s) // 2] if took_s else 0.0
+
+
+async def f50(scene: Scene) -> None:
+    """Connections end in the midst of requests and fetches: no part of a batch is ever appended."""
+    for _ in scene.rounds(reduced=3, full=20):
+        await scene.last(0.5, 1.0)
+        leader, followers = scene.cast()
+        limit_bytes = scene.random.randrange(LIMIT_BYTES_MIN, LIMIT_BYTES_MAX)
+        heard = len(scene.told("fetch failed"))
+        paths: tuple[Path, ...] = (
+            *one_way(scene.clients, [leader]),
+            *one_way([leader], followers),
+        )
+        async with lasting(scene, LimitData(Reach(paths), limit_bytes)):
+            await scene.comes(partial(_failed_more, scene, heard), "fetches failed")
+            await scene.last(0.5, 1.0)
+        await scene.acknowledged_again()
+    await scene.in_sync()
+    await scene.hush()
+    for node_id in scene.now.replicas:
+        for path in scene.files(node_id, LOG):
+            content = scene.content(node_id, path)
+            whole = max((one.end for one in spans(content)), default=0)
+            scene.promise(whole == len(content), f"{path} ends in {len(content) - whole} bytes")
+    scene.load.is_held = False
+    await scene.acknowledged_again()
+
+
+def _failed_more(scene: Scene, failed: int) -> bool:
+    return len(scene.told("fetch failed")) > failed
+
+
+async def f51(scene: Scene) -> None:
+    """A peer is gone and its connections stay, half open: keepalive finds out, and they end."""
+    for _ in scene.rounds(reduced=1, full=3):
+        await scene.hush()  # Else segments are opened meanwhile.
+        await scene.last(0.5, 1.0)
+        leader, (follower, _) = scene.cast()
+        before = _sample(scene, leader).open_files
+        reach = Reach(both_ways([leader], [follower]))
+        async with lasting(scene, SlowClose(reach, SLOW_CLOSE_MS)):
+            await scene.kill(follower)
+            await scene.last(1.0, 1.0)
+            files = _sample(scene, leader).open_files
+            scene.expect(files >= before, f"{before} files, then {files}: they were told")
+            await scene.must_come(
+                partial(_has_files, scene, leader, before - 1),
+                "dead peer found",
+                within_s=DEAD_PEER_S,
+            )
+        await scene.start(follower)
+        await scene.in_sync()
+        await scene.must_come(
+            partial(_has_files, scene, leader, before + FILES_SLACK), "files come back"
+        )
+        scene.load.is_held = False
+        await scene.acknowledged_again()
+
+
+def _has_files(scene: Scene, node_id: int, limit: int) -> bool:
+    """So many open at most."""
+    return _sample(scene, node_id).open_files <= limit
+
+
+def _sample(scene: Scene, node_id: int) -> NodeSample:
+    if not isinstance(scene.ground, Inspected):
+        raise UnsupportedFaultError("only processes tell of their memory and files")
+    sample = scene.ground.sample(node_id)
+    if sample is None:
+        raise LookupError(f"node {node_id} tells nothing")
+    return sample

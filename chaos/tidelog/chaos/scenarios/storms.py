@@ -1,0 +1,121 @@
+"""Stories: partitions of odd shapes, restarts one by one, and storms that a seed draws."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from tidelog.chaos.faults.asymmetric_partition import AsymmetricPartition
+from tidelog.chaos.faults.cut import Cut
+from tidelog.chaos.faults.fault import lasting
+from tidelog.chaos.faults.reach import both_ways
+from tidelog.chaos.faults.ring_partition import RingPartition
+from tidelog.chaos.faults.soup import Soup
+from tidelog.chaos.faults.swizzle import Swizzle
+from tidelog.chaos.history import ACKS_ALL, History
+from tidelog.chaos.scenarios.ground import Side
+from tidelog.chaos.scenarios.scene import Scene
+
+SEEDS = 1 << 32
+STRIKES_MIN = 3
+"""Of soups: with fewer they prove nothing."""
+HELPINGS_MAX = 4
+"""A short soup may strike nobody; then there is another."""
+GAP_S_MAX = 1.0
+ROUND_QUIET_S = 0.5
+
+
+async def asymmetric(scene: Scene) -> None:
+    """The leader speaks to nobody but hears all: another leads, and nothing of it is believed."""
+    await scene.last(0.5, 1.5)
+    leader, _ = scene.cast()
+    end = scene.end(leader)
+    others: tuple[Side, ...] = (*scene.others(leader), *scene.ground.client_groups)
+    async with lasting(scene, AsymmetricPartition(silent=(leader,), deaf=others)):
+        await scene.comes(lambda: scene.is_fenced(leader), "it is fenced")
+        await scene.another_leads(leader)
+        await scene.acknowledged_again()
+        scene.expect(scene.end(leader) > end, "it heard producers")
+    await scene.in_sync()
+    await scene.acknowledged_again()
+
+
+async def ring(scene: Scene) -> None:
+    """In a ring of brokers each is not heard by the next: somebody leads, and all are in sync."""
+    for _ in scene.rounds(reduced=2, full=10):
+        await scene.last(0.5, 1.5)
+        brokers = tuple(scene.shuffled(scene.ground.broker_ids))
+        before = scene.now.partition_epoch
+        async with lasting(scene, RingPartition(brokers)):
+            await scene.comes(partial(_is_past, scene, before), "the ISR changed")
+            await scene.last(scene.lag_s, 2 * scene.lag_s)
+        await scene.in_sync()
+        await scene.acknowledged_again()
+
+
+async def swizzle(scene: Scene) -> None:
+    """Nodes are cut off one by one, and return in another order: all return, nothing is lost."""
+    for _ in scene.rounds(reduced=2, full=10):
+        await scene.last(0.5, 1.5)
+        before = scene.now.partition_epoch
+        alone = tuple(
+            Cut(both_ways([one], [*scene.others(one), *scene.ground.client_groups]))
+            for one in scene.ground.broker_ids
+        )
+        seed = scene.random.randrange(0, SEEDS)
+        async with lasting(scene, Swizzle(alone, gap_s_max=GAP_S_MAX, seed=seed)):
+            await scene.last(scene.session_s + 0.5, 2 * scene.session_s)
+        await scene.in_sync()
+        scene.expect(_is_past(scene, before), "somebody was missed")
+        await scene.acknowledged_again()
+
+
+def _is_past(scene: Scene, partition_epoch: int) -> bool:
+    """Whether the partition's state changed since then."""
+    return scene.now.partition_epoch > partition_epoch
+
+
+async def f53(scene: Scene) -> None:
+    """All nodes restart one by one under load: a client that retries is told of no error."""
+    began = len(scene.ground.history.sends)
+    for _ in scene.rounds(reduced=1, full=10):
+        for node_id in scene.shuffled(scene.ground.node_ids):
+            await scene.stop(node_id)
+            scene.expect(not scene.is_up(node_id), f"node {node_id} ended")
+            await scene.start(node_id)
+            await scene.must_come(lambda: _is_well(scene), "ready again, all in sync")
+            await scene.last(ROUND_QUIET_S, 2 * ROUND_QUIET_S)
+    await scene.acknowledged_again()
+    scene.at_the_end(lambda history, _: _no_error(history, began))
+
+
+def _is_well(scene: Scene) -> bool:
+    ground = scene.ground
+    is_alive = all(scene.image.is_alive(one) for one in ground.broker_ids)
+    are_voting = all(ground.term(one) >= 0 for one in ground.controller_ids)
+    is_led = ground.controller_id is not None and are_voting
+    return is_alive and is_led and set(scene.now.isr) == set(scene.now.replicas)
+
+
+def _no_error(history: History, began: int) -> tuple[bool, str]:
+    """Of acks=all; a leader that ends takes with it what only it had acknowledged (acks=1)."""
+    sends = [send for send in history.sends[began:] if send.acks == ACKS_ALL]
+    failed = [send for send in sends if send.outcome != "ok"]
+    reasons = sorted({send.reason for send in failed})
+    return not failed, f"{len(failed)} of {len(sends)} sends were not acknowledged: {reasons}"
+
+
+async def f62(scene: Scene) -> None:
+    """A soup of faults, one to three at once: what is promised of each holds of all together."""
+    before, struck = scene.now.partition_epoch, list[str]()
+    for _ in range(HELPINGS_MAX):
+        seed = scene.random.randrange(0, SEEDS)
+        soup = Soup(seed=seed, for_s=scene.ground.load_s, min_insync_replicas=2)
+        async with lasting(scene, soup):
+            struck += soup.struck
+        await scene.in_sync()
+        await scene.acknowledged_again()
+        if len(struck) >= STRIKES_MIN and _is_past(scene, before):
+            break
+    scene.facts["struck"] = ", ".join(struck)
+    scene.expect(len(struck) >= STRIKES_MIN, f"{STRIKES_MIN} faults at least: {struck}")
+    scene.expect(_is_past(scene, before), f"some of {struck} had an effect")
