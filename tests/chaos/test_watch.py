@@ -12,6 +12,7 @@ from tidelog.chaos.scenarios.ground import LogLine
 from tidelog.chaos.socket_stage.sample_checks_nodes import Limits
 from tidelog.chaos.socket_stage.samples import NodeSample
 from tidelog.chaos.socket_stage.watch import REPORTS_MAX, Watch
+from tidelog.metadata.image import MetadataImage
 
 LOSSY = {"unclean.leader.election.enable": "true"}
 COMPACTED = {"cleanup.policy": "compact"}
@@ -100,6 +101,13 @@ def test_what_may_change_between_two_samples_is_not_reported(
     before: dict[str, Any], now: dict[str, Any]
 ) -> None:
     assert found(a_sample(1, 1.0, **before), a_sample(1, 1.2, **now)) == []
+
+
+def test_a_replica_that_is_not_sound_or_not_in_the_image_promises_nothing() -> None:
+    assert found(a_sample(1, 1.0, high_watermark=11, is_sound=False)) == []
+    unknown = MetadataImage(offset=90)
+    before = a_sample(1, 1.0, unknown, isr=(1,), high_watermark=9)
+    assert found(before, a_sample(1, 1.2, unknown, isr=(1,))) == []
 
 
 def test_a_high_watermark_may_fall_where_an_election_may_lose_and_when_damage_heals() -> None:

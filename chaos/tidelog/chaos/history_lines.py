@@ -21,6 +21,7 @@ from tidelog.chaos.json_line import OFFSET_MAX, HistoryFormatError, JsonLine
 VERSION = 1
 _OUTCOMES: dict[str, Outcome] = {outcome: outcome for outcome in get_args(Outcome)}
 _ACKS = (-1, 0, 1)
+_OPTIONAL = frozenset({"reason", "is_final", "is_rewound"})
 _PLACE = ("process", "number", "topic", "incarnation", "partition")
 _SEND_FIELDS = itemgetter(
     *_PLACE, "value", "acks", "is_idempotent", "invoked_s", "ended_s", "outcome", "offset"
@@ -72,7 +73,9 @@ def end_line(send: Send) -> str:
 
 
 def _fields(call: Send | Poll) -> dict[str, Any]:
-    return {name: getattr(call, name) for name in call.__slots__}
+    """All but those that mean the same when they are missing."""
+    values = {name: getattr(call, name) for name in call.__slots__}
+    return {name: value for name, value in values.items() if value or name not in _OPTIONAL}
 
 
 def _dump(values: Mapping[str, object]) -> str:

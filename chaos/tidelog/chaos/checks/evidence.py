@@ -117,6 +117,27 @@ class Partition:
         # Nearly sorted: that takes little more than one pass.
         return sorted(self.lasting, key=attrgetter("offset"))
 
+    @cached_property
+    def moves(self) -> list[tuple[int, int, tuple[Poll, ...]]]:
+        """Where a consumer went to another offset than follows: that, the other, in which polls."""
+        found: list[tuple[int, int, tuple[Poll, ...]]] = []
+        last: dict[tuple[str, bool], tuple[int, Poll]] = {}
+        for poll in self.polls:
+            reader = poll.process, poll.is_final
+            before, expected = last.get(reader), poll.position
+            if before is not None and before[0] != expected and not self._may_move(poll, before[0]):
+                found.append((before[0], expected, (before[1], poll)))
+            for offset, _ in poll.records:
+                if offset != expected:
+                    found.append((expected, offset, (poll,)))
+                expected = offset + 1
+            last[reader] = expected, poll
+        return found
+
+    def _may_move(self, poll: Poll, expected: int) -> bool:
+        """Truncation moves a consumer back; forward, past records, only where they may be lost."""
+        return poll.is_rewound and (self.is_lossy or poll.position < expected)
+
     def final_place(self, offset: int) -> Place | None:
         """What the final polls showed first at an offset."""
         value = self.final.get(offset)

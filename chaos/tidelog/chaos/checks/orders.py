@@ -65,25 +65,8 @@ def _out_of_order(partition: Partition) -> Iterator[tuple[Send, Send]]:
 
 def _polls_out_of_order(evidence: Evidence) -> Iterator[Complaint]:
     for partition in evidence.partitions.values():
-        last: dict[tuple[str, bool], tuple[int, Poll]] = {}
-        for poll in partition.polls:
-            reader = poll.process, poll.is_final
-            before = last.get(reader)
-            if before is not None and _is_moved(partition, poll, expected=before[0]):
-                yield _misread(partition, before[0], poll.position, (before[1], poll))
-            expected = poll.position
-            for offset, _ in poll.records:
-                if offset != expected:
-                    yield _misread(partition, expected, offset, (poll,))
-                expected = offset + 1
-            last[reader] = expected, poll
-
-
-def _is_moved(partition: Partition, poll: Poll, *, expected: int) -> bool:
-    """Truncation moves a consumer back; forward, past records, only where they may be lost."""
-    if poll.is_rewound and (partition.is_lossy or poll.position < expected):
-        return False
-    return poll.position != expected
+        for expected, offset, calls in partition.moves:
+            yield _misread(partition, expected, offset, calls)
 
 
 def _misread(
