@@ -18,6 +18,7 @@ from typing import TypeVar
 from tidelog.chaos.history import ACKS_ALL, History
 from tidelog.chaos.scenarios.ground import Ground, Load, LogLine, Path, Side
 from tidelog.chaos.scenarios.machines import Machines
+from tidelog.chaos.scenarios.paths import between, nodes_of, words_for
 from tidelog.log.env import Random
 from tidelog.metadata.image import MetadataImage, PartitionImage
 from tidelog.v1 import common_pb2
@@ -252,28 +253,27 @@ class Scene:
 
     def between(self, side: Iterable[Side], others: Iterable[Side]) -> list[Path]:
         """All paths between them, both ways."""
-        there: list[Path] = [(one, other) for one in side for other in others if one != other]
-        return there + [path[::-1] for path in there]
+        return between(side, others)
 
     async def cut(self, paths: Sequence[Path]) -> None:
         """Nothing arrives on these, until `mend`."""
-        self.strike("cut", _told(paths), *_nodes(paths))
+        self.strike("cut", words_for(paths), *nodes_of(paths))
         await self.ground.cut(paths)
 
     async def mend(self, paths: Sequence[Path]) -> None:
         """Take cuts back."""
         await self.ground.mend(paths)
-        self.over("cut", _told(paths), *_nodes(paths))
+        self.over("cut", words_for(paths), *nodes_of(paths))
 
     async def delay(self, paths: Sequence[Path]) -> None:
         """All arrives late on these, until `hasten`."""
-        self.strike("delay", _told(paths), *_nodes(paths))
+        self.strike("delay", words_for(paths), *nodes_of(paths))
         await self.ground.delay(paths)
 
     async def hasten(self, paths: Sequence[Path]) -> None:
         """Take delays back."""
         await self.ground.hasten(paths)
-        self.over("delay", _told(paths), *_nodes(paths))
+        self.over("delay", words_for(paths), *nodes_of(paths))
 
     # Disks
 
@@ -479,19 +479,3 @@ class Scene:
     def truncated(self, node_id: int) -> int:
         """How many records were cut off its log, at an epoch's end."""
         return sum(int(line.fields["records"]) for line in self.told_here("truncated", node_id))
-
-
-def _told(paths: Sequence[Path]) -> str:
-    """For people: `4 ↮ 5, 6; 4 ↛ clients`."""
-    heard: dict[str, list[str]] = {}
-    told: set[Path] = set()
-    for source, target in paths:
-        if (target, source) not in told:
-            arrow = "↮" if (target, source) in paths else "↛"
-            heard.setdefault(f"{source} {arrow}", []).append(str(target))
-            told.add((source, target))
-    return "; ".join(f"{source} {', '.join(targets)}" for source, targets in heard.items())
-
-
-def _nodes(paths: Sequence[Path]) -> list[int]:
-    return sorted({side for path in paths for side in path if isinstance(side, int)})
