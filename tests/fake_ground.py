@@ -28,6 +28,9 @@ class FakeLoad:
     async def recreate(self, topic: str) -> None:
         raise NotImplementedError
 
+    async def decide(self, topic: str, *, within_s: float) -> bool:
+        raise NotImplementedError
+
 
 @dataclass
 class FakeProxies:

@@ -33,6 +33,8 @@ _OPTIONS = (
     # A peer that vanished without closing its connection is noticed after these two.
     ("grpc.keepalive_time_ms", 10_000),
     ("grpc.keepalive_timeout_ms", 5_000),
+    # On a connection that is silent as a whole gRPC waits for this one: a minute unless told.
+    ("grpc.http2.ping_timeout_ms", 5_000),
     ("grpc.enable_http_proxy", 0),
     ("grpc.use_local_subchannel_pool", 1),
 )

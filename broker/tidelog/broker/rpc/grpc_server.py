@@ -34,6 +34,8 @@ SERVER_OPTIONS = (
     ("grpc.max_send_message_length", -1),
     ("grpc.keepalive_time_ms", 10_000),
     ("grpc.keepalive_timeout_ms", 5_000),
+    # On a connection that is silent as a whole gRPC waits for this one: a minute unless told.
+    ("grpc.http2.ping_timeout_ms", 5_000),
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.max_concurrent_streams", CONCURRENT_STREAMS_MAX),
