@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 import grpc
@@ -58,15 +59,19 @@ class HostileCaller:
         self._channels: dict[str, grpc.aio.Channel] = {}
         self._calls: dict[tuple[str, str], Any] = {}  # of four types, by the RPC's streams
 
-    async def run(self, places: Iterable[int], *, at_once: int) -> None:
-        """Make these calls, so many at a time."""
-        waiting = iter(places)
+    async def run(self, *, first: int, requests: int, at_once: int) -> int:
+        """Make calls from place `first` on, so many at a time; the next place.
+
+        No more begin when so many requests were sent in all.
+        """
+        places = count(first)
 
         async def work() -> None:
-            for place in waiting:
-                await self.call(place)
+            while self.tally.requests < requests:
+                await self.call(next(places))
 
         await asyncio.gather(*(work() for _ in range(at_once)))
+        return next(places)
 
     async def call(self, place: int) -> None:
         """Make one, see how it is answered."""

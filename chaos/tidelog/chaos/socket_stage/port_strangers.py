@@ -20,8 +20,7 @@ from tidelog.chaos.workloads.noise import PREFACE, SETTINGS, Noise, frame, noise
 from tidelog.chaos.workloads.oversized import oversized
 from tidelog.chaos.workloads.tally import Tally
 
-CALLS_AT_ONCE = 48
-CALLS_A_TURN = 96
+CALLS_AT_ONCE = 64
 NOISE_AT_ONCE = 64
 HUNG_UP_S_MAX = 45.0
 """Idle time, or a ping and the wait for its answer, and patience: cores are shared."""
@@ -40,10 +39,7 @@ class PortStrangers:
     async def send_malformed(self, *, seed: int, first: int, requests: int) -> tuple[Tally, int]:
         """See `Strangers`."""
         async with self._calling(seed) as caller:
-            place = first
-            while caller.tally.requests < requests:
-                await caller.run(range(place, place + CALLS_A_TURN), at_once=CALLS_AT_ONCE)
-                place += CALLS_A_TURN
+            place = await caller.run(first=first, requests=requests, at_once=CALLS_AT_ONCE)
             return caller.tally, place
 
     async def make_noise(self, *, seed: int, first: int, connections: int) -> Tally:
