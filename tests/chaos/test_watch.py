@@ -136,6 +136,10 @@ def test_two_leaders_of_one_epoch_are_reported_by_replicas_and_by_images() -> No
     assert found(a_sample(1, 1.0), older) == []
 
 
+def test_a_partition_that_has_lost_its_leader_has_no_second_one() -> None:
+    assert found(a_sample(1, 1.0, an_image(leader_id=None))) == []
+
+
 def test_a_newer_leader_that_lacks_what_was_committed_is_reported() -> None:
     newer: dict[str, Any] = {
         "is_leader": True,
