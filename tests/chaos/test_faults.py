@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pytest
-from fake_ground import FOLDER, FakeGround, FakeSocketGround
+from fault_ground import FOLDER, FakeGround, FakeSocketGround
 from partition_logs import batch
 from virtual_time import Told
 

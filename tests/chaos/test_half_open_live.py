@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from fake_ground import FakeSocketGround
+from fault_ground import FakeSocketGround
 
 from tidelog.broker.rpc.grpc_server import GrpcServer
 from tidelog.chaos.faults.fault import lasting

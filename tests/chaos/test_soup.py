@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from fake_ground import FOLDER, FakeSocketGround
+from fault_ground import FOLDER, FakeSocketGround
 from partition_logs import batch
 from virtual_time import Told
 

@@ -32,9 +32,9 @@ SERVER_OPTIONS = (
     ("grpc.so_reuseport", 0),
     ("grpc.max_receive_message_length", RECEIVE_BYTES_MAX),
     ("grpc.max_send_message_length", -1),
+    # See `tidelog.log.grpc_transport`.
     ("grpc.keepalive_time_ms", 10_000),
     ("grpc.keepalive_timeout_ms", 5_000),
-    # On a connection that is silent as a whole gRPC waits for this one: a minute unless told.
     ("grpc.http2.ping_timeout_ms", 5_000),
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
     ("grpc.keepalive_permit_without_calls", 1),
