@@ -1,0 +1,40 @@
+"""Soups of what takes records, in the simulation, whose invariants see each step."""
+
+from __future__ import annotations
+
+import pytest
+
+from tidelog.chaos.faults.fault import lasting
+from tidelog.chaos.faults.soup import Soup
+from tidelog.chaos.scenarios.catalogue import Scenario
+from tidelog.chaos.scenarios.scene import Scene
+from tidelog.chaos.sim_cluster.scenarios import SCENARIOS
+from tidelog.chaos.sim_cluster.seed_run import run_seed
+
+pytestmark = pytest.mark.sim
+FOR_S = 15.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [("empty_disk", "broker starts"), ("torn_tail", "broker starts"), ("bit_flip", "log damaged")],
+)
+def test_damage_within_the_budget_is_told_by_nodes_and_loses_nothing(
+    kind: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story(scene: Scene) -> None:
+        soup = Soup(seed=1, for_s=FOR_S, kinds=(kind,))
+        async with lasting(scene, soup):
+            scene.expect(soup.struck, "something struck")
+        await scene.in_sync()
+        lines = scene.told(told)
+        is_known = [line.fields.get("start_loss", "EVERYTHING") == "EVERYTHING" for line in lines]
+        scene.promise(any(is_known), f"{kind} was noticed")
+
+    monkeypatch.setitem(SCENARIOS, "soup of one", Scenario("soup-of-one", story))
+
+    result = run_seed(1, choice="soup of one")
+
+    assert result.violation is None
+    assert result.counts["lost"] == 0
+    assert result.faults[kind]
