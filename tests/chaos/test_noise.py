@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import cast
+
+from google.protobuf.descriptor import Descriptor
+
 from tidelog.broker.rpc.grpc_server import RECEIVE_BYTES_MAX
 from tidelog.broker.rpc.request_elements import has_too_many
 from tidelog.chaos.workloads.grpc_rpcs import rpcs
@@ -27,7 +31,7 @@ def test_a_frame_is_laid_out_as_http2_has_it() -> None:
 
 
 def test_what_is_refused_unseen_is_above_a_limit_of_the_server_and_nothing_else_is() -> None:
-    kinds = {one.path: one.request.DESCRIPTOR for one in rpcs()}
+    kinds = {one.path: cast("Descriptor", one.request.DESCRIPTOR) for one in rpcs()}
     for one in oversized("t"):
         data = one.make()
         is_above = len(data) > RECEIVE_BYTES_MAX or has_too_many(data, kinds[one.path])

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from tidelog.chaos.scenarios import (
+    acks,
     clients,
     control,
     controllers,
@@ -132,6 +133,7 @@ SCENARIOS: dict[str, Scenario] = {
         is_recreated=True,
         has_separate_controllers=False,
     ),
+    "acks": Scenario("acks-compared", acks.acks_compared, SOCKETS_ONLY, acks=(-1, 1, 0)),
     "asymmetric": Scenario("leader-mute", storms.asymmetric),
     "ring": Scenario("ring-partition", storms.ring),
     "swizzle": Scenario("swizzled-nodes", storms.swizzle),

@@ -103,12 +103,13 @@ async def f10(scene: Scene) -> None:
     """A follower dies while its return to the ISR is decided: nothing is committed past it."""
     leader, (follower, _) = scene.cast()
     paths = scene.between([leader], [follower])
+    before = scene.image.brokers[follower].broker_epoch
     await scene.kill(follower)
     await scene.comes(partial(scene.is_out, follower), "it left the ISR")
     await scene.cut(paths)
     await scene.start(follower)
-    await scene.comes(lambda: not scene.is_fenced(follower), "it is registered again")
-    # Nobody decides until they go on.
+    await scene.comes(partial(_lives_again, scene, follower, before), "it is registered again")
+    await scene.last(ON_THE_WAY_S, ON_THE_WAY_S)
     undecided = scene.ground.controller_ids
     await scene.pause(*undecided)
     await scene.mend(paths)
@@ -125,3 +126,8 @@ async def f10(scene: Scene) -> None:
     await scene.acknowledged_again()
     await scene.start(follower)
     await scene.in_sync()
+
+
+def _lives_again(scene: Scene, node_id: int, broker_epoch: int) -> bool:
+    is_another = scene.image.brokers[node_id].broker_epoch > broker_epoch
+    return is_another and scene.image.is_alive(node_id)

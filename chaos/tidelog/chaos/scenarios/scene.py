@@ -18,6 +18,7 @@ from typing import TypeVar
 from tidelog.chaos.history import ACKS_ALL, History
 from tidelog.chaos.scenarios.ground import Ground, Load, LogLine, Path, Side
 from tidelog.chaos.scenarios.machines import Machines
+from tidelog.chaos.scenarios.paths import between, nodes_of, words_for
 from tidelog.log.env import Random
 from tidelog.metadata.image import MetadataImage, PartitionImage
 from tidelog.v1 import common_pb2
@@ -28,9 +29,6 @@ ON_THE_WAY_S = 0.2
 POLL_S = 0.02
 UNTIL_S_MAX = 20.0
 SENDS_END_S_MAX = 30.0
-
-ENDINGS = ("kill", "stop", "power_cut")
-"""Faults that a start takes back."""
 
 Counts = Mapping[str, int]
 Judge = Callable[[History, Counts], tuple[bool, str]]
@@ -53,6 +51,8 @@ class Scene:
         self.facts: dict[str, str] = {}
         self._longest_s: dict[str, float] = {}
         self._last_words: list[Judge] = []
+        self._ended_by: dict[int, str] = {}
+        """The fault that a start takes back."""
         self._changed_s = ground.now_s
         """When a fault began or was taken back, the last time."""
 
@@ -207,12 +207,12 @@ class Scene:
         """SIGKILL, one right after another; they stay down until `start`."""
         for node_id in node_ids:
             if await self.ground.kill(node_id):
-                self.strike("kill", f"node {node_id}", node_id)
+                self._end("kill", node_id)
         await self.ground.look()
 
     async def stop(self, node_id: int) -> None:
         """SIGTERM; it has ended, and stays down until `start`."""
-        self.strike("stop", f"node {node_id}", node_id)
+        self._end("stop", node_id)
         await self.ground.stop(node_id)
         await self.ground.look()
 
@@ -220,13 +220,17 @@ class Scene:
         """Start what is down; they are not ready yet."""
         for node_id in node_ids:
             await self.ground.start(node_id)
-            for kind in ENDINGS:
+            if kind := self._ended_by.pop(node_id, None):
                 self.over(kind, f"node {node_id}", node_id)
 
     async def cut_power(self, node_id: int) -> None:
         """What was not synced is gone or torn; down until `start`. Simulated machines only."""
-        self.strike("power_cut", f"node {node_id}", node_id)
+        self._end("power_cut", node_id)
         self.expect(await self.machines.cut_power(node_id), f"node {node_id} lost power")
+
+    def _end(self, kind: str, node_id: int) -> None:
+        self._ended_by[node_id] = kind
+        self.strike(kind, f"node {node_id}", node_id)
 
     async def pause(self, *node_ids: int) -> None:
         """SIGSTOP."""
@@ -249,28 +253,27 @@ class Scene:
 
     def between(self, side: Iterable[Side], others: Iterable[Side]) -> list[Path]:
         """All paths between them, both ways."""
-        there: list[Path] = [(one, other) for one in side for other in others if one != other]
-        return there + [path[::-1] for path in there]
+        return between(side, others)
 
     async def cut(self, paths: Sequence[Path]) -> None:
         """Nothing arrives on these, until `mend`."""
-        self.strike("cut", _told(paths), *_nodes(paths))
+        self.strike("cut", words_for(paths), *nodes_of(paths))
         await self.ground.cut(paths)
 
     async def mend(self, paths: Sequence[Path]) -> None:
         """Take cuts back."""
         await self.ground.mend(paths)
-        self.over("cut", _told(paths), *_nodes(paths))
+        self.over("cut", words_for(paths), *nodes_of(paths))
 
     async def delay(self, paths: Sequence[Path]) -> None:
         """All arrives late on these, until `hasten`."""
-        self.strike("delay", _told(paths), *_nodes(paths))
+        self.strike("delay", words_for(paths), *nodes_of(paths))
         await self.ground.delay(paths)
 
     async def hasten(self, paths: Sequence[Path]) -> None:
         """Take delays back."""
         await self.ground.hasten(paths)
-        self.over("delay", _told(paths), *_nodes(paths))
+        self.over("delay", words_for(paths), *nodes_of(paths))
 
     # Disks
 
@@ -476,19 +479,3 @@ class Scene:
     def truncated(self, node_id: int) -> int:
         """How many records were cut off its log, at an epoch's end."""
         return sum(int(line.fields["records"]) for line in self.told_here("truncated", node_id))
-
-
-def _told(paths: Sequence[Path]) -> str:
-    """For people: `4 ↮ 5, 6; 4 ↛ clients`."""
-    heard: dict[str, list[str]] = {}
-    told: set[Path] = set()
-    for source, target in paths:
-        if (target, source) not in told:
-            arrow = "↮" if (target, source) in paths else "↛"
-            heard.setdefault(f"{source} {arrow}", []).append(str(target))
-            told.add((source, target))
-    return "; ".join(f"{source} {', '.join(targets)}" for source, targets in heard.items())
-
-
-def _nodes(paths: Sequence[Path]) -> list[int]:
-    return sorted({side for path in paths for side in path if isinstance(side, int)})

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tidelog.chaos.history import History
+from tidelog.chaos.history import History, Poll, Send
 from tidelog.chaos.sim_cluster.budget import Budget
 from tidelog.chaos.sim_cluster.coverage import Observer
 from tidelog.chaos.sim_cluster.inside import has_failed_log, newest_image
@@ -117,6 +117,17 @@ class World:
         if ports is None:
             ports = self._clients[name] = self.cluster.new_client(name)
         return {"transport": ports.transport, "clock": ports.clock, "random": ports.random}
+
+    def begun(self, begun: Callable[[], Send]) -> None:
+        """Nobody reads a history that is not whole."""
+
+    def ended(self, send: Send) -> None:
+        """Into the history."""
+        self.history.sends.append(send)
+
+    def polled(self, poll: Poll) -> None:
+        """Into the history."""
+        self.history.polls.append(poll)
 
     @property
     def is_diary_read(self) -> bool:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from tidelog.chaos.checks.availability import longest_silence_s
 from tidelog.chaos.checks.complaint import Complaint
-from tidelog.chaos.checks.delivery import complaints, counts
-from tidelog.chaos.history_lines import line_of, to_lines
+from tidelog.chaos.checks.delivery import judge
+from tidelog.chaos.history_lines import line_of
 from tidelog.chaos.report.record import Anomaly, Band, RunRecord
 from tidelog.chaos.socket_stage.cluster import SETTINGS, SocketCluster
 from tidelog.chaos.socket_stage.recording import Recorder, load_points, since
@@ -44,6 +44,8 @@ class Evidence:
         self.anomalies: list[Anomaly] = []
         self.bands: list[Band] = []
         self.facts: dict[str, str] = {}
+        self.counts: dict[str, int] = judge(setting.history)[1]
+        """Of the history, once it was judged."""
         self.rests: Sequence[tuple[float, float]] = ()
         """When producers were told to begin nothing."""
         self.round: Mapping[int, NodeSample | None] = {}
@@ -55,7 +57,6 @@ class Evidence:
         self._began_at = datetime.now(UTC)
         self._load_s = (cluster.now_s, cluster.now_s)
         self._complaints: list[Complaint] = []
-        self._high_watermarks: dict[tuple[str, int], int] = {}
 
     # While it runs
 
@@ -68,11 +69,6 @@ class Evidence:
         self.round = samples
         self._watch.look(samples)
         self._recorder.look(samples, self._cluster.now_s)
-        for sample in samples.values():
-            for replica in () if sample is None else sample.replicas:
-                key = replica.topic_id, replica.partition
-                known = self._high_watermarks.get(key, 0)
-                self._high_watermarks[key] = max(known, replica.high_watermark)
 
     def load_begins(self) -> None:
         """Now."""
@@ -84,24 +80,22 @@ class Evidence:
 
     # At its end
 
-    def counts(self) -> dict[str, int]:
-        """Of the history so far."""
-        return counts(self._setting.history)
-
-    async def judge(self) -> None:
-        """All nodes have stopped: the history, and the replicas' files, are what they are."""
-        history = self._setting.history
-        self._complaints = complaints(history)
+    def judge_history(self) -> None:
+        """All calls have ended, or never will."""
+        self._complaints, self.counts = judge(self._setting.history)
         for complaint in self._complaints:
             lines = tuple(line_of(call) for call in complaint.operations)
             at_s = max((call.invoked_s for call in complaint.operations), default=None)
             self._add(Anomaly(complaint.kind, complaint.what, at_s, lines))
+
+    async def judge_files(self) -> None:
+        """All nodes have stopped: the replicas' files are what they are."""
         brokers = self._cluster.topology.broker_ids
         files = ReplicaFiles(
             data_dirs={one: self._cluster.data_dir(one) for one in brokers}, report=self.report
         )
         compared = await files.compare(
-            self._watch.newest, history, high_watermarks=self._high_watermarks
+            self._watch.newest, self._setting.history, high_watermarks=self._watch.high_watermarks
         )
         for name, number in asdict(compared).items():
             self.facts[f"files: {name.replace('_', ' ')}"] = f"{number:,}"
@@ -119,12 +113,7 @@ class Evidence:
     @property
     def tally(self) -> Tally:
         """Of the history; all complaints are known when it was judged."""
-        return tally(self._setting.history, self._complaints, self.counts())
-
-    def write_history(self, path: Path) -> None:
-        """All calls, for `tidelog check`."""
-        with path.open("w", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in to_lines(self._setting.history))
+        return tally(self._setting.history, self._complaints, self.counts)
 
     def record(self, plan: RunPlan) -> RunRecord:
         """Everything, as its report draws it."""
@@ -147,7 +136,7 @@ class Evidence:
             settings=self._settings(),
             load_s=round(ended_s - began_s, 3),
             interval_s=interval_s,
-            counts={**self.counts(), **asdict(self.tally)},
+            counts={**self.counts, **asdict(self.tally)},
             unavailable_s=round(longest_silence_s(sends, load=self._load_s, rests=self.rests), 3),
             bands=self.bands,
             replicas=self._recorder.replicas,

@@ -149,6 +149,7 @@ def _replica(hosted: HostedPartition, log: PartitionLog) -> ReplicaSample:
         log_end_offset=log.log_end_offset,
         is_sound=hosted.is_sound,
         is_failed=hosted.is_failed,
+        may_have_lost=hosted.may_have_lost,
         epochs=tuple((entry.epoch, entry.start_offset) for entry in epochs_of(log)),
     )
     leader = hosted.replica.leader

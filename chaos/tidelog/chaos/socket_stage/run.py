@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tidelog.chaos.history_file import HistoryWriter
 from tidelog.chaos.report.record import RunRecord
 from tidelog.chaos.scenarios.catalogue import SCENARIOS, Scenario
 from tidelog.chaos.scenarios.scene import Scene, StoryOver
@@ -87,19 +89,18 @@ async def run_scenario(plan: RunPlan, *, folder: Path, tell: Callable[[str], Non
         disk_bytes=sizes if scenario.disk_bytes else {},
     )
     random = SimRandom(plan.seed)
-    setting = SocketSetting(cluster, work, random.fork("clients"), tell)
-    evidence = Evidence(cluster, setting, is_damage_expected=scenario.is_damaging)
-    try:
-        async with cluster:
-            run = _Run(plan, setting, evidence, random)
-            await run.tell()
-            await run.stop()
-            await evidence.judge()
-            if evidence.anomalies:
-                _keep_logs(cluster, folder)
-    except (TidelogError, OSError, TimeoutError) as error:
-        evidence.report(FAILED, f"{type(error).__name__}: {error}")
-    evidence.write_history(folder / "history.jsonl")
+    lossy = [work.topic.name] if work.topic.is_lossy else []
+    with closing(HistoryWriter(folder / "history.jsonl", lossy_topics=lossy)) as writer:
+        setting = SocketSetting(cluster, work, random.fork("clients"), tell, writer)
+        evidence = Evidence(cluster, setting, is_damage_expected=scenario.is_damaging)
+        try:
+            async with cluster:
+                await _Run(plan, setting, evidence, random).tell()
+                await evidence.judge_files()
+                if evidence.anomalies:
+                    _keep_logs(cluster, folder)
+        except (TidelogError, OSError, TimeoutError) as error:
+            evidence.report(FAILED, f"{type(error).__name__}: {error}")
     return evidence.record(plan)
 
 
@@ -130,20 +131,34 @@ class _Run:
         self._scene = Scene(self._ground)
 
     async def tell(self) -> None:
-        """From the nodes' start to the last read."""
+        """From the nodes' start to their end in order."""
         await self._cluster.until_ready()
-        async with self._sight:
-            await self._workload.begin()
-            if not await self._comes_to_rest("topics"):
-                return
-            await self._load_and_strike()
-            await self._calm_down()
-        self._evidence.bands += self._ground.bands(0.0)
-        self._evidence.rests = self._workload.rests
-        self._evidence.facts.update(self._scene.facts)
+        is_all_read = False
+        try:
+            async with self._sight:
+                await self._workload.begin()
+                if await self._comes_to_rest("topics"):
+                    await self._load_and_strike()
+                    is_all_read = await self._calm_down()
+        finally:
+            self._hand_over(is_all_read=is_all_read)
+        await self._stop()
 
-    async def stop(self) -> None:
-        """All nodes in order: what they hold is compared then."""
+    def _hand_over(self, *, is_all_read: bool) -> None:
+        """What is known becomes evidence, also of a run that broke off."""
+        self._workload.write_pending()
+        evidence = self._evidence
+        evidence.judge_history()
+        evidence.bands += self._ground.bands(0.0)
+        evidence.rests = self._workload.rests
+        if is_all_read:
+            self._scene.conclude(self._setting.history, evidence.counts)
+        evidence.facts.update(self._scene.facts)
+
+    async def _stop(self) -> None:
+        for node_id, words in self._cluster.ended_by_themselves().items():
+            if not self._plan.scenario.is_damaging:
+                self._evidence.report("died", f"node {node_id} ended by itself: {words}")
         await self._setting.close()
         topology = self._cluster.topology
         for ids in (topology.broker_ids, topology.controller_ids):
@@ -166,15 +181,16 @@ class _Run:
         await asyncio.sleep(max(AFTERMATH_S, ends_s - self._cluster.now_s))
         evidence.load_ends()
 
-    async def _calm_down(self) -> None:
+    async def _calm_down(self) -> bool:
+        """Whether it came to that, and everything was read."""
         stopping = asyncio.create_task(self._workload.stop_sending(), name="stop-sending")
         if not await self._comes_to_rest("I29"):
             stopping.cancel()
-            return
+            return False
         await stopping
         await self._workload.close()
         await self._workload.read_all()
-        self._scene.conclude(self._setting.history, self._evidence.counts())
+        return True
 
     async def _comes_to_rest(self, invariant: str) -> bool:
         """Wait for it; a report when it takes too long."""

@@ -12,7 +12,8 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from tidelog.chaos.history import ACKS_ALL, History
+from tidelog.chaos.history import ACKS_ALL, History, Poll, Send
+from tidelog.chaos.history_file import HistoryWriter
 from tidelog.chaos.report.record import Note
 from tidelog.chaos.scenarios.ground import Answer
 from tidelog.chaos.sim_stage.clock import SimRandom
@@ -36,6 +37,8 @@ class SocketSetting:
     """What clients draw; which of them draws when is up to the machine."""
     tell: Callable[[str], None]
     """Told each note, too."""
+    writer: HistoryWriter
+    """Of the history's file; it is somebody else's to close."""
     history: History = field(default_factory=History)
     answers: list[Answer] = field(default_factory=list)
     """To producers, in the order they came."""
@@ -76,6 +79,20 @@ class SocketSetting:
     def now_s(self) -> float:
         """CLOCK_MONOTONIC, which nodes' samples have, too."""
         return self.cluster.now_s
+
+    def begun(self, begun: Callable[[], Send]) -> None:
+        """Into the file, so that a run that is killed leaves a history, too."""
+        self.writer.begin(begun())
+
+    def ended(self, send: Send) -> None:
+        """Into the history and its file."""
+        self.history.sends.append(send)
+        self.writer.end(send)
+
+    def polled(self, poll: Poll) -> None:
+        """Into the history and its file."""
+        self.history.polls.append(poll)
+        self.writer.add(poll)
 
     @property
     def is_diary_read(self) -> bool:

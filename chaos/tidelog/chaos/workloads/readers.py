@@ -89,7 +89,7 @@ class _Reader:
             is_rewound=partition in self._rewound,
         )
         self._rewound.discard(partition)
-        self._setting.history.polls.append(poll)
+        self._setting.polled(poll)
         if group:
             self.positions[partition] = group[-1].offset + 1
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from tidelog.chaos.history import History
+from tidelog.chaos.history import Poll, Send
 from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
 
 
@@ -36,9 +36,14 @@ class Setting(Protocol):
     def now_s(self) -> float:
         """The clock of the history."""
 
-    @property
-    def history(self) -> History:
-        """Of all calls."""
+    def begun(self, begun: Callable[[], Send]) -> None:
+        """A send begins; it is this as long as it has no end."""
+
+    def ended(self, send: Send) -> None:
+        """It ended, or never will: into the history."""
+
+    def polled(self, poll: Poll) -> None:
+        """A poll ended: into the history."""
 
     @property
     def is_diary_read(self) -> bool:

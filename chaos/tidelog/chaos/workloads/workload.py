@@ -100,7 +100,8 @@ class Workload:
 
     def write_pending(self) -> None:
         """What has not ended is in the history, too."""
-        self.setting.history.sends += [send() for send in self._pending.values()]
+        for send in self._pending.values():
+            self.setting.ended(send())
         self._pending.clear()
 
     async def read_all(self) -> None:
@@ -204,13 +205,14 @@ class Workload:
         self.unended += 1
         number = self.next_number()
         self._pending[number] = begun
+        self.setting.begun(begun)
         return number
 
     def end(self, number: int, send: Send) -> None:
         """It ended."""
         self.unended -= 1
         del self._pending[number]
-        self.setting.history.sends.append(send)
+        self.setting.ended(send)
         self.acknowledged += send.outcome == "ok"
         if send.outcome == "unknown":
             self.setting.happened("unknown_outcomes")

@@ -1,0 +1,31 @@
+"""Paths between sides, and how they are told. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tidelog.chaos.scenarios.ground import Path, Side
+
+
+def between(side: Iterable[Side], others: Iterable[Side]) -> list[Path]:
+    """All paths between two sides, both ways."""
+    far = list(others)
+    there: list[Path] = [(one, other) for one in side for other in far if one != other]
+    return there + [path[::-1] for path in there]
+
+
+def words_for(paths: Sequence[Path]) -> str:
+    """For people: `4 ↮ 5, 6; 4 ↛ clients`."""
+    heard: dict[str, list[str]] = {}
+    done: set[Path] = set()
+    for source, target in paths:
+        if (target, source) not in done:
+            arrow = "↮" if (target, source) in paths else "↛"
+            heard.setdefault(f"{source} {arrow}", []).append(str(target))
+            done.add((source, target))
+    return "; ".join(f"{sides} {', '.join(targets)}" for sides, targets in heard.items())
+
+
+def nodes_of(paths: Iterable[Path]) -> list[int]:
+    """The nodes at their ends."""
+    return sorted({side for path in paths for side in path if isinstance(side, int)})

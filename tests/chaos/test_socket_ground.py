@@ -1,0 +1,200 @@
+"""Processes as a ground: files of replicas, whose image counts, and how all is taken back."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from tidelog.chaos.history import History
+from tidelog.chaos.scenarios.ground import Load
+from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.chaos.socket_stage.cluster import SocketCluster
+from tidelog.chaos.socket_stage.ground import SocketGround
+from tidelog.chaos.socket_stage.samples import NodeSample, ReplicaSample
+from tidelog.chaos.socket_stage.sight import Sight
+from tidelog.chaos.topology import Topology
+from tidelog.metadata.image import EMPTY_IMAGE
+
+IDLE = NodeSample(0, 0, 0.0, True, -1, False, -1, None)
+
+
+class FakeProxies:
+    """Counts resets."""
+
+    def __init__(self) -> None:
+        self.links = Topology().links()
+        self.resets = 0
+
+    async def reset(self) -> None:
+        self.resets += 1
+
+
+@dataclass
+class FakeProcesses:
+    """What is done to it, in words."""
+
+    folder: Path
+    topology: Topology = field(default_factory=Topology)
+    proxies: FakeProxies = field(default_factory=FakeProxies)
+    now_s: float = 5.0
+    down: set[int] = field(default_factory=set)
+    done: list[str] = field(default_factory=list)
+
+    def data_dir(self, node_id: int) -> Path:
+        return self.folder / f"node-{node_id}" / "data"
+
+    def is_up(self, node_id: int) -> bool:
+        return node_id not in self.down
+
+    async def start(self, node_id: int) -> None:
+        assert node_id in self.down
+        self.down.discard(node_id)
+        self.done.append(f"start {node_id}")
+
+    async def resume(self, node_id: int) -> None:
+        self.done.append(f"resume {node_id}")
+
+    async def make_room(self, node_id: int) -> None:
+        self.done.append(f"make room on {node_id}")
+
+
+class FakeSight:
+    """Samples as a test has them."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, NodeSample] = {}
+
+    def sample(self, node_id: int) -> NodeSample | None:
+        return self.known.get(node_id)
+
+    def samples(self) -> list[NodeSample]:
+        return list(self.known.values())
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> FakeProcesses:
+    return FakeProcesses(tmp_path)
+
+
+@pytest.fixture
+def sight() -> FakeSight:
+    return FakeSight()
+
+
+@pytest.fixture
+def ground(processes: FakeProcesses, sight: FakeSight) -> SocketGround:
+    return SocketGround(
+        cast("SocketCluster", processes),  # As much of it as is asked for,
+        cast("Sight", sight),  # here as well,
+        topic="steady",
+        load=cast("Load", None),  # and of these nothing.
+        history=History(),
+        answers=[],
+        random=SimRandom(1),
+        note=lambda *_: None,
+        report=lambda *_: None,
+        load_s=1.0,
+    )
+
+
+def _write(processes: FakeProcesses, name: str, content: bytes) -> str:
+    path = processes.data_dir(4) / "steady-0" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return str(path)
+
+
+def test_files_of_a_kind_are_sorted_and_not_empty(
+    processes: FakeProcesses, ground: SocketGround
+) -> None:
+    later, sooner = _write(processes, "10.log", b"b"), _write(processes, "00.log", b"a")
+    _write(processes, "20.log", b"")
+    _write(processes, "00.index", b"c")
+
+    assert ground.files(4, ".log") == [sooner, later]
+    assert ground.files(5, ".log") == []
+
+
+def test_files_are_changed_in_place(processes: FakeProcesses, ground: SocketGround) -> None:
+    path = _write(processes, "00.log", bytes(8))
+
+    asyncio.run(ground.flip(4, path, 2, 3))
+    assert ground.content(4, path) == b"\0\0\x08\0\0\0\0\0"
+    asyncio.run(ground.overwrite(4, path, 6, b"xy"))
+    assert ground.content(4, path) == b"\0\0\x08\0\0\0xy"
+    asyncio.run(ground.truncate(4, path, 3))
+    assert ground.content(4, path) == b"\0\0\x08"
+
+
+def test_a_file_that_vanished_is_empty(processes: FakeProcesses, ground: SocketGround) -> None:
+    path = _write(processes, "00.log", b"abc")
+    assert ground.length(4, path) == 3
+
+    asyncio.run(ground.vanish(4, path))
+    asyncio.run(ground.vanish(4, path))
+
+    assert (ground.length(4, path), ground.content(4, path)) == (0, b"")
+
+
+def test_the_image_is_the_newest_of_controllers(ground: SocketGround, sight: FakeSight) -> None:
+    assert ground.image is EMPTY_IMAGE
+    for node_id, offset in ((1, 7), (2, 9), (4, 11)):
+        sight.known[node_id] = replace(IDLE, image=replace(EMPTY_IMAGE, offset=offset), term=3)
+
+    assert ground.image.offset == 9
+    assert [ground.metadata_offset(node_id) for node_id in (1, 2, 3)] == [7, 9, -1]
+
+
+def test_the_active_controller_is_the_one_of_the_newest_term(
+    ground: SocketGround, sight: FakeSight
+) -> None:
+    assert ground.controller_id is None
+    for node_id, term, is_active in ((1, 5, True), (2, 6, True), (3, 7, False)):
+        sight.known[node_id] = replace(
+            IDLE, node_id=node_id, term=term, is_active_controller=is_active
+        )
+
+    assert ground.controller_id == 2
+    assert [one for one in (1, 2, 3, 4) if ground.is_active(one)] == [1, 2]
+    assert (ground.term(3), ground.term(4)) == (7, -1)
+
+
+def test_a_replica_is_the_one_of_the_storys_partition(
+    ground: SocketGround, sight: FakeSight
+) -> None:
+    other = ReplicaSample("other", "00", 0, "leader", 9, 0, 90, 99)
+    ours = ReplicaSample("steady", "01", 0, "follower", 2, 0, 20, 22)
+    sight.known[4] = replace(IDLE, replicas=(other, ours))
+
+    found = ground.replica(4)
+
+    assert found is not None
+    assert (found.is_leader, found.leader_epoch) == (False, 2)
+    assert (found.high_watermark, found.log_end_offset) == (20, 22)
+    assert ground.replica(5) is None
+
+
+def test_healing_takes_everything_back_and_starts_who_is_down(
+    processes: FakeProcesses, ground: SocketGround
+) -> None:
+    processes.down = {3, 5}
+    ground.count("kill", "node 3", 3)
+    processes.now_s = 9.0
+
+    asyncio.run(ground.heal())
+
+    assert processes.proxies.resets == 1
+    assert {f"resume {one}" for one in range(1, 7)} <= set(processes.done)
+    assert {f"make room on {one}" for one in range(1, 7)} <= set(processes.done)
+    assert [what for what in processes.done if what.startswith("start")] == ["start 3", "start 5"]
+    assert [(band.began_s, band.ended_s) for band in ground.bands(4.0)] == [(1.0, 5.0)]
+
+
+def test_starting_who_is_up_does_nothing(processes: FakeProcesses, ground: SocketGround) -> None:
+    asyncio.run(ground.start(4))
+
+    assert processes.done == []
