@@ -54,11 +54,11 @@ async def f55(scene: Scene) -> None:
         )
         connections += noisy
         tallies += [sent, noise]
+        scene.facts["malformed requests"] = f"{sum(one.requests for one in tallies):,}"
+        scene.facts["noisy connections"] = f"{connections:,}"
         _all_is_well(scene, [sent, noise])
         await scene.acknowledged_again()
     scene.ground.over("malformed", f"seed {seed}")
-    scene.facts["malformed requests"] = f"{sum(one.requests for one in tallies):,}"
-    scene.facts["noisy connections"] = f"{connections:,}"
     _all_is_well(scene, tallies)
     await _is_as_before(scene, strangers, before, settled)
 

@@ -22,6 +22,7 @@ from tidelog.chaos.workloads.tally import Tally
 from tidelog.v1 import common_pb2
 
 ANSWER_TIMEOUT_S = 20.0
+"""For a call, and on a stream for each further answer."""
 FIRST_ANSWER_S = 1.0
 """How long a stream that may be silent is listened to."""
 _OPTIONS = (
@@ -79,8 +80,8 @@ class HostileCaller:
         rpc = malformed.rpc
         self.tally.calls += 1
         try:
-            async with asyncio.timeout(ANSWER_TIMEOUT_S):
-                answers, status, details = await self._answered(malformed)
+            async with asyncio.timeout(ANSWER_TIMEOUT_S) as patience:
+                answers, status, details = await self._answered(malformed, patience)
         except TimeoutError:
             self.tally.requests += len(malformed.messages)
             self.tally.find(f"{place} {rpc.path}: not answered in {ANSWER_TIMEOUT_S:.0f} s")
@@ -119,7 +120,9 @@ class HostileCaller:
         for channel in self._channels.values():
             await channel.close()
 
-    async def _answered(self, malformed: Malformed) -> tuple[list[bytes], grpc.StatusCode, str]:
+    async def _answered(
+        self, malformed: Malformed, patience: asyncio.Timeout
+    ) -> tuple[list[bytes], grpc.StatusCode, str]:
         rpc = malformed.rpc
         answers: list[bytes] = []
         try:
@@ -128,7 +131,8 @@ class HostileCaller:
                 answers.append(await call)
             elif rpc.is_request_stream:
                 async for answer in call:
-                    answers.append(answer)  # noqa: PERF401  # those before an error count
+                    answers.append(answer)
+                    patience.reschedule(asyncio.get_running_loop().time() + ANSWER_TIMEOUT_S)
             else:
                 await self._first(call, answers)
             return answers, grpc.StatusCode.OK, ""

@@ -20,7 +20,7 @@ from tidelog.chaos.workloads.noise import PREFACE, SETTINGS, Noise, frame, noise
 from tidelog.chaos.workloads.oversized import oversized
 from tidelog.chaos.workloads.tally import Tally
 
-CALLS_AT_ONCE = 64
+CALLS_AT_ONCE = 32
 NOISE_AT_ONCE = 64
 HUNG_UP_S_MAX = 45.0
 """Idle time, or a ping and the wait for its answer, and patience: cores are shared."""
