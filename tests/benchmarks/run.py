@@ -7,6 +7,7 @@ One JSON line a figure. `spark` reads from the nodes of `make cluster`, others s
     log        the storage engine alone, without the cluster: log_bench.py runs parts of it
     partitions 1,000 partitions RF 3 in a cluster of its own: created to a record on each, memory
     quorum     three controllers alone, without the cluster: quorum_bench.py runs parts of it
+    check      `tidelog check` on histories of growing size: check_bench.py takes other sizes
 
 `--peer COMMAND` runs another system's measurement after ours, in the same sitting. Machines are
 shared and noisy: compare ratios of one sitting, not figures of two.
@@ -27,6 +28,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from check_bench import check_figures
 from failover_bench import failover_figures
 from log_bench import log_figures
 from partitions_bench import partition_figures
@@ -48,6 +50,7 @@ def main() -> None:
         "log": log_figures,
         "quorum": quorum_figures,
         "partitions": partition_figures,
+        "check": check_figures,
     }
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter

@@ -9,7 +9,8 @@ import pytest
 from chaos_records import empty, soup, truncation, violated
 from headless_browser import Browser, installed
 
-from tidelog.chaos.report.html import index, render
+from tidelog.chaos.report.html import render
+from tidelog.chaos.report.overview import index
 from tidelog.chaos.report.record import Anomaly, RunRecord
 from tidelog.chaos.report.script import SCRIPT
 

@@ -12,7 +12,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from chaos_records import HOSTILE, INTERVAL_S, empty, soup, truncation, violated
 
-from tidelog.chaos.report.html import index, render
+from tidelog.chaos.report.html import render
+from tidelog.chaos.report.overview import index
 from tidelog.chaos.report.record import (
     Anomaly,
     Band,
@@ -162,7 +163,7 @@ def test_the_page_says_what_the_record_says() -> None:
     words = words_of(render(record))
     for said in (
         record.scenario, record.claim, record.command, record.commit, record.machine,
-        record.began_at, "seed 1742", "✗ violation", "21,873", "12,610", "1,213 records",
+        "2026-11-22 08:14:03 UTC", "seed 1742", "✗ violation", "21,873", "12,610", "1,213 records",
         "lost-write", record.anomalies[0].operations[0], record.notes[2].what,
         "replica.lag.time.max.ms", "9.2 s", "high watermark stands still for 9 s",
         "log end falls by 1,2",
@@ -238,7 +239,7 @@ def test_the_index_has_a_row_a_scenario_and_a_link_a_run() -> None:
     assert len(rows) == 2
     assert links == ["F01-0.html", "F01-1.html", "F01-2.html", "F12.html"]
     assert "2 scenarios, 4 runs: 1 violation, 0 inconclusive" in words_of(page)
-    assert "65,619" in words_of(page)
+    assert "37,830" in words_of(page)
 
 
 def test_the_index_of_no_runs_says_so() -> None:
@@ -254,3 +255,21 @@ def test_an_index_is_small_also_of_hundreds_of_runs() -> None:
 def test_a_load_of_any_length_is_drawn_from_end_to_end() -> None:
     load = [LoadPoint(n * INTERVAL_S, 1, 0, 0, 5.0) for n in range(3)]
     assert "Acknowledged" in words_of(timeline_svg(empty(load_s=1.5, load=load)))
+
+
+def test_a_fault_outside_the_figures_time_has_no_lane() -> None:
+    record = soup(load_s=900, sample_s=5)
+    paused = Band("pause", "SIGSTOP", (2,), 100.0, 101.0)
+    wrong = replace(record, bands=[paused], anomalies=[Anomaly("I4", "", 700.0)])
+    assert "controller 2" in words_of(timeline_svg(replace(wrong, anomalies=[])))
+    everything = replace(wrong, bands=[paused, Band("cut", "", (), 1.0, 899.0)])
+    assert "controller 2" not in words_of(timeline_svg(everything))
+
+
+def test_what_strikes_many_nodes_is_told_once() -> None:
+    record = replace(
+        truncation(), bands=[Band("cut", "5 from all", (1, 2, 3, 4, 5, 6), 12.0, 20.0)]
+    )
+    words = words_of(timeline_svg(record))
+    assert words.count("cut: 5 from all") == 1
+    assert "controller 1" not in words

@@ -6,7 +6,7 @@ from math import isfinite
 
 import pytest
 
-from tidelog.chaos.report.canvas import skyline, thinned
+from tidelog.chaos.report.canvas import bars, skyline, thinned
 from tidelog.chaos.report.quantities import counted, milliseconds, moment, seconds
 from tidelog.chaos.report.scales import Scale, linear, logarithmic, ticks, time_label, time_ticks
 
@@ -99,3 +99,15 @@ def test_few_points_are_kept(count: int) -> None:
 def test_a_skyline_is_the_highest_of_each_column() -> None:
     points = [(0.0, 9.0), (0.1, 2.0), (0.2, 7.0), (40.0, 8.0), (80.0, 1.0)]
     assert skyline(points) == [(0.1, 2.0), (40.0, 8.0), (80.0, 1.0)]
+
+
+def test_noise_is_thinned_to_what_can_be_told_apart() -> None:
+    points = [(number * 0.01, float(number * 7919 % 101)) for number in range(10_000)]
+    assert len(thinned(points)) <= 4 * 41
+
+
+def test_bars_that_hide_behind_one_another_are_drawn_once() -> None:
+    extents = [(number * 0.01, number * 0.01 + 0.001) for number in range(10_000)]
+    path = bars(extents, top=0, height=9, class_="fault")
+    assert 100 <= path.count("M") <= 130
+    assert bars([], top=0, height=9, class_="fault") == ""

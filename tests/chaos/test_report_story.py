@@ -50,8 +50,7 @@ def test_a_node_that_is_down_has_no_fall() -> None:
 
 
 def test_the_watermark_stands_still_from_the_cut_to_the_election() -> None:
-    still = Story(truncation()).standstill
-    assert still is not None
+    (still,) = Story(truncation()).standstills
     assert still.began_s == pytest.approx(CUT_S, abs=0.3)
     assert still.ended_s == pytest.approx(ELECTED_S, abs=0.6)
 
@@ -61,7 +60,21 @@ def test_a_watermark_without_load_does_not_stand_still() -> None:
         ReplicaPoint(at_s, 4, True, "leader", 3, end, end)
         for at_s, end in ((1.0, 10), (9.0, 11), (9.1, 12))
     ]
-    assert story(*quiet).standstill is None
+    assert story(*quiet).standstills == []
+
+
+def test_a_log_that_is_not_open_has_no_offsets() -> None:
+    closed = replace(points((2.0, -1))[0], role="none", high_watermark=-1)
+    told = story(*points((1.0, 50)), closed, *points((2.5, 50)))
+    assert told.falls == []
+    assert [[point.at_s for point in run] for run in told.stretches(4)] == [[1.0], [2.5]]
+
+
+def test_a_replica_that_starts_again_has_not_forgotten_what_was_committed() -> None:
+    ends = ((1.0, 90, 90), (2.0, 0, 90), (3.0, 0, 40), (4.0, 50, 60))
+    told = story(*(ReplicaPoint(at_s, 4, True, "none", 3, mark, end) for at_s, mark, end in ends))
+    marks = [point.high_watermark for run in told.stretches(4) for point in run]
+    assert marks == [90, 90, 40, 50]
 
 
 def test_a_leader_of_an_epoch_that_is_over_is_deposed() -> None:

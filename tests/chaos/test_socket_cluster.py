@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -15,9 +16,11 @@ import pytest_asyncio
 from tcp_owners import dialled_ports
 
 from tidelog.chaos.faults.proxies import Toxic
+from tidelog.chaos.socket_stage import cluster as socket_cluster
 from tidelog.chaos.socket_stage import guardian
 from tidelog.chaos.socket_stage.cluster import SocketCluster
 from tidelog.chaos.socket_stage.disks import DiskUnavailableError
+from tidelog.chaos.socket_stage.ports import HOST, quiet_ports
 from tidelog.chaos.socket_stage.samples import NodeSample
 from tidelog.chaos.socket_stage.toxiproxy import ProxyError
 from tidelog.chaos.topology import CLIENTS, Link, Topology, node_name
@@ -29,7 +32,9 @@ from tidelog.v1.methods import CREATE_TOPICS, NODE_STATUS
 pytestmark = [pytest.mark.chaos, pytest.mark.asyncio(loop_scope="module")]
 WAIT_S = 30.0
 POLL_S = 0.05
-CALL_MS = 1000
+CALL_MS = 10_000
+SILENT_MS = 1000
+"""How long an answer is awaited that must not come."""
 ALONE = Topology(controller_ids=(1,), broker_ids=(1,))
 SILENCE_UP = Toxic("timeout", "upstream", {"timeout": 0})
 SILENCE_DOWN = Toxic("timeout", "downstream", {"timeout": 0})
@@ -91,15 +96,23 @@ def links_of(cluster: SocketCluster, node_id: int) -> list[Link]:
     return [link for link in cluster.proxies.links if {link.source, link.target} & set(ends)]
 
 
-async def create(cluster: SocketCluster, topic: str, node_id: int) -> None:
-    """Have one broker create a topic with a replica on each."""
+async def create(
+    cluster: SocketCluster,
+    topic: str,
+    node_id: int,
+    *,
+    replicas: int = 3,
+    timeout_ms: int = CALL_MS,
+) -> None:
+    """Have one broker create a topic of one partition."""
     transport = cluster.client_transport()
     request = CreateTopicsRequest(
-        topics=[NewTopic(name=topic, partitions=1, replication_factor=3)], timeout_ms=CALL_MS
+        topics=[NewTopic(name=topic, partitions=1, replication_factor=replicas)],
+        timeout_ms=timeout_ms,
     )
     try:
         address = cluster.address(node_id)
-        await transport.call(address, CREATE_TOPICS, request, timeout_ms=CALL_MS)
+        await transport.call(address, CREATE_TOPICS, request, timeout_ms=timeout_ms)
     finally:
         await transport.close()
 
@@ -137,9 +150,11 @@ async def test_a_node_without_proxies_reaches_nobody_and_is_reached_by_nobody(
     assert await answers(cluster, 4)
     for controller_id in cluster.topology.controller_ids:
         await comes(cluster, controller_id, lambda sample: sample.image.brokers[5].is_fenced)
+    await create(cluster, "past-5", 4, replicas=2)
+    await comes(cluster, 6, lambda sample: "past-5" in sample.image.topics)
     sample = await cluster.inspect(5)
     assert sample is not None
-    assert not sample.image.brokers[5].is_fenced, "it hears of nothing"
+    assert "past-5" not in sample.image.topics
 
 
 # Links
@@ -148,7 +163,7 @@ async def test_a_node_without_proxies_reaches_nobody_and_is_reached_by_nobody(
 async def test_a_cut_of_what_is_said_lets_no_request_arrive(cluster: SocketCluster) -> None:
     await cluster.proxies.add([Link(CLIENTS, 4, "broker")], SILENCE_UP)
     with pytest.raises(CallFailedError):
-        await create(cluster, "never-heard", 4)
+        await create(cluster, "never-heard", 4, timeout_ms=SILENT_MS)
     await create(cluster, "heard", 5)
     for controller_id in cluster.topology.controller_ids:
         await comes(cluster, controller_id, lambda sample: "heard" in sample.image.topics)
@@ -165,12 +180,12 @@ async def test_a_cut_of_what_is_answered_lets_a_sent_request_happen(
     await transport.call(address, NODE_STATUS, NodeStatusRequest(), timeout_ms=CALL_MS)
     await cluster.proxies.add(link, SILENCE_DOWN)
     topic = NewTopic(name="unanswered", partitions=1, replication_factor=3)
-    request = CreateTopicsRequest(topics=[topic], timeout_ms=CALL_MS)
+    request = CreateTopicsRequest(topics=[topic], timeout_ms=2 * SILENT_MS)
     with pytest.raises(CallFailedError):
-        await transport.call(address, CREATE_TOPICS, request, timeout_ms=CALL_MS)
+        await transport.call(address, CREATE_TOPICS, request, timeout_ms=2 * SILENT_MS)
     await comes(cluster, 1, lambda sample: "unanswered" in sample.image.topics)
     with pytest.raises(UnreachableError):  # a new connection hears no greeting
-        await create(cluster, "not-sent", 4)
+        await create(cluster, "not-sent", 4, timeout_ms=SILENT_MS)
     await transport.close()
 
 
@@ -348,6 +363,19 @@ async def test_a_node_that_cannot_start_is_told_of_and_leaves_nothing(tmp_path: 
     with pytest.raises(TidelogError, match=r"no\.such\.key"):
         await cluster.__aenter__()
     assert not folder.exists()
+
+
+async def test_a_port_that_was_taken_meanwhile_is_exchanged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server((HOST, 0)) as stranger:
+        taken = stranger.getsockname()[1]
+        choices = [[taken, *quiet_ports(9)], quiet_ports(9)]
+        monkeypatch.setattr(socket_cluster, "quiet_ports", lambda _count: choices.pop(0))
+        async with SocketCluster(folder=tmp_path / "run", topology=ALONE) as cluster:
+            await cluster.until_ready()
+            assert _port(cluster.address(1)) != taken
+    assert choices == []
 
 
 async def test_a_kept_folder_stays(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from tidelog.chaos.scenarios.ground import LogLine
 from tidelog.chaos.socket_stage.sample_checks_nodes import Limits
 from tidelog.chaos.socket_stage.samples import NodeSample
 from tidelog.chaos.socket_stage.watch import REPORTS_MAX, Watch
+from tidelog.metadata.image import MetadataImage
 
 LOSSY = {"unclean.leader.election.enable": "true"}
 COMPACTED = {"cleanup.policy": "compact"}
@@ -102,6 +103,13 @@ def test_what_may_change_between_two_samples_is_not_reported(
     assert found(a_sample(1, 1.0, **before), a_sample(1, 1.2, **now)) == []
 
 
+def test_a_replica_that_is_not_sound_or_not_in_the_image_promises_nothing() -> None:
+    assert found(a_sample(1, 1.0, high_watermark=11, is_sound=False)) == []
+    unknown = MetadataImage(offset=90)
+    before = a_sample(1, 1.0, unknown, isr=(1,), high_watermark=9)
+    assert found(before, a_sample(1, 1.2, unknown, isr=(1,))) == []
+
+
 def test_a_high_watermark_may_fall_where_an_election_may_lose_and_when_damage_heals() -> None:
     before, after = a_sample(1, 1.0), a_sample(1, 1.2, high_watermark=9)
 
@@ -126,6 +134,10 @@ def test_two_leaders_of_one_epoch_are_reported_by_replicas_and_by_images() -> No
     assert found(replace(other, image=an_image())) == ["I10"]
     older = replace(other, replicas=(replace(other.replicas[0], leader_epoch=4),))
     assert found(a_sample(1, 1.0), older) == []
+
+
+def test_a_partition_that_has_lost_its_leader_has_no_second_one() -> None:
+    assert found(a_sample(1, 1.0, an_image(leader_id=None))) == []
 
 
 def test_a_newer_leader_that_lacks_what_was_committed_is_reported() -> None:

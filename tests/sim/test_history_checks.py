@@ -118,6 +118,10 @@ def _read_what_was_sent_elsewhere(history: History) -> None:
     history.polls[1] = the_last(b"0", b"1", b"2", b"3", b"4")
 
 
+def _read_before_it_was_sent(history: History) -> None:
+    history.sends[0] = replace(history.sends[0], invoked_s=30.0, ended_s=31.0)
+
+
 def _read_the_old_topic(history: History) -> None:
     history.polls.append(replace(the_last(b"0"), incarnation=1, process="newest"))
 
@@ -161,6 +165,7 @@ def _overtake(history: History) -> None:
         (_read_what_failed, "G1a"),
         (_read_what_nobody_sent, "unwritten"),
         (_read_what_was_sent_elsewhere, "unwritten"),
+        (_read_before_it_was_sent, "unwritten"),
         (_read_the_old_topic, "old-incarnation"),
         (_skip_within_a_poll, "poll-skip"),
         (_skip_between_polls, "poll-skip"),

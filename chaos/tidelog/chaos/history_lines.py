@@ -21,6 +21,7 @@ from tidelog.chaos.json_line import OFFSET_MAX, HistoryFormatError, JsonLine
 VERSION = 1
 _OUTCOMES: dict[str, Outcome] = {outcome: outcome for outcome in get_args(Outcome)}
 _ACKS = (-1, 0, 1)
+_OPTIONAL = frozenset({"reason", "is_final", "is_rewound"})
 _PLACE = ("process", "number", "topic", "incarnation", "partition")
 _SEND_FIELDS = itemgetter(
     *_PLACE, "value", "acks", "is_idempotent", "invoked_s", "ended_s", "outcome", "offset"
@@ -72,7 +73,9 @@ def end_line(send: Send) -> str:
 
 
 def _fields(call: Send | Poll) -> dict[str, Any]:
-    return {name: getattr(call, name) for name in call.__slots__}
+    """All but those that mean the same when they are missing."""
+    values = {name: getattr(call, name) for name in call.__slots__}
+    return {name: value for name, value in values.items() if value or name not in _OPTIONAL}
 
 
 def _dump(values: Mapping[str, object]) -> str:
@@ -132,8 +135,8 @@ class _Reader:
         if send.value in self._values:
             raise HistoryFormatError("another send has the same value")
         self._values.add(send.value)
-        if send.ended_s is None:
-            self._open[send.number] = send
+        if send.ended_s is None and self._open.setdefault(send.number, send) is not send:
+            raise HistoryFormatError("another send without an end has the same number")
         self.history.sends.append(send)
 
     def _end(self, line: JsonLine) -> None:

@@ -30,9 +30,11 @@ _OPTIONS = (
     ("grpc.min_reconnect_backoff_ms", CONNECT_TIMEOUT_MS),
     # A node that comes back is found at once; the default back-off grows to two minutes.
     ("grpc.max_reconnect_backoff_ms", 500),
-    # A peer that vanished without closing its connection is noticed after these two.
+    # A peer that vanished without closing its connection is noticed after these two. Without the
+    # third gRPC waits a minute for the answer to its ping, whatever the second says.
     ("grpc.keepalive_time_ms", 10_000),
     ("grpc.keepalive_timeout_ms", 5_000),
+    ("grpc.http2.ping_timeout_ms", 5_000),
     ("grpc.enable_http_proxy", 0),
     ("grpc.use_local_subchannel_pool", 1),
 )

@@ -9,7 +9,7 @@ from tidelog.chaos.history import Poll, Send
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """One anomaly; `kind` is a name out of the table in `tidelog.chaos.checks.delivery`."""
+    """One anomaly; `kind` is a name out of the table in `docs/HISTORY.md`."""
 
     kind: str
     what: str

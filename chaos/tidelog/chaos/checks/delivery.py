@@ -1,35 +1,19 @@
 """What the log promises its clients, judged by a history alone.
 
-The anomalies, by the names of Jepsen's Kafka workload where it has them; "final" is what the final
-polls read of the newest incarnation of a topic. All of these are complaints.
+`docs/HISTORY.md` says what each kind of complaint means; they have the names of Jepsen's Kafka
+workload where it has them. Counted, no complaint: duplicates and reordering of producers without
+idempotence; acks=1 writes that were lost; all that an unclean election may do to a lossy topic; how
+far polls lagged.
 
-lost-write            acknowledged with acks=all, and not read at its offset, though final polls
-                      read past it                                          (Jepsen: lost-write)
-unseen                acknowledged with acks=all, beyond where the final polls ended  (unseen)
-vanished              read once, and not there in the final reads
-inconsistent-offsets  one offset, two values, over acknowledgements and polls
-                                                                  (inconsistent-offsets)
-duplicate             one value of an idempotent producer at two offsets           (duplicate)
-G1a                   read, though its producer was told it is definitely not stored     (G1a)
-unwritten             read, though nobody sent it, or not to this partition
-old-incarnation       sent to a topic before it was created again, and read from the new one
-poll-skip             a consumer passed over an offset              (int-poll-skip, poll-skip)
-nonmonotonic-poll     a consumer went back         (int-nonmonotonic-poll, nonmonotonic-poll)
-nonmonotonic-send     an idempotent producer's acknowledged writes lie in another order than
-                      sent                                                 (nonmonotonic-send)
-realtime-order        a write that was acknowledged before another was sent does not lie below it
-                                                                  (G0-realtime)
-
-Counted, no complaint: duplicates and reordering of producers without idempotence; acks=1 writes
-that were lost; all that an unclean election may do to a lossy topic; how far polls lagged.
-Not judged, for want of transactions: precommitted-read, G0, G1c, int-send-skip.
-
-Time and room are in proportion to the history, but for sorting what is nearly sorted.
+Time and room are in proportion to the history, but for sorting what is nearly sorted: a check first
+asks in one pass whether a partition can hold what it looks for, and looks closely only there.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 
 from tidelog.chaos.checks.complaint import Complaint
 from tidelog.chaos.checks.evidence import Evidence
@@ -71,25 +55,40 @@ CHECKS: dict[str, Check] = {
 """By the kind of its complaints."""
 
 
+def judge(history: History) -> tuple[list[Complaint], dict[str, int]]:
+    """`complaints` and `counts` at the price of one."""
+    evidence = Evidence(history)
+    found = _complaints(evidence)
+    return found, _counts(evidence, overtaken=sum(one.kind == "realtime-order" for one in found))
+
+
 def complaints(history: History) -> list[Complaint]:
     """All complaints of all checks."""
-    evidence = Evidence(history)
-    return [complaint for check in CHECKS.values() for complaint in check(evidence)]
+    return _complaints(Evidence(history))
 
 
 def counts(history: History) -> dict[str, int]:
     """How much there was of what; `lost`, without `lost_…`, is of acks=all and no lossy topic."""
-    evidence, sends = Evidence(history), history.sends
+    evidence = Evidence(history)
+    return _counts(evidence, overtaken=sum(1 for _ in realtime_order(evidence)))
+
+
+def _complaints(evidence: Evidence) -> list[Complaint]:
+    return [complaint for check in CHECKS.values() for complaint in check(evidence)]
+
+
+def _counts(evidence: Evidence, *, overtaken: int) -> dict[str, int]:
+    history = evidence.history
+    outcomes = Counter(map(attrgetter("outcome"), history.sends))
     return {
-        "operations": len(sends) + len(history.polls),
-        "acknowledged": sum(send.outcome == "ok" for send in sends),
-        "failed": sum(send.outcome == "fail" for send in sends),
-        "unknown": sum(send.outcome == "unknown" for send in sends),
+        "operations": len(history.sends) + len(history.polls),
+        "acknowledged": outcomes["ok"],
+        "failed": outcomes["fail"],
+        "unknown": outcomes["unknown"],
         "read": sum(len(partition.final) for partition in evidence.partitions.values()),
         **_losses(evidence),
         "duplicated": sum(1 for _ in stored_again(evidence)),
-        "reordered": sum(1 for _ in sends_out_of_order(evidence))
-        + sum(1 for _ in realtime_order(evidence)),
+        "reordered": len(sends_out_of_order(evidence)) + overtaken,
         "worst_lag_ms": round(worst_lag_s(evidence) * 1000),
     }
 
@@ -97,8 +96,8 @@ def counts(history: History) -> dict[str, int]:
 def _losses(evidence: Evidence) -> dict[str, int]:
     lost = {"lost": 0, "lost_acks_1": 0, "lost_unclean": 0}
     for partition in evidence.partitions.values():
-        for send in partition.acknowledged() if partition.is_newest else ():
-            if send.acks == 0 or not partition.is_lost(send):
+        for send in partition.missing if partition.is_newest else ():
+            if send.acks == 0:
                 continue
             if partition.is_lossy:
                 lost["lost_unclean"] += 1

@@ -1,12 +1,16 @@
 """A history by partition: what was read and acknowledged where. Pure; judges nothing.
 
-One pass over the history, and room in proportion to it.
+One pass over the history. Millions of calls must fit: per record nothing is kept but the offset and
+the value it was read with; which call showed it first is looked up when somebody asks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
+from math import inf
+from operator import attrgetter
 from typing import NamedTuple
 
 from tidelog.chaos.history import ACKS_ALL, History, Poll, Send
@@ -20,7 +24,7 @@ class Place(NamedTuple):
     call: Send | Poll
 
 
-@dataclass(slots=True)
+@dataclass
 class Partition:
     """One partition of one incarnation of a topic, with its calls in their order."""
 
@@ -32,16 +36,21 @@ class Partition:
     """The topic was not created again: what it holds was there to be read at the end."""
     sends: list[Send] = field(default_factory=list)
     polls: list[Poll] = field(default_factory=list)
-    read: dict[int, Place] = field(default_factory=dict)
+    first_call_s: float = inf
+    writers: dict[bytes, Send] = field(default_factory=dict)
+    """Who sent a value."""
+    read: dict[int, bytes] = field(default_factory=dict)
     """By offset, what some poll showed first."""
-    final: dict[int, Place] = field(default_factory=dict)
+    final: dict[int, bytes] = field(default_factory=dict)
     """By offset, what the final polls showed first."""
-    final_offsets: dict[bytes, int] = field(default_factory=dict)
-    """Where the final polls showed a value first."""
     final_end: int | None = None
     """Where the final polls ended; None: there were none."""
     last_final: Poll | None = None
     """The final poll that ended there."""
+    is_read_alike: bool = True
+    """No two polls showed another value at one offset."""
+    strange: list[Place] = field(default_factory=list)
+    """Read, and explained by no write that was sent here before and not refused."""
 
     @property
     def name(self) -> str:
@@ -53,6 +62,86 @@ class Partition:
     def is_kept(self) -> bool:
         """Whether all that was acknowledged in it must be there at the end."""
         return self.is_newest and not self.is_lossy
+
+    @cached_property
+    def final_values(self) -> frozenset[bytes]:
+        """What the final polls showed, wherever."""
+        return frozenset(self.final.values())
+
+    @cached_property
+    def final_polls(self) -> dict[int, Poll]:
+        """By offset, the first final poll that showed it."""
+        return _first_polls(poll for poll in self.polls if poll.is_final)
+
+    @cached_property
+    def first_polls(self) -> dict[int, Poll]:
+        """By offset, the first poll that showed it."""
+        return _first_polls(self.polls)
+
+    @cached_property
+    def missing(self) -> list[Send]:
+        """What was acknowledged, and is not read at the end where it was acknowledged to be.
+
+        acks=1 and lossy topics: not anywhere.
+        """
+        final, is_sure = self.final, not self.is_lossy
+        return [
+            send
+            for send in self.sends
+            if send.outcome == "ok"
+            and (send.offset is None or final.get(send.offset) != send.value)
+            and (
+                (is_sure and send.acks == ACKS_ALL and send.offset is not None)
+                or send.value not in self.final_values
+            )
+        ]
+
+    @cached_property
+    def lasting(self) -> list[Send]:
+        """Acknowledged writes whose place is known for good, in the order of their numbers.
+
+        acks=all promises it; the others must have been read there at the end.
+        """
+        is_sure, final = not self.is_lossy, self.final
+        return [
+            send
+            for send in self.sends
+            if send.outcome == "ok"
+            and send.offset is not None
+            and ((is_sure and send.acks == ACKS_ALL) or final.get(send.offset) == send.value)
+        ]
+
+    @cached_property
+    def by_offset(self) -> list[Send]:
+        """What is `lasting`, by offset."""
+        # Nearly sorted: that takes little more than one pass.
+        return sorted(self.lasting, key=attrgetter("offset"))
+
+    @cached_property
+    def moves(self) -> list[tuple[int, int, tuple[Poll, ...]]]:
+        """Where a consumer went to another offset than follows: that, the other, in which polls."""
+        found: list[tuple[int, int, tuple[Poll, ...]]] = []
+        last: dict[tuple[str, bool], tuple[int, Poll]] = {}
+        for poll in self.polls:
+            reader = poll.process, poll.is_final
+            before, expected = last.get(reader), poll.position
+            if before is not None and before[0] != expected and not self._may_move(poll, before[0]):
+                found.append((before[0], expected, (before[1], poll)))
+            for offset, _ in poll.records:
+                if offset != expected:
+                    found.append((expected, offset, (poll,)))
+                expected = offset + 1
+            last[reader] = expected, poll
+        return found
+
+    def _may_move(self, poll: Poll, expected: int) -> bool:
+        """Truncation moves a consumer back; forward, past records, only where they may be lost."""
+        return poll.is_rewound and (self.is_lossy or poll.position < expected)
+
+    def final_place(self, offset: int) -> Place | None:
+        """What the final polls showed first at an offset."""
+        value = self.final.get(offset)
+        return None if value is None else Place(offset, value, self.final_polls[offset])
 
     def acknowledged(self) -> Iterator[Send]:
         """What producers were told is done."""
@@ -72,43 +161,35 @@ class Partition:
                 for offset, value in poll.records:
                     yield Place(offset, value, poll)
 
-    def lasting_offset(self, send: Send) -> int | None:
-        """Where an acknowledged write lies for good; None: nowhere, or nobody knows.
-
-        acks=all promises its offset; otherwise it must have been read there at the end.
-        """
-        if send.offset is None or (send.acks == ACKS_ALL and not self.is_lossy):
-            return send.offset
-        place = self.final.get(send.offset)
-        return send.offset if place is not None and place.value == send.value else None
-
-    def is_lost(self, send: Send) -> bool:
-        """Whether an acknowledged write is not read at the end where it was acknowledged to be.
-
-        acks=1 and lossy topics: not anywhere.
-        """
-        if send.value not in self.final_offsets:
-            return True
-        if send.acks != ACKS_ALL or self.is_lossy or send.offset is None:
+    @cached_property
+    def is_one_to_one(self) -> bool:
+        """Whether, over all `places`, each offset has one value and each value one offset."""
+        if not self.is_read_alike:
             return False
-        place = self.final.get(send.offset)
-        return place is None or place.value != send.value
+        if self.is_lossy:
+            values = self.final
+        else:
+            values = dict(self.read)
+            for send in self.acknowledged():
+                if send.acks != ACKS_ALL or send.offset is None:
+                    continue
+                if values.setdefault(send.offset, send.value) != send.value:
+                    return False
+        return len(set(values.values())) == len(values)
 
 
 class Evidence:
-    """The whole history, by partition and by value."""
+    """The whole history, by partition."""
 
     def __init__(self, history: History) -> None:
         self.history = history
         self.partitions: dict[tuple[str, int, int], Partition] = {}
-        self.writers: dict[bytes, Send] = {}
-        """Who sent a value."""
-        self.first_calls: dict[tuple[str, int], float] = {}
-        """When an incarnation of a topic was first called, in seconds."""
-        for send in sorted(history.sends, key=lambda send: send.number):
-            self.writers[send.value] = send
-            self._partition(send).sends.append(send)
-        for poll in sorted(history.polls, key=lambda poll: poll.number):
+        by_number = attrgetter("number")
+        for send in sorted(history.sends, key=by_number):
+            partition = self._partition(send)
+            partition.sends.append(send)
+            partition.writers[send.value] = send
+        for poll in sorted(history.polls, key=by_number):
             _note_poll(self._partition(poll), poll)
         newest: dict[str, int] = {}
         for topic, incarnation, _ in self.partitions:
@@ -116,26 +197,65 @@ class Evidence:
         for partition in self.partitions.values():
             partition.is_newest = partition.incarnation == newest[partition.topic]
 
+    def writer(self, value: bytes) -> Send | None:
+        """Who sent a value, to whichever partition."""
+        for partition in self.partitions.values():
+            if (send := partition.writers.get(value)) is not None:
+                return send
+        return None
+
+    @cached_property
+    def began_s(self) -> dict[tuple[str, int], float]:
+        """When an incarnation of a topic was first called, in seconds."""
+        found: dict[tuple[str, int], float] = {}
+        for (topic, incarnation, _), partition in self.partitions.items():
+            key = topic, incarnation
+            found[key] = min(partition.first_call_s, found.get(key, inf))
+        return found
+
+    @cached_property
+    def strange_readings(self) -> list[tuple[Partition, Place, Send | None]]:
+        """Values read that no write to this partition explains, once each, and who sent them."""
+        found = []
+        for partition in self.partitions.values():
+            first = {place.value: place for place in reversed(partition.strange)}
+            found += [(partition, place, self.writer(place.value)) for place in first.values()]
+        return found
+
     def _partition(self, call: Send | Poll) -> Partition:
-        topic = call.topic, call.incarnation
-        self.first_calls[topic] = min(call.invoked_s, self.first_calls.get(topic, call.invoked_s))
-        key = (*topic, call.partition)
+        key = (call.topic, call.incarnation, call.partition)
         partition = self.partitions.get(key)
         if partition is None:
             is_lossy = call.topic in self.history.lossy_topics
             partition = self.partitions[key] = Partition(*key, is_lossy=is_lossy)
+        partition.first_call_s = min(partition.first_call_s, call.invoked_s)
         return partition
 
 
 def _note_poll(partition: Partition, poll: Poll) -> None:
+    """All sends are noted."""
     partition.polls.append(poll)
-    end = poll.position
+    read, writers, end = partition.read, partition.writers, poll.position
     for offset, value in poll.records:
-        place = Place(offset, value, poll)
-        partition.read.setdefault(offset, place)
-        end = offset + 1
-        if poll.is_final:
-            partition.final.setdefault(offset, place)
-            partition.final_offsets.setdefault(value, offset)
-    if poll.is_final and (partition.final_end is None or end >= partition.final_end):
-        partition.final_end, partition.last_final = end, poll
+        known = read.setdefault(offset, value)
+        if known is not value and known == value:
+            continue  # As another poll showed it before.
+        partition.is_read_alike = partition.is_read_alike and known == value
+        send = writers.get(value)
+        if send is None or send.outcome == "fail" or send.invoked_s > poll.ended_s:
+            partition.strange.append(Place(offset, value, poll))
+    if poll.records:
+        end = poll.records[-1][0] + 1
+    if poll.is_final:
+        for offset, value in poll.records:
+            partition.final.setdefault(offset, value)
+        if partition.final_end is None or end >= partition.final_end:
+            partition.final_end, partition.last_final = end, poll
+
+
+def _first_polls(polls: Iterator[Poll] | list[Poll]) -> dict[int, Poll]:
+    found: dict[int, Poll] = {}
+    for poll in polls:
+        for offset, _ in poll.records:
+            found.setdefault(offset, poll)
+    return found

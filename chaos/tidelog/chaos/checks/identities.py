@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from tidelog.chaos.checks.complaint import Complaint
 from tidelog.chaos.checks.evidence import Evidence, Partition, Place
-from tidelog.chaos.history import Send
+from tidelog.chaos.history import Poll, Send
 
 
 def inconsistent_offsets(evidence: Evidence) -> Iterator[Complaint]:
     """No offset holds two values."""
-    for partition in evidence.partitions.values():
+    for partition in _contradictory(evidence):
         first: dict[int, Place] = {}
         for place in partition.places():
             known = first.setdefault(place.offset, place)
@@ -33,19 +33,24 @@ def duplicates(evidence: Evidence) -> Iterator[Complaint]:
 
 def stored_again(evidence: Evidence) -> Iterator[tuple[Place, Place, Send | None]]:
     """Every further place of a value that lies in its partition already, and who sent it."""
-    for partition in evidence.partitions.values():
+    for partition in _contradictory(evidence):
         first: dict[bytes, Place] = {}
         further: set[tuple[int, bytes]] = set()
         for place in partition.places():
             known = first.setdefault(place.value, place)
             if known.offset != place.offset and (place.offset, place.value) not in further:
                 further.add((place.offset, place.value))
-                yield known, place, evidence.writers.get(place.value)
+                yield known, place, evidence.writer(place.value)
+
+
+def _contradictory(evidence: Evidence) -> Iterator[Partition]:
+    """Where calls must be compared one by one."""
+    return (one for one in evidence.partitions.values() if not one.is_one_to_one)
 
 
 def failed_writes_read(evidence: Evidence) -> Iterator[Complaint]:
     """Nobody reads what a producer was told is definitely not stored."""
-    for partition, place, send in _readings(evidence):
+    for partition, place, send in evidence.strange_readings:
         if send is not None and send.outcome == "fail":
             what = (
                 f"{place.value!r} was refused ({send.reason}),"
@@ -55,14 +60,16 @@ def failed_writes_read(evidence: Evidence) -> Iterator[Complaint]:
 
 
 def unwritten_reads(evidence: Evidence) -> Iterator[Complaint]:
-    """Every value read was sent to the partition it is read from."""
-    for partition, place, send in _readings(evidence):
+    """Every value read was sent to the partition it is read from, and before."""
+    for partition, place, send in evidence.strange_readings:
         at = f"{place.value!r} was read at {partition.name}/{place.offset}"
         if send is None:
             yield Complaint("unwritten", f"{at}, nobody sent it", (place.call,))
         elif (send.topic, send.partition) != (partition.topic, partition.partition):
             what = f"{at}, it was sent to {send.topic}-{send.partition}"
             yield Complaint("unwritten", what, (send, place.call))
+        elif isinstance(place.call, Poll) and send.invoked_s > place.call.ended_s:
+            yield Complaint("unwritten", f"{at} before it was sent", (send, place.call))
 
 
 def old_incarnations_read(evidence: Evidence) -> Iterator[Complaint]:
@@ -70,7 +77,7 @@ def old_incarnations_read(evidence: Evidence) -> Iterator[Complaint]:
 
     A send that had not ended when the new one was first called may have reached it.
     """
-    for partition, place, send in _readings(evidence):
+    for partition, place, send in evidence.strange_readings:
         if send is not None and _is_of_another_life(evidence, partition, send):
             what = (
                 f"{place.value!r} was sent to {send.topic} (incarnation {send.incarnation}),"
@@ -82,17 +89,6 @@ def old_incarnations_read(evidence: Evidence) -> Iterator[Complaint]:
 def _is_of_another_life(evidence: Evidence, partition: Partition, send: Send) -> bool:
     if send.topic != partition.topic or send.incarnation == partition.incarnation:
         return False
-    began_s = evidence.first_calls[partition.topic, partition.incarnation]
+    began_s = evidence.began_s[partition.topic, partition.incarnation]
     is_over = send.ended_s is not None and send.ended_s < began_s
     return send.incarnation > partition.incarnation or is_over
-
-
-def _readings(evidence: Evidence) -> Iterator[tuple[Partition, Place, Send | None]]:
-    """Every value that was read from a partition, once, and who sent it."""
-    for partition in evidence.partitions.values():
-        seen: set[bytes] = set()
-        for poll in partition.polls:
-            for offset, value in poll.records:
-                if value not in seen:
-                    seen.add(value)
-                    yield partition, Place(offset, value, poll), evidence.writers.get(value)

@@ -14,7 +14,7 @@ def lost_writes(evidence: Evidence) -> Iterator[Complaint]:
     for partition, send in _missing_writes(evidence):
         if partition.last_final is None or not _is_read_past(partition, send):
             continue
-        there = None if send.offset is None else partition.final.get(send.offset)
+        there = None if send.offset is None else partition.final_place(send.offset)
         instead = "nothing" if there is None else repr(there.value)
         yield Complaint(
             "lost-write",
@@ -40,17 +40,18 @@ def vanished_reads(evidence: Evidence) -> Iterator[Complaint]:
     for partition in evidence.partitions.values():
         if not partition.is_kept or partition.last_final is None:
             continue
-        for offset, place in partition.read.items():
+        for offset, value in partition.read.items():
             if offset not in partition.final:
-                what = f"{place.value!r} was read at {partition.name}/{offset}, and is gone"
-                yield Complaint("vanished", what, (place.call, partition.last_final))
+                what = f"{value!r} was read at {partition.name}/{offset}, and is gone"
+                shown = partition.first_polls[offset]
+                yield Complaint("vanished", what, (shown, partition.last_final))
 
 
 def _missing_writes(evidence: Evidence) -> Iterator[tuple[Partition, Send]]:
     for partition in evidence.partitions.values():
         if partition.is_kept:
-            for send in partition.acknowledged():
-                if send.acks == ACKS_ALL and partition.is_lost(send):
+            for send in partition.missing:
+                if send.acks == ACKS_ALL:
                     yield partition, send
 
 

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from itertools import accumulate, chain
 from math import inf
+from operator import attrgetter
 
 from tidelog.chaos.checks.complaint import Complaint
 from tidelog.chaos.checks.evidence import Evidence, Partition
@@ -30,18 +31,9 @@ def nonmonotonic_sends(evidence: Evidence) -> Iterator[Complaint]:
             yield _reversed("nonmonotonic-send", before, send)
 
 
-def sends_out_of_order(evidence: Evidence) -> Iterator[tuple[Send, Send]]:
+def sends_out_of_order(evidence: Evidence) -> list[tuple[Send, Send]]:
     """Each acknowledged write that lies at or below an earlier one of its producer, with that."""
-    for partition in evidence.partitions.values():
-        last: dict[str, tuple[int, Send]] = {}
-        for send in partition.acknowledged():
-            offset = partition.lasting_offset(send)
-            if offset is None:
-                continue
-            before = last.get(send.process)
-            if before is not None and offset <= before[0]:
-                yield before[1], send
-            last[send.process] = offset, send
+    return [pair for one in evidence.partitions.values() for pair in _out_of_order(one)]
 
 
 def realtime_order(evidence: Evidence) -> Iterator[Complaint]:
@@ -50,6 +42,8 @@ def realtime_order(evidence: Evidence) -> Iterator[Complaint]:
     Those of one idempotent producer are `nonmonotonic_sends`'s.
     """
     for partition in evidence.partitions.values():
+        if _is_in_realtime_order(partition):
+            continue
         for before, send in _overtaken(partition):
             if before.process != send.process or not send.is_idempotent:
                 yield _reversed("realtime-order", before, send)
@@ -60,27 +54,19 @@ def worst_lag_s(evidence: Evidence) -> float:
     return max(chain([0.0], *map(_lags_s, evidence.partitions.values())))
 
 
+def _out_of_order(partition: Partition) -> Iterator[tuple[Send, Send]]:
+    last: dict[str, Send] = {}
+    for send in partition.lasting:
+        before = last.get(send.process)
+        if before is not None and _offset(send) <= _offset(before):
+            yield before, send
+        last[send.process] = send
+
+
 def _polls_out_of_order(evidence: Evidence) -> Iterator[Complaint]:
     for partition in evidence.partitions.values():
-        last: dict[tuple[str, bool], tuple[int, Poll]] = {}
-        for poll in partition.polls:
-            reader = poll.process, poll.is_final
-            before = last.get(reader)
-            if before is not None and _is_moved(partition, poll, expected=before[0]):
-                yield _misread(partition, before[0], poll.position, (before[1], poll))
-            expected = poll.position
-            for offset, _ in poll.records:
-                if offset != expected:
-                    yield _misread(partition, expected, offset, (poll,))
-                expected = offset + 1
-            last[reader] = expected, poll
-
-
-def _is_moved(partition: Partition, poll: Poll, *, expected: int) -> bool:
-    """Truncation moves a consumer back; forward, past records, only where they may be lost."""
-    if poll.is_rewound and (partition.is_lossy or poll.position < expected):
-        return False
-    return poll.position != expected
+        for expected, offset, calls in partition.moves:
+            yield _misread(partition, expected, offset, calls)
 
 
 def _misread(
@@ -93,31 +79,38 @@ def _misread(
 
 def _overtaken(partition: Partition) -> Iterator[tuple[Send, Send]]:
     """Each lasting write that lies at or below one that had ended before it began, with that."""
-    lasting = [
-        (offset, send)
-        for send in partition.acknowledged()
-        if (offset := partition.lasting_offset(send)) is not None
-    ]
-    ends = deque(sorted(lasting, key=lambda item: _ended_s(item[1])))
-    highest: tuple[int, Send] | None = None
-    for offset, send in sorted(lasting, key=lambda item: item[1].invoked_s):
-        while ends and _ended_s(ends[0][1]) < send.invoked_s:
+    ends = deque(sorted(partition.lasting, key=_ended_s))
+    highest: Send | None = None
+    for send in sorted(partition.lasting, key=attrgetter("invoked_s")):
+        while ends and _ended_s(ends[0]) < send.invoked_s:
             ended = ends.popleft()
-            highest = ended if highest is None or ended[0] > highest[0] else highest
-        if highest is not None and offset <= highest[0]:
-            yield highest[1], send
+            highest = ended if highest is None or _offset(ended) > _offset(highest) else highest
+        if highest is not None and _offset(send) <= _offset(highest):
+            yield highest, send
+
+
+def _is_in_realtime_order(partition: Partition) -> bool:
+    """Whether surely no lasting write had ended before one at or below it began."""
+    earliest_s, above = inf, -1
+    for send in reversed(partition.by_offset):
+        if send.offset == above or earliest_s < send.invoked_s:
+            return False
+        above = _offset(send)
+        if send.ended_s is not None and send.ended_s < earliest_s:
+            earliest_s = send.ended_s
+    return True
 
 
 def _lags_s(partition: Partition) -> Iterator[float]:
     """How long each poll's end had been below an acknowledged offset when it was invoked."""
-    known = sorted(
-        (send.offset, _ended_s(send))
-        for send in partition.acknowledged()
-        if send.acks == ACKS_ALL and send.offset is not None
-    )
-    offsets = [offset for offset, _ in known]
+    known = partition.by_offset
+    if partition.is_lossy:
+        known = [send for send in partition.acknowledged() if send.offset is not None]
+        known.sort(key=attrgetter("offset"))
+    known = [send for send in known if send.acks == ACKS_ALL]
+    offsets = list(map(attrgetter("offset"), known))
     # By place in `offsets`: when something there or further up was first acknowledged.
-    since_s = list(accumulate((ended_s for _, ended_s in reversed(known)), min))[::-1]
+    since_s = list(accumulate(map(_ended_s, reversed(known)), min))[::-1]
     for poll in partition.polls:
         end = poll.records[-1][0] + 1 if poll.records else poll.position
         at = bisect_left(offsets, end)
@@ -135,3 +128,8 @@ def _reversed(kind: str, before: Send, send: Send) -> Complaint:
 
 def _ended_s(send: Send) -> float:
     return inf if send.ended_s is None else send.ended_s
+
+
+def _offset(send: Send) -> int:
+    """Of one that has one."""
+    return -1 if send.offset is None else send.offset

@@ -37,9 +37,11 @@ class Flip:
 
     def is_wrong(self, ground: Ground) -> bool:
         """Whether it still lies there."""
-        return ground.content(self.node_id, self.path)[self.byte : self.byte + 1] == bytes(
-            [self.wrong]
-        )
+        content = ground.content(self.node_id, self.path)
+        return self.byte < len(content) and content[self.byte] == self.wrong
+
+    def __str__(self) -> str:
+        return f"node {self.node_id} {self.path} byte {self.byte}"
 
 
 @dataclass(slots=True)
@@ -60,12 +62,15 @@ class BitFlip:
         ground, random = scene.ground, SimRandom(self.seed)
         path, content = self._file(ground, random)
         byte, bit = self._byte(content, random), random.randrange(0, 8)
-        ground.count(self.kind, f"node {self.node_id} {path} byte {byte}", self.node_id)
+        flip = Flip(self.node_id, path, byte, content[byte] ^ 1 << bit)
+        ground.count(self.kind, str(flip), self.node_id)
         await ground.flip(self.node_id, path, byte, bit)
-        self.flip = Flip(self.node_id, path, byte, content[byte] ^ 1 << bit)
+        self.flip = flip
 
     async def heal(self, scene: Scene) -> None:
-        """Nothing: the product does."""
+        """It stays flipped: mending it is the product's."""
+        if self.flip is not None:
+            scene.ground.over(self.kind, str(self.flip), self.node_id)
 
     def _file(self, ground: Ground, random: SimRandom) -> tuple[str, bytes]:
         if self.file_kind == JOURNAL:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from tidelog.chaos.faults.cuts import Cuts
 from tidelog.chaos.faults.fault import require
+from tidelog.chaos.faults.reach import told
 from tidelog.chaos.scenarios.ground import Path
 from tidelog.chaos.scenarios.scene import Scene
 
@@ -31,4 +32,4 @@ class Cut:
         await self._cuts.mend(scene)
 
     def __str__(self) -> str:
-        return ", ".join(f"{source} ▶ {target}" for source, target in self.paths)
+        return told(self.paths)

@@ -47,4 +47,4 @@ class Proxies(Protocol):
         """No toxics, everything enabled."""
 
     async def bytes_carried(self) -> Mapping[Link, tuple[int, int]]:
-        """Since the start: what each passed on upstream, and downstream."""
+        """What each passed on upstream, and downstream, of connections that have ended."""

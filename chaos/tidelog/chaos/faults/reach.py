@@ -46,7 +46,7 @@ class Reach:
         return sorted({one for stream in self.streams(links).values() for one in stream})
 
     def __str__(self) -> str:
-        text = ", ".join(f"{source} ▶ {target}" for source, target in self.paths)
+        text = told(self.paths)
         roles = "" if self.roles == EVERY_ROLE else f" ({', '.join(sorted(self.roles))})"
         share = "" if self.toxicity == 1 else f", {self.toxicity:.0%} of connections"
         return f"{text}{roles}{share}"
@@ -61,6 +61,17 @@ def both_ways(side: Sequence[Side], others: Sequence[Side]) -> tuple[Path, ...]:
 def one_way(sources: Sequence[Side], targets: Sequence[Side]) -> tuple[Path, ...]:
     """All paths from one side to the other."""
     return tuple((one, other) for one in sources for other in targets if one != other)
+
+
+def told(paths: Iterable[Path]) -> str:
+    """For people: `4, 5 ▶ 1, 2; 6 ▶ 1`."""
+    heard: dict[Side, set[Side]] = {}
+    for source, target in paths:
+        heard.setdefault(source, set()).add(target)
+    alike: dict[str, list[str]] = {}
+    for source, targets in heard.items():
+        alike.setdefault(", ".join(sorted(map(str, targets))), []).append(str(source))
+    return "; ".join(f"{', '.join(sources)} ▶ {targets}" for targets, sources in alike.items())
 
 
 def _name(side: Side) -> str:

@@ -1,11 +1,10 @@
-"""A run's report, and the page of all runs: HTML files that need nothing but themselves. Pure."""
+"""A run's report: an HTML file that needs nothing but itself. Pure."""
 
 from __future__ import annotations
 
 from tidelog.chaos.report.document import document
 from tidelog.chaos.report.markup import NOTHING, Markup, element, text
 from tidelog.chaos.report.moments import moments
-from tidelog.chaos.report.overview import index
 from tidelog.chaos.report.page import (
     again,
     anomalies,
@@ -23,8 +22,6 @@ from tidelog.chaos.report.record import RunRecord
 from tidelog.chaos.report.script import SCRIPT
 from tidelog.chaos.report.story import Story
 from tidelog.chaos.report.timeline import figure
-
-__all__ = ["index", "render"]
 
 
 def render(record: RunRecord) -> str:

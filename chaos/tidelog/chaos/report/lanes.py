@@ -29,7 +29,7 @@ from tidelog.chaos.report.record import Band, PartitionPoint
 from tidelog.chaos.report.story import Role, Spell, State
 
 _FAULT_PX, _ROLE_PX, _ISR_PX, _GAP_PX, _LANE_GAP_PX = 15.0, 16.0, 4.0, 2.0, 12.0
-_ROWS_MAX = 3
+_ROWS_MAX, _NODES_MAX = 3, 2
 _ROOM_PX = 10.0
 """Beside a label in its bar."""
 _LABELS_MAX = 24
@@ -60,10 +60,10 @@ def node_lanes(figure: Figure, top: float) -> Part:
     parts = [title(top, "Nodes", ""), _key(figure, top)]
     top += TITLE_PX + 2
     bands = [b for b in story.bands if figure.sees(b.began_s, story.end_of(b))]
-    struck = {node for band in bands for node in band.nodes}
+    struck = {node for band in bands for node in _struck(band)}
     others = sorted(struck - set(story.record.broker_ids))
-    if any(not band.nodes for band in bands):
-        lane = _fault_lane(figure, top, "links, clients", _striking(figure, None))
+    if not all(map(_struck, bands)):
+        lane = _fault_lane(figure, top, "links", _striking(figure, None))
         parts, top = [*parts, lane.markup], lane.bottom
     for node_id in others:
         lane = _fault_lane(figure, top, figure.node_name(node_id), _striking(figure, node_id))
@@ -122,9 +122,14 @@ def _striking(figure: Figure, node_id: int | None) -> list[Band]:
     return [
         band
         for band in figure.story.bands
-        if (node_id in band.nodes if node_id is not None else not band.nodes)
+        if (node_id in _struck(band) if node_id is not None else not _struck(band))
         and figure.sees(band.began_s, figure.story.end_of(band))
     ]
+
+
+def _struck(band: Band) -> tuple[int, ...]:
+    """Its nodes; what strikes many of them strikes what is between them."""
+    return band.nodes if len(band.nodes) <= _NODES_MAX else ()
 
 
 def _fault_lane(figure: Figure, top: float, name: str, bands: list[Band]) -> Part:
@@ -252,15 +257,26 @@ def _packed(figure: Figure, bands: list[Band]) -> list[list[Band]]:
 
 
 def _fault_labels(row: list[Band], extents: list[Pixels], y: float) -> list[Markup]:
-    """In the bar, or behind it if there is room before the next."""
+    """In the bar, or behind it if there is more room before the next."""
     found = []
     limits = [left for left, _ in extents[1:]] + [RIGHT + 60]
     for band, (left, right), limit in zip(row, extents, limits, strict=True):
-        for words in (f"{band.kind}: {band.what}", band.kind):
-            if width_of(words) <= right - left - _ROOM_PX:
-                found.append(label(left + 6, y, words, class_="in fault"))
-                break
-            if width_of(words) <= limit - right - 2 * _ROOM_PX:
-                found.append(label(right + 5, y, words, class_="beside"))
-                break
+        inner, outer = right - left - _ROOM_PX, limit - right - 2 * _ROOM_PX
+        full = f"{band.kind}: {band.what}"
+        is_inside = width_of(full) <= inner or inner >= outer
+        words = _shortened(full, inner if is_inside else outer, least=len(band.kind))
+        if words and is_inside:
+            found.append(label(left + 6, y, words, class_="in fault"))
+        elif words:
+            found.append(label(right + 5, y, words, class_="beside"))
     return found
+
+
+def _shortened(words: str, room: float, *, least: int) -> str:
+    """As much of it as there is room for, but no less than its first `least` characters."""
+    if width_of(words) <= room:
+        return words
+    number = int(room / width_of("x")) - 1
+    if number < least:
+        return ""
+    return f"{words[:number].rstrip(' :')}…" if number > least + 4 else words[:least]

@@ -19,7 +19,7 @@ from tidelog.chaos.report.canvas import (
 )
 from tidelog.chaos.report.frames import GAP_PX, TITLE_PX, inside, title, y_axis, y_tick
 from tidelog.chaos.report.markup import NOTHING, Markup, element, joined
-from tidelog.chaos.report.quantities import milliseconds, seconds
+from tidelog.chaos.report.quantities import counted, milliseconds, seconds
 from tidelog.chaos.report.record import LoadPoint
 from tidelog.chaos.report.scales import Scale, linear, logarithmic, ticks
 
@@ -84,18 +84,25 @@ def rate_chart(figure: Figure, top: float) -> Part:
         inside(figure, steps(figure, scale, load)),
         _pause(figure, bottom, load),
     ]
-    failed = [interval for interval in load if interval.failed]
-    unknown = [interval for interval in load if interval.unknown]
-    bottom += 5
-    for name, struck in (("failed", failed), ("unknown", unknown)):
-        bottom += _TROUBLE_PX + 4
-        extents = [_extent(figure, interval) for interval in struck]
-        parts += [
+    failed = _trouble(figure, bottom + 18, "failed", [(one, one.failed) for one in load])
+    unknown = _trouble(figure, bottom + 31, "unknown", [(one, one.unknown) for one in load])
+    return Part(joined([*parts, failed, unknown]), bottom + 31 + GAP_PX)
+
+
+def _trouble(
+    figure: Figure, bottom: float, name: str, numbers: Sequence[tuple[Interval, int]]
+) -> Markup:
+    """When producers were told so, and how often altogether."""
+    extents = [_extent(figure, interval) for interval, number in numbers if number]
+    sum_ = sum(number for _, number in numbers)
+    return joined(
+        [
             label(LEFT - 8, bottom, name, class_="tick left"),
             level(bottom - 4, LEFT, RIGHT, "absent"),
             bars(extents, top=bottom - _TROUBLE_PX + 1, height=_TROUBLE_PX - 1, class_=name),
+            label(RIGHT + 7, bottom, counted(sum_, "record"), class_="tick"),
         ]
-    return Part(joined(parts), bottom + GAP_PX)
+    )
 
 
 def latency_chart(figure: Figure, top: float) -> Part:

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from tidelog.chaos.report.canvas import (
-    LEFT,
     RIGHT,
     Figure,
     Part,
@@ -25,12 +24,12 @@ from tidelog.chaos.report.markup import NOTHING, Markup, element, joined
 from tidelog.chaos.report.quantities import seconds, whole
 from tidelog.chaos.report.record import ReplicaPoint
 from tidelog.chaos.report.scales import Scale, linear
-from tidelog.chaos.report.story import Fall
+from tidelog.chaos.report.story import Fall, Spell
 
 _OFFSETS_PX = 190.0
 _LABEL_PX = 13.0
 """From one label at a line's end to the next."""
-_FALLS_NAMED_MAX, _FALLS_MAX = 3, 40
+_FALLS_NAMED_MAX, _FALLS_MAX, _STANDSTILLS_MAX = 3, 40, 5
 
 Stretches = Mapping[int, list[list[ReplicaPoint]]]
 """By node, its samples while it was up."""
@@ -48,7 +47,7 @@ def offsets_chart(figure: Figure, top: float) -> Part:
         title(top, "Offsets", note),
         y_axis(scale, count=4),
         inside(figure, *(_replica(figure, scale, node, runs) for node, runs in shown.items())),
-        _standstill(figure, scale),
+        *_standstills(figure, scale),
         *_falls(figure, scale),
         _names(figure, scale, shown),
     ]
@@ -77,21 +76,26 @@ def _replica(figure: Figure, scale: Scale, node: int, runs: list[list[ReplicaPoi
     return joined(drawn)
 
 
-def _standstill(figure: Figure, scale: Scale) -> Markup:
-    still = figure.story.standstill
-    if still is None or not figure.sees(still.began_s, still.ended_s):
-        return NOTHING
+def _standstills(figure: Figure, scale: Scale) -> list[Markup]:
+    """Brackets below the level lines; the longest is told in words."""
+    seen = [
+        still for still in figure.story.standstills if figure.sees(still.began_s, still.ended_s)
+    ]
+    words = ["high watermark stands still for ", *[""] * (_STANDSTILLS_MAX - 1)]
+    return [_bracket(figure, scale, still, said) for still, said in zip(seen, words, strict=False)]
+
+
+def _bracket(figure: Figure, scale: Scale, still: Spell[int], said: str) -> Markup:
     left, right = figure.time.at(still.began_s), figure.time.at(still.ended_s)
-    y = scale.at(still.state)
-    words = f"high watermark stands still for {seconds(still.ended_s - still.began_s)}"
-    half = width_of(words, is_bold=True) / 2
-    x = min(max((left + right) / 2, LEFT + half), RIGHT - half)
+    y, words = scale.at(still.state), said + seconds(still.ended_s - still.began_s)
+    # To the right of where it began: below a line that rises again nothing else is drawn.
+    x = min(left, RIGHT - width_of(words, is_bold=True))
     is_room = y + 22 < scale.start
     bracket = f"M{left:.1f} {y + 4:.1f}v4H{right:.1f}v-4"
     return joined(
         [
             element("path", d=bracket, class_="bracket"),
-            label(x, y + 21 if is_room else y - 8, words, class_="remark middle"),
+            label(x, y + 21 if is_room else y - 8, words, class_="remark"),
         ]
     )
 

@@ -18,13 +18,17 @@ from tidelog.chaos.report.story import Story
 Runs = Sequence[tuple[str, RunRecord]]
 """Where each run's report is, and its record."""
 
-_HEADS = (
-    "scenario", "runs", "unavailable to acks=all", "acknowledged over time",
-    "operations", "acknowledged", "lost", "duplicated", "reordered", "acks=1 lost",
-)  # fmt: skip
-_COUNTS = ("operations", "acknowledged", "lost", "duplicated", "reordered", "lost_acks_1")
+_HEADS = ("scenario", "runs", "unavailable to acks=all", "acknowledged over time")
+_COUNTS = {
+    "acknowledged": "acknowledged",
+    "lost": "lost",
+    "duplicated": "duplicated",
+    "reordered": "reordered",
+    "lost_acks_1": "acks=1 lost",
+}
+"""Their names in a record, and on the page."""
 _BAD = ("lost", "duplicated", "reordered")
-_SPARK_WIDTH, _SPARK_HEIGHT, _STRIP_WIDTH, _STRIP_HEIGHT = 124.0, 28.0, 160.0, 30.0
+_SPARK_WIDTH, _SPARK_HEIGHT, _STRIP_WIDTH, _STRIP_HEIGHT = 124.0, 28.0, 144.0, 30.0
 _CLAIM_CHARACTERS = 200
 
 
@@ -35,7 +39,8 @@ def index(records: Mapping[str, RunRecord]) -> str:
         scenarios.setdefault(record.scenario, []).append((href, record))
     longest = max([1.0, *(record.unavailable_s for record in records.values())])
     rows = [_row(name, runs, longest) for name, runs in sorted(scenarios.items())]
-    heads = [element("th", text(head), class_=_kind(number)) for number, head in enumerate(_HEADS)]
+    heads = [element("th", text(head)) for head in _HEADS]
+    heads += [element("th", text(head), class_="number") for head in _COUNTS.values()]
     table = element(
         "table", element("thead", element("tr", *heads)), element("tbody", *rows), class_="runs"
     )
@@ -61,10 +66,6 @@ def _setting(records: Mapping[str, RunRecord]) -> Markup:
         for value in (lambda record: f"commit {record.commit}", lambda record: record.machine)
     ]
     return element("p", text(" — ".join(words)), class_="soft") if known else NOTHING
-
-
-def _kind(column: int) -> str | None:
-    return "number" if column >= len(_HEADS) - len(_COUNTS) else None
 
 
 def _row(name: str, runs: Runs, longest: float) -> Markup:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from statistics import median
 
 from tidelog.chaos.report.markup import NOTHING, Markup, clipped, element, joined, text
@@ -44,7 +45,7 @@ def header(record: RunRecord) -> Markup:
         element("b", text(record.scenario)),
         element("span", text(f"seed {record.seed}")),
         element("span", text(f"{seconds(record.load_s)} of load on {record.partition}")),
-        element("span", text(record.began_at)),
+        element("span", text(_when(record.began_at))),
         class_="kicker",
     )
     return element(
@@ -55,9 +56,19 @@ def header(record: RunRecord) -> Markup:
     )
 
 
+def _when(began_at: str) -> str:
+    """Without what nobody reads of ISO 8601; as it is, where it is no such thing."""
+    try:
+        return f"{datetime.fromisoformat(began_at):%Y-%m-%d %H:%M:%S} UTC"
+    except ValueError:
+        return began_at
+
+
 def _judged(record: RunRecord) -> str:
     number = len(record.anomalies)
     match record.verdict:
+        case "ok" if not record.bands:
+            return "Nothing struck, and nothing that was promised was broken."
         case "ok":
             return "The fault was seen to bite, and nothing that was promised was broken."
         case "violation":
@@ -130,16 +141,12 @@ def facts(record: RunRecord) -> Markup:
 
 
 def _pairs(pairs: Mapping[str, str]) -> Markup:
-    rows = [
-        joined(
-            [
-                element("dt", text(name)),
-                element("dd", text(clipped(value, characters=_OPERATION_CHARACTERS))),
-            ]
-        )
-        for name, value in pairs.items()
-    ]
-    return element("dl", *rows, class_="facts")
+    return element("dl", *(_pair(name, value) for name, value in pairs.items()), class_="facts")
+
+
+def _pair(name: str, value: str) -> Markup:
+    short = clipped(value, characters=_OPERATION_CHARACTERS)
+    return element("div", element("dt", text(name)), element("dd", text(short)))
 
 
 def section(title: str, *content: Markup) -> Markup:

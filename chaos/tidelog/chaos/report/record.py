@@ -38,6 +38,7 @@ class ReplicaPoint:
     """leader, follower or none."""
     leader_epoch: int
     high_watermark: int
+    """-1 while its log is not open; so is the next."""
     log_end_offset: int
 
 

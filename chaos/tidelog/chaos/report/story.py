@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Generic, TypeVar
@@ -126,16 +126,22 @@ class Story:
         return spells(self.partitions, state, end_s=self.ended_s)
 
     def stretches(self, node_id: int) -> list[list[ReplicaPoint]]:
-        """The replica's samples, cut where it was down or silent."""
+        """The replica's samples, cut where it was down, silent, or its log not open.
+
+        A replica that starts again knows no high watermark for a moment, or an old one. What was
+        committed stays so: its high watermark is the highest it knew that is still in its log.
+        """
         runs: list[list[ReplicaPoint]] = []
         last_s: float | None = None
+        known = 0
         for point in self.replicas.get(node_id, []):
-            if not point.is_up:
+            if not _has_log(point):
                 last_s = None
                 continue
             if last_s is None or point.at_s - last_s > _SILENCE_S:
                 runs.append([])
-            runs[-1].append(point)
+            known = max(point.high_watermark, min(known, point.log_end_offset))
+            runs[-1].append(_with_watermark(point, known))
             last_s = point.at_s
         return runs
 
@@ -146,32 +152,32 @@ class Story:
             (
                 Fall(after.at_s, node_id, before.log_end_offset, after.log_end_offset)
                 for node_id in self.replicas
-                for before, after in pairwise(self._up(node_id))
+                for before, after in pairwise(self._logs(node_id))
                 if after.log_end_offset < before.log_end_offset
             ),
             key=lambda fall: fall.at_s,
         )
 
-    def _up(self, node_id: int) -> list[ReplicaPoint]:
-        return [point for point in self.replicas[node_id] if point.is_up]
+    def _logs(self, node_id: int) -> list[ReplicaPoint]:
+        return list(filter(_has_log, self.replicas[node_id]))
 
     @cached_property
-    def standstill(self) -> Spell[int] | None:
-        """The longest time the highest high watermark stood still though a log soon grew."""
+    def standstills(self) -> list[Spell[int]]:
+        """When the highest high watermark stood still though a log soon grew, the longest first."""
         found = [
             Spell(a_s, b_s, mark)
             for (a_s, mark), (b_s, _) in pairwise(self._watermarks)
             if b_s - a_s > _STANDSTILL_S
         ]
-        grown = [spell for spell in found if self._log_grew(spell)]
-        return max(grown, key=lambda spell: spell.ended_s - spell.began_s, default=None)
+        grown = filter(self._log_grew, found)
+        return sorted(grown, key=lambda spell: spell.began_s - spell.ended_s)
 
     @cached_property
     def _watermarks(self) -> list[tuple[float, int]]:
         """When any high watermark rose above all before it, and to what."""
         highest, risen = -1, []
         for point in sorted(self.record.replicas, key=lambda point: point.at_s):
-            if point.is_up and point.high_watermark > highest:
+            if _has_log(point) and point.high_watermark > highest:
                 highest = point.high_watermark
                 risen.append((point.at_s, highest))
         return risen
@@ -183,7 +189,7 @@ class Story:
 
     def _log_grew(self, spell: Spell[int]) -> bool:
         return any(
-            point.log_end_offset > spell.state and point.is_up
+            point.log_end_offset > spell.state and _has_log(point)
             for points in self.replicas.values()
             for point in _between(points, spell.began_s, (spell.began_s + spell.ended_s) / 2)
         )
@@ -250,6 +256,14 @@ def spells(
     return [
         Spell(at_s, max(at_s, end), one) for (at_s, one), end in zip(starts, ends, strict=False)
     ]
+
+
+def _has_log(point: ReplicaPoint) -> bool:
+    return point.is_up and point.log_end_offset >= 0
+
+
+def _with_watermark(point: ReplicaPoint, known: int) -> ReplicaPoint:
+    return point if known == point.high_watermark else replace(point, high_watermark=known)
 
 
 def _between(points: Sequence[ReplicaPoint], low: float, high: float) -> Iterable[ReplicaPoint]:

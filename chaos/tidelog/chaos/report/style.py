@@ -52,7 +52,7 @@ FIGURE_STYLE = f"""
 .figure .idle {{ stroke: var(--node); stroke-dasharray: 2 3; }}
 .figure .elr {{ stroke: var(--node); stroke-width: 1; }}
 .figure .vacant {{ stroke: var(--soft); stroke-dasharray: 2 3; }}
-.figure .controller {{ fill: var(--faint); }}
+.figure .controller {{ fill: color-mix(in srgb, var(--soft) 26%, var(--paper)); }}
 .figure text.controller, .figure text.vacant, .figure text.idle {{ fill: var(--ink); }}
 .figure .wedge {{ fill: var(--node); opacity: .2; }}
 .figure .tail {{ fill: var(--node); fill-opacity: .3; stroke: var(--node); stroke-width: 1; }}
@@ -126,19 +126,20 @@ pre {{ font: 12.5px/1.55 ui-monospace, Menlo, Consolas, "Liberation Mono", monos
 pre {{ background: var(--wash); padding: 8px 12px; border-radius: 6px; margin: 8px 0; }}
 details pre {{ max-height: 24em; overflow-y: auto; }}
 pre.command {{ user-select: all; }}
-.facts {{ display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 2px 18px;
-  margin: 6px 0; }}
-.facts dt {{ color: var(--soft); max-width: 24em; overflow-wrap: anywhere; }}
+.facts {{ display: grid; gap: 2px 32px; margin: 6px 0;
+  grid-template-columns: repeat(auto-fill, minmax(min(440px, 100%), 1fr)); }}
+.facts div {{ display: grid; grid-template-columns: 230px minmax(0, 1fr); gap: 14px; }}
+.facts dt {{ color: var(--soft); overflow-wrap: anywhere; }}
 .facts dd {{ margin: 0; overflow-wrap: anywhere; }}
 input[type=search] {{ font: inherit; font-size: 13.5px; color: inherit; background: var(--wash);
   border: 1px solid var(--faint); border-radius: 6px; padding: 4px 10px; width: 22em;
   max-width: 100%; margin: 8px 12px 2px 0; }}
 .runs td {{ padding-top: 9px; padding-bottom: 9px; }}
 .runs svg {{ display: block; }}
-.runs .claim {{ display: block; color: var(--soft); max-width: 30em; }}
+.runs .claim {{ display: block; color: var(--soft); font-size: 12.5px; line-height: 1.4; }}
 .spark {{ width: 124px; height: 28px; }}
 .spark .fault {{ fill: var(--veil); opacity: .3; }} .spark .rate {{ fill: var(--rate); }}
-.strip {{ width: 160px; height: 30px; font: 10.5px {_FONT}; }}
+.strip {{ width: 144px; height: 30px; font: 10.5px {_FONT}; }}
 .strip text {{ fill: var(--soft); }} .strip .grid {{ stroke: var(--faint); fill: none; }}
 .strip circle {{ fill: var(--ink); opacity: .55; }} .strip .median {{ stroke: var(--ink); }}
 .runs th:first-child {{ width: 34%; }}
@@ -149,6 +150,7 @@ input[type=search] {{ font: inherit; font-size: 13.5px; color: inherit; backgrou
 @media (max-width: 480px) {{ .keys {{ grid-template-columns: repeat(2, auto); }} }}
 @media print {{
   @page {{ margin: 12mm; }}
+  :root {{ --paper: #ffffff; }}
   body {{ font-size: 11.5px; }}
   main {{ padding: 0; max-width: none; }}
   .chart svg {{ min-width: 0; }}

@@ -6,16 +6,18 @@ judged besides its own promises, is the same for all.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 
 from tidelog.chaos.scenarios import (
+    acks,
     clients,
     control,
     controllers,
     damage,
     disks,
     epochs,
+    hostile,
     leaders,
     links,
     network,
@@ -52,6 +54,8 @@ class Scenario:
     """Files or disks are damaged, and nodes tell of it."""
     disk_bytes: int | None = None
     """Sockets: every broker's disk is one in memory of so many bytes."""
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """Sockets: of every node."""
     acks: tuple[int, ...] = (-1, -1, 1)
     """Of the producers."""
     reader_groups: tuple[str, ...] = ()
@@ -116,6 +120,9 @@ SCENARIOS: dict[str, Scenario] = {
     "F50": Scenario("torn-connections", network.f50, SOCKETS_ONLY),
     "F51": Scenario("half-open-connections", network.f51, SOCKETS_ONLY),
     "F53": Scenario("rolling-restart", storms.f53),
+    "F55": Scenario("malformed-requests", hostile.f55, SOCKETS_ONLY, settings=hostile.IMPATIENT),
+    "F56": Scenario("oversized-requests", hostile.f56, SOCKETS_ONLY),
+    "F58": Scenario("slow-loris", hostile.f58, SOCKETS_ONLY, settings=hostile.IMPATIENT),
     "F61": Scenario("total-outage", disks.f61, has_separate_controllers=False),
     "F62": Scenario("soup", storms.f62, is_flushed=False, is_damaging=True),
     "F63": Scenario("stale-metadata", clients.f63),
@@ -126,6 +133,7 @@ SCENARIOS: dict[str, Scenario] = {
         is_recreated=True,
         has_separate_controllers=False,
     ),
+    "acks": Scenario("acks-compared", acks.acks_compared, SOCKETS_ONLY, acks=(-1, 1, 0)),
     "asymmetric": Scenario("leader-mute", storms.asymmetric),
     "ring": Scenario("ring-partition", storms.ring),
     "swizzle": Scenario("swizzled-nodes", storms.swizzle),

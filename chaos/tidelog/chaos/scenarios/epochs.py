@@ -13,23 +13,28 @@ WRITTEN_ALONE_MIN = 3
 async def f12(scene: Scene) -> None:
     """An isolated leader with a tail nobody has returns, alive or dead: the tail goes, no more."""
     for is_killed in (False, True):
-        await scene.last(0.5, 1.5)
-        leader, followers = scene.cast()
-        paths = scene.between([leader], scene.others(leader))
-        await scene.cut(paths)
-        await scene.comes(partial(scene.is_fenced, leader), "it is isolated")
-        await scene.comes(partial(_has_a_tail, scene, leader, followers), "a tail")
-        await scene.another_leads(leader)
-        await scene.acknowledged_again()
-        if is_killed:
-            await scene.kill(leader)
-        before = scene.truncated(leader)
-        await scene.mend(paths)
-        await scene.start(leader)
-        await scene.comes(partial(_was_cut, scene, leader, before), "the tail was truncated")
-        await scene.in_sync()
-        whose = "of the dead" if is_killed else "of the living"
-        scene.facts[f"records truncated, {whose}"] = str(scene.truncated(leader) - before)
+        await f12_once(scene, is_killed=is_killed)
+
+
+async def f12_once(scene: Scene, *, is_killed: bool) -> None:
+    """A leader is cut from all other nodes, not from clients; another leads; it returns."""
+    await scene.last(0.5, 1.5)
+    leader, followers = scene.cast()
+    paths = scene.between([leader], scene.others(leader))
+    await scene.cut(paths)
+    await scene.comes(partial(scene.is_fenced, leader), "it is isolated")
+    await scene.comes(partial(_has_a_tail, scene, leader, followers), "a tail")
+    await scene.another_leads(leader)
+    await scene.acknowledged_again()
+    if is_killed:
+        await scene.kill(leader)
+    before = scene.truncated(leader)
+    await scene.mend(paths)
+    await scene.start(leader)
+    await scene.comes(partial(_was_cut, scene, leader, before), "the tail was truncated")
+    await scene.in_sync()
+    whose = "of the dead" if is_killed else "of the living"
+    scene.facts[f"records truncated, {whose}"] = str(scene.truncated(leader) - before)
 
 
 def _was_cut(scene: Scene, node_id: int, before: int = 0) -> bool:

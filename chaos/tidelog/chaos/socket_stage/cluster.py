@@ -82,15 +82,14 @@ class SocketCluster:
         self._mutant = mutant
         self._keep = keep
         self._token = secrets.token_hex(8)
-        environment = {guardian.MARK: str(self.folder)}
-        self._environment = environment
+        self._environment = {guardian.MARK: str(self.folder)}
         sizes = disk_bytes or {}
         self._disks = {
             node_id: NodeDisk(self.folder / f"node-{node_id}", size_bytes=sizes.get(node_id))
             for node_id in self.topology.node_ids
         }
         self._nodes = {
-            node_id: NodeProcess(self.folder, node_id, environment)
+            node_id: NodeProcess(self.folder, node_id, self._environment)
             for node_id in self.topology.node_ids
         }
         self._inspectors = {
@@ -98,7 +97,7 @@ class SocketCluster:
         }
         self._guardian: Child | None = None
         self._wiring = Wiring(self.topology, HOST, ())
-        self._proxies: Proxies | None = None
+        self._server: Toxiproxy | None = None
 
     async def __aenter__(self) -> Self:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -129,7 +128,11 @@ class SocketCluster:
             return
         child.close_stdin(guardian.KEEP if self._keep else b"")
         if not await child.ended(within_s=CLOSE_S_MAX) or child.exit_code:
-            raise ClusterError(f"something of {self.folder} outlives its run: see guardian.log")
+            raise ClusterError(f"something of {self.folder} outlives its run")
+        for node in self._nodes.values():
+            await node.ended()
+        if self._server is not None:
+            await self._server.child.ended(within_s=CLOSE_S_MAX)
 
     def keep(self) -> None:
         """Leave the folder there at the end; what lay on a tmpfs is gone all the same."""
@@ -140,9 +143,9 @@ class SocketCluster:
     @property
     def proxies(self) -> Proxies:
         """Of all links."""
-        if self._proxies is None:
+        if self._server is None:
             raise ClusterError("the cluster has not started")
-        return self._proxies
+        return ToxiproxyProxies(self._server, self.topology.links())
 
     @property
     def now_s(self) -> float:
@@ -281,9 +284,8 @@ class SocketCluster:
     async def _start_on_free_ports(self) -> None:
         ports = quiet_ports(Wiring.ports_needed(self.topology))
         self._wiring = wiring = Wiring(self.topology, HOST, ports)
-        server = await Toxiproxy.start(self.folder, self._environment)
-        await server.populate(wiring.populated())
-        self._proxies = ToxiproxyProxies(server, self.topology.links())
+        self._server = await Toxiproxy.start(self.folder, self._environment)
+        await self._server.populate(wiring.populated())
         for node_id, node in self._nodes.items():
             node.config_path.write_text(self._config(node_id), encoding="utf-8")
             node.setup_path.write_text(self._setup(node_id).to_json(), encoding="utf-8")

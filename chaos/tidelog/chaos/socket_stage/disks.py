@@ -9,6 +9,7 @@ Mounting needs root (CAP_SYS_ADMIN). The guardian takes the mounts away.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ from pathlib import Path
 from tidelog.log.errors import TidelogError
 
 MOUNT_S_MAX = 10.0
+FILLS_MAX = 20
 
 
 class DiskUnavailableError(TidelogError):
@@ -50,22 +52,36 @@ class NodeDisk:
     def fill(self, *, room_bytes: int) -> None:
         """Leave so many bytes to whoever writes, rounded down to pages. Until `make_room`.
 
-        Errors: `DiskUnavailableError` when it is no tmpfs.
+        Errors: `DiskUnavailableError` when it is no tmpfs, or the node writes too fast.
         """
         if self._size_bytes is None:
             raise DiskUnavailableError(f"{self._folder} is no disk of its own: give it a size")
-        self.make_room()
-        room = os.statvfs(self._folder)
-        ballast_bytes = room.f_bavail * room.f_frsize - room_bytes
-        if ballast_bytes <= 0:
-            return
-        with self._ballast.open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, ballast_bytes)
+        for _ in range(FILLS_MAX):
+            if self._take_all_but(room_bytes):
+                return
+        raise DiskUnavailableError(f"{self._folder} is written faster than it can be filled")
 
     def make_room(self) -> None:
         """Take `fill` back."""
         self._ballast.unlink(missing_ok=True)
 
+    def _take_all_but(self, room_bytes: int) -> bool:
+        """False: the node took some of it in between."""
+        self.make_room()
+        room = os.statvfs(self._folder)
+        ballast_bytes = room.f_bavail * room.f_frsize - room_bytes
+        if ballast_bytes <= 0:
+            return True
+        try:
+            with self._ballast.open("wb") as file:
+                os.posix_fallocate(file.fileno(), 0, ballast_bytes)
+        except OSError as error:
+            if error.errno == errno.ENOSPC:
+                return False
+            raise
+        return True
+
     def wipe(self) -> None:
         """Remove all of the node's data; the node must be down."""
-        shutil.rmtree(self.data_dir, ignore_errors=True)
+        if self.data_dir.exists():
+            shutil.rmtree(self.data_dir)

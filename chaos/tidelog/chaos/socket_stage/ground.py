@@ -15,9 +15,11 @@ from tidelog.chaos.faults.proxies import Proxies
 from tidelog.chaos.history import History
 from tidelog.chaos.report.record import Band
 from tidelog.chaos.scenarios.ground import Answer, Load, LogLine, Path, ReplicaView
+from tidelog.chaos.scenarios.strangers import Strangers
 from tidelog.chaos.socket_stage.bands import Bands
 from tidelog.chaos.socket_stage.cluster import SETTINGS, SocketCluster
 from tidelog.chaos.socket_stage.path_toxics import cuts, delays
+from tidelog.chaos.socket_stage.port_strangers import PortStrangers
 from tidelog.chaos.socket_stage.samples import NodeSample
 from tidelog.chaos.socket_stage.sight import Sight
 from tidelog.log.env import Random
@@ -102,6 +104,11 @@ class SocketGround:
     def patience(self) -> float:
         """See `Ground`."""
         return PATIENCE
+
+    @property
+    def strangers(self) -> Strangers:
+        """Who has the nodes' addresses, too."""
+        return PortStrangers(self._cluster, self.topic)
 
     @property
     def proxies(self) -> Proxies:

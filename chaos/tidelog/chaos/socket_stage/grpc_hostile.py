@@ -7,27 +7,28 @@ answer is no typed error, is a finding, named by its place: its seed and place m
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import grpc
 import grpc.aio
 from google.protobuf.message import Message
 
-from tidelog.chaos.workloads.grpc_rpcs import BROKERS_ONLY, CONTROLLERS_ONLY, Rpc
+from tidelog.chaos.workloads.grpc_rpcs import BROKERS_ONLY, CONTROLLERS_ONLY, Rpc, rpcs
 from tidelog.chaos.workloads.malformed import Malformed, MalformedRequests
+from tidelog.chaos.workloads.oversized import Oversized
+from tidelog.chaos.workloads.tally import Tally
 from tidelog.v1 import common_pb2
 
 ANSWER_TIMEOUT_S = 20.0
 FIRST_ANSWER_S = 1.0
 """How long a stream that may be silent is listened to."""
-FINDINGS_MAX = 50
 _OPTIONS = (
     ("grpc.enable_http_proxy", 0),
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
     ("grpc.initial_reconnect_backoff_ms", 50),
     ("grpc.max_reconnect_backoff_ms", 500),
 )
@@ -44,25 +45,6 @@ _TYPED = frozenset(
 _TALK = ("Traceback", "Exception", 'File "', "Unexpected <class")
 
 
-@dataclass(slots=True)
-class Tally:
-    """What became of the requests."""
-
-    requests: int = 0
-    """Messages of RPCs that were answered, or that ended their call."""
-    calls: int = 0
-    by_rpc: Counter[str] = field(default_factory=Counter)
-    by_status: Counter[str] = field(default_factory=Counter)
-    findings: list[str] = field(default_factory=list)
-    findings_count: int = 0
-
-    def find(self, what: str) -> None:
-        """Something is not as it must be."""
-        self.findings_count += 1
-        if len(self.findings) < FINDINGS_MAX:
-            self.findings.append(what)
-
-
 class HostileCaller:
     """Calls `brokers` and `controllers`, each the RPCs it serves. `close` it."""
 
@@ -77,15 +59,19 @@ class HostileCaller:
         self._channels: dict[str, grpc.aio.Channel] = {}
         self._calls: dict[tuple[str, str], Any] = {}  # of four types, by the RPC's streams
 
-    async def run(self, places: Iterable[int], *, at_once: int) -> None:
-        """Make these calls, so many at a time."""
-        waiting = iter(places)
+    async def run(self, *, first: int, requests: int, at_once: int) -> int:
+        """Make calls from place `first` on, so many at a time; the next place.
+
+        No more begin when so many requests were sent in all.
+        """
+        places = count(first)
 
         async def work() -> None:
-            for place in waiting:
-                await self.call(place)
+            while self.tally.requests < requests:
+                await self.call(next(places))
 
         await asyncio.gather(*(work() for _ in range(at_once)))
+        return next(places)
 
     async def call(self, place: int) -> None:
         """Make one, see how it is answered."""
@@ -108,6 +94,25 @@ class HostileCaller:
         for answer in answers:
             if unknown := _unknown_errors(rpc, answer):
                 self.tally.find(f"{place} {rpc.path}: {unknown}")
+
+    async def ask_too_much(self, address: str, one: Oversized) -> None:
+        """Ask a node, see whether it says what it must."""
+        rpc = next(rpc for rpc in rpcs() if rpc.path == one.path)
+        self.tally.calls += 1
+        self.tally.requests += 1
+        said = ""
+        try:
+            async with asyncio.timeout(ANSWER_TIMEOUT_S):
+                answer = await self._callable(address, rpc)(one.make())
+            codes = {error.code for error in _errors(rpc.response.FromString(answer))}
+            said = ", ".join(sorted(common_pb2.ErrorCode.Name(code) for code in codes))
+        except grpc.aio.AioRpcError as error:
+            said = error.code().name
+        except TimeoutError:
+            said = "nothing"
+        self.tally.by_status[said] += 1
+        if said not in (one.answer, one.elsewhere):
+            self.tally.find(f"{one.what}: {address} said {said}, not {one.answer}")
 
     async def close(self) -> None:
         """Close all connections."""

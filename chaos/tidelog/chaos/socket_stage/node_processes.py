@@ -87,6 +87,11 @@ class NodeProcess:
         await self.kill()
         return False
 
+    async def ended(self) -> None:
+        """Wait for an end that somebody else brought about; as one it was told."""
+        if self._child is not None and await self._child.ended(within_s=KILL_S_MAX):
+            self._child, self.is_paused = None, False
+
     def pause(self) -> None:
         """SIGSTOP; nothing happens when it is down."""
         if self.is_up and self._child is not None:

@@ -1,4 +1,19 @@
-"""The port `Proxies` over Toxiproxy: one proxy a link, each on a port of its own."""
+"""The port `Proxies` over Toxiproxy: one proxy a link, each on a port of its own.
+
+What gRPC makes of it, measured; what Toxiproxy does is in `toxiproxy.py`:
+
+    what is cut             on a connection that was there   on a new one
+    upstream (timeout 0)    a call gets no answer            as READY, since the server greets
+                                                             first; a call gets no answer
+    downstream              the call is made, and gets       never READY: UnreachableError
+                            no answer
+    disabled, or node down  breaks: UNAVAILABLE              refused: UnreachableError at once
+    node paused             a call gets no answer            never READY: UnreachableError
+
+Keepalive gives up a silent connection after 15 s, no sooner. Whoever takes a cut back closes the
+connections it struck: calls on them break then, and the next connection is there within half a
+second, the most that channels back off.
+"""
 
 from __future__ import annotations
 

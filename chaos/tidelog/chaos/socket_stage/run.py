@@ -82,6 +82,7 @@ async def run_scenario(plan: RunPlan, *, folder: Path, tell: Callable[[str], Non
     cluster = SocketCluster(
         folder=folder / "nodes",
         topology=plan.topology,
+        settings=scenario.settings,
         mutant=plan.mutant,
         disk_bytes=sizes if scenario.disk_bytes else {},
     )

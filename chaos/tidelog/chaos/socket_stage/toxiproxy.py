@@ -7,12 +7,15 @@ the answer. A call blocks the event loop for the 3 ms it takes: 12 links are mad
 and others run in between.
 
 What Toxiproxy 2.12 does, measured:
-- it counts the bytes of a connection when the connection ends, not before;
-- a `timeout` toxic with timeout 0 swallows what comes, keeps the connection, and closes it when it
-  is taken off; new connections are accepted all the same;
-- a proxy that is disabled closes its connections and refuses new ones at once;
-- taking a toxic off, or adding one, waits for the piece that is being passed on, so it hangs while
-  the receiver is stopped and its socket is full.
+- it counts the bytes of a connection when that ends, not before;
+- it accepts on behalf of a node that is down, and closes at once;
+- a `timeout` toxic with timeout 0 swallows what comes, keeps the connection, accepts new ones, and
+  closes them all when it is taken off;
+- a `latency` toxic that is taken off passes on at once what it held;
+- a proxy that is disabled closes its connections and refuses new ones;
+- every change of a proxy waits for the piece that it is passing on: when the receiver has stopped
+  reading and 4 to 8 MB lie in between, the change hangs until it reads on, and for good if it ends
+  instead. gRPC's flow control stops far below that; a bare socket does not.
 """
 
 from __future__ import annotations
@@ -64,7 +67,7 @@ class Toxiproxy:
 
         Errors: `ProxyError` when there is none to start, or it does not answer.
         """
-        program = await _program(folder)
+        program = await _program(folder, environment)
         (port,) = quiet_ports(1)
         log_path = folder / "toxiproxy.log"
         command = [str(program), "-host", HOST, "-port", str(port), "-proxy-metrics"]
@@ -165,7 +168,7 @@ def _toxic_name(toxic: Toxic) -> str:
     return f"{toxic.kind}_{toxic.stream}"
 
 
-async def _program(folder: Path) -> Path:
+async def _program(folder: Path, environment: Mapping[str, str]) -> Path:
     """The server's program, built first when the checkout has none."""
     ours = _CHECKOUT / ".tools" / "bin" / NAME
     if ours.exists():
@@ -181,7 +184,9 @@ async def _program(folder: Path) -> Path:
         return Path(found)
     sys.stderr.write(f"building {NAME} by {installer} (once, it takes a minute)\n")
     log_path = folder / "toxiproxy-build.log"
-    build = Child.spawn([str(installer)], folder=_CHECKOUT, log_path=log_path, environment={})
+    build = Child.spawn(
+        [str(installer)], folder=_CHECKOUT, log_path=log_path, environment=environment
+    )
     if not await build.ended(within_s=INSTALL_S_MAX) or not ours.exists():
         raise ProxyError(f"{installer} did not build {NAME}: {last_words(log_path)}")
     return ours

@@ -39,7 +39,10 @@ _SPECIALS: dict[str, Special] = {
 _SPECIALS_BEFORE_MUTATION = {**_SPECIALS, "records": damaged_records}
 _OF_RPC: Mapping[str, dict[str, Special]] = {
     "DeleteTopics": {"names": lambda dice: dice.one_of(NAMES)},
-    "ElectLeaders": {"partitions": lambda dice: dice.one_of((-1, 2**31 - 1, 70_000))},
+    "ElectLeaders": {
+        "name": lambda dice: dice.one_of(NAMES),
+        "partitions": lambda dice: dice.one_of((-1, 2**31 - 1, 70_000)),
+    },
     "Exchange": {"term": lambda dice: dice.one_of((-1, -(2**63), 2**63 - 1, 2**62, 2**63 - 2))},
 }
 # All that they name holds `corrupt_records`, which no look of our own needs to tell.

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 REPLACED_PROBABILITY = 0.2
 """Of a producer of which a send has just failed."""
 REFUSED_WAIT_S = 0.2
+_ACKS: dict[int, Literal["all", 1, 0]] = {-1: "all", 1: 1, 0: 0}
 _BEYOND_REPAIR = (ClientClosedError, InvalidProducerEpochError)
 
 
@@ -64,7 +65,7 @@ class Sender:
                         await self._burst(producer, name)
 
     def _producer(self) -> Producer:
-        acks: Literal["all", 1] = "all" if self._plan.acks == -1 else 1
+        acks: Literal["all", 1, 0] = _ACKS[self._plan.acks]
         return Producer(
             self._setting.bootstrap,
             acks=acks,
@@ -124,7 +125,8 @@ class Sender:
         error = future.exception()
         now_s = self._setting.now_s
         if error is None:
-            self._workload.end(key, sent("ok", now_s, offset=future.result().offset))
+            offset = future.result().offset
+            self._workload.end(key, sent("ok", now_s, offset=None if offset < 0 else offset))
             return
         is_unknown = not isinstance(error, TidelogError) or error.is_outcome_unknown
         self._workload.end(key, sent("unknown" if is_unknown else "fail", now_s, reason=str(error)))

@@ -1,0 +1,27 @@
+"""The story of what each `acks` is worth: the same fault, three kinds of producers."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from tidelog.chaos.history import ACKS_ALL, History
+from tidelog.chaos.scenarios.epochs import f12_once
+from tidelog.chaos.scenarios.scene import Counts, Scene
+
+NAMES = {0: "0", 1: "1", ACKS_ALL: "all"}
+
+
+async def acks_compared(scene: Scene) -> None:
+    """A leader is cut off under producers of acks 0, 1 and all: what is told done, what is lost."""
+    scene.at_the_end(partial(_compare, scene))
+    await f12_once(scene, is_killed=True)
+
+
+def _compare(scene: Scene, history: History, _: Counts) -> tuple[bool, str]:
+    there = {value for poll in history.polls if poll.is_final for _, value in poll.records}
+    lost: dict[int, int] = {}
+    for acks, name in NAMES.items():
+        told = [one for one in history.sends if one.acks == acks and one.outcome == "ok"]
+        lost[acks] = sum(one.value not in there for one in told)
+        scene.facts[f"acks={name}"] = f"{len(told):,} told to be done, {lost[acks]:,} of them lost"
+    return not lost[ACKS_ALL], f"{lost[ACKS_ALL]} records of acks=all are lost"

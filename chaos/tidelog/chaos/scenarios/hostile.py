@@ -1,0 +1,163 @@
+"""Stories: strangers at the ports, who send what no client sends. On sockets alone.
+
+Nothing they do may change anything, and clients go on all the while. The cluster's metadata but for
+the ids that were given out, the processes, their memory and their open files are compared with what
+they were before; that no record of a stranger's is ever read is the history's to say.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from tidelog.chaos.scenarios.scene import Scene, UnsupportedFaultError
+from tidelog.chaos.scenarios.strangers import HasStrangers, Strangers, Vitals
+from tidelog.chaos.workloads.tally import Tally
+from tidelog.metadata.image import MetadataImage
+
+IMPATIENT: Mapping[str, object] = {"connections.max.idle.ms": 3_000}
+"""So that a run sees who is idle hung up on."""
+MIB = 1 << 20
+GROWTH_BYTES_MAX = 96 * MIB
+"""Of a node's memory, from after the first requests to the end, however many came between."""
+PEAK_BYTES_MAX = 320 * MIB
+"""Above what it was: requests of 16 MiB, of which a few are worked on at one time."""
+FILES_MORE_MAX = 40
+WARM_UP = 2_000
+REDUCED_ROUND, FULL_ROUND = (10_000, 500), (97_000, 3_000)
+"""Malformed requests, and connections on which noise is made."""
+OPEN_CONNECTIONS = 2_000
+SETTLED_S_MAX = 20.0
+P99_TIMES_MAX, P99_S_MAX = 2.0, 1.0
+"""While strangers wait; the second is what a machine with two cores and no rest may take anyway."""
+_P99 = 0.99
+
+
+async def f55(scene: Scene) -> None:
+    """A million malformed requests and raw bytes change nothing, stop nothing, and stay with none.
+
+    Each is answered with a typed error, within a bound, while clients go on.
+    """
+    strangers, seed = _strangers(scene), scene.random.randrange(0, 2**32)
+    before = scene.image
+    scene.ground.count("malformed", f"seed {seed}")
+    warm_up, place = await strangers.send_malformed(seed=seed, first=0, requests=WARM_UP)
+    settled = _vitals(scene, strangers)
+    tallies = [warm_up]
+    connections = 0
+    malformed, noisy = FULL_ROUND if scene.ground.is_full else REDUCED_ROUND
+    for _ in scene.rounds(reduced=1, full=10):
+        (sent, place), noise = await asyncio.gather(
+            strangers.send_malformed(seed=seed, first=place, requests=malformed),
+            strangers.make_noise(seed=seed, first=connections, connections=noisy),
+        )
+        connections += noisy
+        tallies += [sent, noise]
+        _all_is_well(scene, [sent, noise])
+        await scene.acknowledged_again()
+    scene.ground.over("malformed", f"seed {seed}")
+    scene.facts["malformed requests"] = f"{sum(one.requests for one in tallies):,}"
+    scene.facts["noisy connections"] = f"{connections:,}"
+    _all_is_well(scene, tallies)
+    await _is_as_before(scene, strangers, before, settled)
+
+
+async def f56(scene: Scene) -> None:
+    """What asks for too much is refused with a definite error, in bounded memory."""
+    strangers, before = _strangers(scene), scene.image
+    settled = _vitals(scene, strangers)
+    for _ in scene.rounds(reduced=1, full=10):
+        scene.ground.count("oversized")
+        tally = await strangers.ask_too_much()
+        scene.ground.over("oversized")
+        scene.facts["oversized requests"] = f"{tally.requests}"
+        _all_is_well(scene, [tally])
+        await scene.acknowledged_again()
+    peak = max(
+        strangers.vitals(node_id).peak_rss_bytes - vitals.rss_bytes
+        for node_id, vitals in settled.items()
+    )
+    scene.facts["peak of memory above before"] = f"{peak / MIB:.0f} MiB"
+    scene.promise(peak <= PEAK_BYTES_MAX, f"a node took {peak / MIB:.0f} MiB more at its peak")
+    await _is_as_before(scene, strangers, before, settled)
+
+
+async def f58(scene: Scene) -> None:
+    """Two thousand connections that say nothing, or half of a greeting: clients go on, they go."""
+    strangers, before = _strangers(scene), scene.image
+    settled = _vitals(scene, strangers)
+    await scene.last(3.0, 3.0)
+    began_s = scene.now_s
+    usual_s = _p99_s(scene, since_s=began_s - 3.0)
+    for _ in scene.rounds(reduced=1, full=5):
+        scene.ground.count("slow-loris", f"{OPEN_CONNECTIONS} connections")
+        tally = await strangers.connect_and_wait(connections=OPEN_CONNECTIONS)
+        scene.ground.over("slow-loris", f"{OPEN_CONNECTIONS} connections")
+        _all_is_well(scene, [tally])
+        scene.expect(tally.requests == OPEN_CONNECTIONS, "all were connected")
+    then_s = _p99_s(scene, since_s=began_s)
+    scene.facts["p99 of sends before"] = f"{usual_s * 1000:.0f} ms"
+    scene.facts["p99 of sends while strangers wait"] = f"{then_s * 1000:.0f} ms"
+    limit_s = max(P99_TIMES_MAX * usual_s, P99_S_MAX)
+    scene.promise(then_s <= limit_s, f"p99 was {then_s:.2f} s, before {usual_s:.2f} s")
+    await _is_as_before(scene, strangers, before, settled)
+
+
+def _strangers(scene: Scene) -> Strangers:
+    if not isinstance(scene.ground, HasStrangers):
+        raise UnsupportedFaultError("only a cluster of processes has ports for strangers")
+    return scene.ground.strangers
+
+
+def _vitals(scene: Scene, strangers: Strangers) -> dict[int, Vitals]:
+    return {node_id: strangers.vitals(node_id) for node_id in scene.ground.node_ids}
+
+
+def _all_is_well(scene: Scene, tallies: Sequence[Tally]) -> None:
+    findings = [finding for one in tallies for finding in one.findings]
+    count = sum(one.findings_count for one in tallies)
+    scene.promise(not count, f"{count} requests were not answered well: {findings[:5]}")
+    failed = scene.told("request failed")
+    scene.promise(not failed, f"handlers failed: {failed[:3]}")
+
+
+async def _is_as_before(
+    scene: Scene, strangers: Strangers, before: MetadataImage, settled: Mapping[int, Vitals]
+) -> None:
+    """Metadata, processes, memory and open files."""
+    await scene.ground.look()
+    now = scene.image
+    scene.promise(_essence(now) == _essence(before), f"metadata is {now}, was {before}")
+
+    def has_few_files() -> bool:
+        return all(
+            strangers.vitals(node_id).open_files <= one.open_files + FILES_MORE_MAX
+            for node_id, one in settled.items()
+        )
+
+    await scene.must_come(has_few_files, "connections are closed", within_s=SETTLED_S_MAX)
+    vitals = _vitals(scene, strangers)
+    are_same = all(vitals[node_id].pid == one.pid for node_id, one in settled.items())
+    scene.promise(are_same, "no process ended")
+    growth = max(vitals[one].rss_bytes - settled[one].rss_bytes for one in settled)
+    scene.facts["growth of memory"] = f"{growth / MIB:.0f} MiB"
+    scene.promise(growth <= GROWTH_BYTES_MAX, f"a node's memory grew by {growth / MIB:.0f} MiB")
+
+
+def _essence(image: MetadataImage) -> MetadataImage:
+    """All but how far the log is, and which producer ids were given out."""
+    return replace(image, offset=0, next_producer_id=0)
+
+
+def _p99_s(scene: Scene, *, since_s: float) -> float:
+    """Of the sends that began since then and were acknowledged."""
+    took = sorted(_durations_s(scene, since_s))
+    scene.expect(took, "sends to measure")
+    return took[int(len(took) * _P99)]
+
+
+def _durations_s(scene: Scene, since_s: float) -> Iterable[float]:
+    for send in reversed(scene.ground.history.sends):
+        if send.invoked_s >= since_s and send.ended_s is not None:
+            yield send.ended_s - send.invoked_s

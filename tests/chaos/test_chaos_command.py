@@ -1,0 +1,89 @@
+"""`tidelog chaos` as people use it: what it prints, leaves, and ends with."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from tidelog.cli.chaos import SMOKE_IDS, chaos
+from tidelog.cli.check import check
+
+SUMS = ("operations", "acknowledged", "lost", "duplicated", "reordered")
+RUN_S_MAX = 150
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "from tidelog.cli.main import main; main()", "chaos", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=RUN_S_MAX,
+        check=False,
+    )
+
+
+def last_line(done: subprocess.CompletedProcess[str]) -> Any:  # a JSON object
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_every_scenario_is_listed_with_what_it_claims() -> None:
+    lines = CliRunner().invoke(chaos, ["list", "--json"]).stdout.splitlines()
+    listed = {line["id"]: line for line in map(json.loads, lines)}
+    assert set(SMOKE_IDS) <= set(listed)
+    assert all(line["name"] and line["claim"] for line in listed.values())
+    assert "F12" in CliRunner().invoke(chaos, ["list"]).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["run"], "Missing argument"),
+        (["run", "F99"], "there is no scenario 'F99'"),
+        (["run", "F39"], "told in the simulation only"),
+        (["run", "F01", "--duration", "0"], "--duration"),
+        (["run", "F01", "--runs", "0"], "--runs"),
+        (["mutants", "--mutant", "unknown"], "unknown"),
+    ],
+)
+def test_wrong_usage_is_told_before_anything_starts(arguments: list[str], told: str) -> None:
+    done = CliRunner().invoke(chaos, arguments)
+    assert done.exit_code == 2
+    assert told in done.stderr
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("scenario", SMOKE_IDS)
+def test_nothing_acknowledged_is_lost(scenario: str, tmp_path: Path) -> None:
+    done = run("run", scenario, "--json", "--duration", "4", "--report", str(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    (only,) = done.stdout.splitlines()
+    line = json.loads(only)
+    assert line["verdict"] == "ok"
+    assert line["acknowledged"] > 100
+    assert (line["lost"], line["duplicated"], line["reordered"]) == (0, 0, 0)
+    assert all(type(line[name]) is int for name in SUMS)
+    (told,) = line["scenarios"]
+    assert told["name"] == scenario
+    assert told["unavailable_seconds"] >= 0
+    folder = tmp_path / f"{scenario}-1"
+    report = (folder / "report.html").read_text()
+    assert scenario in report
+    assert (tmp_path / "index.html").exists()
+    checked = CliRunner().invoke(check, [str(folder / "history.jsonl"), "--json"])
+    assert json.loads(checked.stdout)["verdict"] == "ok"
+    assert not (folder / "nodes").exists()
+
+
+@pytest.mark.chaos
+def test_a_mutant_is_noticed(tmp_path: Path) -> None:
+    done = run("mutants", "--mutant", "committed_below_min_insync", "--report", str(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    (mutant,) = last_line(done)["mutants"]
+    assert mutant["caught"]
+    assert mutant["control"] == "ok"

@@ -1,0 +1,58 @@
+"""docs/HISTORY.md is what users write their histories by: its example and tables are the code's."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+from tidelog.chaos.checks.delivery import CHECKS, complaints, counts
+from tidelog.chaos.history import History, Poll, Send
+from tidelog.chaos.history_lines import from_lines
+
+TEXT = (Path(__file__).resolve().parents[2] / "docs" / "HISTORY.md").read_text()
+
+
+def example_lines() -> list[str]:
+    """The indented lines, those that were broken put together again."""
+    lines: list[str] = []
+    for line in re.findall(r"^    (.*)$", TEXT, re.MULTILINE):
+        if line.startswith(" "):
+            lines[-1] += line.strip()
+        else:
+            lines.append(line)
+    return lines
+
+
+def named(section: str) -> set[str]:
+    """What the first column of a section's table names."""
+    body = TEXT.partition(section)[2]
+    table = re.search(r"(?:^\|.*\n)+", body, re.MULTILINE)
+    assert table is not None
+    return {
+        name
+        for row in table[0].splitlines()
+        for name in re.findall(r"`(\w[\w-]*)`", row.split("|")[1])
+    }
+
+
+def test_the_example_is_a_history_that_is_right() -> None:
+    history = from_lines(example_lines())
+
+    assert history.lossy_topics == {"clicks"}
+    assert [send.outcome for send in history.sends] == ["ok", "fail"]
+    assert [poll.is_final for poll in history.polls] == [True]
+    assert complaints(history) == []
+
+
+def test_every_field_is_described() -> None:
+    described = {kind: named(f"**{kind}**") for kind in ("Both calls.", "send", "poll")}
+
+    both = described["Both calls."]
+    assert both | described["send"] == {field.name for field in fields(Send)}
+    assert both | described["poll"] == {field.name for field in fields(Poll)}
+
+
+def test_every_complaint_and_every_count_is_described() -> None:
+    assert named("## What is judged") == set(CHECKS)
+    assert named("## The counts") == {*counts(History()), "complaints"}

@@ -1,0 +1,81 @@
+"""Malformed requests: over every RPC, the same whenever they are made, and never harmful."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from google.protobuf import descriptor_pool
+from google.protobuf.message import DecodeError
+
+from tidelog.chaos.workloads.grpc_rpcs import rpcs
+from tidelog.chaos.workloads.harmless import HARMLESS, is_harmless
+from tidelog.chaos.workloads.malformed import Malformed, MalformedRequests
+from tidelog.chaos.workloads.malformed_fields import Known
+from tidelog.v1 import methods
+from tidelog.v1.admin_pb2 import CreateTopicsRequest, NewTopic, PrepareStopRequest
+from tidelog.v1.controller_pb2 import BrokerHeartbeatRequest, RegisterBrokerRequest
+from tidelog.v1.data_pb2 import DeleteRecordsRequest, FetchRequest
+from tidelog.v1.raft_pb2 import RaftMessage
+
+KNOWN = Known(topics=("live",), compacted="kept", cluster_id="c")
+BY_RECORDS = ("Produce", "ProduceStream")
+
+
+def calls(seed: int, count: int) -> list[Malformed]:
+    source = MalformedRequests(seed, KNOWN)
+    return [source.call(place) for place in range(count)]
+
+
+def test_every_rpc_of_the_protocol_is_called() -> None:
+    known = {one.path for one in vars(methods).values() if isinstance(one, methods.Method)}
+    paths = {one.path for one in rpcs()}
+    assert known <= paths
+    assert {one.rpc.path for one in calls(1, len(paths))} == paths
+    assert set(HARMLESS) == paths
+
+
+def test_every_service_that_a_node_registers_is_among_them() -> None:
+    for service in {one.service for one in rpcs()}:
+        descriptor = descriptor_pool.Default().FindServiceByName(service)
+        found = {one.name for one in rpcs() if one.service == service}
+        assert found == {method.name for method in descriptor.methods}
+
+
+def test_a_call_is_what_its_seed_and_place_say_whatever_was_made_before() -> None:
+    once = calls(7, 80)
+    source = MalformedRequests(7, KNOWN)
+    assert [source.call(place) for place in reversed(range(80))] == once[::-1]
+    assert calls(8, 80) != once
+
+
+def test_none_of_them_can_change_anything() -> None:
+    readable = Counter[str]()
+    for call in calls(3, 8 * len(rpcs())):
+        for message in call.messages:
+            try:
+                request = call.rpc.request.FromString(message)
+            except DecodeError:
+                continue
+            readable[call.rpc.path] += 1
+            is_by_records = call.rpc.name in BY_RECORDS
+            assert is_by_records or is_harmless(call.rpc.path, request, KNOWN), call.place
+    assert set(readable) == {one.path for one in rpcs()}, "each is read by its handler, too"
+
+
+def harmful() -> list[tuple[str, object]]:
+    deletion = DeleteRecordsRequest(partitions=[DeleteRecordsRequest.Partition(topic="live")])
+    return [
+        ("/tidelog.v1.Admin/CreateTopics", CreateTopicsRequest(topics=[NewTopic(name="t")])),
+        ("/tidelog.v1.Node/PrepareStop", PrepareStopRequest()),
+        ("/tidelog.v1.Broker/Fetch", FetchRequest(replica_id=1, replica_epoch=9)),
+        ("/tidelog.v1.Broker/DeleteRecords", deletion),
+        ("/tidelog.v1.Controller/RegisterBroker", RegisterBrokerRequest(cluster_id="c")),
+        ("/tidelog.v1.Controller/BrokerHeartbeat", BrokerHeartbeatRequest(broker_epoch=5)),
+        ("/tidelog.v1.RaftPeer/Exchange", RaftMessage(sender_id=2, receiver_id=1, term=9)),
+    ]
+
+
+@pytest.mark.parametrize(("path", "request_"), harmful(), ids=[path for path, _ in harmful()])
+def test_what_might_change_something_is_known_as_such(path: str, request_: object) -> None:
+    assert not is_harmless(path, request_, KNOWN)

@@ -1,0 +1,206 @@
+"""The soup: what a seed draws, what is never drawn together, and that no soup takes too much."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from fault_ground import FOLDER, FakeSocketGround
+from partition_logs import batch
+from virtual_time import Told
+
+from tidelog.chaos.faults.bit_flip import Flip
+from tidelog.chaos.faults.budget import Budget
+from tidelog.chaos.faults.empty_disk import EmptyDisk
+from tidelog.chaos.faults.fault import FaultError
+from tidelog.chaos.faults.soup import Soup
+from tidelog.chaos.faults.soup_plan import (
+    AT_ONCE_MAX,
+    CUTS,
+    KINDS,
+    LOSSY,
+    MENU,
+    TOXICS,
+    draw,
+)
+from tidelog.chaos.scenarios.scene import Scene
+
+SEEDS = 10_000
+FOR_S = 30.0
+SOUPS = 400
+LOG_PATH = f"{FOLDER}/00000000000000000000.log"
+
+
+def _ground() -> FakeSocketGround:
+    ground = FakeSocketGround()
+    for node_id in ground.broker_ids:
+        for name in (LOG_PATH, f"{FOLDER}/0.index", f"{FOLDER}/checkpoint"):
+            ground.stored[node_id, name] = batch(b"first") + batch(b"second", base_offset=1)
+        ground.stored[node_id, f"{FOLDER}/partition.metadata"] = b"topic"
+    return ground
+
+
+def test_the_same_seed_draws_the_same_soup() -> None:
+    drawn = [draw(seed, for_s=FOR_S, kinds=KINDS) for seed in range(50)]
+
+    assert drawn == [draw(seed, for_s=FOR_S, kinds=KINDS) for seed in range(50)]
+    assert len(set(drawn)) == 50
+
+
+def test_no_soup_takes_twice_at_once_or_disturbs_a_link_twice() -> None:
+    storm_s = quiet_s = 0.0
+    drawn: Counter[str] = Counter()
+    at_once: set[int] = set()
+    for seed in range(SEEDS):
+        for each in draw(seed, for_s=FOR_S, kinds=KINDS):
+            kinds = [strike.kind for strike in each.strikes]
+            drawn.update(kinds)
+            at_once.add(len(kinds))
+            assert sum(kind in LOSSY for kind in kinds) <= 1
+            assert sum(kind in CUTS for kind in kinds) <= 1
+            assert all(kinds.count(kind) <= 1 for kind in TOXICS)
+            assert not ("pause" in kinds and {*kinds} & {*TOXICS})
+            storm_s += each.storm_s
+            quiet_s += each.quiet_s
+    assert at_once == set(range(1, AT_ONCE_MAX + 1))
+    assert {*drawn} == {*KINDS}
+    assert quiet_s / (storm_s + quiet_s) == pytest.approx(0.25, abs=0.01)
+
+
+@pytest.mark.parametrize("kinds", [(), ("earthquake",)])
+def test_a_soup_of_nothing_known_is_refused(kinds: tuple[str, ...]) -> None:
+    with pytest.raises(FaultError, match="in the soup"):
+        draw(1, for_s=FOR_S, kinds=kinds)
+
+
+class _Watched(FakeSocketGround):
+    """Knows who is damaged; such a one comes into the ISR some faults after its start."""
+
+    def __init__(self, seed: int, *, min_insync_replicas: int) -> None:
+        super().__init__(seed=seed)
+        self.stored = _ground().stored
+        self.impaired_max = min_insync_replicas - 1
+        self.damaged: set[int] = set()
+        self.damages = 0
+
+    async def wipe(self, node_id: int) -> None:
+        await super().wipe(node_id)
+        self._damage(node_id)
+
+    async def truncate(self, node_id: int, path: str, length: int) -> None:
+        await super().truncate(node_id, path, length)
+        self._damage(node_id)
+
+    async def flip(self, node_id: int, path: str, byte: int, bit: int) -> None:
+        await super().flip(node_id, path, byte, bit)
+        if not path.endswith(".index"):
+            self._damage(node_id)
+
+    def _damage(self, node_id: int) -> None:
+        self.damages += 1
+        self.damaged.add(node_id)
+        assert len(self.damaged) <= self.impaired_max, f"too much: {self.damaged}"
+
+    async def start(self, node_id: int) -> None:
+        await super().start(node_id)
+        if node_id in self.damaged:
+            self.become(isr=tuple(one for one in self.state.isr if one != node_id))
+
+    def count(self, kind: str, what: str = "", *node_ids: int) -> None:
+        super().count(kind, what, *node_ids)
+        if self.random.random() < 0.5:
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        intact = _ground().stored
+        for node_id in self.damaged - self.down:
+            self.stored |= {key: value for key, value in intact.items() if key[0] == node_id}
+            self.become(isr=(*{*self.state.isr, node_id},))
+            self.damaged.discard(node_id)
+
+
+@pytest.mark.parametrize("min_insync_replicas", [1, 2, 3])
+def test_no_soup_takes_more_than_min_insync_replicas_tolerate(
+    min_insync_replicas: int, told: Told
+) -> None:
+    damages = 0
+    for seed in range(SOUPS):
+        ground = _Watched(seed, min_insync_replicas=min_insync_replicas)
+        kinds = (*LOSSY, *MENU)
+        soup = Soup(seed, 20.0, min_insync_replicas=min_insync_replicas, kinds=kinds)
+
+        told(soup.inject(Scene(ground)))
+
+        damages += ground.damages
+        assert ground.is_whole()
+    assert (damages > 0) == (min_insync_replicas > 1)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_nothing_is_left_of_a_soup(seed: int, told: Told) -> None:
+    ground = _ground()
+    soup = Soup(seed, 60.0)
+
+    told(soup.inject(Scene(ground)))
+
+    assert len(soup.struck) > 5
+    assert ground.is_whole()
+
+
+def test_the_same_seed_strikes_the_same(told: Told) -> None:
+    grounds = [_ground(), _ground()]
+    for ground in grounds:
+        told(Soup(7, 120.0).inject(Scene(ground)))
+
+    assert grounds[0].told == grounds[1].told
+
+
+def test_an_open_wound_leaves_no_room_though_all_are_in_sync() -> None:
+    ground, budget = _ground(), Budget(min_insync_replicas=2)
+
+    assert budget.take(ground, 4) is not None
+    assert budget.take(ground, 4) is None
+    assert budget.take(ground, 5) is None
+
+
+def test_a_wound_heals_with_a_newer_registration_in_the_isr(told: Told) -> None:
+    ground, budget, fault = _ground(), Budget(min_insync_replicas=2), EmptyDisk(4)
+    wound = budget.take(ground, 4)
+    assert wound is not None
+    budget.close(wound, needs_start=True)
+    assert budget.impaired(ground) == [4]  # in the ISR, as far as controllers know
+
+    told(fault.inject(Scene(ground)))
+    assert budget.impaired(ground) == [4]
+    told(fault.heal(Scene(ground)))
+
+    assert budget.impaired(ground) == []
+
+
+def test_a_flip_is_a_wound_until_it_is_wrong_no_more(told: Told) -> None:
+    ground, budget = _ground(), Budget(min_insync_replicas=2)
+    wound = budget.take(ground, 4)
+    assert wound is not None
+    good = ground.content(4, LOG_PATH)
+    told(ground.flip(4, LOG_PATH, 30, 1))
+    flip = Flip(4, LOG_PATH, 30, ground.content(4, LOG_PATH)[30])
+    budget.close(wound, flip, needs_start=False)
+
+    assert budget.impaired(ground) == [4]
+    ground.stored[4, LOG_PATH] = good
+    assert budget.impaired(ground) == []
+
+
+@pytest.mark.parametrize("min_insync_replicas", [1, 2])
+def test_nobody_is_damaged_who_may_be_the_last_to_know(min_insync_replicas: int) -> None:
+    ground, budget = _ground(), Budget(min_insync_replicas=min_insync_replicas)
+    ground.become(isr=(4, 5) if min_insync_replicas == 2 else (4, 5, 6))
+
+    assert budget.take(ground, 4) is None
+
+
+def test_without_a_controller_nobody_knows_who_is_in_sync() -> None:
+    ground, budget = _ground(), Budget(min_insync_replicas=2)
+    ground.controller_id = None
+
+    assert budget.take(ground, 4) is None
