@@ -41,8 +41,12 @@ async def f22(scene: Scene) -> None:
     zombie, others = await _quorum(scene)
     paths = scene.between([zombie], others)
     await scene.cut(paths)
+    is_active = scene.ground.is_active
+    await scene.comes(
+        lambda: any(map(is_active, others)) or not is_active(zombie), "the quorum notices"
+    )
     await _takes_over(scene, others)
-    await scene.must_come(lambda: not scene.ground.is_active(zombie), "the old one steps down")
+    await scene.must_come(lambda: not is_active(zombie), "the old one steps down")
     await _decides(scene)
     await _writes_go_on(scene, 2.0)
     await scene.mend(paths)
@@ -76,6 +80,8 @@ async def f24(scene: Scene) -> None:
     await _decides(scene)
     terms = max(map(scene.ground.term, scene.ground.controller_ids)) - term
     scene.facts["terms"] = str(terms)
+    is_deaf = scene.ground.metadata_offset(deaf) < scene.image.offset
+    scene.expect(is_deaf or terms, "one of them missed what was decided")
     scene.promise(terms <= TERMS_MAX, f"few terms: {terms}")
     await scene.mend(paths)
     await _follows(scene, deaf)

@@ -298,20 +298,20 @@ class Scene:
 
     async def flip(self, node_id: int, path: str, byte: int) -> None:
         """Change one bit of this byte."""
-        self._happens_at_once("bit_flip", f"node {node_id} {path} byte {byte}", node_id)
+        self._happens_at_once("bit_flip", f"node {node_id} {_brief(path)} byte {byte}", node_id)
         before = self.content(node_id, path)
         await self.ground.flip(node_id, path, byte, self.random.randrange(0, 8))
         self.expect(self.content(node_id, path) != before, f"{path} is damaged")
 
     async def tear(self, node_id: int, path: str, at: int, data: bytes) -> None:
         """Put there what a write left that did not come to its end."""
-        self._happens_at_once("torn_write", f"node {node_id} {path} byte {at}", node_id)
+        self._happens_at_once("torn_write", f"node {node_id} {_brief(path)} byte {at}", node_id)
         await self.ground.overwrite(node_id, path, at, data)
         self.expect(self.content(node_id, path)[at:].startswith(data), f"{path} is torn")
 
     async def vanish(self, node_id: int, path: str) -> None:
         """Lose a file."""
-        self._happens_at_once("lost_file", f"node {node_id} {path}", node_id)
+        self._happens_at_once("lost_file", f"node {node_id} {_brief(path)}", node_id)
         await self.ground.vanish(node_id, path)
         self.expect(not self.length(node_id, path), f"{path} is gone")
 
@@ -479,3 +479,8 @@ class Scene:
     def truncated(self, node_id: int) -> int:
         """How many records were cut off its log, at an epoch's end."""
         return sum(int(line.fields["records"]) for line in self.told_here("truncated", node_id))
+
+
+def _brief(path: str) -> str:
+    """A file and its folder."""
+    return "/".join(path.split("/")[-2:])
