@@ -61,10 +61,11 @@ class Progress:
     def begin(self, plan: RunPlan) -> None:
         """A run begins."""
         self._number += 1
-        head = click.style(f"{plan.scenario_id} {plan.scenario.name}", bold=True)
-        self._show(
-            f"[{self._number}/{self._count}] {head}, seed {plan.seed}: {plan.scenario.claim}"
-        )
+        self._began_s = time.monotonic()
+        place = self._number if self._count is None else f"{self._number}/{self._count}"
+        name = click.style(f"{plan.scenario_id} {plan.scenario.name}", bold=True)
+        mutant = f", as {plan.mutant}" if plan.mutant else ""
+        self._show(f"[{place}] {name}, seed {plan.seed}{mutant}: {plan.scenario.claim}")
 
     def tell(self, what: str) -> None:
         """Something happens in it."""
@@ -77,7 +78,8 @@ class Progress:
         self._show(
             f"  {click.style(record.verdict, fg=colour)}: {counts['acknowledged']} acknowledged,"
             f" {counts['lost']} lost, {counts['duplicated']} duplicated,"
-            f" {counts['reordered']} reordered; unavailable {record.unavailable_s:.2f} s at most"
+            f" {counts['reordered']} reordered; unavailable {record.unavailable_s:.2f} s at most;"
+            f" took {time.monotonic() - self._began_s:.0f} s"
         )
         for anomaly in record.anomalies:
             self._show(f"    {anomaly.kind}: {anomaly.what}")
