@@ -26,6 +26,8 @@ def words_for(paths: Sequence[Path]) -> str:
     return "; ".join(f"{sides} {', '.join(targets)}" for sides, targets in heard.items())
 
 
-def nodes_of(paths: Iterable[Path]) -> list[int]:
-    """The nodes at their ends."""
-    return sorted({side for path in paths for side in path if isinstance(side, int)})
+def struck(paths: Iterable[Path]) -> list[int]:
+    """Whom a cut of them is about: the nodes at an end of each."""
+    ends = [set(path) for path in paths]
+    sides = set.intersection(*ends) if ends else set()
+    return sorted(side for side in sides if isinstance(side, int))

@@ -18,7 +18,7 @@ from typing import TypeVar
 from tidelog.chaos.history import ACKS_ALL, History
 from tidelog.chaos.scenarios.ground import Ground, Load, LogLine, Path, Side
 from tidelog.chaos.scenarios.machines import Machines
-from tidelog.chaos.scenarios.paths import between, nodes_of, words_for
+from tidelog.chaos.scenarios.paths import between, struck, words_for
 from tidelog.log.env import Random
 from tidelog.metadata.image import MetadataImage, PartitionImage
 from tidelog.v1 import common_pb2
@@ -257,23 +257,23 @@ class Scene:
 
     async def cut(self, paths: Sequence[Path]) -> None:
         """Nothing arrives on these, until `mend`."""
-        self.strike("cut", words_for(paths), *nodes_of(paths))
+        self.strike("cut", words_for(paths), *struck(paths))
         await self.ground.cut(paths)
 
     async def mend(self, paths: Sequence[Path]) -> None:
         """Take cuts back."""
         await self.ground.mend(paths)
-        self.over("cut", words_for(paths), *nodes_of(paths))
+        self.over("cut", words_for(paths), *struck(paths))
 
     async def delay(self, paths: Sequence[Path]) -> None:
         """All arrives late on these, until `hasten`."""
-        self.strike("delay", words_for(paths), *nodes_of(paths))
+        self.strike("delay", words_for(paths), *struck(paths))
         await self.ground.delay(paths)
 
     async def hasten(self, paths: Sequence[Path]) -> None:
         """Take delays back."""
         await self.ground.hasten(paths)
-        self.over("delay", words_for(paths), *nodes_of(paths))
+        self.over("delay", words_for(paths), *struck(paths))
 
     # Disks
 

@@ -30,7 +30,7 @@ from tidelog.chaos.topology import CLIENTS, COMBINED, Topology
 from tidelog.chaos.workloads.workload import Workload
 from tidelog.log.errors import TidelogError
 
-STORY_S_MAX = 300.0
+STORY_S_MAX, FULL_STORY_S_MAX = 300.0, 6 * 3600.0
 """A story takes no longer than this and the load it was asked to last."""
 CALM_S_MAX = 60.0
 """I29: what must have come to rest by then: sessions, elections, retries, a client's patience."""
@@ -58,6 +58,11 @@ class RunPlan:
     def scenario(self) -> Scenario:
         """From the catalogue."""
         return SCENARIOS[self.scenario_id]
+
+    @property
+    def story_s_max(self) -> float:
+        """Each wait of a story has its own bound; this is of all together."""
+        return self.load_s + (FULL_STORY_S_MAX if self.is_full else STORY_S_MAX)
 
     @property
     def command(self) -> str:
@@ -169,7 +174,7 @@ class _Run:
         evidence.load_begins()
         ends_s = self._cluster.now_s + plan.load_s
         try:
-            async with asyncio.timeout(STORY_S_MAX + plan.load_s):
+            async with asyncio.timeout(plan.story_s_max):
                 await plan.scenario.tell(self._scene)
         except StoryOver:
             pass
