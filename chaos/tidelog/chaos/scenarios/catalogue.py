@@ -46,6 +46,8 @@ class Scenario:
     """Unclean elections are allowed: what they lose is counted."""
     is_recreated: bool = False
     """The topic is deleted and created again."""
+    has_churn: bool = False
+    """Sockets: operators work meanwhile, and another topic comes and goes."""
     is_flushed: bool | None = None
     """flush.messages=1; None: as drawn, or not."""
     segment_bytes: int | None = None
@@ -124,12 +126,11 @@ SCENARIOS: dict[str, Scenario] = {
     "F56": Scenario("oversized-requests", hostile.f56, SOCKETS_ONLY),
     "F58": Scenario("slow-loris", hostile.f58, SOCKETS_ONLY, settings=hostile.IMPATIENT),
     "F61": Scenario("total-outage", disks.f61, has_separate_controllers=False),
-    "F62": Scenario("soup", storms.f62, is_flushed=False, is_damaging=True),
+    "F62": Scenario("soup", storms.f62, is_flushed=False, is_damaging=True, has_churn=True),
     "F63": Scenario("stale-metadata", clients.f63),
     "F64": Scenario(
         "topic-recreated",
         clients.f64,
-        SIM_ONLY,
         is_recreated=True,
         has_separate_controllers=False,
     ),

@@ -173,18 +173,26 @@ class _Run:
         evidence, plan = self._evidence, self._plan
         evidence.load_begins()
         ends_s = self._cluster.now_s + plan.load_s
-        try:
-            async with asyncio.timeout(plan.story_s_max):
-                await plan.scenario.tell(self._scene)
-        except StoryOver:
-            pass
-        except LookupError as error:
-            evidence.report(FAILED, f"the story: {error}")
+        if not plan.scenario.has_churn:
+            self._workload.is_churn_over = True
+        churning = asyncio.create_task(self._workload.churn(), name="churn")
+        await self._tell_story()
         await self._ground.heal()
         self._workload.is_held = False
         self._setting.note("run", "all is healed")
         await asyncio.sleep(max(AFTERMATH_S, ends_s - self._cluster.now_s))
         evidence.load_ends()
+        self._workload.is_churn_over = True
+        await churning
+
+    async def _tell_story(self) -> None:
+        try:
+            async with asyncio.timeout(self._plan.story_s_max):
+                await self._plan.scenario.tell(self._scene)
+        except StoryOver:
+            pass
+        except LookupError as error:
+            self._evidence.report(FAILED, f"the story: {error}")
 
     async def _calm_down(self) -> bool:
         """Whether it came to that, and everything was read."""

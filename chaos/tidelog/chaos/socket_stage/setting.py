@@ -52,12 +52,12 @@ class SocketSetting:
 
     @property
     def topics(self) -> Sequence[TopicPlan]:
-        """The story's."""
-        return [self.work.topic]
+        """The story's first."""
+        return self.work.topics
 
     @property
     def producers(self) -> Sequence[ProducerPlan]:
-        """Of that."""
+        """Of those."""
         return self.work.producers
 
     @property

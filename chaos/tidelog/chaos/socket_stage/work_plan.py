@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidelog.chaos.history import ACKS_ALL
 from tidelog.chaos.scenarios.catalogue import Scenario
-from tidelog.chaos.workloads.plans import CHURNED, LOSSY, STEADY, ProducerPlan, TopicPlan
+from tidelog.chaos.workloads.plans import CHURNED, ProducerPlan, TopicPlan
 
 SEGMENT_BYTES = 64 << 10
 """Several segments in a run of a minute."""
@@ -24,16 +25,30 @@ DELIVERY_TIMEOUT_MS = 30_000
 
 @dataclass(frozen=True, slots=True)
 class WorkPlan:
-    """One topic and its producers."""
+    """Topics, the story's first, and producers of them."""
 
-    topic: TopicPlan
+    topics: tuple[TopicPlan, ...]
     producers: tuple[ProducerPlan, ...]
+
+    @property
+    def topic(self) -> TopicPlan:
+        """The story's."""
+        return self.topics[0]
 
 
 def work_of(scenario: Scenario) -> WorkPlan:
-    """The story's topic has one partition, on all brokers."""
-    name = LOSSY if scenario.is_lossy else CHURNED if scenario.is_recreated else STEADY
-    topic = TopicPlan(
+    """The story's topic has one partition, on all brokers; what churns is another one."""
+    topics = [_topic(scenario, scenario.topic)]
+    acks = [(scenario.topic, one) for one in scenario.acks]
+    if scenario.has_churn:
+        topics.append(_topic(scenario, CHURNED))
+        acks.append((CHURNED, ACKS_ALL))
+    producers = [_producer(number, *one) for number, one in enumerate(acks, start=1)]
+    return WorkPlan(tuple(topics), tuple(producers))
+
+
+def _topic(scenario: Scenario, name: str) -> TopicPlan:
+    return TopicPlan(
         name=name,
         partitions=1,
         min_insync_replicas=scenario.min_insync_replicas,
@@ -42,17 +57,16 @@ def work_of(scenario: Scenario) -> WorkPlan:
         segment_bytes=scenario.segment_bytes or SEGMENT_BYTES,
         index_interval_bytes=0 if scenario.segment_bytes else INDEX_INTERVAL_BYTES,
     )
-    producers = tuple(
-        ProducerPlan(
-            name=f"producer-{number}",
-            topic=name,
-            acks=acks,
-            pause_s_max=PAUSE_S_MAX,
-            burst_max=BURST_MAX,
-            request_timeout_ms=REQUEST_TIMEOUT_MS,
-            delivery_timeout_ms=DELIVERY_TIMEOUT_MS,
-            value_bytes=VALUE_BYTES,
-        )
-        for number, acks in enumerate(scenario.acks, start=1)
+
+
+def _producer(number: int, topic: str, acks: int) -> ProducerPlan:
+    return ProducerPlan(
+        name=f"producer-{number}",
+        topic=topic,
+        acks=acks,
+        pause_s_max=PAUSE_S_MAX,
+        burst_max=BURST_MAX,
+        request_timeout_ms=REQUEST_TIMEOUT_MS,
+        delivery_timeout_ms=DELIVERY_TIMEOUT_MS,
+        value_bytes=VALUE_BYTES,
     )
-    return WorkPlan(topic, producers)
