@@ -39,6 +39,7 @@ check: dev ## Tell, changing nothing: style, types, layers, lock file, generated
 	@$(BIN)/python tools/lock.py --check
 	@$(BIN)/python tools/protos.py --check
 	@$(BIN)/python tools/config_docs.py --check
+	@$(BIN)/python tools/chaos_figures.py --check
 	@$(BIN)/python -m pytest -q tests/test_tidy.py tests/test_proto*.py
 
 fix: dev proto docs ## Mend what a tool can mend: style, generated code and docs
@@ -68,8 +69,9 @@ lock: dev ## Resolve requirements/*.txt anew from pyproject.toml
 proto: dev ## Generate the Python code of proto/, and note what is new there
 	@$(BIN)/python tools/protos.py
 
-docs: dev ## Generate docs/CONFIGURATION.md from the code
+docs: dev ## Generate docs/CONFIGURATION.md from the code, docs/chaos/figures.md from its ledger
 	@$(BIN)/python tools/config_docs.py
+	@$(BIN)/python tools/chaos_figures.py
 
 clean: ## Remove .venv, .tools and caches; data stays
 	@rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -126,7 +126,6 @@ def run(
     progress = Progress(len(plans), is_silent=is_json)
     commit = checked_out_commit()
     records = asyncio.run(_run_all(plans, reports, progress))
-    reports.write_index()
     progress.end(reports.path)
     line = summary(records)
     if ledger is not None:
@@ -165,7 +164,6 @@ def mutants(
         ]
 
     hunted = asyncio.run(hunt_all())
-    reports.write_index()
     progress.end(reports.path)
     click.echo(json.dumps({"mutants": [one.summary() for one in hunted]}))
     sys.exit(0 if all(one.is_caught for one in hunted) else 1)

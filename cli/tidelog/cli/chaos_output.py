@@ -43,9 +43,7 @@ class Folder:
         report = folder / "report.html"
         report.write_text(render(record), encoding="utf-8")
         self._records[str(report.relative_to(self.path))] = record
-
-    def write_index(self) -> None:
-        """All have."""
+        # Each time: who is interrupted has it, too.
         (self.path / "index.html").write_text(index(self._records), encoding="utf-8")
 
 

@@ -35,6 +35,8 @@ def _scenario(name: str, runs: Sequence[RunRecord]) -> dict[str, object]:
         "unavailable_seconds": round(median(silences_s), 3),
         "unavailable_seconds_worst": round(max(silences_s), 3),
         "runs": len(runs),
+        "ok": sum(run.verdict == "ok" for run in runs),
+        "unavailable_seconds_runs": [round(one, 3) for one in silences_s],
         "seeds": [run.seed for run in runs],
         **_sums(runs),
         "anomalies": sorted({anomaly.kind for run in runs for anomaly in run.anomalies}),

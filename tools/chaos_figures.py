@@ -1,0 +1,92 @@
+"""Writes docs/chaos/figures.md out of docs/ledger/chaos.jsonl, and tells if it is in step."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from tidelog.chaos.scenarios.catalogue import SCENARIOS
+
+ROOT = Path(__file__).resolve().parent.parent
+LEDGER = ROOT / "docs" / "ledger" / "chaos.jsonl"
+PAGE = ROOT / "docs" / "chaos" / "figures.md"
+HEAD = """\
+# Figures
+
+Made by `make docs` from [docs/ledger/chaos.jsonl](../ledger/chaos.jsonl), to which
+`tidelog chaos run … --ledger docs/ledger/chaos.jsonl` appends; do not edit. A run is one scenario
+with one seed, on six processes and a proxy server; all ran on a shared virtual machine with two
+cores.
+
+*Waiting* is the longest time in a run without an acknowledgement of acks=all, while producers
+tried. *Lost*, *duplicated* and *reordered* are of idempotent producers with acks=all; *lost,
+acks=1* is what that may lose.
+
+"""
+COLUMNS = (
+    *("scenario", "claim", "runs", "ok", "waiting, median", "worst"),
+    *("acknowledged", "lost", "duplicated", "reordered", "lost, acks=1"),
+)
+SUMS = ("acknowledged", "lost", "duplicated", "reordered", "lost_acks_1")
+
+
+@dataclass
+class Row:
+    """All runs of a scenario."""
+
+    runs: int = 0
+    good: int = 0
+    silences_s: list[float] = field(default_factory=list)
+    sums: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SUMS, 0))
+
+    def add(self, entry: dict[str, Any]) -> None:
+        """One command's."""
+        self.runs += entry["runs"]
+        self.good += entry["ok"]
+        self.silences_s += entry["unavailable_seconds_runs"]
+        for name in SUMS:
+            self.sums[name] += entry[name]
+
+
+def page(ledger: str) -> str:
+    """The whole file."""
+    rows: defaultdict[str, Row] = defaultdict(Row)
+    soup_s = 0
+    for line in map(json.loads, ledger.splitlines()):
+        entries = line["result"]["scenarios"]
+        for entry in entries:
+            rows[entry["name"]].add(entry)
+        if [entry["name"] for entry in entries] == ["F62"]:
+            soup_s += line["load_seconds"]
+    heads = f"| {' | '.join(COLUMNS)} |\n| --- | --- |{' --: |' * (len(COLUMNS) - 2)}\n"
+    table = heads + "".join(_line(name, rows[name]) for name in SCENARIOS if name in rows)
+    soup = f"\nRandom soup (F62) alone: {soup_s / 60:.0f} minutes of load so far.\n"
+    return HEAD + table + (soup if soup_s else "")
+
+
+def _line(name: str, row: Row) -> str:
+    told = [f"{row.sums[one]:,}" for one in SUMS]
+    waits = f"{median(row.silences_s):.2f} s | {max(row.silences_s):.2f} s"
+    claim = SCENARIOS[name].claim
+    return f"| {name} | {claim} | {row.runs} | {row.good} | {waits} | {' | '.join(told)} |\n"
+
+
+def main() -> int:
+    """Exit code 1: --check, and the page is not what the ledger says."""
+    text = page(LEDGER.read_text(encoding="utf-8"))
+    if "--check" not in sys.argv:
+        PAGE.write_text(text, encoding="utf-8")
+        return 0
+    if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text:
+        return 0
+    sys.stderr.write("docs/chaos/figures.md is not in step with its ledger: make docs\n")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
