@@ -27,8 +27,8 @@ from tidelog.cli.chaos_output import Folder, Progress
 
 ALL = "all"
 SMOKE = "smoke"
-SMOKE_IDS = ("control", "F01", "F04", "F12", "F21", "F40")
-"""What `make test` runs: both ways a leader goes, truncation, a controller, lost answers."""
+SMOKE_IDS = ("control", "F01", "F04", "F12", "F21", "F40", "F55")
+"""What `make test` runs: leaders die, are cut off, return; a controller; lost answers; strangers."""
 LOAD_S = 8.0
 MUTANT_RUNS = 3
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import traceback
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -100,13 +101,25 @@ async def run_scenario(plan: RunPlan, *, folder: Path, tell: Callable[[str], Non
         evidence = Evidence(cluster, setting, is_damage_expected=scenario.is_damaging)
         try:
             async with cluster:
-                await _Run(plan, setting, evidence, random).tell()
-                await evidence.judge_files()
+                with _failure_told(evidence):
+                    await _Run(plan, setting, evidence, random).tell()
+                    await evidence.judge_files()
                 if evidence.anomalies:
                     _keep_logs(cluster, folder)
-        except (TidelogError, OSError, TimeoutError) as error:
+        except TidelogError as error:
             evidence.report(FAILED, f"{type(error).__name__}: {error}")
     return evidence.record(plan)
+
+
+@contextmanager
+def _failure_told(evidence: Evidence) -> Iterator[None]:
+    """A run that fails itself says where."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001  # whatever a run ends with is its outcome
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(place.filename).name}:{place.lineno}"
+        evidence.report(FAILED, f"{type(error).__name__}: {error} ({where})")
 
 
 class _Run:
