@@ -28,7 +28,7 @@ from tidelog.cli.chaos_output import Folder, Progress
 ALL = "all"
 SMOKE = "smoke"
 SMOKE_IDS = ("control", "F01", "F04", "F12", "F21", "F40", "F55")
-"""What `make test` runs: leaders die, are cut off, return; a controller; lost answers; strangers."""
+"""What `make test` runs: leaders, a controller, truncation, lost answers, strangers."""
 LOAD_S = 8.0
 MUTANT_RUNS = 3
 
