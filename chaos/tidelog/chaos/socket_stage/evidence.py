@@ -78,6 +78,11 @@ class Evidence:
         """Now."""
         self._load_s = (self._load_s[0], self._cluster.now_s)
 
+    @property
+    def is_violated(self) -> bool:
+        """Whether something must not be so."""
+        return verdict_of(self.anomalies) == "violation"
+
     # At its end
 
     def judge_history(self) -> None:
