@@ -201,9 +201,22 @@ class _Run:
         await churning
 
     async def _tell_story(self) -> None:
+        story = asyncio.create_task(self._tell_it(), name="story")
+        ends_s = self._cluster.now_s + self._plan.story_s_max
+        while not story.done() and self._cluster.now_s < ends_s:
+            if self._evidence.is_violated:
+                ends_s = min(ends_s, self._cluster.now_s + BROKEN_CALM_S_MAX)
+            await asyncio.wait({story}, timeout=LOOK_EVERY_S)
+        if story.done():
+            await story
+            return
+        story.cancel()
+        await asyncio.wait({story})
+        self._evidence.report(FAILED, "the story was broken off")
+
+    async def _tell_it(self) -> None:
         try:
-            async with asyncio.timeout(self._plan.story_s_max):
-                await self._plan.scenario.tell(self._scene)
+            await self._plan.scenario.tell(self._scene)
         except StoryOver:
             pass
         except LookupError as error:
