@@ -21,6 +21,10 @@ from tidelog.chaos.report.record_json import to_json
 from tidelog.chaos.socket_stage.run import RunPlan
 
 
+ANOMALIES_MAX = 5
+"""Shown of a run."""
+
+
 class Folder:
     """Of one command."""
 
@@ -79,8 +83,11 @@ class Progress:
             f" {counts['reordered']} reordered; unavailable {record.unavailable_s:.2f} s at most;"
             f" took {time.monotonic() - self._began_s:.0f} s"
         )
-        for anomaly in record.anomalies:
+        for anomaly in record.anomalies[:ANOMALIES_MAX]:
             self._show(f"    {anomaly.kind}: {anomaly.what}")
+        further = len(record.anomalies) - ANOMALIES_MAX
+        if further > 0:
+            self._show(f"    and {further} more, in its report")
 
     def end(self, folder: Path) -> None:
         """All have."""
