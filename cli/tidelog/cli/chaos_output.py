@@ -20,7 +20,6 @@ from tidelog.chaos.report.record import RunRecord
 from tidelog.chaos.report.record_json import to_json
 from tidelog.chaos.socket_stage.run import RunPlan
 
-
 ANOMALIES_MAX = 5
 """Shown of a run."""
 
