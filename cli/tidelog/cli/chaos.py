@@ -30,7 +30,7 @@ SMOKE = "smoke"
 SMOKE_IDS = ("control", "F01", "F04", "F12", "F21", "F40", "F55")
 """What `make test` runs: leaders, a controller, truncation, lost answers, strangers."""
 LOAD_S = 8.0
-MUTANT_RUNS = 3
+MUTANT_RUNS = 6
 
 
 class ScenarioName(click.ParamType[tuple[str, ...]]):

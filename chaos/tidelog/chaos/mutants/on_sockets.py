@@ -10,15 +10,13 @@ from collections.abc import Mapping
 
 HUNTS: Mapping[str, str] = {
     "last_epoch_not_named": "F12",
+    "cut_to_own_end": "F12",
+    "lost_leadership_told_as_success": "F12",
     "committed_below_min_insync": "F04",
     "duplicates_appended": "F40",
-    "followers_note_no_producers": "F01",
-    "lost_leadership_told_as_success": "F12",
-    "shrink_told_as_refusal": "F04",
-    "truncated_to_high_watermark": "F01",
+    "producers_forgotten_at_a_start": "F61",
     "leader_without_quorum_stays": "F22",
-    "unclean_election_on": "F11",
-    "deposed_leader_decides": "F23",
+    "damage_not_acted_on": "F33",
 }
 """By the mutant's name, the scenario's id."""
 CONTROL = "control"

@@ -10,7 +10,7 @@ import asyncio
 import shutil
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -227,6 +227,8 @@ class _Run:
         stopping = asyncio.create_task(self._workload.stop_sending(), name="stop-sending")
         if not await self._comes_to_rest("I29"):
             stopping.cancel()
+            with suppress(TidelogError, TimeoutError):
+                await self._workload.read_all()
             return False
         await stopping
         await self._workload.close()

@@ -210,8 +210,9 @@ class Workload:
 
     def end(self, number: int, send: Send) -> None:
         """It ended."""
+        if self._pending.pop(number, None) is None:
+            return  # It was written down as one that never ends.
         self.unended -= 1
-        del self._pending[number]
         self.setting.ended(send)
         self.acknowledged += send.outcome == "ok"
         if send.outcome == "unknown":
