@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
 
+from tidelog.chaos.chance import one_of, shuffled
 from tidelog.chaos.faults import soup_plan
 from tidelog.chaos.faults.asymmetric_partition import AsymmetricPartition
 from tidelog.chaos.faults.bandwidth import Bandwidth
@@ -37,8 +37,6 @@ from tidelog.log.file_names import LOG
 ROOM_BYTES_MAX = 4096
 LEADER_SHARE, CONTROLLER_SHARE = 0.4, 0.6
 LOG_SHARE = 0.5
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +75,7 @@ def _victim(ground: Ground, random: SimRandom, held: Collection[int]) -> int | N
     if chosen is not None and chosen not in held:
         return chosen
     free = [one for one in ground.node_ids if one not in held]
-    return _one_of(free, random) if free else None
+    return one_of(random, free) if free else None
 
 
 def _of_node(kind: str, node_id: int, random: SimRandom) -> Fault:
@@ -97,7 +95,7 @@ def _lossy(kind: str, ground: Ground, random: SimRandom, held: Collection[int]) 
     free = [] if state is None else [one for one in state.replicas if one not in held]
     if not free:
         return None
-    node_id, seed = _one_of(free, random), random.randrange(0, soup_plan.SEEDS)
+    node_id, seed = one_of(random, free), random.randrange(0, soup_plan.SEEDS)
     match kind:
         case "empty_disk":
             return Serving(EmptyDisk(node_id), node_id, is_lossy=True)
@@ -111,14 +109,14 @@ def _flip(node_id: int, random: SimRandom, seed: int) -> Serving:
     if random.random() < LOG_SHARE:
         fault = BitFlip(node_id, LOG, seed)
         return Serving(fault, node_id, is_lossy=True, needs_start=False)
-    file_kind = _one_of((*HARMLESS, CHECKPOINT_FILE, METADATA_FILE), random)
+    file_kind = one_of(random, (*HARMLESS, CHECKPOINT_FILE, METADATA_FILE))
     fault = BitFlip(node_id, file_kind, seed)
     is_lossy = file_kind not in HARMLESS
     return Serving(Together((Kill(node_id), fault)), node_id, is_lossy=is_lossy)
 
 
 def _cut(kind: str, ground: Ground, random: SimRandom) -> Fault:
-    nodes = _shuffled(ground.node_ids, random)
+    nodes = shuffled(random, sorted(ground.node_ids))
     match kind:
         case "isolate_leader":
             from_whom = random.randrange(1, 8)
@@ -138,8 +136,8 @@ def _cut(kind: str, ground: Ground, random: SimRandom) -> Fault:
 
 
 def _minority(ground: Ground, random: SimRandom) -> tuple[Side, ...]:
-    controllers = _shuffled(ground.controller_ids, random)
-    brokers = _shuffled(set(ground.broker_ids) - set(controllers), random)
+    controllers = shuffled(random, sorted(ground.controller_ids))
+    brokers = shuffled(random, sorted(set(ground.broker_ids) - set(controllers)))
     some = brokers[: random.randrange(0, len(brokers) + 1)]
     few = controllers[: random.randrange(0 if some else 1, (len(controllers) + 1) // 2)]
     clients = [one for one in ground.client_groups if random.random() < 1 / 2]
@@ -150,10 +148,10 @@ def _somewhere(ground: Ground, random: SimRandom) -> tuple[tuple[Side, Side], ..
     """Paths between two sides, one way or both: clients and brokers, or a node and all others."""
     brokers: list[Side] = list(ground.broker_ids)
     nodes: list[Side] = list(ground.node_ids)
-    victim = _one_of(brokers, random)
+    victim = one_of(random, brokers)
     others: list[Side] = [one for one in nodes if one != victim]
     clients: list[Side] = list(ground.client_groups)
-    side, opposite = _one_of(((clients, brokers), (clients, [victim]), ([victim], others)), random)
+    side, opposite = one_of(random, ((clients, brokers), (clients, [victim]), ([victim], others)))
     if random.random() < 1 / 2:
         return both_ways(side, opposite)
     return one_way(side, opposite) if random.random() < 1 / 2 else one_way(opposite, side)
@@ -170,12 +168,3 @@ _TOXICS: Mapping[str, Callable[[Reach, SimRandom], Fault]] = {
     "slow_close": lambda reach, random: SlowClose(reach, random.randrange(500, 5000)),
     "link_down": lambda reach, _: LinkDown(reach),
 }
-
-
-def _one_of(items: Sequence[T], random: SimRandom) -> T:
-    return items[random.randrange(0, len(items))]
-
-
-def _shuffled(items: Collection[int], random: SimRandom) -> list[int]:
-    left = sorted(items)
-    return [left.pop(random.randrange(0, len(left))) for _ in range(len(left))]

@@ -10,6 +10,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from tidelog.chaos.chance import shuffled
 from tidelog.chaos.faults.fault import Fault, require
 from tidelog.chaos.scenarios.scene import Scene
 from tidelog.chaos.sim_stage.clock import SimRandom
@@ -35,7 +36,7 @@ class Swizzle:
         """See `Fault`; returns when the last of them has begun."""
         random = SimRandom(self.seed)
         chosen = random.randrange(AT_LEAST, len(self.faults) + 1)
-        for fault in _shuffled(random, list(self.faults))[:chosen]:
+        for fault in shuffled(random, list(self.faults))[:chosen]:
             self._struck.append(fault)
             await fault.inject(scene)
             await asyncio.sleep(random.uniform(0, self.gap_s_max))
@@ -43,12 +44,7 @@ class Swizzle:
     async def heal(self, scene: Scene) -> None:
         """See `Fault`; returns when the last of them has ended."""
         random = SimRandom(self.seed).fork("heal")
-        for fault in _shuffled(random, self._struck):
+        for fault in shuffled(random, self._struck):
             await fault.heal(scene)
             self._struck.remove(fault)
             await asyncio.sleep(random.uniform(0, self.gap_s_max))
-
-
-def _shuffled(random: SimRandom, items: list[Fault]) -> list[Fault]:
-    left = list(items)
-    return [left.pop(random.randrange(0, len(left))) for _ in range(len(left))]

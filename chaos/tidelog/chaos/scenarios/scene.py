@@ -15,6 +15,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
+from tidelog.chaos import chance
 from tidelog.chaos.history import ACKS_ALL, History
 from tidelog.chaos.scenarios.ground import Ground, Load, LogLine, Path, Side
 from tidelog.chaos.scenarios.machines import Machines
@@ -178,12 +179,11 @@ class Scene:
 
     def one_of(self, items: Sequence[T]) -> T:
         """Any of them."""
-        return items[self.random.randrange(0, len(items))]
+        return chance.one_of(self.random, items)
 
     def shuffled(self, items: Iterable[T]) -> list[T]:
         """All of them."""
-        left = list(items)
-        return [left.pop(self.random.randrange(0, len(left))) for _ in range(len(left))]
+        return chance.shuffled(self.random, items)
 
     def others(self, *node_ids: int) -> list[int]:
         """All nodes but these."""

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
+from tidelog.chaos import chance
 from tidelog.chaos.sim_cluster.inside import active_controller
 from tidelog.chaos.sim_cluster.world import World
 from tidelog.chaos.sim_stage.clock import SimRandom
@@ -68,12 +69,11 @@ class Strikes:
 
     def one_of(self, items: Sequence[T]) -> T:
         """Any of them."""
-        return items[self.random.randrange(0, len(items))]
+        return chance.one_of(self.random, items)
 
     def shuffled(self, items: Iterable[T]) -> list[T]:
         """All of them."""
-        left = list(items)
-        return [left.pop(self.random.randrange(0, len(left))) for _ in range(len(left))]
+        return chance.shuffled(self.random, items)
 
     # Whom
 

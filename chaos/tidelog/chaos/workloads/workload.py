@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
 
+from tidelog.chaos.chance import one_of
 from tidelog.chaos.history import Send
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.workloads.plans import CHURNED, TopicPlan
@@ -78,10 +78,11 @@ class Workload:
         """Until it is over: what operators do on a working day, drawn."""
         while not self.is_churn_over:
             await asyncio.sleep(self._random.uniform(CHURN_S_MIN, CHURN_S_MAX))
-            topic = self._one_of(self.setting.topics)
+            topic = one_of(self._random, self.setting.topics)
             try:
-                await self._one_of(
-                    [self._elect, self._elect_unclean, self._configure, self._recreate]
+                await one_of(
+                    self._random,
+                    [self._elect, self._elect_unclean, self._configure, self._recreate],
                 )(topic)
             except TidelogError as error:
                 self.setting.note("admin", f"{topic.name}: {error}")
@@ -221,6 +222,3 @@ class Workload:
             end = send.offset if send.outcome == "ok" else f"{send.outcome}: {send.reason}"
             place = f"{send.topic}-{send.partition}"
             self.setting.note(send.process, f"{place} {send.value[:24]!r}: {end}")
-
-    def _one_of(self, items: Any) -> Any:  # a sequence of anything
-        return items[self._random.randrange(0, len(items))]
