@@ -59,7 +59,6 @@ class ScenarioName(click.ParamType[tuple[str, ...]]):
 @click.group()
 def chaos() -> None:
     """Break real processes on real sockets, and show what was lost."""
-    silence_nodes()  # Logs are opened here, too, to be compared.
 
 
 @chaos.command("list")
@@ -176,6 +175,7 @@ async def _run_all(
 
 
 async def _run(plan: RunPlan, reports: Folder, progress: Progress) -> RunRecord:
+    silence_nodes()  # Replicas' logs are opened here, to be compared.
     progress.begin(plan)
     record = await run_scenario(plan, folder=reports.folder_of(plan), tell=progress.tell)
     reports.write(plan, record)

@@ -80,8 +80,6 @@ class Sender:
 
     async def _burst(self, producer: Producer, name: str) -> None:
         for _ in range(self._random.randrange(1, self._plan.burst_max + 1)):
-            if self._incarnation.is_over:
-                return
             self._sent += 1
             head = f"{name}/{self._sent}/"
             value = head.encode().ljust(self._plan.value_bytes, b".")
