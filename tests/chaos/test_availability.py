@@ -3,43 +3,31 @@
 from __future__ import annotations
 
 import pytest
+from chaos_sends import send
 
 from tidelog.chaos.checks.availability import longest_silence_s, quantile
-from tidelog.chaos.history import Outcome, Send
 from tidelog.chaos.socket_stage.recording import load_points
 
 
-def send(ended_s: float, *, acks: int = -1, outcome: Outcome = "ok", took_s: float = 0.01) -> Send:
-    return Send(
-        process="p",
-        number=0,
-        topic="t",
-        incarnation=0,
-        partition=0,
-        value=b"v",
-        acks=acks,
-        is_idempotent=acks == -1,
-        invoked_s=ended_s - took_s,
-        ended_s=ended_s,
-        outcome=outcome,
-        offset=0,
-    )
-
-
 def test_the_longest_gap_counts_also_at_the_edges_of_the_load() -> None:
-    sends = [send(12.0), send(13.0), send(15.5)]
+    sends = [send(ended_s=12.0), send(ended_s=13.0), send(ended_s=15.5)]
     assert longest_silence_s(sends, load=(11.0, 16.0)) == 2.5
     assert longest_silence_s(sends, load=(9.0, 16.0)) == 3.0
     assert longest_silence_s(sends, load=(11.0, 20.0)) == 4.5
 
 
 def test_only_what_acks_all_acknowledged_ends_a_silence() -> None:
-    sends = [send(11.0), send(12.0, acks=1), send(13.0, outcome="fail"), send(14.0)]
+    sends = [
+        send(ended_s=11.0),
+        send(ended_s=12.0, acks=1),
+        send(ended_s=13.0, outcome="fail"),
+        send(ended_s=14.0),
+    ]
     assert longest_silence_s(sends, load=(11.0, 14.0)) == 3.0
 
 
 def test_times_at_which_producers_rest_do_not_count() -> None:
-    sends = [send(11.0), send(15.0)]
+    sends = [send(ended_s=11.0), send(ended_s=15.0)]
     assert longest_silence_s(sends, load=(11.0, 15.0), rests=[(12.0, 14.5)]) == 1.5
 
 
@@ -56,11 +44,11 @@ def test_a_quantile_is_one_of_the_values(values: list[float], expected: float | 
 
 def test_each_interval_has_what_ended_in_it_and_empty_ones_are_there() -> None:
     sends = [
-        send(10.1, took_s=0.05),
-        send(10.2, outcome="fail"),
-        send(10.2, outcome="unknown"),
-        send(10.2, acks=1),
-        send(11.0, took_s=0.5),
+        send(ended_s=10.1, took_s=0.05),
+        send(ended_s=10.2, outcome="fail"),
+        send(ended_s=10.2, outcome="unknown"),
+        send(ended_s=10.2, acks=1),
+        send(ended_s=11.0, took_s=0.5),
     ]
     interval_s, points = load_points(sends, began_s=10.0, ended_s=11.2)
     assert interval_s == 0.25
@@ -77,5 +65,5 @@ def test_each_interval_has_what_ended_in_it_and_empty_ones_are_there() -> None:
 
 
 def test_a_long_load_has_a_bounded_number_of_points() -> None:
-    _, points = load_points([send(7000.0)], began_s=0.0, ended_s=7200.0)
+    _, points = load_points([send(ended_s=7000.0)], began_s=0.0, ended_s=7200.0)
     assert 1000 < len(points) <= 2401

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 from chaos_records import truncation
+from chaos_sends import send
 
 from tidelog.chaos.checks.complaint import Complaint
 from tidelog.chaos.checks.delivery import counts
-from tidelog.chaos.history import History, Send
+from tidelog.chaos.history import History
 from tidelog.chaos.mutants import cluster, raft
 from tidelog.chaos.mutants.on_sockets import CONTROL, HUNTS
 from tidelog.chaos.report.record import Anomaly, RunRecord, Verdict
@@ -60,23 +61,6 @@ def test_several_runs_are_as_good_as_the_worst(
     verdicts: Sequence[Verdict], expected: Verdict
 ) -> None:
     assert worst(verdicts) == expected
-
-
-def send(number: int, *, acks: int, is_idempotent: bool) -> Send:
-    return Send(
-        process=f"p{acks}",
-        number=number,
-        topic="t",
-        incarnation=0,
-        partition=0,
-        value=b"%d" % number,
-        acks=acks,
-        is_idempotent=is_idempotent,
-        invoked_s=0.0,
-        ended_s=1.0,
-        outcome="ok",
-        offset=number,
-    )
 
 
 def test_acknowledged_is_of_idempotent_producers_with_acks_all() -> None:

@@ -1,0 +1,100 @@
+"""Where clients of a run work: whose links they use, what is written down of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from chaos_sends import send
+
+from tidelog.chaos.history_file import HistoryWriter, read_history
+from tidelog.chaos.scenarios.catalogue import SCENARIOS
+from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.chaos.socket_stage.cluster import SocketCluster
+from tidelog.chaos.socket_stage.setting import SocketSetting
+from tidelog.chaos.socket_stage.work_plan import work_of
+from tidelog.chaos.topology import Topology
+from tidelog.chaos.workloads.plans import CHURNED
+from tidelog.chaos.workloads.workload import Workload
+from tidelog.v1 import common_pb2
+from tidelog.v1.data_pb2 import PartitionProduceResult, ProduceRequest, ProduceResponse
+
+
+class FakeCluster:
+    """Knows addresses and the time; every transport is the name of its group."""
+
+    topology = Topology(client_groups=("clients", "slow"))
+    now_s = 7.0
+
+    def address(self, node_id: int) -> str:
+        return f"10.0.0.{node_id}:1"
+
+    def client_transport(self, group: str, *, tap: Any) -> Any:
+        self.tap = tap
+        return group
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "history.jsonl"
+
+
+@pytest.fixture
+def setting(path: Path) -> SocketSetting:
+    return SocketSetting(
+        cluster=cast("SocketCluster", FakeCluster()),
+        work=work_of(SCENARIOS["F62"]),
+        random=SimRandom(1),
+        tell=lambda _: None,
+        writer=HistoryWriter(path),
+    )
+
+
+def test_each_group_of_clients_reads_along_on_links_of_its_own(setting: SocketSetting) -> None:
+    assert list(setting.readers) == ["reader-of-clients", "reader-of-slow"]
+    assert setting.ports("reader-of-slow-steady")["transport"] == "slow"
+    assert setting.ports("reader-of-clients-steady")["transport"] == "clients"
+    assert setting.ports("producer-1")["transport"] == "clients"
+
+
+def test_a_client_keeps_its_connections(setting: SocketSetting) -> None:
+    cluster = cast("FakeCluster", setting.cluster)
+    setting.ports("producer-1")
+    first = cluster.tap
+    setting.ports("producer-1")
+    assert cluster.tap is first
+
+
+def test_a_brokers_answer_to_a_producer_is_one_for_each_partition(setting: SocketSetting) -> None:
+    setting.ports("producer-1")
+    result = PartitionProduceResult(topic="steady", partition=0)
+    result.error.code = common_pb2.NOT_ENOUGH_REPLICAS
+    request, response = ProduceRequest(acks=1), ProduceResponse(partitions=[result])
+    tap = cast("FakeCluster", setting.cluster).tap
+    tap("10.0.0.5:1", request, None)
+    assert not setting.answers
+    tap("10.0.0.5:1", request, response)
+    (answer,) = setting.answers
+    assert (answer.node_id, answer.acks, answer.at_s) == (5, 1, 7.0)
+    assert answer.code == common_pb2.NOT_ENOUGH_REPLICAS
+
+
+def test_what_churns_is_another_topic_with_a_producer_of_its_own(setting: SocketSetting) -> None:
+    assert [topic.name for topic in setting.topics] == ["steady", CHURNED]
+    assert [one.topic for one in setting.producers].count(CHURNED) == 1
+    assert [topic.name for topic in work_of(SCENARIOS["F01"]).topics] == ["steady"]
+
+
+def test_what_never_ended_is_unknown_in_the_history_and_its_file(
+    setting: SocketSetting, path: Path
+) -> None:
+    workload = Workload(setting, SimRandom(2))
+    begun = send(1, outcome="unknown", ended_s=None)
+    number = workload.invoke(lambda: begun)
+    workload.write_pending()
+    workload.end(number, replace(begun, outcome="ok", ended_s=9.0, offset=3))
+    assert [one.outcome for one in setting.history.sends] == ["unknown"]
+    setting.writer.close()
+    assert [one.outcome for one in read_history(path).sends] == ["unknown"]
