@@ -80,8 +80,10 @@ async def f24(scene: Scene) -> None:
     await _decides(scene)
     terms = max(map(scene.ground.term, scene.ground.controller_ids)) - term
     scene.facts["terms"] = str(terms)
-    is_deaf = scene.ground.metadata_offset(deaf) < scene.image.offset
-    scene.expect(is_deaf or terms, "one of them missed what was decided")
+    await scene.comes(
+        lambda: terms or scene.ground.metadata_offset(deaf) < scene.image.offset,
+        "one of them missed what was decided",
+    )
     scene.promise(terms <= TERMS_MAX, f"few terms: {terms}")
     await scene.mend(paths)
     await _follows(scene, deaf)
