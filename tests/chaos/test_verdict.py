@@ -125,7 +125,7 @@ def test_the_last_line_has_each_scenario_once_and_whole_sums() -> None:
 def test_the_ledger_only_grows_and_says_how_to_run_it_again(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "chaos.jsonl"
     for number in range(2):
-        command = ["chaos", "run", "F62", "--seed", str(number)]
+        command = f"tidelog chaos run F62 --seed {number}"
         ledger.append(path, {"lost": 0}, commit="abc", command=command, load_s=600.4)
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [line["command"] for line in lines] == [

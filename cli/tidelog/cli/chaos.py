@@ -23,6 +23,7 @@ from tidelog.chaos.socket_stage.run import RunPlan, run_scenario
 from tidelog.chaos.socket_stage.summary import summary
 from tidelog.chaos.suites.ledger import checked_out_commit
 from tidelog.chaos.suites.worker import silence_nodes
+from tidelog.cli.bench.machine import command_text
 from tidelog.cli.chaos_output import Folder, Progress
 
 ALL = "all"
@@ -129,7 +130,8 @@ def run(
     line = summary(records)
     if ledger is not None:
         load_s = sum(record.load_s for record in records)
-        ledgers.append(ledger, line, commit=commit, command=sys.argv[1:], load_s=load_s)
+        command = command_text(sys.argv[1:])
+        ledgers.append(ledger, line, commit=commit, command=command, load_s=load_s)
     click.echo(json.dumps(line))
     sys.exit(0 if line["verdict"] == "ok" else 1)
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 
 def append(
-    path: Path, summary: Mapping[str, object], *, commit: str, command: Sequence[str], load_s: float
+    path: Path, summary: Mapping[str, object], *, commit: str, command: str, load_s: float
 ) -> None:
-    """Add what a command of `commit` that ends now found, over so many seconds of load."""
+    """Add what a command that ends now found, at this commit, over so many seconds of load."""
     line = {
         "commit": commit,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "command": shlex.join(["tidelog", *command]),
+        "command": command,
         "load_seconds": round(load_s),
         "result": summary,
     }
