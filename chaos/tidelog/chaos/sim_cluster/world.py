@@ -107,6 +107,11 @@ class World:
         return min(REPLICATION_FACTOR, len(self.config.broker_ids))
 
     @property
+    def segment_bytes(self) -> range:
+        """A few batches a segment."""
+        return range(600, 20_000)
+
+    @property
     def client_hosts(self) -> Sequence[str]:
         """Of all clients so far."""
         return list(self._clients)

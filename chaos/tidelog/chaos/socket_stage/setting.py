@@ -19,7 +19,7 @@ from tidelog.chaos.scenarios.ground import Answer
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.socket_stage.cluster import SocketCluster
 from tidelog.chaos.socket_stage.routed_peers import RoutedTransport
-from tidelog.chaos.socket_stage.work_plan import WorkPlan
+from tidelog.chaos.socket_stage.work_plan import SEGMENT_BYTES, WorkPlan
 from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
 from tidelog.log.system import SystemClock
 from tidelog.v1.data_pb2 import ProduceRequest, ProduceResponse
@@ -69,6 +69,11 @@ class SocketSetting:
     def readers(self) -> Sequence[str]:
         """One for each group of clients."""
         return [f"reader-of-{group}" for group in self.cluster.topology.client_groups]
+
+    @property
+    def segment_bytes(self) -> range:
+        """So that an hour's segments are hundreds, not tens of thousands."""
+        return range(SEGMENT_BYTES // 2, 8 * SEGMENT_BYTES)
 
     @property
     def bootstrap(self) -> Sequence[str]:

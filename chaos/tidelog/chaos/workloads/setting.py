@@ -29,6 +29,10 @@ class Setting(Protocol):
         """Of every topic."""
 
     @property
+    def segment_bytes(self) -> range:
+        """What operators set segment.bytes to. Each segment keeps files open."""
+
+    @property
     def bootstrap(self) -> Sequence[str]:
         """Where clients begin."""
 

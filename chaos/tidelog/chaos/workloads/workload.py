@@ -179,7 +179,8 @@ class Workload:
             await self._admin.elect_leaders([plan.name], unclean=True)
 
     async def _configure(self, plan: TopicPlan) -> None:
-        segment_bytes = str(self._random.randrange(600, 20_000))
+        sizes = self.setting.segment_bytes
+        segment_bytes = str(self._random.randrange(sizes.start, sizes.stop))
         await self._admin.alter_configs(plan.name, {"segment.bytes": segment_bytes})
 
     # Clients
