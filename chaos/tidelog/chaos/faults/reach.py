@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tidelog.chaos.faults.fault import require
 from tidelog.chaos.scenarios.ground import Path, Side
+from tidelog.chaos.scenarios.paths import between
 from tidelog.chaos.topology import Direction, Link, Role, node_name
 
 EVERY_ROLE: frozenset[Role] = frozenset({"broker", "controller", "raft"})
@@ -34,12 +35,7 @@ class Reach:
 
     def streams(self, links: Iterable[Link]) -> dict[Direction, list[Link]]:
         """Of these links, which are meant in which direction."""
-        said = {(_name(source), _name(target)) for source, target in self.paths}
-        there = [link for link in links if link.role in self.roles]
-        return {
-            "upstream": [one for one in there if (one.source, node_name(one.target)) in said],
-            "downstream": [one for one in there if (node_name(one.target), one.source) in said],
-        }
+        return streams(self.paths, (link for link in links if link.role in self.roles))
 
     def links(self, links: Iterable[Link]) -> list[Link]:
         """Of these, which carry any of it."""
@@ -52,10 +48,19 @@ class Reach:
         return f"{text}{roles}{share}"
 
 
+def streams(paths: Iterable[Path], links: Iterable[Link]) -> dict[Direction, list[Link]]:
+    """Which of the links carry what is said on these paths, by direction."""
+    said = {(_name(source), _name(target)) for source, target in paths}
+    there = list(links)
+    return {
+        "upstream": [one for one in there if (one.source, node_name(one.target)) in said],
+        "downstream": [one for one in there if (node_name(one.target), one.source) in said],
+    }
+
+
 def both_ways(side: Sequence[Side], others: Sequence[Side]) -> tuple[Path, ...]:
     """All paths between two sides."""
-    there = one_way(side, others)
-    return (*there, *((target, source) for source, target in there))
+    return tuple(between(side, others))
 
 
 def one_way(sources: Sequence[Side], targets: Sequence[Side]) -> tuple[Path, ...]:

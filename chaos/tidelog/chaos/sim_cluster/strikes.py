@@ -84,15 +84,6 @@ class Strikes:
             raise LookupError(f"no {topic}-{partition}")
         return found
 
-    async def until_led(self, topic: str, *, not_by: int) -> bool:
-        """Somebody else leads partition 0; whether it came to that."""
-
-        def is_led() -> bool:
-            found = self.world.image.partition(topic, 0)
-            return found is not None and found.leader_id not in (None, not_by)
-
-        return await self.until(is_led)
-
     async def until_in_sync(self, topic: str) -> bool:
         """Partition 0 has all its replicas in the ISR; whether it came to that."""
 

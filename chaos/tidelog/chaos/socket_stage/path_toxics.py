@@ -1,7 +1,6 @@
 """What is said on paths, taken or delayed: as toxics on the links that carry them.
 
-What `a` says to `b` is the upstream of the links a ▶ b and the downstream of the links b ▶ a. A
-path may be struck several times at once; it is well again when each was taken back.
+A path may be struck several times at once; it is well again when each was taken back.
 """
 
 from __future__ import annotations
@@ -10,8 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from tidelog.chaos.faults.proxies import Proxies, Toxic
-from tidelog.chaos.scenarios.ground import Path, Side
-from tidelog.chaos.topology import Direction, Link, node_name
+from tidelog.chaos.faults.reach import streams
+from tidelog.chaos.scenarios.ground import Path
+from tidelog.chaos.topology import Direction, Link
 
 DELAY_MS = 5000
 CUT: Mapping[str, int] = {"timeout": 0}
@@ -46,13 +46,9 @@ class PathToxics:
         self._struck.clear()
 
     def _streams(self, paths: Iterable[Path]) -> Iterator[tuple[Link, Direction]]:
-        said = {(_name(source), _name(target)) for source, target in paths}
-        for link in self._proxies.links:
-            target = node_name(link.target)
-            if (link.source, target) in said:
-                yield link, "upstream"
-            if (target, link.source) in said:
-                yield link, "downstream"
+        for stream, links in streams(paths, self._proxies.links).items():
+            for link in links:
+                yield link, stream
 
     def _toxic(self, stream: Direction) -> Toxic:
         return Toxic(self._kind, stream, self._attributes)
@@ -66,7 +62,3 @@ def cuts(proxies: Proxies) -> PathToxics:
 def delays(proxies: Proxies) -> PathToxics:
     """All arrives `DELAY_MS` late."""
     return PathToxics(proxies, "latency", DELAYED)
-
-
-def _name(side: Side) -> str:
-    return side if isinstance(side, str) else node_name(side)
