@@ -12,6 +12,7 @@ With a report the story is over, as whatever follows would follow from it.
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
@@ -439,12 +440,11 @@ class Scene:
         self, *codes: int, by: int | None = None, since_s: float = 0.0, acks: int | None = None
     ) -> int:
         """How often producers were answered so."""
+        answers = self.ground.answers
+        first = bisect_left(answers, since_s, key=lambda one: one.at_s)
         return sum(
-            one.code in codes
-            and by in (None, one.node_id)
-            and one.at_s >= since_s
-            and acks in (None, one.acks)
-            for one in self.ground.answers
+            one.code in codes and by in (None, one.node_id) and acks in (None, one.acks)
+            for one in answers[first:]
         )
 
     async def acknowledged_again(self) -> None:
