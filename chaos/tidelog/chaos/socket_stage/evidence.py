@@ -5,13 +5,10 @@ Owns what is put together from where; each judgement is made elsewhere.
 
 from __future__ import annotations
 
-import os
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidelog.chaos.checks.availability import longest_silence_s
@@ -20,6 +17,7 @@ from tidelog.chaos.checks.delivery import judge
 from tidelog.chaos.history_lines import line_of
 from tidelog.chaos.report.record import Anomaly, Band, RunRecord
 from tidelog.chaos.socket_stage.cluster import SETTINGS, SocketCluster
+from tidelog.chaos.socket_stage.machine import machine
 from tidelog.chaos.socket_stage.recording import Recorder, load_points, since
 from tidelog.chaos.socket_stage.replica_files import Compared, ReplicaFiles
 from tidelog.chaos.socket_stage.samples import NodeSample
@@ -167,12 +165,3 @@ class Evidence:
         if len(self.anomalies) < ANOMALIES_MAX:
             self.anomalies.append(anomaly)
             self._setting.note("ANOMALY", f"{anomaly.kind}: {anomaly.what}")
-
-
-def machine() -> str:
-    """CPU, cores, memory and kernel of this one."""
-    with Path("/proc/cpuinfo").open(encoding="utf-8") as file:
-        models = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
-    memory_gib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
-    model = models[0] if models else platform.machine()
-    return f"{model}, {os.cpu_count()} cores, {memory_gib:.0f} GiB, Linux {platform.release()}"

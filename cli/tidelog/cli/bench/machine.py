@@ -10,8 +10,8 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
-from pathlib import Path
 
+from tidelog.chaos.socket_stage.machine import cpu, memory
 from tidelog.chaos.suites.ledger import checked_out_commit
 
 _FOLDERS = re.compile(r"(?<![^\s='\"])/(?:[^/\s'\"]+/)+")
@@ -23,9 +23,9 @@ def machine_facts() -> dict[str, str]:
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "command": command_text(sys.argv[1:]),
         "commit": checked_out_commit(),
-        "CPU": _cpu(),
+        "CPU": cpu(),
         "cores": str(os.cpu_count()),
-        "memory": f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 2**30:.0f} GiB",
+        "memory": memory(),
         "kernel": platform.release(),
         "Python": f"{platform.python_implementation()} {platform.python_version()}",
         "grpcio": version("grpcio"),
@@ -36,10 +36,3 @@ def machine_facts() -> dict[str, str]:
 def command_text(arguments: Sequence[str]) -> str:
     """The command line; of absolute paths the last name, since the folders are this machine's."""
     return shlex.join(["tidelog", *(_FOLDERS.sub("", argument) for argument in arguments)])
-
-
-def _cpu() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.machine()
