@@ -98,7 +98,6 @@ CORES = (
     "chaos/tidelog/chaos/checks/*.py",
     "chaos/tidelog/chaos/history.py",
     "chaos/tidelog/chaos/history_lines.py",
-    "chaos/tidelog/chaos/json_line.py",
     "cli/tidelog/cli/bench/efforts.py",
     "cli/tidelog/cli/bench/plan.py",
     "cli/tidelog/cli/bench/report.py",

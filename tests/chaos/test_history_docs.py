@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
 from pathlib import Path
+
+from msgspec.structs import fields
 
 from tidelog.chaos.checks.delivery import CHECKS, complaints, counts
 from tidelog.chaos.history import History, Poll, Send

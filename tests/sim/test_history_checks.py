@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from histories import KINDS, HistoryMaker, spoil
+from msgspec.structs import replace
 
 from tidelog.chaos.checks.delivery import CHECKS, complaints, counts
 from tidelog.chaos.history import History, Outcome, Poll, Send
@@ -31,7 +31,7 @@ def a_send(number: int, **fields: object) -> Send:
         outcome="ok",
         offset=number,
     )
-    return replace(send, **fields)  # type: ignore[arg-type]
+    return replace(send, **fields)
 
 
 def a_poll(*values: bytes, position: int = 0, **fields: object) -> Poll:
@@ -46,7 +46,7 @@ def a_poll(*values: bytes, position: int = 0, **fields: object) -> Poll:
         position=position,
         records=tuple(enumerate(values, start=position)),
     )
-    return replace(poll, **fields)  # type: ignore[arg-type]
+    return replace(poll, **fields)
 
 
 def the_last(*values: bytes) -> Poll:

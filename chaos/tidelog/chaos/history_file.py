@@ -6,14 +6,20 @@ that had begun and not ended is unknown. `docs/HISTORY.md` describes the file.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+import msgspec
+
 from tidelog.chaos.history import History, Poll, Send
-from tidelog.chaos.history_lines import end_line, from_lines, header_line, line_of
-from tidelog.chaos.json_line import HistoryFormatError
+from tidelog.chaos.history_lines import (
+    HistoryFormatError,
+    end_line,
+    from_lines,
+    header_line,
+    line_of,
+)
 
 LINE_BYTES_MAX = 16 << 20
 
@@ -31,7 +37,7 @@ class HistoryWriter:
     """Writes calls as they are made. `close` it; errors of all: `OSError`."""
 
     def __init__(self, path: Path, *, lossy_topics: Iterable[str] = ()) -> None:
-        self._file = path.open("w", encoding="ascii", buffering=1)
+        self._file = path.open("w", encoding="utf-8", buffering=1)
         self._write(header_line(lossy_topics))
 
     def begin(self, send: Send) -> None:
@@ -54,7 +60,7 @@ class HistoryWriter:
         self._file.write(f"{line}\n")
 
 
-def _lines(file: BinaryIO) -> Iterator[str]:
+def _lines(file: BinaryIO) -> Iterator[bytes]:
     number = 0
     while line := file.readline(LINE_BYTES_MAX + 1):
         number += 1
@@ -62,15 +68,12 @@ def _lines(file: BinaryIO) -> Iterator[str]:
             raise HistoryFormatError(f"line {number}: longer than {LINE_BYTES_MAX} bytes")
         if not line.endswith(b"\n") and not _is_whole(line):
             return
-        try:
-            yield line.decode()
-        except UnicodeDecodeError as error:
-            raise HistoryFormatError(f"line {number}: not UTF-8: {error.reason}") from None
+        yield line
 
 
 def _is_whole(line: bytes) -> bool:
     try:
-        json.loads(line)
+        msgspec.json.decode(line)
     except (ValueError, RecursionError):
         return False
     return True

@@ -15,7 +15,7 @@ import click
 from tidelog.chaos.checks.delivery import judge
 from tidelog.chaos.history import History
 from tidelog.chaos.history_file import read_history
-from tidelog.chaos.json_line import HistoryFormatError
+from tidelog.chaos.history_lines import HistoryFormatError
 
 COMPLAINTS_SHOWN_MAX = 100
 

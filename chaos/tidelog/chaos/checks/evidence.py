@@ -118,6 +118,19 @@ class Partition:
         return sorted(self.lasting, key=attrgetter("offset"))
 
     @cached_property
+    def reversals(self) -> list[tuple[Send, Send]]:
+        """Each of `lasting` that lies at or below an earlier one of its producer, with that."""
+        found = []
+        last: dict[str, tuple[int, Send]] = {}
+        for send in self.lasting:
+            offset = -1 if send.offset is None else send.offset
+            before = last.get(send.process)
+            if before is not None and offset <= before[0]:
+                found.append((before[1], send))
+            last[send.process] = offset, send
+        return found
+
+    @cached_property
     def moves(self) -> list[tuple[int, int, tuple[Poll, ...]]]:
         """Where a consumer went to another offset than follows: that, the other, in which polls."""
         found: list[tuple[int, int, tuple[Poll, ...]]] = []

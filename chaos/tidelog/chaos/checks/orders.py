@@ -33,7 +33,7 @@ def nonmonotonic_sends(evidence: Evidence) -> Iterator[Complaint]:
 
 def sends_out_of_order(evidence: Evidence) -> list[tuple[Send, Send]]:
     """Each acknowledged write that lies at or below an earlier one of its producer, with that."""
-    return [pair for one in evidence.partitions.values() for pair in _out_of_order(one)]
+    return [pair for one in evidence.partitions.values() for pair in one.reversals]
 
 
 def realtime_order(evidence: Evidence) -> Iterator[Complaint]:
@@ -52,15 +52,6 @@ def realtime_order(evidence: Evidence) -> Iterator[Complaint]:
 def worst_lag_s(evidence: Evidence) -> float:
     """The longest that a poll ended below what had been acknowledged with acks=all, in seconds."""
     return max(chain([0.0], *map(_lags_s, evidence.partitions.values())))
-
-
-def _out_of_order(partition: Partition) -> Iterator[tuple[Send, Send]]:
-    last: dict[str, Send] = {}
-    for send in partition.lasting:
-        before = last.get(send.process)
-        if before is not None and _offset(send) <= _offset(before):
-            yield before, send
-        last[send.process] = send
 
 
 def _polls_out_of_order(evidence: Evidence) -> Iterator[Complaint]:

@@ -11,8 +11,10 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
+
+from msgspec.structs import replace
 
 from tidelog.chaos.history import ACKS_ALL, History, Outcome, Poll, Send
 from tidelog.chaos.scenarios.cluster_view import ClusterView
