@@ -19,7 +19,8 @@ from tidelog.client.errors import OffsetOutOfRangeError, TidelogError
 POLL_MS = 400
 POLL_RECORDS_MAX = 300
 RETRY_S = 0.2
-FINAL_S_MAX = 20.0
+FINAL_S_MAX, FINAL_RECORDS_PER_S = 20.0, 1_000
+"""How long reading a topic at the end may take: that, and its records' time at this pace."""
 
 
 class Life(Protocol):
@@ -135,19 +136,26 @@ async def read_all(
 ) -> None:
     """From the first record to the high watermark of every partition.
 
-    Errors: `TimeoutError` after `FINAL_S_MAX`; what a consumer raises.
+    Errors: `TimeoutError` when it takes longer than `FINAL_S_MAX` allows; what a consumer raises.
     """
     consumer = _consumer(setting, ports)
     name = f"final-{life.plan.name}"
-    async with consumer, asyncio.timeout(FINAL_S_MAX):
+    async with consumer, asyncio.timeout(FINAL_S_MAX) as limit:
         reader = _Reader(
             setting, life, name=name, consumer=consumer, next_number=next_number, is_final=True
         )
         tps = [(life.plan.name, one) for one in reader.positions]
         ends = {tp.partition: end for tp, end in (await consumer.end_offsets(tps)).items()}
+        _allow(limit, sum(ends.values()))
         while any(reader.positions[one] < end for one, end in ends.items()):
             await reader.poll()
         reader.note_nothing()
+
+
+def _allow(limit: asyncio.Timeout, records: int) -> None:
+    ends_s = limit.when()
+    if ends_s is not None:
+        limit.reschedule(ends_s + records / FINAL_RECORDS_PER_S)
 
 
 def _consumer(setting: Setting, ports: Mapping[str, Any]) -> Consumer:
