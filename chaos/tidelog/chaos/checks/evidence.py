@@ -6,9 +6,10 @@ the value it was read with; which call showed it first is looked up when somebod
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from math import inf
 from operator import attrgetter
 from typing import NamedTuple
@@ -36,7 +37,6 @@ class Partition:
     """The topic was not created again: what it holds was there to be read at the end."""
     sends: list[Send] = field(default_factory=list)
     polls: list[Poll] = field(default_factory=list)
-    first_call_s: float = inf
     writers: dict[bytes, Send] = field(default_factory=dict)
     """Who sent a value."""
     read: dict[int, bytes] = field(default_factory=dict)
@@ -62,6 +62,12 @@ class Partition:
     def is_kept(self) -> bool:
         """Whether all that was acknowledged in it must be there at the end."""
         return self.is_newest and not self.is_lossy
+
+    @cached_property
+    def first_call_s(self) -> float:
+        """When the first call was made, in seconds."""
+        calls: Iterable[Send | Poll] = chain(self.sends, self.polls)
+        return min((call.invoked_s for call in calls), default=inf)
 
     @cached_property
     def final_values(self) -> frozenset[bytes]:
@@ -179,15 +185,10 @@ class Partition:
         """Whether, over all `places`, each offset has one value and each value one offset."""
         if not self.is_read_alike:
             return False
-        if self.is_lossy:
-            values = self.final
-        else:
-            values = dict(self.read)
-            for send in self.acknowledged():
-                if send.acks != ACKS_ALL or send.offset is None:
-                    continue
-                if values.setdefault(send.offset, send.value) != send.value:
-                    return False
+        values = dict(self.final if self.is_lossy else self.read)
+        for send in () if self.is_lossy else self.lasting:
+            if send.offset is not None and values.setdefault(send.offset, send.value) != send.value:
+                return False
         return len(set(values.values())) == len(values)
 
 
@@ -199,11 +200,13 @@ class Evidence:
         self.partitions: dict[tuple[str, int, int], Partition] = {}
         by_number = attrgetter("number")
         for send in sorted(history.sends, key=by_number):
-            partition = self._partition(send)
+            key = send.topic, send.incarnation, send.partition
+            partition = self.partitions.get(key) or self._begin(*key)
             partition.sends.append(send)
             partition.writers[send.value] = send
         for poll in sorted(history.polls, key=by_number):
-            _note_poll(self._partition(poll), poll)
+            key = poll.topic, poll.incarnation, poll.partition
+            _note_poll(self.partitions.get(key) or self._begin(*key), poll)
         newest: dict[str, int] = {}
         for topic, incarnation, _ in self.partitions:
             newest[topic] = max(incarnation, newest.get(topic, 0))
@@ -235,14 +238,10 @@ class Evidence:
             found += [(partition, place, self.writer(place.value)) for place in first.values()]
         return found
 
-    def _partition(self, call: Send | Poll) -> Partition:
-        key = (call.topic, call.incarnation, call.partition)
-        partition = self.partitions.get(key)
-        if partition is None:
-            is_lossy = call.topic in self.history.lossy_topics
-            partition = self.partitions[key] = Partition(*key, is_lossy=is_lossy)
-        partition.first_call_s = min(partition.first_call_s, call.invoked_s)
-        return partition
+    def _begin(self, topic: str, incarnation: int, number: int) -> Partition:
+        is_lossy = topic in self.history.lossy_topics
+        partition = Partition(topic, incarnation, number, is_lossy=is_lossy)
+        return self.partitions.setdefault((topic, incarnation, number), partition)
 
 
 def _note_poll(partition: Partition, poll: Poll) -> None:

@@ -82,13 +82,14 @@ def _overtaken(partition: Partition) -> Iterator[tuple[Send, Send]]:
 
 def _is_in_realtime_order(partition: Partition) -> bool:
     """Whether surely no lasting write had ended before one at or below it began."""
-    earliest_s, above = inf, -1
+    earliest_s, above = inf, None
     for send in reversed(partition.by_offset):
-        if send.offset == above or earliest_s < send.invoked_s:
+        offset, ended_s = send.offset, send.ended_s
+        if offset == above or earliest_s < send.invoked_s:
             return False
-        above = _offset(send)
-        if send.ended_s is not None and send.ended_s < earliest_s:
-            earliest_s = send.ended_s
+        above = offset
+        if ended_s is not None and ended_s < earliest_s:
+            earliest_s = ended_s
     return True
 
 
@@ -101,7 +102,8 @@ def _lags_s(partition: Partition) -> Iterator[float]:
     known = [send for send in known if send.acks == ACKS_ALL]
     offsets = list(map(attrgetter("offset"), known))
     # By place in `offsets`: when something there or further up was first acknowledged.
-    since_s = list(accumulate(map(_ended_s, reversed(known)), min))[::-1]
+    ends_s = [inf if send.ended_s is None else send.ended_s for send in reversed(known)]
+    since_s = list(accumulate(ends_s, min))[::-1]
     for poll in partition.polls:
         end = poll.records[-1][0] + 1 if poll.records else poll.position
         at = bisect_left(offsets, end)
