@@ -81,3 +81,19 @@ async def test_a_typed_refusal_is_none() -> None:
     assert not found.findings
     assert found.by_status == {"INVALID_ARGUMENT": 10}
     assert found.by_rpc == {METADATA.path: 10}
+
+
+async def test_a_call_that_a_full_queue_cancelled_is_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def is_cancelled(*_: object) -> tuple[list[bytes], grpc.StatusCode, str]:
+        return [], grpc.StatusCode.CANCELLED, "CANCELLED"
+
+    monkeypatch.setattr(HostileCaller, "_answered", is_cancelled)
+
+    async def never(_request: bytes, _context: Any) -> bytes:
+        raise AssertionError("called")
+
+    found = await tally(METADATA, never)
+    assert not found.findings
+    assert found.shed == 10

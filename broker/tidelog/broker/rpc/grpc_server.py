@@ -24,6 +24,11 @@ from tidelog.log.errors import TidelogError
 RECEIVE_BYTES_MAX = 16 * 1024 * 1024
 CONCURRENT_STREAMS_MAX = 1_000
 """Calls under way on one connection; a client's library holds back the rest."""
+PENDING_CALLS, PENDING_CALLS_MAX = 4_000, 8_000
+"""Calls that wait for the loop, 13 KiB each: above the first gRPC cancels some, then all.
+
+Its own limits, 1,000 and 3,000, strike callers of a node that was only paused for a second.
+"""
 HANDSHAKE_MS_MAX = 10_000
 """Until a new connection has said that it speaks HTTP/2."""
 MAX_IDLE_MS = 600_000
@@ -39,6 +44,8 @@ SERVER_OPTIONS = (
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.max_concurrent_streams", CONCURRENT_STREAMS_MAX),
+    ("grpc.server.max_pending_requests", PENDING_CALLS),
+    ("grpc.server.max_pending_requests_hard_limit", PENDING_CALLS_MAX),
 )
 
 

@@ -28,6 +28,8 @@ WARM_UP = 2_000
 REDUCED_ROUND, FULL_ROUND = (10_000, 500), (97_000, 3_000)
 """Malformed requests, and connections on which noise is made."""
 OPEN_CONNECTIONS = 2_000
+SHED_SHARE_MAX = 0.01
+"""Of calls: noise opens thousands at once, and a queue that is full takes no more."""
 SETTLED_S_MAX = 20.0
 P99_TIMES_MAX, P99_S_MAX = 2.0, 1.0
 """While strangers wait; the second is what a machine with two cores and no rest may take anyway."""
@@ -56,6 +58,9 @@ async def f55(scene: Scene) -> None:
         tallies += [sent, noise]
         scene.facts["malformed requests"] = f"{sum(one.requests for one in tallies):,}"
         scene.facts["noisy connections"] = f"{connections:,}"
+        shed, calls = (sum(getattr(one, name) for one in tallies) for name in ("shed", "calls"))
+        scene.facts["calls shed by full queues"] = f"{shed:,} of {calls:,}"
+        scene.promise(shed <= SHED_SHARE_MAX * calls, f"{shed} of {calls} calls were shed")
         _all_is_well(scene, [sent, noise])
         await scene.acknowledged_again()
     scene.ground.over("malformed", f"seed {seed}")

@@ -43,6 +43,8 @@ _TYPED = frozenset(
         grpc.StatusCode.UNIMPLEMENTED,
     }
 )
+_SHED = (grpc.StatusCode.CANCELLED, "CANCELLED")
+"""What gRPC's own server says of a call that waited behind too many."""
 _TALK = ("Traceback", "Exception", 'File "', "Unexpected <class")
 
 
@@ -90,7 +92,9 @@ class HostileCaller:
         self.tally.requests += taken
         self.tally.by_rpc[rpc.path] += taken
         self.tally.by_status[status.name] += 1
-        if status not in _TYPED or any(talk in details for talk in _TALK):
+        if (status, details) == _SHED:
+            self.tally.shed += 1
+        elif status not in _TYPED or any(talk in details for talk in _TALK):
             self.tally.find(f"{place} {rpc.path}: {status.name} {details[:200]}")
         for answer in answers:
             if unknown := _unknown_errors(rpc, answer):

@@ -15,6 +15,8 @@ class Tally:
     requests: int = 0
     """Messages of RPCs that were answered, or that ended their call; connections, for noise."""
     calls: int = 0
+    shed: int = 0
+    """Calls that gRPC cancelled while they waited behind too many others: no handler saw them."""
     by_rpc: Counter[str] = field(default_factory=Counter)
     by_status: Counter[str] = field(default_factory=Counter)
     findings: list[str] = field(default_factory=list)
