@@ -61,6 +61,15 @@ def test_waits_end_with_the_report_of_their_kind(scene: Scene, ground: FakeGroun
     assert ground.reports == [(UNOBSERVED, "the fault"), (PROMISE, "the claim")]
 
 
+def test_what_was_seen_before_a_wait_does_not_end_it(scene: Scene, ground: FakeGround) -> None:
+    before_s = ground.now_s
+
+    async def tell() -> bool:
+        return await scene.until(lambda: ground.now_s == before_s, within_s=3.0)
+
+    assert not asyncio.run(tell())
+
+
 @pytest.mark.parametrize(("patience", "is_seen"), [(1.0, False), (3.0, True)])
 def test_a_patient_ground_waits_longer(
     scene: Scene, ground: FakeGround, patience: float, *, is_seen: bool

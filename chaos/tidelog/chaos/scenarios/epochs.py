@@ -22,8 +22,9 @@ async def f12_once(scene: Scene, *, is_killed: bool) -> None:
     leader, followers = scene.cast()
     paths = scene.between([leader], scene.others(leader))
     await scene.cut(paths)
-    await scene.comes(partial(scene.is_fenced, leader), "it is isolated")
+    # In this order: the next leader's log is soon the longer one.
     await scene.comes(partial(_has_a_tail, scene, leader, followers), "a tail")
+    await scene.comes(partial(scene.is_fenced, leader), "it is isolated")
     await scene.another_leads(leader)
     await scene.acknowledged_again()
     if is_killed:
