@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tidelog.cli.cluster_plan import free_ports
+from tidelog.chaos.socket_stage.ports import quiet_ports
 
 COMMAND_TIMEOUT_S = 120
 
@@ -19,7 +19,7 @@ class LocalCluster:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.ports = free_ports(6)
+        self.ports = quiet_ports(6)
 
     @property
     def addresses(self) -> list[str]:

@@ -31,7 +31,7 @@ from live_nodes import LiveNode
 from live_quorum import LiveQuorum, TooLateError
 from live_rounds import KILLS, PAUSES, Rounds
 
-from tidelog.cli.cluster_plan import free_ports
+from tidelog.chaos.socket_stage.ports import quiet_ports
 
 WRITERS = 3
 COMBINED = {1: ["broker", "controller"], 2: ["broker", "controller"], 3: ["broker", "controller"]}
@@ -42,7 +42,7 @@ class LiveRun:
     """One run from start to the end's comparison."""
 
     def __init__(self, folder: Path, *, roles: Mapping[int, list[str]], seed: int) -> None:
-        ports = free_ports(len(roles))
+        ports = quiet_ports(len(roles))
         addresses = {n: f"127.0.0.1:{port}" for n, port in zip(roles, ports, strict=True)}
         voters = {n: addresses[n] for n in roles if "controller" in roles[n]}
         # Snapshots often, so that a voter with a new disk needs one.

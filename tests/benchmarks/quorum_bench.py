@@ -23,7 +23,7 @@ from typing import Any
 
 from measures import spread
 
-from tidelog.cli.cluster_plan import free_ports
+from tidelog.chaos.socket_stage.ports import quiet_ports
 
 VOTER = Path(__file__).with_name("quorum_voter.py")
 COMMAND_BYTES = 200
@@ -40,7 +40,7 @@ class Voters:
     def __init__(self, directory: Path, settings: Iterable[str] = ()) -> None:
         self._directory = directory
         self._settings = list(settings)
-        ports = free_ports(3)
+        ports = quiet_ports(3)
         self._voters = ",".join(f"{n}=127.0.0.1:{port}" for n, port in enumerate(ports, 1))
         self.processes: dict[int, subprocess.Popen[str]] = {}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tidelog.cli.cluster_plan import free_ports
+from tidelog.chaos.socket_stage.ports import quiet_ports
 from tidelog.client import Admin, Consumer, Producer
 
 pytestmark = [pytest.mark.process]
@@ -23,7 +23,7 @@ STOP_TIMEOUT_S = 30
 def separate_nodes(tmp_path: Path) -> Iterator[Mapping[int, str]]:
     """Node id -> address of running nodes; each must end with exit code 0."""
     addresses = {
-        node_id: f"127.0.0.1:{port}" for node_id, port in zip(ROLES, free_ports(3), strict=True)
+        node_id: f"127.0.0.1:{port}" for node_id, port in zip(ROLES, quiet_ports(3), strict=True)
     }
     processes = []
     for node_id, roles in ROLES.items():

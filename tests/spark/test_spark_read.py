@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from tidelog.cli.cluster_plan import free_ports
+from tidelog.chaos.socket_stage.ports import quiet_ports
 from tidelog.client import Admin, Producer
 from tidelog.client.descriptions import NewTopic
 from tidelog.spark import TidelogDataSource
@@ -113,7 +113,7 @@ def test_a_missing_topic_says_so(running_cluster: LocalCluster, spark: SparkSess
 
 
 def test_an_unreachable_cluster_says_so(spark: SparkSession) -> None:
-    (port,) = free_ports(1)
+    (port,) = quiet_ports(1)
     options = {"bootstrap.servers": f"127.0.0.1:{port}", "subscribe": "t"}
     message = failure(spark.read.format("tidelog").options(**options).load())
     assert f"no broker answers at 127.0.0.1:{port}: is the cluster running?" in message

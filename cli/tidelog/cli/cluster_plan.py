@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -157,13 +156,3 @@ def _create(folder: Path, *, ports: Sequence[int], http_ports: Sequence[int]) ->
 
 def _config_path(folder: Path, node_id: int) -> Path:
     return folder / f"node-{node_id}.toml"
-
-
-def free_ports(count: int) -> list[int]:
-    """Different ports of this machine that nothing listens on now."""
-    probes = [socket.create_server((HOST, 0)) for _ in range(count)]
-    try:
-        return [probe.getsockname()[1] for probe in probes]
-    finally:
-        for probe in probes:
-            probe.close()

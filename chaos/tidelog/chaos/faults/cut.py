@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from tidelog.chaos.faults.cuts import Cuts
 from tidelog.chaos.faults.fault import require
-from tidelog.chaos.faults.reach import told
 from tidelog.chaos.scenarios.ground import Path
+from tidelog.chaos.scenarios.paths import words_for
 from tidelog.chaos.scenarios.scene import Scene
 
 
@@ -32,4 +32,4 @@ class Cut:
         await self._cuts.mend(scene)
 
     def __str__(self) -> str:
-        return told(self.paths)
+        return words_for(self.paths)

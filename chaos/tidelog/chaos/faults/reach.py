@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tidelog.chaos.faults.fault import require
 from tidelog.chaos.scenarios.ground import Path, Side
-from tidelog.chaos.scenarios.paths import between
+from tidelog.chaos.scenarios.paths import between, words_for
 from tidelog.chaos.topology import Direction, Link, Role, node_name
 
 EVERY_ROLE: frozenset[Role] = frozenset({"broker", "controller", "raft"})
@@ -42,7 +42,7 @@ class Reach:
         return sorted({one for stream in self.streams(links).values() for one in stream})
 
     def __str__(self) -> str:
-        text = told(self.paths)
+        text = words_for(self.paths, one_way="▶", both_ways="◀▶")
         roles = "" if self.roles == EVERY_ROLE else f" ({', '.join(sorted(self.roles))})"
         share = "" if self.toxicity == 1 else f", {self.toxicity:.0%} of connections"
         return f"{text}{roles}{share}"
@@ -66,17 +66,6 @@ def both_ways(side: Sequence[Side], others: Sequence[Side]) -> tuple[Path, ...]:
 def one_way(sources: Sequence[Side], targets: Sequence[Side]) -> tuple[Path, ...]:
     """All paths from one side to the other."""
     return tuple((one, other) for one in sources for other in targets if one != other)
-
-
-def told(paths: Iterable[Path]) -> str:
-    """For people: `4, 5 ▶ 1, 2; 6 ▶ 1`."""
-    heard: dict[Side, set[Side]] = {}
-    for source, target in paths:
-        heard.setdefault(source, set()).add(target)
-    alike: dict[str, list[str]] = {}
-    for source, targets in heard.items():
-        alike.setdefault(", ".join(sorted(map(str, targets))), []).append(str(source))
-    return "; ".join(f"{', '.join(sources)} ▶ {targets}" for targets, sources in alike.items())
 
 
 def _name(side: Side) -> str:

@@ -14,13 +14,13 @@ def between(side: Iterable[Side], others: Iterable[Side]) -> list[Path]:
     return there + [path[::-1] for path in there]
 
 
-def words_for(paths: Sequence[Path]) -> str:
-    """For people: `4 ↮ 5, 6; 4 ↛ clients`."""
+def words_for(paths: Sequence[Path], *, one_way: str = "↛", both_ways: str = "↮") -> str:
+    """For people: `4 ↮ 5, 6; 4 ↛ clients`, the arrows of a cut."""
     heard: dict[str, list[str]] = {}
     done: set[Path] = set()
     for source, target in paths:
         if (target, source) not in done:
-            arrow = "↮" if (target, source) in paths else "↛"
+            arrow = both_ways if (target, source) in paths else one_way
             heard.setdefault(f"{source} {arrow}", []).append(str(target))
             done.add((source, target))
     return "; ".join(f"{sides} {', '.join(targets)}" for sides, targets in heard.items())

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import traceback
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from tidelog.chaos.history_file import HistoryWriter
@@ -25,6 +25,12 @@ from tidelog.chaos.socket_stage.ground import SocketGround
 from tidelog.chaos.socket_stage.setting import SocketSetting
 from tidelog.chaos.socket_stage.settling import unsettled
 from tidelog.chaos.socket_stage.sight import Sight
+from tidelog.chaos.socket_stage.telling import (
+    BROKEN_S_MAX,
+    LOOK_EVERY_S,
+    failure_told,
+    told_in_time,
+)
 from tidelog.chaos.socket_stage.verdict import FAILED
 from tidelog.chaos.socket_stage.work_plan import work_of
 from tidelog.chaos.topology import CLIENTS, COMBINED, Topology
@@ -35,11 +41,8 @@ STORY_S_MAX, FULL_STORY_S_MAX = 300.0, 6 * 3600.0
 """A story takes no longer than this and the load it was asked to last."""
 CALM_S_MAX = 60.0
 """I29: what must have come to rest by then: sessions, elections, retries, a client's patience."""
-BROKEN_CALM_S_MAX = 10.0
-"""The same where something is broken already, and what follows may follow from it."""
 AFTERMATH_S = 1.0
 """Clients go on for so long after the last fault."""
-LOOK_EVERY_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,7 @@ async def run_scenario(plan: RunPlan, *, folder: Path, tell: Callable[[str], Non
         evidence = Evidence(cluster, setting, is_damage_expected=scenario.is_damaging)
         try:
             async with cluster:
-                with _failure_told(evidence):
+                with failure_told(partial(evidence.report, FAILED)):
                     await _Run(plan, setting, evidence, random).tell()
                     await evidence.judge_files()
                 if evidence.anomalies:
@@ -111,17 +114,6 @@ async def run_scenario(plan: RunPlan, *, folder: Path, tell: Callable[[str], Non
         except TidelogError as error:
             evidence.report(FAILED, f"{type(error).__name__}: {error}")
     return evidence.record(plan)
-
-
-@contextmanager
-def _failure_told(evidence: Evidence) -> Iterator[None]:
-    """A run that fails itself says where."""
-    try:
-        yield
-    except Exception as error:  # noqa: BLE001  # whatever a run ends with is its outcome
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{Path(place.filename).name}:{place.lineno}"
-        evidence.report(FAILED, f"{type(error).__name__}: {error} ({where})")
 
 
 class _Run:
@@ -191,28 +183,18 @@ class _Run:
         if not plan.scenario.has_churn:
             self._workload.is_churn_over = True
         churning = asyncio.create_task(self._workload.churn(), name="churn")
-        await self._tell_story()
+        if not await told_in_time(
+            self._tell_it(), within_s=plan.story_s_max, is_broken=lambda: evidence.is_violated
+        ):
+            evidence.report(FAILED, "the story was broken off")
         await self._ground.heal()
         self._workload.is_held = False
         self._setting.note("run", "all is healed")
-        await asyncio.sleep(max(AFTERMATH_S, ends_s - self._cluster.now_s))
+        left_s = 0.0 if evidence.is_violated else ends_s - self._cluster.now_s
+        await asyncio.sleep(max(AFTERMATH_S, left_s))
         evidence.load_ends()
         self._workload.is_churn_over = True
         await churning
-
-    async def _tell_story(self) -> None:
-        story = asyncio.create_task(self._tell_it(), name="story")
-        ends_s = self._cluster.now_s + self._plan.story_s_max
-        while not story.done() and self._cluster.now_s < ends_s:
-            if self._evidence.is_violated:
-                ends_s = min(ends_s, self._cluster.now_s + BROKEN_CALM_S_MAX)
-            await asyncio.wait({story}, timeout=LOOK_EVERY_S)
-        if story.done():
-            await story
-            return
-        story.cancel()
-        await asyncio.wait({story})
-        self._evidence.report(FAILED, "the story was broken off")
 
     async def _tell_it(self) -> None:
         try:
@@ -239,7 +221,7 @@ class _Run:
         """Wait for it; a report when it takes too long."""
         began_s = self._cluster.now_s
         while left := list(self._left(invariant)):
-            within_s = BROKEN_CALM_S_MAX if self._evidence.is_violated else CALM_S_MAX
+            within_s = BROKEN_S_MAX if self._evidence.is_violated else CALM_S_MAX
             if self._cluster.now_s - began_s > within_s:
                 self._evidence.report(invariant, f"{within_s:g} s later: {'; '.join(left)}")
                 return False

@@ -9,10 +9,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from tidelog.chaos.socket_stage.ports import quiet_ports
 from tidelog.cli import cluster_calls, cluster_process
 from tidelog.cli.bench.errors import RunFailedError
 from tidelog.cli.bench.signals import unhurried
-from tidelog.cli.cluster_plan import NodePlan, free_ports, load_or_create
+from tidelog.cli.cluster_plan import NodePlan, load_or_create
 from tidelog.cli.cluster_process import Started
 from tidelog.client import Admin, Producer
 from tidelog.log.errors import TidelogError
@@ -30,7 +31,7 @@ class OwnCluster:
     def __init__(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="tidelog-bench-"))
         (self._folder / "data").mkdir()
-        ports = free_ports(2 * NODES)
+        ports = quiet_ports(2 * NODES)
         self._plans = load_or_create(
             self._folder / "data", ports=ports[:NODES], http_ports=ports[NODES:]
         )

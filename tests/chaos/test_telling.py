@@ -1,0 +1,87 @@
+"""A run's story has its time, less once something is broken; a run that fails itself says where."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from tidelog.chaos.sim_stage.scheduler import Scheduler, SchedulerLimits
+from tidelog.chaos.sim_stage.trace import Trace
+from tidelog.chaos.socket_stage.telling import BROKEN_S_MAX, failure_told, told_in_time
+
+STORY_S, BREAKS_S = 100.0, 20.0
+
+
+class Story:
+    """Takes its time; something breaks in the middle, if it does."""
+
+    def __init__(self) -> None:
+        self.is_broken = False
+        self.ended_s: float | None = None
+        self.was_cancelled = False
+
+    async def tell(self, *, breaks: bool) -> None:
+        clock = asyncio.get_running_loop().time
+        try:
+            await asyncio.sleep(BREAKS_S)
+            self.is_broken = breaks
+            await asyncio.sleep(STORY_S - BREAKS_S)
+        except asyncio.CancelledError:
+            self.was_cancelled = True
+            raise
+        finally:
+            self.ended_s = clock()
+
+
+@pytest.fixture
+def scheduler() -> Iterator[Scheduler]:
+    scheduler = Scheduler(trace=Trace(), limits=SchedulerLimits(steps=100_000, virtual_s=1_000))
+    yield scheduler
+    scheduler.close()
+
+
+@pytest.mark.parametrize(
+    ("within_s", "breaks", "ended_s"),
+    [
+        (STORY_S + 1, False, STORY_S),
+        (STORY_S - 30, False, STORY_S - 30),
+        (STORY_S + 1, True, BREAKS_S + BROKEN_S_MAX),
+        (BREAKS_S + 1, True, BREAKS_S + 1),
+    ],
+)
+def test_a_story_ends_in_time(
+    scheduler: Scheduler, within_s: float, *, breaks: bool, ended_s: float
+) -> None:
+    story = Story()
+    is_told = scheduler.run(
+        scheduler.new_loop("run"),
+        told_in_time(
+            story.tell(breaks=breaks), within_s=within_s, is_broken=lambda: story.is_broken
+        ),
+    )
+
+    assert is_told is (ended_s == STORY_S)
+    assert story.was_cancelled is not is_told
+    assert story.ended_s == pytest.approx(ended_s, abs=0.5)
+
+
+def test_what_a_story_raises_is_raised(scheduler: Scheduler) -> None:
+    async def tell() -> None:
+        raise LookupError("nobody leads")
+
+    with pytest.raises(LookupError, match="nobody leads"):
+        scheduler.run(
+            scheduler.new_loop("run"),
+            told_in_time(tell(), within_s=1.0, is_broken=lambda: False),
+        )
+
+
+def test_a_run_that_fails_itself_says_what_and_where() -> None:
+    told: list[str] = []
+    with failure_told(told.append):
+        raise ValueError("a bug")
+
+    assert len(told) == 1
+    assert told[0].startswith("ValueError: a bug (test_telling.py:")
