@@ -1,8 +1,8 @@
 """Stories: strangers at the ports, who send what no client sends. On sockets alone.
 
-Nothing they do may change anything, and clients go on all the while. The cluster's metadata but for
-the ids that were given out, the processes, their memory and their open files are compared with what
-they were before; that no record of a stranger's is ever read is the history's to say.
+Nothing they do may change anything, and clients go on all the while. The metadata but for the ids
+that were given out, the processes, their memory and their connections are compared with what they
+were before; that no record of a stranger's is ever read is the history's to say.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GROWTH_BYTES_MAX = 96 * MIB
 """Of a node's memory, from after the first requests to the end, however many came between."""
 PEAK_BYTES_MAX = 320 * MIB
 """Above what it was: requests of 16 MiB, of which a few are worked on at one time."""
-FILES_MORE_MAX = 40
+CONNECTIONS_MORE_MAX = 40
 WARM_UP = 2_000
 REDUCED_ROUND, FULL_ROUND = (10_000, 500), (97_000, 3_000)
 """Malformed requests, and connections on which noise is made."""
@@ -130,18 +130,18 @@ def _all_is_well(scene: Scene, tallies: Sequence[Tally]) -> None:
 async def _is_as_before(
     scene: Scene, strangers: Strangers, before: MetadataImage, settled: Mapping[int, Vitals]
 ) -> None:
-    """Metadata, processes, memory and open files."""
+    """Metadata, processes, memory and connections."""
     await scene.ground.look()
     now = scene.image
     scene.promise(_essence(now) == _essence(before), f"metadata is {now}, was {before}")
 
-    def has_few_files() -> bool:
+    def has_few_connections() -> bool:
         return all(
-            strangers.vitals(node_id).open_files <= one.open_files + FILES_MORE_MAX
+            strangers.vitals(node_id).connections <= one.connections + CONNECTIONS_MORE_MAX
             for node_id, one in settled.items()
         )
 
-    await scene.must_come(has_few_files, "connections are closed", within_s=SETTLED_S_MAX)
+    await scene.must_come(has_few_connections, "connections are closed", within_s=SETTLED_S_MAX)
     vitals = _vitals(scene, strangers)
     are_same = all(vitals[node_id].pid == one.pid for node_id, one in settled.items())
     scene.promise(are_same, "no process ended")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
+from tidelog.chaos.faults.cut import Cut
+from tidelog.chaos.faults.flap import Flap
+from tidelog.chaos.faults.reach import both_ways
 from tidelog.chaos.history import ACKS_ALL
 from tidelog.chaos.scenarios.scene import ON_THE_WAY_S, Scene
 from tidelog.v1 import common_pb2
@@ -84,13 +87,10 @@ async def f08(scene: Scene) -> None:
 async def f09(scene: Scene) -> None:
     """A link flaps: no new epoch, and the ISR changes no more often than the lag allows."""
     leader, (follower, _) = scene.cast()
-    paths = scene.between([leader], [follower])
     began_s, before = scene.now_s, scene.now
-    for _ in scene.rounds(reduced=12, full=100):
-        await scene.cut(paths)
-        await scene.last(0.1, 1.0)
-        await scene.mend(paths)
-        await scene.last(0.05, 0.5)
+    link = Cut(both_ways([leader], [follower]))
+    times, seed = len(scene.rounds(reduced=12, full=100)), scene.random.randrange(0, 2**32)
+    await Flap(link, times=times, down_s=0.8, up_s=0.3, seed=seed).inject(scene)
     await scene.in_sync()
     windows = 1 + (scene.now_s - began_s) / scene.lag_s
     changes = scene.now.partition_epoch - before.partition_epoch

@@ -15,7 +15,8 @@ class Vitals:
     pid: int
     rss_bytes: int
     peak_rss_bytes: int
-    open_files: int
+    connections: int
+    """Open sockets: files are segments, too, which grow in number with the load."""
 
 
 class Strangers(Protocol):

@@ -7,6 +7,7 @@ took longer is a finding.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -92,7 +93,7 @@ class PortStrangers:
             pid=pid,
             rss_bytes=int(status["VmRSS"].split()[0]) << 10,
             peak_rss_bytes=int(status["VmHWM"].split()[0]) << 10,
-            open_files=sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir()),
+            connections=sum(map(_is_socket, Path(f"/proc/{pid}/fd").iterdir())),
         )
 
     @asynccontextmanager
@@ -133,6 +134,13 @@ class PortStrangers:
             tally.by_status["broken"] += 1
         except TimeoutError:
             tally.find(f"noise {one.place}: {address} takes no connection")
+
+
+def _is_socket(descriptor: Path) -> bool:
+    try:
+        return os.readlink(descriptor).startswith("socket:")
+    except FileNotFoundError:  # it was closed meanwhile
+        return False
 
 
 async def _connected(address: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

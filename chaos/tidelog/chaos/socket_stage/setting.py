@@ -72,8 +72,8 @@ class SocketSetting:
 
     @property
     def segment_bytes(self) -> range:
-        """So that an hour's segments are hundreds, not tens of thousands."""
-        return range(SEGMENT_BYTES // 2, 8 * SEGMENT_BYTES)
+        """So that an hour's segments, whose files stay open, are hundreds."""
+        return range(4 * SEGMENT_BYTES, 16 * SEGMENT_BYTES)
 
     @property
     def bootstrap(self) -> Sequence[str]:
