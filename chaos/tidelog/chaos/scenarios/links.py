@@ -90,7 +90,7 @@ async def f09(scene: Scene) -> None:
     began_s, before = scene.now_s, scene.now
     link = Cut(both_ways([leader], [follower]))
     times, seed = len(scene.rounds(reduced=12, full=100)), scene.random.randrange(0, 2**32)
-    await Flap(link, times=times, down_s=0.8, up_s=0.3, seed=seed).inject(scene)
+    await Flap(link, times=times, down_s=0.8, up_s=0.2, seed=seed).inject(scene)
     await scene.in_sync()
     windows = 1 + (scene.now_s - began_s) / scene.lag_s
     changes = scene.now.partition_epoch - before.partition_epoch
