@@ -1,7 +1,7 @@
-"""What a story has in hand: faults, eyes for what came of each, claims. The same on every stage.
+"""What a story has in hand: the faults, and eyes for what came of each. The same on every stage.
 
-Owns the faults and the claims; the eyes are `eyes.Eyes`. What a story waits for or asserts is one
-of two things, and is reported as such:
+Owns the words stories are told in, about one partition: partition 0 of the ground's topic. What a
+story waits for or asserts is one of two things, and is reported as such:
 
     unobserved   the fault did not bite, or what must come first did not: the run proves nothing
     promise      what the story claims did not hold
@@ -12,15 +12,17 @@ With a report the story is over, as whatever follows would follow from it.
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from tidelog.chaos import chance
 from tidelog.chaos.history import ACKS_ALL, History
-from tidelog.chaos.scenarios.eyes import Eyes
-from tidelog.chaos.scenarios.ground import Ground, Path, Side
+from tidelog.chaos.scenarios.ground import Ground, Load, LogLine, Path, Side
 from tidelog.chaos.scenarios.machines import Machines
 from tidelog.chaos.scenarios.paths import between, struck, words_for
+from tidelog.log.env import Random
+from tidelog.metadata.image import MetadataImage, PartitionImage
 from tidelog.v1 import common_pb2
 
 UNOBSERVED, PROMISE = "unobserved", "promise"
@@ -43,11 +45,11 @@ class UnsupportedFaultError(Exception):
     """This stage cannot do that to its nodes."""
 
 
-class Scene(Eyes):
+class Scene:
     """A cluster as stories meet it. `facts` are what a story measured, for people."""
 
     def __init__(self, ground: Ground) -> None:
-        super().__init__(ground)
+        self.ground = ground
         self.facts: dict[str, str] = {}
         self._longest_s: dict[str, float] = {}
         self._last_words: list[Judge] = []
@@ -116,7 +118,60 @@ class Scene(Eyes):
             self.ground.report(kind, what)
             raise StoryOver(what)
 
+    # The stage
+
+    @property
+    def now_s(self) -> float:
+        """Its clock."""
+        return self.ground.now_s
+
+    @property
+    def random(self) -> Random:
+        """The story's own."""
+        return self.ground.random
+
+    @property
+    def topic(self) -> str:
+        """The story's."""
+        return self.ground.topic
+
+    @property
+    def load(self) -> Load:
+        """The clients."""
+        return self.ground.load
+
+    @property
+    def clients(self) -> Sequence[Side]:
+        """All groups of clients."""
+        return self.ground.client_groups
+
+    @property
+    def session_s(self) -> float:
+        """How long a broker may be silent."""
+        return self.ground.session_s
+
+    @property
+    def lag_s(self) -> float:
+        """How long a follower may lag."""
+        return self.ground.lag_s
+
+    @property
+    def failover_s(self) -> float:
+        """Within this time another leader was elected, though a controller had to be, first."""
+        return 2 * self.session_s + 2.0
+
+    @property
+    def machines(self) -> Machines:
+        """What only simulated machines suffer. Errors: `UnsupportedFaultError`."""
+        if not isinstance(self.ground, Machines):
+            raise UnsupportedFaultError("only simulated machines lose power, and fail at will")
+        return self.ground
+
     # Chance and time
+
+    def rounds(self, *, reduced: int, full: int) -> range:
+        """How often a story repeats itself."""
+        return range(full if self.ground.is_full else reduced)
 
     async def last(self, low_s: float, high_s: float) -> None:
         """Let time pass."""
@@ -135,6 +190,10 @@ class Scene(Eyes):
         """All of them."""
         return chance.shuffled(self.random, items)
 
+    def others(self, *node_ids: int) -> list[int]:
+        """All nodes but these."""
+        return [one for one in self.ground.node_ids if one not in node_ids]
+
     # Faults; what is done below is told already
 
     def strike(self, kind: str, what: str, *node_ids: int) -> None:
@@ -146,13 +205,6 @@ class Scene(Eyes):
         """Tell that it is taken back."""
         self._changed_s = self.now_s
         self.ground.over(kind, what, *node_ids)
-
-    @property
-    def machines(self) -> Machines:
-        """What only simulated machines suffer. Errors: `UnsupportedFaultError`."""
-        if not isinstance(self.ground, Machines):
-            raise UnsupportedFaultError("only simulated machines lose power, and fail at will")
-        return self.ground
 
     # Processes
 
@@ -197,6 +249,10 @@ class Scene(Eyes):
             await self.ground.resume(node_id)
             self.over("pause", f"node {node_id}", node_id)
         await self.ground.look()
+
+    def is_up(self, node_id: int) -> bool:
+        """Whether its process runs, or is paused."""
+        return self.ground.is_up(node_id)
 
     # Links
 
@@ -264,7 +320,72 @@ class Scene(Eyes):
         await self.ground.vanish(node_id, path)
         self.expect(not self.length(node_id, path), f"{path} is gone")
 
-    # What must come of it
+    def files(self, node_id: int, kind: str) -> list[str]:
+        """The paths of its replica's files of this kind that are not empty."""
+        return self.ground.files(node_id, kind)
+
+    def content(self, node_id: int, path: str) -> bytes:
+        """All of a file; empty: there is none."""
+        return self.ground.content(node_id, path)
+
+    def length(self, node_id: int, path: str) -> int:
+        """Of a file; 0: there is none."""
+        return self.ground.length(node_id, path)
+
+    # The partition
+
+    @property
+    def image(self) -> MetadataImage:
+        """The newest committed metadata; the empty image while no controller runs."""
+        return self.ground.image
+
+    @property
+    def now(self) -> PartitionImage:
+        """The partition's state; `LookupError` while no controller knows of it."""
+        found = self._found
+        if found is None:
+            raise LookupError(f"no {self.topic}-0")
+        return found
+
+    @property
+    def _found(self) -> PartitionImage | None:
+        return self.image.partition(self.topic, 0)
+
+    @property
+    def leader(self) -> int:
+        """Who leads; `LookupError`: nobody."""
+        if self.now.leader_id is None:
+            raise LookupError(f"nobody leads {self.topic}-0")
+        return self.now.leader_id
+
+    def cast(self) -> tuple[int, list[int]]:
+        """The leader and the followers."""
+        leader = self.leader
+        return leader, [one for one in self.now.replicas if one != leader]
+
+    def is_led_by(self, *node_ids: int) -> bool:
+        """Whether one of them leads, as far as anyone knows."""
+        found = self._found
+        return found is not None and found.leader_id in node_ids
+
+    def isr_is(self, *node_ids: int) -> bool:
+        """Whether these are in sync, and nobody else."""
+        found = self._found
+        return found is not None and set(found.isr) == set(node_ids)
+
+    def is_in_sync(self, node_id: int) -> bool:
+        """Whether it is in the ISR."""
+        found = self._found
+        return found is not None and node_id in found.isr
+
+    def is_out(self, node_id: int) -> bool:
+        """Whether it is known not to be in the ISR."""
+        found = self._found
+        return found is not None and node_id not in found.isr
+
+    def is_fenced(self, node_id: int) -> bool:
+        """Whether controllers have given it up."""
+        return node_id in self.image.brokers and not self.image.is_alive(node_id)
 
     async def another_leads(self, leader: int) -> int:
         """It must come to that; who does."""
@@ -277,6 +398,58 @@ class Scene(Eyes):
     async def in_sync(self) -> None:
         """All replicas must come to be."""
         await self.must_come(self._is_whole, "all in sync")
+
+    def _is_whole(self) -> bool:
+        found = self._found
+        return found is not None and len(found.isr) == len(found.replicas)
+
+    # Replicas
+
+    def is_open(self, node_id: int) -> bool:
+        """Whether its log is."""
+        return self.ground.replica(node_id) is not None
+
+    def is_leading(self, node_id: int) -> bool:
+        """Whether it takes writes."""
+        replica = self.ground.replica(node_id)
+        return replica is not None and replica.is_leader
+
+    def end(self, node_id: int) -> int:
+        """Where its log ends; -1 while it has none."""
+        replica = self.ground.replica(node_id)
+        return -1 if replica is None else replica.log_end_offset
+
+    def ends_after(self, node_id: int, offset: int) -> bool:
+        """Whether its log does."""
+        return self.end(node_id) > offset
+
+    def high_watermark(self, node_id: int) -> int:
+        """What it knows to be committed; -1 while it has no log."""
+        replica = self.ground.replica(node_id)
+        return -1 if replica is None else replica.high_watermark
+
+    def epoch(self, node_id: int) -> int:
+        """In which leader epoch it has its role; -1 while it has none."""
+        replica = self.ground.replica(node_id)
+        return -1 if replica is None else replica.leader_epoch
+
+    def proposed_isr(self, leader: int) -> tuple[int, ...]:
+        """What it asks the controllers for."""
+        replica = self.ground.replica(leader)
+        return () if replica is None else replica.proposed_isr
+
+    # Clients
+
+    def answered(
+        self, *codes: int, by: int | None = None, since_s: float = 0.0, acks: int | None = None
+    ) -> int:
+        """How often producers were answered so."""
+        answers = self.ground.answers
+        first = bisect_left(answers, since_s, key=lambda one: one.at_s)
+        return sum(
+            one.code in codes and by in (None, one.node_id) and acks in (None, one.acks)
+            for one in answers[first:]
+        )
 
     async def acknowledged_again(self) -> None:
         """Success with acks=all must come."""
@@ -291,6 +464,26 @@ class Scene(Eyes):
         self.load.is_held = True
         await self.comes(lambda: not self.load.unended, "all sends ended", within_s=SENDS_END_S_MAX)
         await self.ground.look()
+
+    # What nodes say
+
+    def told(self, event: str, node_id: int | None = None, **fields: object) -> list[LogLine]:
+        """What nodes logged."""
+        return [
+            line
+            for line in self.ground.lines
+            if line.event == event
+            and node_id in (None, line.node_id)
+            and all(line.fields.get(name) == value for name, value in fields.items())
+        ]
+
+    def told_here(self, event: str, node_id: int | None = None) -> list[LogLine]:
+        """The same, of the story's partition."""
+        return self.told(event, node_id, partition=f"{self.topic}-0")
+
+    def truncated(self, node_id: int) -> int:
+        """How many records were cut off its log, at an epoch's end."""
+        return sum(int(line.fields["records"]) for line in self.told_here("truncated", node_id))
 
 
 def _brief(path: str) -> str:
