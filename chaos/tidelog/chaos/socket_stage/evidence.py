@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from tidelog.chaos.socket_stage.run import RunPlan
 
 ANOMALIES_MAX = 200
-"""What follows them is not kept."""
+"""What follows them is not kept, but for what became of the run itself."""
+LOSSES = frozenset({"lost-write", "unseen", "vanished"})
+LOSS_COUNTS = ("lost", "lost_acks_1", "lost_unclean")
+"""Complaints and counts that hold only once everything was read."""
 
 
 class Evidence:
@@ -83,9 +86,15 @@ class Evidence:
 
     # At its end
 
-    def judge_history(self) -> None:
-        """All calls have ended, or never will."""
-        self._complaints, self.counts = judge(self._setting.history)
+    def judge_history(self, *, is_read: bool) -> None:
+        """All calls have ended, or never will; unless all was read, nobody can say what is lost."""
+        found, counts = judge(self._setting.history)
+        if is_read:
+            self._complaints, self.counts = found, counts
+        else:
+            self._complaints = [one for one in found if one.kind not in LOSSES]
+            self.counts = {**counts, **dict.fromkeys(LOSS_COUNTS, 0)}
+            self.report(FAILED, "not everything was read at the end")
         for complaint in self._complaints:
             lines = tuple(line_of(call) for call in complaint.operations)
             at_s = max((call.invoked_s for call in complaint.operations), default=None)
@@ -162,6 +171,6 @@ class Evidence:
         }
 
     def _add(self, anomaly: Anomaly) -> None:
-        if len(self.anomalies) < ANOMALIES_MAX:
+        if len(self.anomalies) < ANOMALIES_MAX or anomaly.kind == FAILED:
             self.anomalies.append(anomaly)
             self._setting.note("ANOMALY", f"{anomaly.kind}: {anomaly.what}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -145,25 +145,25 @@ class _Run:
     async def tell(self) -> None:
         """From the nodes' start to their end in order."""
         await self._cluster.until_ready()
-        is_all_read = False
+        is_calm = False
         try:
             async with self._sight:
                 await self._workload.begin()
                 if await self._comes_to_rest("topics"):
                     await self._load_and_strike()
-                    is_all_read = await self._calm_down()
+                    is_calm = await self._calm_down()
         finally:
-            self._hand_over(is_all_read=is_all_read)
+            self._hand_over(is_calm=is_calm)
         await self._stop()
 
-    def _hand_over(self, *, is_all_read: bool) -> None:
+    def _hand_over(self, *, is_calm: bool) -> None:
         """What is known becomes evidence, also of a run that broke off."""
         self._workload.write_pending()
         evidence = self._evidence
-        evidence.judge_history()
+        evidence.judge_history(is_read=self._workload.is_read)
         evidence.bands += self._ground.bands(0.0)
         evidence.rests = self._workload.rests
-        if is_all_read:
+        if is_calm:
             self._scene.conclude(self._setting.history, evidence.counts)
         evidence.facts.update(self._scene.facts)
 
@@ -205,16 +205,23 @@ class _Run:
             self._evidence.report(FAILED, f"the story: {error}")
 
     async def _calm_down(self) -> bool:
-        """Whether it came to that, and everything was read."""
+        """Whether it came to that. Everything is read in any case."""
         stopping = asyncio.create_task(self._workload.stop_sending(), name="stop-sending")
         if not await self._comes_to_rest("I29"):
             stopping.cancel()
-            with suppress(TidelogError, TimeoutError):
-                await self._workload.read_all()
+            await self._read_all()
             return False
         await stopping
         await self._workload.close()
-        await self._workload.read_all()
+        return await self._read_all()
+
+    async def _read_all(self) -> bool:
+        """Whether that came to its end."""
+        try:
+            await self._workload.read_all()
+        except (TimeoutError, TidelogError) as error:
+            self._evidence.report("I29", f"final reads: {error!r}")
+            return False
         return True
 
     async def _comes_to_rest(self, invariant: str) -> bool:

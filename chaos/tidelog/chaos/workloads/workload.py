@@ -33,6 +33,8 @@ class Workload:
         self.acknowledged = 0
         self.unended = 0
         self.is_churn_over = False
+        self.is_read = False
+        """Everything there was at the end."""
         self.rests: list[tuple[float, float]] = []
         """When producers were told to begin nothing: from, to."""
         self._random = random
@@ -110,6 +112,7 @@ class Workload:
         for incarnation in self._incarnations.values():
             ports = self.setting.ports("reader-final")
             await read_all(self.setting, incarnation, ports=ports, next_number=self.next_number)
+        self.is_read = True
 
     # Admin
 

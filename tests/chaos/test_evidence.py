@@ -1,0 +1,74 @@
+"""What is known of a run that broke off: why it did, and not what is lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+import pytest
+from chaos_sends import send
+
+from tidelog.chaos.history_file import HistoryWriter
+from tidelog.chaos.scenarios.catalogue import SCENARIOS
+from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.chaos.socket_stage.cluster import SocketCluster
+from tidelog.chaos.socket_stage.evidence import ANOMALIES_MAX, Evidence
+from tidelog.chaos.socket_stage.setting import SocketSetting
+from tidelog.chaos.socket_stage.verdict import FAILED, verdict_of
+from tidelog.chaos.socket_stage.work_plan import work_of
+from tidelog.chaos.topology import Topology
+
+
+class FakeCluster:
+    """Stands still."""
+
+    topology = Topology()
+    now_s = 7.0
+
+
+@pytest.fixture
+def setting(tmp_path: Path) -> SocketSetting:
+    return SocketSetting(
+        cluster=cast("SocketCluster", FakeCluster()),
+        work=work_of(SCENARIOS["F62"]),
+        random=SimRandom(1),
+        tell=lambda _: None,
+        writer=HistoryWriter(tmp_path / "history.jsonl"),
+    )
+
+
+@pytest.fixture
+def evidence(setting: SocketSetting) -> Evidence:
+    return Evidence(setting.cluster, setting, is_damage_expected=False)
+
+
+@pytest.mark.parametrize(
+    ("is_read", "verdict", "kinds", "lost"),
+    [(True, "violation", {"unseen"}, 2), (False, "inconclusive", {FAILED}, 0)],
+)
+def test_what_nobody_read_is_lost_only_where_everything_was_read(
+    evidence: Evidence,
+    setting: SocketSetting,
+    *,
+    is_read: bool,
+    verdict: str,
+    kinds: set[str],
+    lost: int,
+) -> None:
+    setting.history.sends += [send(1), send(2)]
+
+    evidence.judge_history(is_read=is_read)
+
+    assert {anomaly.kind for anomaly in evidence.anomalies} == kinds
+    assert verdict_of(evidence.anomalies) == verdict
+    assert evidence.tally.lost == lost
+    assert evidence.tally.acknowledged == 2
+
+
+def test_why_a_run_broke_off_is_kept_whatever_was_found_before(evidence: Evidence) -> None:
+    for number in range(ANOMALIES_MAX + 5):
+        evidence.report("I3", str(number))
+    evidence.report(FAILED, "the machine")
+
+    assert len(evidence.anomalies) == ANOMALIES_MAX + 1
+    assert evidence.anomalies[-1].kind == FAILED
