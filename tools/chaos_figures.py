@@ -25,8 +25,17 @@ cores.
 
 *Waiting* is the longest time in a run without an acknowledgement of acks=all, while producers
 tried. *Lost*, *duplicated* and *reordered* are of idempotent producers with acks=all; *lost,
-acks=1* is what that may lose.
+acks=1* is what that may lose. Runs that were not ok are below, with what became of them; those that
+are void, since the run itself was wrong, count as runs and as nothing else.
 
+"""
+NOT_OK = """
+## Runs that were not ok
+
+A line of the ledger is never changed: one that says `about` explains another.
+
+| when | scenario | seeds | verdict | what it was |
+| --- | --- | --- | --- | --- |
 """
 COLUMNS = (
     *("scenario", "claim", "runs", "ok", "waiting, median", "worst"),
@@ -44,9 +53,11 @@ class Row:
     silences_s: list[float] = field(default_factory=list)
     sums: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SUMS, 0))
 
-    def add(self, entry: dict[str, Any]) -> None:
+    def add(self, entry: dict[str, Any], *, is_void: bool) -> None:
         """One command's."""
         self.runs += entry["runs"]
+        if is_void:
+            return
         self.good += entry["ok"]
         self.silences_s += entry["unavailable_seconds_runs"]
         for name in SUMS:
@@ -55,18 +66,30 @@ class Row:
 
 def page(ledger: str) -> str:
     """The whole file."""
+    lines = [json.loads(line) for line in ledger.splitlines()]
+    notes = {(one["about"], one["scenario"]): one for one in lines if "about" in one}
     rows: defaultdict[str, Row] = defaultdict(Row)
-    soup_s = 0
-    for line in map(json.loads, ledger.splitlines()):
+    soup_s, not_ok = 0, ""
+    for line in lines:
+        if "about" in line:
+            continue
         entries = line["result"]["scenarios"]
         for entry in entries:
-            rows[entry["name"]].add(entry)
+            note = notes.get((line["date"], entry["name"]), {})
+            rows[entry["name"]].add(entry, is_void=note.get("is_void", False))
+            if entry["verdict"] != "ok":
+                not_ok += _told(line["date"], entry, note.get("why", "not explained yet"))
         if [entry["name"] for entry in entries] == ["F62"]:
             soup_s += line["load_seconds"]
     heads = f"| {' | '.join(COLUMNS)} |\n| --- | --- |{' --: |' * (len(COLUMNS) - 2)}\n"
     table = heads + "".join(_line(name, rows[name]) for name in SCENARIOS if name in rows)
     soup = f"\nRandom soup (F62) alone: {soup_s / 60:.0f} minutes of load so far.\n"
-    return HEAD + table + (soup if soup_s else "")
+    return HEAD + table + (soup if soup_s else "") + (NOT_OK + not_ok if not_ok else "")
+
+
+def _told(date: str, entry: dict[str, Any], why: str) -> str:
+    seeds = ", ".join(map(str, entry["seeds"]))
+    return f"| {date[:16]} | {entry['name']} | {seeds} | {entry['verdict']} | {why} |\n"
 
 
 def _line(name: str, row: Row) -> str:
