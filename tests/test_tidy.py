@@ -115,6 +115,8 @@ CORES = (
     "client/tidelog/client/records.py",
     "client/tidelog/client/sequences.py",
     "client/tidelog/client/serializers.py",
+    "spark/tidelog/spark/option_values.py",
+    "spark/tidelog/spark/options.py",
     "spark/tidelog/spark/planner.py",
 )
 # Cores the architecture names; they count as soon as they exist.
