@@ -8,7 +8,7 @@ import pytest
 
 from tidelog.client.errors import CorruptMessageError
 from tidelog.client.range_reader import OffsetRange, RangeReaderConfig
-from tidelog.log.records import Record, encode_batch
+from tidelog.log.records import Record, encode_batch, encode_filler
 from tidelog.spark.batch_reader import decode
 from tidelog.spark.worker_clients import ReadingClient, WorkerClients
 
@@ -87,6 +87,13 @@ def batches() -> bytearray:
 
 def test_what_is_not_corrupt_is_decoded() -> None:
     assert decode(bytes(batches()), WANTED, ["offset"])["offset"].to_pylist() == list(range(30))
+
+
+def test_a_range_whose_last_offsets_were_compacted_away_ends_without_them() -> None:
+    filler = encode_filler(base_offset=20, last_offset=44, leader_epoch=0, max_timestamp=-1)
+    data = bytes(batches()[: len(batches()) // 3]) + filler
+    assert decode(data, WANTED, ["offset"])["offset"].to_pylist() == list(range(10))
+    assert decode(filler, WANTED, ["key", "offset"]).num_rows == 0
 
 
 @pytest.mark.parametrize(("nth", "offset"), [(0, 0), (1, 10), (2, 20)])
