@@ -273,6 +273,15 @@ async def test_batches_that_do_not_continue_the_range_are_corrupt(
     assert broker.fetched == [0]
 
 
+async def test_what_lies_beyond_the_range_is_cut_off_unseen() -> None:
+    broker = OneBroker()
+    broker.answers = [PartitionFetchResult(records=batch_at(0) + batch_at(10) + b"x" * 99)]
+    async with reader(broker) as ranges:
+        (chunk,) = [c async for c in ranges.chunks(WHOLE._replace(end_offset=11))]
+    assert chunk == batch_at(0) + batch_at(10)
+    assert broker.fetched == [0]
+
+
 async def test_a_batch_from_before_the_position_is_no_progress_and_corrupt() -> None:
     broker = OneBroker()
     broker.answers = [PartitionFetchResult(records=batch_at(0))]

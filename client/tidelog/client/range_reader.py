@@ -160,10 +160,11 @@ class RangeReader:
     ) -> AsyncGenerator[bytes, None]:
         """Whole batches that cover the range, a fetch answer at a time.
 
-        The first batch may start before the range, the last may end after it. The next answer is
-        asked for before one is yielded. Raises OffsetOutOfRangeError when records of the range are
-        gone, KafkaError when the topic is: without `fail_on_data_loss` they are left out instead.
-        CorruptMessageError names the partition and offset of what is no batch.
+        The first batch may start before the range, the last may end after it; what follows it is
+        not looked at. The next answer is asked for before one is yielded. Raises
+        OffsetOutOfRangeError when records of the range are gone, KafkaError when the topic is:
+        without `fail_on_data_loss` they are left out instead. CorruptMessageError names the
+        partition and offset of what is no batch.
         """
         position = wanted.start_offset
         pending: asyncio.Task[_Chunk] | None = None
@@ -215,7 +216,7 @@ class RangeReader:
             try:
                 result = await self._ask_leader(wanted, position)
                 if result.records:
-                    return _Chunk(result.records, _next_offset(wanted, position, result.records))
+                    return _chunk(wanted, position, result.records)
                 failures = 0
                 error = _nothing(wanted, position, result)
             except TidelogError as failure:
@@ -295,14 +296,14 @@ def _nothing(wanted: OffsetRange, position: int, result: PartitionFetchResult) -
     )
 
 
-def _next_offset(wanted: OffsetRange, position: int, records: bytes) -> int:
-    """The offset after the last of some whole batches that were asked for from `position` on.
+def _chunk(wanted: OffsetRange, position: int, records: bytes) -> _Chunk:
+    """The whole batches that were asked for from `position` on, without those past the range.
 
     No CRC covers a base offset; it is known, since batches have no gaps between them.
     """
     at, next_offset = 0, position
     try:
-        while at < len(records):
+        while at < len(records) and next_offset < wanted.end_offset:
             header = parse_header(records, at)
             is_first = at == 0 and header.base_offset <= position < header.next_offset
             if not (is_first or header.base_offset == next_offset):
@@ -312,4 +313,4 @@ def _next_offset(wanted: OffsetRange, position: int, records: bytes) -> int:
         raise CorruptMessageError(
             f"{wanted.topic}-{wanted.partition} is corrupt at offset {next_offset}: {error}"
         ) from None
-    return next_offset
+    return _Chunk(records[:at], next_offset)
