@@ -127,7 +127,11 @@ class TableWriter:
             if exc_type is None:
                 await self.flush()
         finally:
-            await self._sending.close(timeout_ms=0)
+            await self.close()
+
+    async def close(self) -> None:
+        """Send nothing more: what was not flushed is stored or not. Leaving the block does it."""
+        await self._sending.close(timeout_ms=0)
 
     async def write(self, topic: str, batch: pa.RecordBatch) -> None:
         """Take the rows of a batch; its columns are those of `arrow_rows`, "value" at least.
