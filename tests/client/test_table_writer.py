@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from typing import Any
 
 import pyarrow as pa
@@ -164,6 +165,38 @@ async def test_it_goes_on_at_the_next_leader() -> None:
         written = await w.flush()
     assert written.partitions == {TopicPartition("t", 0): PartitionWritten(1, 1, 1)}
     assert [record.value for record in stored(cluster)] == [b"before", b"after"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+async def test_whatever_befalls_the_brokers_each_row_is_stored_once_and_in_order(seed: int) -> None:
+    cluster, source = FakeCluster(), random.Random(seed)
+    cluster.create("t", partitions=6)
+    broke = errors.CallFailedError("the connection broke")
+
+    def befall() -> None:
+        match source.randrange(4):
+            case 0:
+                living = [node_id for node_id, is_alive in cluster.alive.items() if is_alive]
+                cluster.move("t", source.randrange(6), leader_id=source.choice(living))
+            case 1:
+                cluster.mishaps.append(Mishap("Produce", error=broke, is_after_work=True))
+            case 2:
+                cluster.mishaps.append(Mishap("Produce", error=broke))
+            case _ if all(cluster.alive.values()):
+                cluster.kill(source.choice(list(cluster.alive)))
+
+    async with writer(cluster, batch_size=600) as w:
+        for turn in range(12):
+            rows = [Row(b"%d" % (turn * 30 + at), partition=at % 6) for at in range(30)]
+            await w.write("t", batch_of(rows, "value", "partition"))
+            befall()
+            for _ in range(source.randrange(30)):
+                await asyncio.sleep(0)
+        written = await w.flush()
+    assert written.records == 360
+    for partition in range(6):
+        expected = [b"%d" % n for n in range(360) if n % 6 == partition]
+        assert [record.value for record in stored(cluster, partition)] == expected
 
 
 async def test_a_batch_the_topic_finds_too_large_is_split() -> None:

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidelog.client.record_fields import Int64s
-from tidelog.log.batch import HEADER_BYTES, MAGIC, MIN_RECORD_BYTES, BatchHeader, seal
+from tidelog.log.batch import HEADER_BYTES, MAGIC, MIN_RECORD_BYTES, BatchHeader, Buffer, seal
 from tidelog.log.compression import Codec, compress
 from tidelog.log.errors import invariant
 
@@ -224,7 +224,7 @@ def encode(
         EncodedBatch(
             seal(
                 _header(codec, count, base_timestamp=base, max_timestamp=most),
-                compress(codec, bytes(body[start:end]), level=level),
+                _packed(codec, body[start:end], level=level),
             ),
             count,
         )
@@ -232,6 +232,10 @@ def encode(
             counts.tolist(), base_times.tolist(), newest.tolist(), ends, ends[1:], strict=False
         )
     ]
+
+
+def _packed(codec: Codec, records: memoryview, *, level: int | None) -> Buffer:
+    return records if codec is Codec.NONE else compress(codec, bytes(records), level=level)
 
 
 def _records(
