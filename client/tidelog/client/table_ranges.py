@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal
 
-from tidelog.client.offsets import ListedOffset, OffsetQuery
+from tidelog.client.offsets import OffsetQuery
 from tidelog.client.range_reader import OffsetBounds, OffsetRange, TopicPartitions
 from tidelog.client.records import TopicPartition
 
@@ -27,20 +27,18 @@ def chosen_partitions(
     return [TopicPartition(topic, partition) for partition in chosen]
 
 
-def times_to_ask(
-    place: Place, partitions: Sequence[TopicPartition]
-) -> dict[TopicPartition, OffsetQuery]:
-    """What leaders have to be asked to resolve the place; ValueError without a time zone."""
+def times_to_ask(place: Place, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+    """The times, in milliseconds, that leaders are asked for; ValueError without a time zone."""
     if not isinstance(place, datetime):
         return {}
-    return dict.fromkeys(partitions, OffsetQuery.of(place))
+    return dict.fromkeys(partitions, OffsetQuery.of(place).timestamp_ms)
 
 
 def resolve(
     name: str,
     place: Place,
     bounds: Mapping[TopicPartition, OffsetBounds],
-    at_time: Mapping[TopicPartition, ListedOffset],
+    at_time: Mapping[TopicPartition, int | None],
 ) -> dict[TopicPartition, int]:
     """The offset of the place in every partition; `name` is what the caller calls it.
 
@@ -55,7 +53,7 @@ def resolve(
         case datetime():
             # A later record may have come since the bounds were asked for: it is not of the table.
             return {
-                tp: held.latest if at_time[tp].offset < 0 else min(at_time[tp].offset, held.latest)
+                tp: held.latest if (offset := at_time[tp]) is None else min(offset, held.latest)
                 for tp, held in bounds.items()
             }
         case Mapping():

@@ -48,7 +48,7 @@ async def plan(
     chosen = chosen_partitions(topic, found, partitions)
     bounds = await reader.bounds(chosen)
     offsets = [
-        resolve(name, place, bounds, await reader.offsets_at(times_to_ask(place, chosen)))
+        resolve(name, place, bounds, await reader.offsets_for_times(times_to_ask(place, chosen)))
         for name, place in (("start", start), ("end", end))
     ]
     return ranges(found, *offsets)
