@@ -166,6 +166,15 @@ def test_records_that_are_gone_are_an_error_unless_told_otherwise() -> None:
     assert values(cluster, start={0: 1}, fail_on_data_loss=False) == names((0, 4, 6))
 
 
+@pytest.mark.parametrize("fetch_max_bytes", [1, 1 << 20])
+def test_a_corrupt_batch_is_named_by_its_partition_and_offset(fetch_max_bytes: int) -> None:
+    cluster = filled(2, 6)
+    batches = cluster.topics["t"].partitions[1].batches
+    batches[4] = batches[4][:-1] + b"?"
+    with pytest.raises(errors.CorruptMessageError, match="t-1 is corrupt in the batch at offset 4"):
+        values(cluster, config=RangeReaderConfig(fetch_max_bytes=fetch_max_bytes))
+
+
 def test_a_reader_that_stops_early_leaves_no_thread_behind() -> None:
     before = threading.active_count()
     batches = iter_batches("t", bootstrap=BOOTSTRAP, transport=filled(3, 3))

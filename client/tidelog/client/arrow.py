@@ -5,7 +5,7 @@
 
 Nothing here is done row by row. Calls wait, and may be made from any thread; each has a loop and a
 connection of its own. In an asyncio program use `TableWriter`, and `RangeReader` with
-`decode_batches`.
+`decode_range`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Literal
 
 import pyarrow as pa
 
-from tidelog.client.arrow_columns import HEADER_TYPE, SCHEMA, decode_batches
+from tidelog.client.arrow_columns import HEADER_TYPE, SCHEMA, decode_batches, decode_range
 from tidelog.client.range_reader import RangeReader, RangeReaderConfig
 from tidelog.client.sync import LoopThread
 from tidelog.client.table_ranges import Place
@@ -32,6 +32,7 @@ __all__ = [
     "TableWriter",
     "Written",
     "decode_batches",
+    "decode_range",
     "iter_batches",
     "read_table",
     "write_table",
@@ -169,13 +170,6 @@ def _decoded(
     """Decodes where the caller waits, while the loop fetches what comes next."""
     with LoopThread() as loop:
         for wanted, data in loop.iterate(chunks()):
-            batch = decode_batches(
-                data,
-                topic=wanted.topic,
-                partition=wanted.partition,
-                start_offset=wanted.start_offset,
-                end_offset=wanted.end_offset,
-                columns=columns,
-            )
+            batch = decode_range(data, wanted, columns=columns)
             if batch.num_rows:
                 yield batch

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from tidelog.client.range_reader import OffsetRange
+from tidelog.client.record_batch import corrupt
 from tidelog.client.record_fields import (
     Int64s,
     RecordFields,
@@ -18,6 +20,8 @@ from tidelog.client.record_fields import (
     read_varints,
     skip_fields,
 )
+from tidelog.client.records import TopicPartition
+from tidelog.log.batch import parse_header
 from tidelog.log.errors import CorruptMessageError
 
 HEADER_TYPE = pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])
@@ -66,6 +70,35 @@ def decode_batches(
         for name in columns
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([SCHEMA.field(n) for n in columns]))
+
+
+def decode_range(data: bytes, wanted: OffsetRange, *, columns: Sequence[str]) -> pa.RecordBatch:
+    """As `decode_batches`; its CorruptMessageError names the partition, and the batch's offset."""
+
+    def decode(part: bytes) -> pa.RecordBatch:
+        return decode_batches(
+            part,
+            topic=wanted.topic,
+            partition=wanted.partition,
+            start_offset=wanted.start_offset,
+            end_offset=wanted.end_offset,
+            columns=columns,
+        )
+
+    try:
+        return decode(data)
+    except CorruptMessageError:
+        place = 0
+        while place < len(data):
+            header = parse_header(data, place)
+            end = place + header.size_in_bytes
+            try:
+                decode(data[place:end])
+            except CorruptMessageError as error:
+                tp = TopicPartition(wanted.topic, wanted.partition)
+                raise corrupt(tp, header, error) from error
+            place = end
+        raise  # each is good by itself, but not where it is
 
 
 def _column(records: RecordFields, name: str) -> pa.Array:
