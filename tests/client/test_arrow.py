@@ -12,9 +12,9 @@ from fake_cluster import BOOTSTRAP, FakeCluster, Mishap
 
 from tidelog.client import errors
 from tidelog.client.arrow import SCHEMA, iter_batches, read_table, write_table
-from tidelog.client.range_reader import RangeReaderConfig
+from tidelog.client.range_reader import OffsetBounds, RangeReaderConfig
 from tidelog.client.records import TopicPartition
-from tidelog.client.table_ranges import Place
+from tidelog.client.table_ranges import Place, resolve
 from tidelog.client.table_reader import READ_AHEAD_RANGES
 from tidelog.log.errors import InvalidRecordError
 from tidelog.log.records import Record, encode_batch
@@ -92,6 +92,11 @@ def test_start_is_inclusive_and_end_exclusive(
     start: Place, end: Place, parts: list[tuple[int, int, int]]
 ) -> None:
     assert values(filled(5, 3), start=start, end=end) == names(*parts)
+
+
+def test_a_record_that_came_after_the_ends_were_asked_for_is_no_start() -> None:
+    tp = TopicPartition("t", 0)
+    assert resolve("start", at(1), {tp: OffsetBounds(0, 7)}, {tp: 9}) == {tp: 7}
 
 
 def test_only_the_partitions_asked_for_are_read() -> None:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.client.arrow_columns import SCHEMA, decode_batches
+from tidelog.client.arrow_columns import SCHEMA, decode_batches, decode_range
+from tidelog.client.range_reader import OffsetRange
 from tidelog.log.batch import CONTROL_FLAG, HEADER_BYTES, LOG_APPEND_TIME_FLAG, parse_header, seal
 from tidelog.log.compression import Codec
 from tidelog.log.errors import CorruptMessageError, TidelogError
@@ -243,3 +244,10 @@ def test_damage_is_found_when_headers_are_not_asked_for(what: str) -> None:
 def test_a_count_the_bytes_cannot_hold_is_refused_before_anything_is_made_for_it() -> None:
     with pytest.raises(CorruptMessageError, match="2147483647 records do not fit 9 bytes"):
         rows(signed(bytes(9), count=2**31 - 1))
+
+
+def test_batches_that_are_good_but_not_where_they_are_are_refused() -> None:
+    data = encode_batch([Record(0, 5, None, b"v")] * 2) * 2
+    wanted = OffsetRange("t", b"", 0, 0, 9)
+    with pytest.raises(CorruptMessageError, match="offsets do not grow"):
+        decode_range(data, wanted, columns=["value"])

@@ -20,6 +20,8 @@ from tidelog.log.errors import InvalidRecordError
 from tidelog.log.records import Record
 from tidelog.v1 import common_pb2
 
+OLD_ID = (1).to_bytes(16)
+"""Of the first topic that a fake cluster makes."""
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 
 
@@ -292,6 +294,10 @@ async def test_a_buffer_that_stays_full_is_an_error_of_write_and_of_flush() -> N
         cluster.move("t", 0, leader_id=1)
         with pytest.raises(errors.BufferExhaustedError):
             await w.flush()
+        stored_by_then = len(stored(cluster))
+        await w.write("t", values(b"next"))
+        assert (await w.flush()).records == 1
+    assert len(stored(cluster)) == stored_by_then + 1 < 100
 
 
 async def test_rows_for_a_topic_that_was_made_anew_meanwhile_fail() -> None:
@@ -305,6 +311,23 @@ async def test_rows_for_a_topic_that_was_made_anew_meanwhile_fail() -> None:
         with pytest.raises(errors.KafkaError, match="was deleted after the record was taken"):
             await w.flush()
     assert stored(cluster) == []
+
+
+async def test_rows_gathered_for_the_old_topic_do_not_go_to_the_new_one() -> None:
+    cluster = FakeCluster()
+    cluster.create("t")
+    async with writer(cluster) as w:
+        await w.write("t", values(b"for the old one"))
+        cluster.create("t")
+        routing = w._sending.routing
+        routing.request_refresh()
+        async with asyncio.timeout(5):
+            while not routing.metadata.is_gone("t", OLD_ID):  # noqa: ASYNC110  # a refresh
+                await asyncio.sleep(0)
+        await w.write("t", values(b"for the new one"))
+        with pytest.raises(errors.KafkaError, match="was deleted after the record was taken"):
+            await w.flush()
+    assert b"for the old one" not in [record.value for record in stored(cluster)]
 
 
 @pytest.mark.parametrize(

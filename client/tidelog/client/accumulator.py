@@ -130,15 +130,12 @@ class Accumulator(Generic[W]):
         now_ms: int,
         topic_id: bytes = b"",
     ) -> None:
-        """Add a batch that is encoded already; the caller has asked `has_room`."""
-        queue = self._queue(tp)
-        if queue.waiting and not queue.waiting[-1].data:
-            self._seal(queue.waiting[-1])
+        """Add a batch that is encoded already, behind all others. See `append`."""
         batch = self._new_batch(tp, now_ms, topic_id)
         batch.adopt(data, records_count)
         self._used_bytes += len(data) - HEADER_BYTES
         batch.runs.append(Run(waiter, 0, records_count))
-        queue.waiting.append(batch)
+        self._queue(tp).waiting.append(batch)
         self._note(tp)
 
     def ready(self, now_ms: int) -> list[TopicPartition]:
