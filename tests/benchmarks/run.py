@@ -8,6 +8,7 @@ One JSON line a figure. `spark` reads from the nodes of `make cluster`, others s
     partitions 1,000 partitions RF 3 in a cluster of its own: created to a record on each, memory
     quorum     three controllers alone, without the cluster: quorum_bench.py runs parts of it
     check      `tidelog check` on histories of growing size: check_bench.py takes other sizes
+    arrow      records to Arrow columns and back, without the cluster: arrow_bench.py
 
 `--peer COMMAND` runs another system's measurement after ours, in the same sitting. Machines are
 shared and noisy: compare ratios of one sitting, not figures of two.
@@ -28,6 +29,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from arrow_bench import arrow_figures
 from check_bench import check_figures
 from failover_bench import failover_figures
 from log_bench import log_figures
@@ -51,6 +53,7 @@ def main() -> None:
         "quorum": quorum_figures,
         "partitions": partition_figures,
         "check": check_figures,
+        "arrow": arrow_figures,
     }
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
