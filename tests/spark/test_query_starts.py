@@ -129,5 +129,21 @@ async def test_a_query_at_the_latest_starts_there_again_after_a_crash() -> None:
     async with stream(cluster, **given) as driver:
         assert (await driver.initial()).offsets == {T0: 10}
         assert (await driver.advance(await driver.initial())).offsets == {T0: 17}
+    assert cluster.topics[TOPIC].partitions[0].end_offset == 1
     async with stream(cluster, **{**given, "queryId": "another"}) as driver:
         assert (await driver.initial()).offsets == {T0: 17}
+
+
+@on_virtual_time
+async def test_an_id_that_another_topics_stream_has_is_refused() -> None:
+    cluster = FakeCluster()
+    filled(cluster, "t", 10)
+    filled(cluster, "u", 10)
+    given = {"startingOffsets": "latest", "queryId": "q"}
+    async with stream(cluster, **given) as driver:
+        await driver.initial()
+    async with stream(cluster, **given, subscribe="u") as driver:
+        with pytest.raises(QueryStartsError, match='"q" is of a stream of t, and this one reads u'):
+            await driver.initial()
+    async with stream(cluster, **given, subscribe="t,u") as driver:
+        assert (await driver.initial()).offsets == {T0: 10}

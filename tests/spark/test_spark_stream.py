@@ -93,6 +93,19 @@ async def test_each_run_reads_on_where_the_last_one_ended_within_its_limits(
     assert values(spark, tmp_path) == list(range(70))
 
 
+@pytest.mark.parametrize(
+    "limit", ["maxBytesPerTrigger", "minOffsetsPerTrigger", "maxOffsetsPerTrigger"]
+)
+async def test_spark_takes_each_kind_of_limit(
+    running_cluster: LocalCluster, spark: SparkSession, tmp_path: Path, limit: str
+) -> None:
+    await create(running_cluster, limit, partitions=1)
+    await send(running_cluster, limit, 0, *range(10))
+    given = {"subscribe": limit, "startingOffsets": "earliest", limit: "1000000"}
+    finish(load(spark, running_cluster, **given, includeHeaders="true"), tmp_path)
+    assert values(spark, tmp_path) == list(range(10))
+
+
 async def test_records_that_came_before_the_first_commit_of_a_latest_query_are_read(
     running_cluster: LocalCluster, spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -6,17 +6,19 @@ import asyncio
 from collections.abc import Mapping
 
 import pytest
-from fake_cluster import FakeCluster
+from fake_cluster import FakeCluster, Mishap
 from spark_streams import filled, on_virtual_time, stream
 
-from tidelog.client.errors import UnreachableError
+from tidelog.client.errors import KafkaError, UnreachableError
+from tidelog.client.offsets import EARLIEST
 from tidelog.client.range_reader import OffsetRange
 from tidelog.client.records import TopicPartition
 from tidelog.spark.planner import PlanError
-from tidelog.spark.stream_cluster import TOPICS_MAX_AGE_MS
+from tidelog.spark.stream_cluster import SAMPLED_PARTITIONS_MAX, TOPICS_MAX_AGE_MS
 from tidelog.spark.stream_driver import LOOK_INTERVAL_MS
 from tidelog.spark.stream_offsets import StreamOffset
 from tidelog.spark.stream_planner import DataLossError
+from tidelog.v1 import common_pb2
 
 T0, T1, U0 = (TopicPartition(t, p) for t, p in (("t", 0), ("t", 1), ("u", 0)))
 
@@ -135,6 +137,50 @@ async def test_available_now_ends_where_the_topics_ended_at_its_start() -> None:
 
 
 @on_virtual_time
+async def test_records_that_come_while_available_now_starts_are_neither_loss_nor_read() -> None:
+    cluster = FakeCluster()
+    filled(cluster, "t", 30)
+    async with stream(cluster, startingOffsets="latest", queryId="q") as driver:
+        await driver.aim()
+        filled(cluster, "t", 7)
+        start = await driver.initial()
+        assert offsets(start) == {T0: 37}
+        assert await driver.advance(start) == start
+
+
+@on_virtual_time
+async def test_a_partition_that_a_lagging_broker_does_not_know_yet_is_no_loss() -> None:
+    cluster = FakeCluster()
+    filled(cluster, "t", 10, 10)
+    async with stream(cluster) as driver:
+        end = await driver.advance(await driver.initial())
+    for aims in (False, True):
+        partitions = cluster.topics["t"].partitions
+        lagged = partitions.pop()
+        async with stream(cluster) as driver:
+            if aims:
+                await driver.aim()
+            asyncio.get_running_loop().call_later(1, partitions.append, lagged)
+            assert await driver.advance(end) == end
+            partitions.remove(lagged)
+        async with stream(cluster) as driver:
+            asyncio.get_running_loop().call_later(1, partitions.append, lagged)
+            assert spans(await driver.plan(end, end)) == []
+
+
+@on_virtual_time
+async def test_a_topic_that_a_lagging_broker_does_not_know_yet_is_no_loss() -> None:
+    cluster = FakeCluster()
+    filled(cluster, "t", 10)
+    async with stream(cluster) as driver:
+        end = await driver.advance(await driver.initial())
+    topic = cluster.topics.pop("t")
+    async with stream(cluster) as driver:
+        asyncio.get_running_loop().call_later(1, cluster.topics.__setitem__, "t", topic)
+        assert await driver.advance(end) == end
+
+
+@on_virtual_time
 async def test_partitions_and_topics_found_while_running_are_read_from_their_beginning() -> None:
     cluster = FakeCluster()
     filled(cluster, "t", 10)
@@ -207,6 +253,93 @@ async def test_a_batch_planned_before_a_restart_is_read_as_planned() -> None:
     filled(cluster, "t", 10)
     async with stream(cluster) as driver:
         assert spans(await driver.plan(start, end)) == [("t", 0, 0, 10)]
+
+
+@on_virtual_time
+async def test_a_batch_planned_before_a_restart_leaves_out_what_retention_took() -> None:
+    cluster = FakeCluster()
+    filled(cluster, "t", 30)
+    async with stream(cluster) as driver:
+        start = await driver.initial()
+        end = await driver.advance(start)
+    cluster.topics["t"].partitions[0].start_offset = 20
+    async with stream(cluster) as driver:
+        with pytest.raises(DataLossError, match="t-0 starts at 20"):
+            await driver.plan(start, end)
+    async with stream(cluster, failOnDataLoss="false") as driver:
+        assert spans(await driver.plan(start, end)) == [("t", 0, 20, 30)]
+
+
+@on_virtual_time
+async def test_the_start_is_the_same_each_time_that_spark_asks() -> None:
+    cluster = FakeCluster()
+    filled(cluster, "t", 30)
+    async with stream(cluster) as driver:
+        start = await driver.initial()
+        cluster.topics["t"].partitions[0].start_offset = 20
+        assert await driver.initial() == start
+
+
+@on_virtual_time
+async def test_only_partitions_with_a_backlog_are_asked_where_they_start() -> None:
+    cluster = FakeCluster()
+    filled(cluster, "t", 10, 0)
+    async with stream(cluster) as driver:
+        start = await driver.initial()
+        cluster.calls.clear()
+        await driver.plan(start, await driver.advance(start))
+        asked = [
+            TopicPartition(one.topic, one.partition)
+            for request in cluster.requests("ListOffsets")
+            for one in request.partitions
+            if one.spec == EARLIEST
+        ]
+        assert asked == [T0]
+
+
+@on_virtual_time
+async def test_the_sizes_of_a_few_partitions_tell_those_of_all() -> None:
+    cluster = FakeCluster()
+    filled(cluster, "t", *range(10, 110))
+    async with stream(cluster, maxBytesPerTrigger="1000") as driver:
+        await driver.advance(await driver.initial())
+        assert len(cluster.requests("Fetch")) == SAMPLED_PARTITIONS_MAX
+
+
+@on_virtual_time
+async def test_a_topic_that_is_just_being_created_is_waited_for() -> None:
+    cluster = FakeCluster()
+    async with stream(cluster) as driver:
+        asyncio.get_running_loop().call_later(1, filled, cluster, "t", 5)
+        start = await driver.initial()
+        assert offsets(await driver.advance(start)) == {T0: 5}
+
+
+@on_virtual_time
+async def test_a_topic_that_is_gone_is_not_waited_for_again_and_again() -> None:
+    cluster = FakeCluster()
+    filled(cluster, "t", 10)
+    filled(cluster, "u", 10)
+    async with stream(cluster, subscribe="t,u", failOnDataLoss="false") as driver:
+        end = await driver.advance(await driver.initial())
+        del cluster.topics["u"]
+        await asyncio.sleep(TOPICS_MAX_AGE_MS / 1000)
+        end = await driver.advance(end)
+        await asyncio.sleep(TOPICS_MAX_AGE_MS / 1000)
+        began_s = asyncio.get_running_loop().time()
+        assert await driver.advance(end) == end
+        assert asyncio.get_running_loop().time() - began_s < 0.5
+
+
+@on_virtual_time
+async def test_what_no_retry_helps_ends_the_stream_at_once() -> None:
+    cluster = FakeCluster()
+    filled(cluster, "t", 10)
+    async with stream(cluster) as driver:
+        end = await driver.advance(await driver.initial())
+        cluster.mishaps.append(Mishap("ListOffsets", code=common_pb2.INVALID_REQUEST))
+        with pytest.raises(KafkaError):
+            await driver.advance(end)
 
 
 @on_virtual_time

@@ -47,6 +47,12 @@ def test_covering_is_being_as_far_in_each_partition_of_the_same_incarnation() ->
     assert not newest.covers(StreamOffset({B0: 0}))
 
 
+def test_the_farther_of_two_offsets_is_taken_in_each_partition() -> None:
+    one = StreamOffset({A0: 7, A1: 3}, {"a": b"1"})
+    other = StreamOffset({A0: 5, A1: 4, B0: 0}, {"b": b"2"})
+    assert one.at_least(other) == StreamOffset({A0: 7, A1: 4, B0: 0}, {"a": b"1", "b": b"2"})
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [

@@ -29,6 +29,7 @@ TOPIC = "__tidelog_spark_offsets"
 _PARTITION = TopicPartition(TOPIC, 0)
 _CONFIGS = {"cleanup.policy": "compact"}
 _CLAIM_BYTES = 16
+_NAMED_MAX = 5
 
 
 class QueryStartsError(RuntimeError):
@@ -107,6 +108,17 @@ class QueryStarts:
             except KafkaError as error:
                 if error.code != common_pb2.TOPIC_ALREADY_EXISTS:
                     raise
+
+
+def check_same_source(query_id: str, start: StreamOffset, now: StreamOffset) -> None:
+    """Raise QueryStartsError when `start` has no topic of those that are read now."""
+    started, reads = (sorted({tp.topic for tp in one.offsets}) for one in (start, now))
+    if started and reads and not set(started).intersection(reads):
+        raise QueryStartsError(
+            f'queryId "{query_id}" is of a stream of {", ".join(started[:_NAMED_MAX])}, and this '
+            f"one reads {', '.join(reads[:_NAMED_MAX])}: each stream needs an id of its own, two "
+            "in one query, too"
+        )
 
 
 def _values(data: bytes, query_id: str) -> list[bytes]:

@@ -75,6 +75,11 @@ class StreamCluster:
         await self._routing.close()
         await self._sampler.close()
 
+    def forget_topics(self) -> None:
+        """Describe topics anew for the next question, and take their absence for news."""
+        self._described_ms = None
+        self._absent.clear()
+
     async def latest(self) -> Seen[dict[TopicPartition, int]]:
         """The high watermark of every partition there is now of those that the stream reads."""
         return await self._consistently(self._ends, is_complete=False)
@@ -199,7 +204,7 @@ class StreamCluster:
         return self._topics
 
     async def _names(self) -> list[str]:
-        """The topics to describe: a pattern's are those that match, and those that did before."""
+        """The topics to describe: those that are named, or match the pattern."""
         chosen = self._selection
         if chosen.pattern is None:
             return list(chosen.assign or chosen.subscribe or ())
@@ -209,13 +214,11 @@ class StreamCluster:
             )
             for topic in (await self._ask([])).topics
         }
-        matching = {tp.topic for tp in select_partitions(chosen, topics, bootstrap=self._bootstrap)}
-        return sorted(matching.union(self._topics))
+        matching = select_partitions(chosen, topics, bootstrap=self._bootstrap)
+        return sorted({tp.topic for tp in matching})
 
     async def _describe(self, names: list[str]) -> dict[str, TopicPartitions]:
         """Those of `names` that exist, as brokers know them now."""
-        if not names:
-            return {}  # a request without names would be for all topics
         # Those not known yet by the client's own way: a broker may not have heard of them.
         await asyncio.gather(*(self._find(name) for name in names))
         response = await self._ask(names)

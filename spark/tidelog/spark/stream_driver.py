@@ -15,7 +15,7 @@ from tidelog.client.ports import ClientPorts
 from tidelog.client.range_reader import OffsetBounds, OffsetRange
 from tidelog.client.records import TopicPartition
 from tidelog.spark.planner import resolve, times_to_find
-from tidelog.spark.query_starts import QueryStarts
+from tidelog.spark.query_starts import QueryStarts, check_same_source
 from tidelog.spark.range_splits import split_ranges
 from tidelog.spark.stream_cluster import StreamCluster
 from tidelog.spark.stream_offsets import StreamOffset
@@ -34,6 +34,9 @@ from tidelog.spark.stream_planner import (
 LOOK_INTERVAL_MS = 100
 """How long after the last look at the ends the next may come: an idle query asks for new offsets
 every 10 ms."""
+CONFIRM_MS = 2_000
+"""How long after a loss was seen it is looked for again: a broker that has just started may not
+have heard of a topic or a partition yet."""
 
 
 class StreamDriver:
@@ -70,6 +73,8 @@ class StreamDriver:
         """
         if self._start is None:
             self._start = await self._first_start()
+            if self._target is not None:  # records may have come between the two looks
+                self._target = self._target.at_least(self._start)
         return self._start
 
     async def aim(self) -> None:
@@ -81,8 +86,7 @@ class StreamDriver:
 
         Raises DataLossError unless failOnDataLoss is off.
         """
-        end = self._target or await self._look()
-        self._newest = end
+        end = self._newest = await self._end(start)
         found = backlog(start, end, earliest={})
         if waiting := found.waiting():
             self._earliest = await self._cluster.earliest(waiting)
@@ -100,9 +104,9 @@ class StreamDriver:
         A batch planned before a restart is held against what there is now. Raises DataLossError
         unless failOnDataLoss is off.
         """
+        if self._newest is None:
+            self._newest = await self._look_for(end)
         newest = self._newest
-        if newest is None or not newest.covers(end):
-            newest = self._newest = await self._look()
         found = cut(backlog(start, end, earliest={}), end, newest=newest)
         if set(found.waiting()).difference(self._earliest):
             self._earliest = await self._cluster.earliest(found.waiting())
@@ -113,6 +117,26 @@ class StreamDriver:
             min_partitions=self._options.min_partitions,
             max_records=self._options.max_records_per_partition,
         )
+
+    async def _end(self, start: StreamOffset) -> StreamOffset:
+        """How far the stream may go on from `start`: the ends of now, or those aimed at."""
+        if self._target is None:
+            return await self._look_for(start)
+        if not self._target.covers(start):
+            now = await self._look_for(start)
+            overlooked = now.offsets.keys() & start.offsets.keys() - self._target.offsets.keys()
+            added = {tp: now.offsets[tp] for tp in sorted(overlooked)}
+            self._target = self._target.at_least(StreamOffset(added, now.topic_ids))
+        return self._target
+
+    async def _look_for(self, wanted: StreamOffset) -> StreamOffset:
+        """The ends of now; when something of `wanted` is not there, as they are a while later."""
+        ends = await self._look()
+        if not ends.covers(wanted):
+            await asyncio.sleep(CONFIRM_MS / 1000)
+            self._cluster.forget_topics()
+            ends = await self._look()
+        return ends
 
     async def _look(self) -> StreamOffset:
         """The ends of now; waits until the last look is LOOK_INTERVAL_MS ago."""
@@ -154,10 +178,11 @@ class StreamDriver:
         async with QueryStarts(
             self._options.bootstrap, ports=self._ports, config=self._options.client
         ) as starts:
-            stored = await starts.read(query_id)
-            if stored is not None:
-                return stored
-            return await starts.keep(query_id, await self._start_of_now())
+            start = await starts.read(query_id)
+            if start is None:
+                start = await starts.keep(query_id, await self._start_of_now())
+        check_same_source(query_id, start, await self._look())
+        return start
 
     async def _start_of_now(self) -> StreamOffset:
         edge, cluster = self._options.starting, self._cluster

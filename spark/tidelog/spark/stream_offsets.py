@@ -38,6 +38,13 @@ class StreamOffset:
         known = self.topic_ids.get(tp.topic)
         return self.offsets.get(tp) if known in (None, topic_id) else None
 
+    def at_least(self, other: StreamOffset) -> StreamOffset:
+        """This, and `other` in the partitions where that is farther, or where this has none."""
+        offsets = dict(self.offsets)
+        for tp, offset in other.offsets.items():
+            offsets[tp] = max(offset, offsets.get(tp, 0))
+        return StreamOffset(offsets, {**other.topic_ids, **self.topic_ids})
+
     def covers(self, other: StreamOffset) -> bool:
         """Whether this is at or beyond `other` in each of its partitions."""
         return all(

@@ -48,10 +48,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
         An idle query asks this all the time, and is answered about ten times a second.
         """
-        driver, begin = self._driver(), from_json(start)
-        is_limited = not isinstance(limit, ReadAllAvailable)
-        end = driver.run(driver.stream.advance(begin, is_limited=is_limited))
-        return start if end == begin else to_json(end)
+        driver, is_limited = self._driver(), not isinstance(limit, ReadAllAvailable)
+        return to_json(driver.run(driver.stream.advance(from_json(start), is_limited=is_limited)))
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """One of the limits in the options; Spark knows no combination, `latestOffset` does."""
