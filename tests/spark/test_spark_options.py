@@ -57,6 +57,13 @@ def test_what_a_streaming_read_has_no_place_for_is_said_too() -> None:
         Options({"endingoffsets": "latest"}, known=("subscribe",), purpose="a streaming read")
 
 
+def test_what_spark_adds_to_the_options_of_a_table_is_passed_over() -> None:
+    given = {"provider": "tidelog", "path": "file:/t", "option.subscribe": "t", "subscribe": "t"}
+    options = batch(given)
+    assert options.selection() == Selection(subscribe=("t",))
+    assert not options.has("provider")
+
+
 def test_names_count_in_any_case() -> None:
     assert batch({"STARTINGoffsets": " Earliest "}).starting(LATEST) == AtOffsets(
         "startingOffsets", EARLIEST

@@ -8,6 +8,7 @@ import pytest
 
 from tidelog.client.errors import CorruptMessageError
 from tidelog.client.range_reader import OffsetRange, RangeReaderConfig
+from tidelog.log.compression import Codec
 from tidelog.log.records import Record, encode_batch, encode_filler
 from tidelog.spark.batch_reader import decode
 from tidelog.spark.worker_clients import ReadingClient, WorkerClients
@@ -85,15 +86,31 @@ def batches() -> bytearray:
     return bytearray(b"".join(encode_batch(records, base_offset=at) for at in (0, 10, 20)))
 
 
+def offsets(data: bytes) -> list[list[int]]:
+    """Of each piece that is decoded."""
+    return [piece["offset"].to_pylist() for piece in decode(data, WANTED, ["offset"])]
+
+
+def test_what_does_not_fit_into_one_piece_is_decoded_batch_by_batch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    records = [Record(0, 0, None, b"v" * 100)] * 10
+    data = b"".join(
+        encode_batch(records, compression=Codec.GZIP, base_offset=at) for at in (0, 10, 20)
+    )
+    monkeypatch.setattr("tidelog.client.record_fields.BODY_BYTES_MAX", 2000)
+    assert offsets(data) == [list(range(10)), list(range(10, 20)), list(range(20, 30))]
+
+
 def test_what_is_not_corrupt_is_decoded() -> None:
-    assert decode(bytes(batches()), WANTED, ["offset"])["offset"].to_pylist() == list(range(30))
+    assert offsets(bytes(batches())) == [list(range(30))]
 
 
 def test_a_range_whose_last_offsets_were_compacted_away_ends_without_them() -> None:
     filler = encode_filler(base_offset=20, last_offset=44, leader_epoch=0, max_timestamp=-1)
     data = bytes(batches()[: len(batches()) // 3]) + filler
-    assert decode(data, WANTED, ["offset"])["offset"].to_pylist() == list(range(10))
-    assert decode(filler, WANTED, ["key", "offset"]).num_rows == 0
+    assert offsets(data) == [list(range(10))]
+    assert offsets(filler) == [[]]
 
 
 @pytest.mark.parametrize(("nth", "offset"), [(0, 0), (1, 10), (2, 20)])
@@ -102,4 +119,4 @@ def test_a_corrupt_batch_is_told_by_topic_partition_and_offset(nth: int, offset:
     data[len(data) // 3 * nth + 70] ^= 1
     message = f"orders-3 is corrupt at offset {offset}: record batch at offset {offset} has CRC"
     with pytest.raises(CorruptMessageError, match=message):
-        decode(bytes(data), WANTED, ["offset"])
+        offsets(bytes(data))

@@ -6,8 +6,7 @@ Owns what Spark calls for a batch read. What it covers is decided by `planner`, 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
-from contextlib import aclosing
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -124,37 +123,40 @@ def read_range(
     key = (bootstrap, config)
     client = READING.get(key, lambda: ReadingClient(bootstrap, config))
     try:
-        chunks = _chunks(client.reader, wanted, fail_on_data_loss=fail_on_data_loss)
+        chunks = client.reader.chunks(wanted, fail_on_data_loss=fail_on_data_loss)
         for data in client.loop.iterate(chunks):
-            yield decode(data, wanted, columns)
+            yield from decode(data, wanted, columns)
     except OffsetOutOfRangeError as error:
         raise ReadError(f"{error}; set failOnDataLoss to false to read the rest") from None
     except CorruptMessageError as error:
         READING.drop(key)
-        raise ReadError(str(error)) from None
+        raise ReadError(f"{error}; startingOffsets and endingOffsets can leave it out") from None
     except TidelogError:
         READING.drop(key)
         raise
 
 
-def decode(data: bytes, wanted: OffsetRange, columns: Sequence[str]) -> pa.RecordBatch:
-    """The records of a range that lie in whole batches; CorruptMessageError says which is not."""
+def decode(data: bytes, wanted: OffsetRange, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """The records of a range that lie in whole batches, at once if they fit into one piece.
+
+    Raises CorruptMessageError that says which batch is not to be read.
+    """
     try:
-        return _decode(data, wanted, columns)
+        yield _decode(data, wanted, columns)
+        return
     except CorruptMessageError:
         at = 0
-        # Batch by batch, to tell which it is: the corrupt one ends the loop.
-        while True:
-            header = parse_header(data, at)
-            end = at + header.size_in_bytes
-            try:
-                _decode(data[at:end], wanted, columns)
-            except CorruptMessageError as error:
-                raise CorruptMessageError(
-                    f"{wanted.topic}-{wanted.partition} is corrupt at offset "
-                    f"{header.base_offset}: {error}"
-                ) from None
-            at = end
+    while at < len(data):  # one is corrupt, or all together inflate beyond what Arrow holds
+        header = parse_header(data, at)
+        end = at + header.size_in_bytes
+        try:
+            yield _decode(data[at:end], wanted, columns)
+        except CorruptMessageError as error:
+            raise CorruptMessageError(
+                f"{wanted.topic}-{wanted.partition} is corrupt at offset "
+                f"{header.base_offset}: {error}"
+            ) from None
+        at = end
 
 
 async def _plan(options: ReadOptions, pushed: Pushed) -> list[OffsetRange]:
@@ -176,14 +178,6 @@ async def _plan(options: ReadOptions, pushed: Pushed) -> list[OffsetRange]:
             return ranges
         times = {TopicPartition(r.topic, r.partition): pushed.from_ms for r in ranges}
         return start_at(ranges, await reader.offsets_for_times(times))
-
-
-async def _chunks(
-    reader: RangeReader, wanted: OffsetRange, *, fail_on_data_loss: bool
-) -> AsyncGenerator[bytes, None]:
-    async with aclosing(reader.chunks(wanted, fail_on_data_loss=fail_on_data_loss)) as chunks:
-        async for data in chunks:
-            yield data
 
 
 def _decode(data: bytes, wanted: OffsetRange, columns: Sequence[str]) -> pa.RecordBatch:

@@ -65,6 +65,14 @@ READ = tuple(dict.fromkeys(BATCH_READ + STREAM_READ))
 """What a DataSource may be given before Spark says which of both reads it is for."""
 _PURPOSES = {"a batch read": BATCH_READ, "a streaming read": STREAM_READ}
 
+_OF_TABLES = frozenset(
+    {"collation", "comment", "external", "is_managed_location", "location", "owner", "path"}
+    | {"provider", "serialization.format", "transient_lastddltime"}
+)
+"""What Spark adds by itself where SQL makes a table of a source; no reader has a use for them."""
+_TABLE_OPTION = "option."
+"""How the names start of what it then gives a second time."""
+
 _NO_GROUPS = "there are no consumer groups: Spark's query keeps its own offsets"
 _NO_TLS = "brokers take plain connections only: there is no TLS and no authentication yet"
 _NO_TRANSACTIONS = "there are no transactions yet: all records below the high watermark are read"
@@ -138,7 +146,8 @@ class Options:
     """
 
     def __init__(self, given: Mapping[str, str], *, known: Sequence[str], purpose: str) -> None:
-        self._given = {name.lower(): value for name, value in given.items()}
+        lowered = {name.lower(): value for name, value in given.items()}
+        self._given = {n: value for n, value in lowered.items() if not _is_of_table(n)}
         self._known = known
         self._purpose = purpose
         names = {name.lower() for name in known}
@@ -293,3 +302,7 @@ class Options:
             f'unknown option "{name}" of {self._purpose}; the nearest known one is '
             f'"{spelt[nearest]}", all are: {", ".join(self._known)}'
         )
+
+
+def _is_of_table(name: str) -> bool:
+    return name in _OF_TABLES or name.startswith(_TABLE_OPTION)
