@@ -76,9 +76,8 @@ class StreamCluster:
         await self._sampler.close()
 
     def forget_topics(self) -> None:
-        """Describe topics anew for the next question, and take their absence for news."""
+        """Describe topics anew for the next question."""
         self._described_ms = None
-        self._absent.clear()
 
     async def latest(self) -> Seen[dict[TopicPartition, int]]:
         """The high watermark of every partition there is now of those that the stream reads."""
