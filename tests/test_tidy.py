@@ -126,6 +126,9 @@ CORES = (
     "spark/tidelog/spark/options.py",
     "spark/tidelog/spark/planner.py",
     "spark/tidelog/spark/range_splits.py",
+    "spark/tidelog/spark/stream_offsets.py",
+    "spark/tidelog/spark/stream_options.py",
+    "spark/tidelog/spark/stream_planner.py",
 )
 # Cores the architecture names; they count as soon as they exist.
 CORES_TO_COME = (

@@ -6,7 +6,7 @@ Imports the readers where they are asked for, so that what is missing on this ma
 
 from __future__ import annotations
 
-from pyspark.sql.datasource import DataSource, DataSourceReader
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -66,6 +66,14 @@ class TidelogDataSource(DataSource):
         if options.filter_pushdown:
             return FilteringReader(options, columns=columns)
         return BatchReader(options, columns=columns)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  # Spark's
+        """A streaming reader of the columns of `schema`: any of Kafka's, in any order."""
+        check_packages()
+        from tidelog.spark.stream_options import StreamOptions
+        from tidelog.spark.stream_reader import StreamReader
+
+        return StreamReader(StreamOptions.parse(self.options), columns=columns_of(schema))
 
 
 def columns_of(schema: StructType) -> list[str]:

@@ -1,0 +1,147 @@
+"""Where queries started, kept by the brokers: what makes `startingOffsets` "latest" safe.
+
+Owns the topic `__tidelog_spark_offsets`: compacted, one partition, a record for each query id. The
+first one written for an id counts, whoever asks and however often: an answer once given is given
+again, also to a query that crashed before its first batch was committed.
+
+Compaction keeps the last record of a key, which would turn the first into the last: so each record
+has a key of its own, `<claim>:<query id>`, and the lowest offset counts. A query that comes second
+deletes its own record, by a tombstone, and takes the first one's.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import aclosing
+from typing import Self
+
+from tidelog.client import Admin, Producer
+from tidelog.client.errors import KafkaError
+from tidelog.client.ports import ClientPorts
+from tidelog.client.range_reader import OffsetRange, RangeReader, RangeReaderConfig
+from tidelog.client.records import TopicPartition
+from tidelog.log.batch import iter_batches
+from tidelog.log.records import iter_records
+from tidelog.spark.stream_offsets import StreamOffset, StreamOffsetError, from_json, to_json
+from tidelog.v1 import common_pb2
+
+TOPIC = "__tidelog_spark_offsets"
+_PARTITION = TopicPartition(TOPIC, 0)
+_CONFIGS = {"cleanup.policy": "compact"}
+_CLAIM_BYTES = 16
+_NAMED_MAX = 5
+
+
+class QueryStartsError(RuntimeError):
+    """The topic of starts does not hold what it should; the message says what."""
+
+
+class QueryStarts:
+    """Use it as `async with QueryStarts("127.0.0.1:9192") as starts`; ports as of other clients."""
+
+    def __init__(self, bootstrap: str, *, ports: ClientPorts, config: RangeReaderConfig) -> None:
+        self._bootstrap, self._ports = bootstrap, ports
+        self._reader = RangeReader(
+            bootstrap,
+            transport=ports.transport,
+            clock=ports.clock,
+            random=ports.random,
+            config=config,
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self._reader.close()
+
+    async def read(self, query_id: str) -> StreamOffset | None:
+        """Where the query started; None when it never did.
+
+        Raises QueryStartsError for a record that cannot be read, and what the client raises.
+        """
+        topics = await self._reader.topics([TOPIC])
+        if TOPIC not in topics:
+            return None
+        bounds = (await self._reader.bounds([_PARTITION]))[_PARTITION]
+        wanted = OffsetRange(TOPIC, topics[TOPIC].topic_id, 0, *bounds)
+        async with aclosing(self._reader.chunks(wanted, fail_on_data_loss=False)) as chunks:
+            async for data in chunks:
+                for value in _values(data, query_id):
+                    return _decoded(query_id, value)
+        return None
+
+    async def keep(self, query_id: str, start: StreamOffset) -> StreamOffset:
+        """Where the query started: `start`, now that it is stored, or what was stored before it.
+
+        Returns once all in-sync replicas hold it. Raises as `read` and `Producer.send` do.
+        """
+        await self._create()
+        key = f"{self._ports.random.randbytes(_CLAIM_BYTES).hex()}:{query_id}".encode()
+        value = json.dumps(to_json(start), separators=(",", ":")).encode()
+        async with Producer(
+            self._bootstrap,
+            transport=self._ports.transport,
+            clock=self._ports.clock,
+            random=self._ports.random,
+        ) as producer:
+            await producer.send(TOPIC, key=key, value=value, partition=0)
+            first = await self.read(query_id)
+            if first is None:
+                raise QueryStartsError(
+                    f'the start of query "{query_id}" was stored in {TOPIC} and is not there: '
+                    "is somebody deleting the topic?"
+                )
+            if first != start:
+                await producer.send(TOPIC, key=key, value=None, partition=0)
+        return first
+
+    async def _create(self) -> None:
+        async with Admin(
+            self._bootstrap,
+            transport=self._ports.transport,
+            clock=self._ports.clock,
+            random=self._ports.random,
+        ) as admin:
+            try:
+                await admin.create_topic(TOPIC, partitions=1, configs=_CONFIGS)
+            except KafkaError as error:
+                if error.code != common_pb2.TOPIC_ALREADY_EXISTS:
+                    raise
+
+
+def check_same_source(query_id: str, start: StreamOffset, now: StreamOffset) -> None:
+    """Raise QueryStartsError when `start` has no topic of those that are read now."""
+    started, reads = (sorted({tp.topic for tp in one.offsets}) for one in (start, now))
+    if started and reads and not set(started).intersection(reads):
+        raise QueryStartsError(
+            f'queryId "{query_id}" is of a stream of {", ".join(started[:_NAMED_MAX])}, and this '
+            f"one reads {', '.join(reads[:_NAMED_MAX])}: each stream needs an id of its own, two "
+            "in one query, too"
+        )
+
+
+def _values(data: bytes, query_id: str) -> list[bytes]:
+    """The values of this query among the records of whole batches, in their order."""
+    ending = f":{query_id}".encode()
+    key_bytes = 2 * _CLAIM_BYTES + len(ending)
+    return [
+        record.value
+        for _, batch in iter_batches(data)
+        for record in iter_records(batch)
+        if record.value is not None
+        and record.key is not None
+        and len(record.key) == key_bytes
+        and record.key.endswith(ending)
+    ]
+
+
+def _decoded(query_id: str, value: bytes) -> StreamOffset:
+    try:
+        return from_json(json.loads(value))
+    except (ValueError, RecursionError) as error:
+        what = error if isinstance(error, StreamOffsetError) else "it is not JSON"
+        raise QueryStartsError(
+            f'the start of query "{query_id}" in {TOPIC} cannot be read: {what}. Take another '
+            "queryId"
+        ) from None
