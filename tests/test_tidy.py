@@ -115,9 +115,13 @@ CORES = (
     "client/tidelog/client/records.py",
     "client/tidelog/client/sequences.py",
     "client/tidelog/client/serializers.py",
+    "spark/tidelog/spark/commit_markers.py",
     "spark/tidelog/spark/option_values.py",
     "spark/tidelog/spark/options.py",
     "spark/tidelog/spark/planner.py",
+    "spark/tidelog/spark/sink_options.py",
+    "spark/tidelog/spark/sink_rows.py",
+    "spark/tidelog/spark/task_results.py",
 )
 # Cores the architecture names; they count as soon as they exist.
 CORES_TO_COME = (

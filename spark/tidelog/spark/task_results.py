@@ -1,0 +1,78 @@
+"""What tasks of a write tell the driver, and what the driver makes of it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql.datasource import WriterCommitMessage
+
+from tidelog.spark.commit_markers import Marker, MarkerError, StreamBatch, check_replay
+
+_NAMED_MAX = 20
+"""How many partitions a message names."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRange:
+    """Offsets of a partition between which a task's rows lie, others' among them; both included."""
+
+    topic: str
+    partition: int
+    first_offset: int
+    last_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult(WriterCommitMessage):
+    """What one task did with its rows, all of which are acknowledged.
+
+    `batch` is None in a batch write. `skipped`: the marker because of which it wrote nothing.
+    """
+
+    records: int
+    ranges: tuple[WrittenRange, ...]
+    batch: StreamBatch | None = None
+    skipped: Marker | None = None
+
+
+def marker_due(
+    results: Sequence[TaskResult], *, batch_id: int
+) -> tuple[StreamBatch, Marker] | None:
+    """The marker to store now that all tasks of a batch are done; None where there is no need to.
+
+    Raises MarkerError when what was skipped is not what was written, or Spark numbers the batch
+    otherwise here than in its tasks.
+    """
+    records = sum(result.records for result in results)
+    batches = {result.batch for result in results}
+    if len(batches) != 1:
+        raise MarkerError(f"tasks of batch {batch_id} were told of several: {batches}")
+    (batch,) = batches
+    if batch is None or batch.batch_id != batch_id:
+        raise MarkerError(f"tasks of batch {batch_id} were told that it is {batch}")
+    markers = [result.skipped for result in results]
+    if markers and all(marker is not None for marker in markers):
+        for marker in markers:
+            if marker is not None:
+                check_replay(batch, marker, records=records)
+        return None
+    return (batch, Marker(batch_id, records)) if records else None
+
+
+def what_stays(results: Iterable[TaskResult | None]) -> str:
+    """A sentence on what an aborted write leaves in the topics: records cannot be taken back."""
+    done = [result for result in results if result is not None]
+    records = sum(result.records for result in done if result.skipped is None)
+    ranges = [
+        f"{r.topic}-{r.partition} {r.first_offset} to {r.last_offset}"
+        for result in done
+        for r in result.ranges
+    ]
+    if len(ranges) > _NAMED_MAX:
+        ranges[_NAMED_MAX:] = [f"{len(ranges) - _NAMED_MAX} more"]
+    where = f" ({', '.join(ranges)})" if ranges else ""
+    return (
+        f"{records} records of the tasks that were done stay in the topics{where}, and what others "
+        "had sent; written again, they are there twice"
+    )
