@@ -1,245 +1,250 @@
-"""Record batches to Arrow: the same as decoding one by one, and nothing out of damaged bytes."""
+"""Topics as tables without Spark: what is read, in which order, and what is refused."""
 
 from __future__ import annotations
 
+import threading
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from fake_cluster import BOOTSTRAP, FakeCluster, Mishap
 
-from tidelog.client.arrow import SCHEMA, decode_batches
-from tidelog.log.batch import CONTROL_FLAG, HEADER_BYTES, LOG_APPEND_TIME_FLAG, parse_header, seal
-from tidelog.log.compression import Codec
-from tidelog.log.errors import CorruptMessageError, TidelogError
-from tidelog.log.records import (
-    Record,
-    encode_batch,
-    encode_filler,
-    iter_records,
-    rebuild_batch,
+from tidelog.client import errors
+from tidelog.client.arrow import SCHEMA, iter_batches, read_table, write_table
+from tidelog.client.range_reader import RangeReaderConfig
+from tidelog.client.records import TopicPartition
+from tidelog.client.table_ranges import Place
+from tidelog.client.table_reader import READ_AHEAD_RANGES
+from tidelog.log.errors import InvalidRecordError
+from tidelog.log.records import Record, encode_batch
+from tidelog.v1 import common_pb2
+
+WITHOUT_HEADERS = [name for name in SCHEMA.names if name != "headers"]
+
+
+def filled(*sizes: int) -> FakeCluster:
+    """A topic "t" of partitions with so many records, each a batch, one second after the other."""
+    cluster = FakeCluster()
+    topic = cluster.create("t", partitions=len(sizes))
+    for number, size in enumerate(sizes):
+        for offset in range(size):
+            record = Record(0, 1000 * offset, None, b"%d-%d" % (number, offset))
+            topic.partitions[number].append(encode_batch([record]))
+    return cluster
+
+
+def values(cluster: FakeCluster, **options: Any) -> list[bytes]:  # options of read_table
+    table = read_table("t", bootstrap=BOOTSTRAP, transport=cluster, columns=["value"], **options)
+    found: list[bytes] = table["value"].to_pylist()
+    return found
+
+
+def names(*parts: tuple[int, int, int]) -> list[bytes]:
+    return [b"%d-%d" % (number, at) for number, start, end in parts for at in range(start, end)]
+
+
+def test_a_table_is_the_partitions_one_after_the_other_each_in_order() -> None:
+    sizes = (3, 0, 7, 1, 2, 9, 4)
+    found = values(filled(*sizes))
+    assert found == names(*((number, 0, size) for number, size in enumerate(sizes)))
+
+
+def test_a_topic_without_records_is_a_table_without_rows() -> None:
+    cluster = filled(0, 0)
+    table = read_table("t", bootstrap=BOOTSTRAP, transport=cluster)
+    assert (table.num_rows, table.schema.names) == (0, WITHOUT_HEADERS)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"columns": ["offset", "key"]}, ["offset", "key"]),
+        ({"columns": ["headers"]}, ["headers"]),
+        ({"include_headers": True}, SCHEMA.names),
+        ({}, WITHOUT_HEADERS),
+    ],
 )
-from tidelog.log.varints import encode_varint
+def test_columns_are_those_asked_for(options: dict[str, Any], expected: list[str]) -> None:
+    table = read_table("t", bootstrap=BOOTSTRAP, transport=filled(2), **options)
+    assert table.schema == pa.schema([SCHEMA.field(name) for name in expected])
+    assert table.num_rows == 2
 
-ALL = 2**63 - 1
 
-texts = st.none() | st.binary(max_size=300)
-headers = st.lists(st.tuples(st.text(max_size=4), texts), max_size=3).map(tuple)
-timestamps = st.integers(0, 2**41)
-records = st.builds(
-    Record, offset=st.just(0), timestamp=timestamps, key=texts, value=texts, headers=headers
+def at(second: float) -> datetime:
+    return datetime.fromtimestamp(second, tz=UTC)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "parts"),
+    [
+        ("earliest", "latest", [(0, 0, 5), (1, 0, 3)]),
+        ("latest", "latest", []),
+        ({0: 2, 1: 3}, "latest", [(0, 2, 5)]),
+        ("earliest", {0: 0, 1: 1}, [(1, 0, 1)]),
+        (at(1.5), "latest", [(0, 2, 5), (1, 2, 3)]),
+        (at(3), "latest", [(0, 3, 5)]),
+        ("earliest", at(1), [(0, 0, 1), (1, 0, 1)]),
+        (at(1), at(99), [(0, 1, 5), (1, 1, 3)]),
+    ],
 )
-batches = st.lists(
-    st.tuples(
-        st.lists(records, min_size=1, max_size=40),
-        st.sampled_from(Codec),
-        st.integers(0, 1000),
-    ),
-    max_size=4,
-)
-
-
-def rows(data: bytes, *, start: int = 0, end: int = ALL) -> list[dict[str, object]]:
-    batch = decode_batches(data, topic="t", partition=3, start_offset=start, end_offset=end)
-    batch.validate(full=True)
-    assert batch.schema == SCHEMA
-    table = batch.set_column(5, "timestamp", batch.column("timestamp").cast("int64"))
-    result: list[dict[str, object]] = table.to_pylist()
-    return result
-
-
-def expected(batch: bytes) -> list[dict[str, object]]:
-    return [
-        {
-            "key": record.key,
-            "value": record.value,
-            "topic": "t",
-            "partition": 3,
-            "offset": record.offset,
-            "timestamp": record.timestamp * 1000,
-            "timestampType": 0,
-            "headers": [{"key": k, "value": v} for k, v in record.headers] or None,
-        }
-        for record in iter_records(batch)
-    ]
-
-
-def with_attributes(batch: bytes, attributes: int) -> bytes:
-    header = parse_header(batch)._replace(attributes=attributes)
-    return seal(header, batch[HEADER_BYTES:])
-
-
-@settings(deadline=None)
-@given(batches)
-def test_decodes_what_the_record_by_record_decoder_decodes(
-    parts: list[tuple[list[Record], Codec, int]],
+def test_start_is_inclusive_and_end_exclusive(
+    start: Place, end: Place, parts: list[tuple[int, int, int]]
 ) -> None:
-    offset, encoded = 0, []
-    for part, codec, gap in parts:
-        encoded.append(encode_batch(part, compression=codec, base_offset=offset + gap))
-        offset += gap + len(part)
-    assert rows(b"".join(encoded)) == [row for batch in encoded for row in expected(batch)]
+    assert values(filled(5, 3), start=start, end=end) == names(*parts)
 
 
-@pytest.mark.parametrize("size", [0, 60, 200, 20_000])
-def test_long_runs_of_equal_records_cross_the_growing_offset_deltas(size: int) -> None:
-    batch = encode_batch([Record(0, 1, b"k", bytes(size))] * 200, base_offset=7)
-    assert rows(batch) == expected(batch)
+def test_only_the_partitions_asked_for_are_read() -> None:
+    cluster = filled(2, 2, 2)
+    assert values(cluster, partitions=[2, 0, 2]) == names((0, 0, 2), (2, 0, 2))
+    asked = {p.partition for request in cluster.requests("Fetch") for p in request.partitions}
+    assert asked == {0, 2}
 
 
-def test_runs_of_changing_length_are_walked() -> None:
-    sizes = [index * 37 % 290 for index in range(500)]
-    batch = encode_batch([Record(0, 1, None, bytes(size)) for size in sizes])
-    assert rows(batch) == expected(batch)
-
-
-@settings(deadline=None)
-@given(st.integers(0, 130), st.integers(0, 130))
-def test_offsets_are_cut_to_the_asked_range(start: int, end: int) -> None:
-    encoded = [
-        encode_batch([Record(0, 5, None, b"v")] * 50, base_offset=base, compression=codec)
-        for base, codec in ((0, Codec.NONE), (70, Codec.LZ4))
-    ]
-    offsets = [row["offset"] for row in rows(b"".join(encoded), start=start, end=end)]
-    assert offsets == [o for o in (*range(50), *range(70, 120)) if start <= o < end]
-
-
-@pytest.mark.parametrize("codec", Codec)
-def test_what_compaction_left_of_batches_is_read(codec: Codec) -> None:
-    whole = encode_batch(
-        [Record(0, 5 + at, b"k%d" % at, b"v") for at in range(9)], base_offset=20, compression=codec
+def test_records_of_after_the_start_are_not_read() -> None:
+    cluster = filled(3)
+    batches = iter_batches(
+        "t",
+        bootstrap=BOOTSTRAP,
+        transport=cluster,
+        columns=["offset"],
+        config=RangeReaderConfig(fetch_max_bytes=1),
     )
-    header, kept = parse_header(whole), list(iter_records(whole))[2:7:2]
-    compacted = [
-        encode_filler(base_offset=0, last_offset=19, leader_epoch=1, max_timestamp=4),
-        rebuild_batch(header, kept, delete_horizon_ms=10_000),
-        rebuild_batch(header._replace(base_offset=29), [], delete_horizon_ms=None),
-        encode_batch([Record(0, 5, None, b"v")], base_offset=38, compression=codec),
-    ]
-    found = rows(b"".join(compacted))
-    assert found == [row for batch in compacted for row in expected(batch)]
-    assert [row["offset"] for row in found] == [22, 24, 26, 38]
+    offsets = next(batches)["offset"].to_pylist()
+    cluster.topics["t"].partitions[0].append(encode_batch([Record(0, 0, None, b"late")]))
+    offsets += [offset for batch in batches for offset in batch["offset"].to_pylist()]
+    assert offsets == [0, 1, 2]
 
 
-def test_only_the_asked_columns_come_back_in_the_asked_order() -> None:
-    batch = encode_batch([Record(0, 5, b"k", b"v")])
-    arrow = decode_batches(
-        batch, topic="t", partition=0, start_offset=0, end_offset=1, columns=["offset", "key"]
+def test_little_is_read_ahead_of_a_slow_reader() -> None:
+    cluster = filled(*[10] * 20)
+    config = RangeReaderConfig(fetch_max_bytes=1)  # a batch an answer
+    batches = iter_batches("t", bootstrap=BOOTSTRAP, transport=cluster, config=config)
+    next(batches)
+    next(batches)
+    batches.close()  # type: ignore[attr-defined]  # a generator
+    assert 2 < len(cluster.requests("Fetch")) <= 3 + 2 * READ_AHEAD_RANGES
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"columns": ["value", "ofset"]}, "columns=.*'ofset'.*key, value, topic"),
+        ({"columns": "value"}, "columns='value'"),
+        ({"columns": ["value", "value"]}, "only once"),
+        ({"partitions": [1, 2, 7]}, r"partitions 0 to 1, not \[2, 7\]"),
+        ({"start": "first"}, "start='first'.*a datetime or a dict"),
+        ({"start": datetime(2026, 1, 1)}, "no time zone"),  # noqa: DTZ001  # that is the point
+        ({"end": {0: 1}}, r"end names partitions \[0\], read are \[0, 1\]"),
+        ({"end": {0: 6, 1: 0}}, "end: offset 6 of partition 0.*its end, 5"),
+        ({"start": {0: -1, 1: 0}}, "start: offset -1 of partition 0"),
+        ({"start": {0: 3, 1: 0}, "end": {0: 2, 1: 0}}, "end 2 is before start 3"),
+    ],
+)
+def test_what_fits_no_such_topic_is_refused(options: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        read_table("t", bootstrap=BOOTSTRAP, transport=filled(5, 3), **options)
+
+
+def test_unknown_columns_are_refused_before_anything_is_read() -> None:
+    with pytest.raises(ValueError, match="columns="):
+        iter_batches("t", bootstrap=BOOTSTRAP, transport=filled(1), columns=["x"])
+
+
+def test_a_missing_topic_is_named() -> None:
+    cluster = FakeCluster(auto_create=False)
+    with pytest.raises(errors.KafkaError, match="topic 't' does not exist"):
+        read_table("t", bootstrap=BOOTSTRAP, transport=cluster)
+
+
+def test_records_that_are_gone_are_an_error_unless_told_otherwise() -> None:
+    cluster = filled(6)
+    partition = cluster.topics["t"].partitions[0]
+    partition.batches, partition.start_offset = partition.batches[4:], 4
+    with pytest.raises(errors.OffsetOutOfRangeError):
+        values(cluster, start={0: 1})
+    assert values(cluster, start={0: 1}, fail_on_data_loss=False) == names((0, 4, 6))
+
+
+def test_a_reader_that_stops_early_leaves_no_thread_behind() -> None:
+    before = threading.active_count()
+    batches = iter_batches("t", bootstrap=BOOTSTRAP, transport=filled(3, 3))
+    next(batches)
+    assert threading.active_count() == before + 1
+    del batches
+    assert threading.active_count() == before
+
+
+def test_a_table_written_is_the_table_read() -> None:
+    cluster = FakeCluster()
+    cluster.create("t", partitions=3)
+    table = pa.table(
+        {
+            "key": pa.array([b"a", None, b"b", b"a"]),
+            "value": pa.array([b"1", b"2", None, b""]),
+            "headers": pa.array(
+                [[{"key": "n", "value": b"x"}], None, None, None], SCHEMA.field("headers").type
+            ),
+            "timestamp": pa.array([5, 6, 7, 8], pa.timestamp("ms", "UTC")),
+            "partition": pa.array([2, 0, 2, 1], pa.int32()),
+        }
     )
-    assert arrow.to_pylist() == [{"offset": 0, "key": b"k"}]
-    assert arrow.schema.names == ["offset", "key"]
+    written = write_table(table, "t", bootstrap=BOOTSTRAP, transport=cluster, compression="lz4")
+    found = read_table("t", bootstrap=BOOTSTRAP, transport=cluster, columns=table.schema.names)
+    assert found.equals(table.take([1, 3, 0, 2]).cast(found.schema))
+    assert (written.records, list(written.partitions)) == (
+        4,
+        [TopicPartition("t", number) for number in range(3)],
+    )
 
 
-def test_no_bytes_are_no_rows() -> None:
-    assert rows(b"") == []
+def test_batches_are_written_as_they_come() -> None:
+    cluster = FakeCluster()
+    cluster.create("t")
+    batches = (pa.record_batch({"value": pa.array([b"%d" % n])}) for n in range(5))
+    written = write_table(batches, "t", bootstrap=BOOTSTRAP, transport=cluster)
+    single = pa.record_batch({"value": pa.array([b"last"])})
+    write_table(single, "t", bootstrap=BOOTSTRAP, transport=cluster)
+    assert written.records == 5
+    assert values(cluster) == [b"0", b"1", b"2", b"3", b"4", b"last"]
 
 
-def test_control_batches_are_left_out() -> None:
-    control = with_attributes(encode_batch([Record(0, 5, b"\0", b"\0")]), CONTROL_FLAG)
-    data = encode_batch([Record(0, 5, None, b"v")], base_offset=1)
-    assert [row["offset"] for row in rows(control + data)] == [1]
-
-
-def test_append_time_is_the_batchs_own() -> None:
-    batch = encode_batch([Record(0, 5, None, b"a"), Record(0, 9, None, b"b")])
-    stamped = rows(with_attributes(batch, LOG_APPEND_TIME_FLAG))
-    assert [(row["timestamp"], row["timestampType"]) for row in stamped] == [(9000, 1)] * 2
-
-
-@settings(deadline=None)
-@given(st.data())
-def test_any_flipped_bit_under_the_crc_is_found(data: st.DataObject) -> None:
-    batch = bytearray(encode_batch([Record(0, 5, b"key", b"value")] * 5))
-    position = data.draw(st.integers(21, len(batch) - 1))
-    batch[position] ^= 1 << data.draw(st.integers(0, 7))
-    with pytest.raises(CorruptMessageError):
-        rows(bytes(batch))
-
-
-@settings(deadline=None, max_examples=300)
-@given(st.data())
-def test_damage_behind_a_right_crc_is_refused_or_harmless(data: st.DataObject) -> None:
-    """A producer may sign anything: no out-of-bounds read, no endless loop, no other exception."""
-    part = data.draw(st.lists(records, min_size=1, max_size=30))
-    batch = encode_batch(part)
-    payload = bytearray(batch[HEADER_BYTES:])
-    for _ in range(data.draw(st.integers(1, 4))):
-        position = data.draw(st.integers(0, len(payload) - 1))
-        payload[position] = data.draw(st.integers(0, 255))
-    damaged = seal(parse_header(batch), bytes(payload))
-    try:
-        decoded = expected(damaged)
-    except TidelogError:
-        with pytest.raises(CorruptMessageError):
-            rows(damaged)
-    else:
-        assert rows(damaged) == decoded
-
-
-def test_a_batch_cut_short_is_refused() -> None:
-    batch = encode_batch([Record(0, 5, None, b"value")])
-    with pytest.raises(CorruptMessageError):
-        rows(batch[:-1])
-
-
-def record(*fields: int | bytes) -> bytes:
-    """One record of these fields after its attributes; numbers become varints."""
-    parts = (encode_varint(one) if isinstance(one, int) else one for one in fields)
-    body = b"\0" + b"".join(parts)
-    return encode_varint(len(body)) + body
-
-
-def signed(*parts: bytes, count: int = 1) -> bytes:
-    """A batch with a right CRC that claims to hold `count` records in these bytes."""
-    header = parse_header(encode_batch([Record(0, 5, None, None)]))
-    claimed = header._replace(records_count=count, last_offset_delta=count - 1)
-    return seal(claimed, b"".join(parts))
-
-
-ENDLESS = b"\xff" * 12
-FOLLOWING = encode_batch([Record(0, 5, None, bytes(40))], base_offset=1)
-DAMAGED = {
-    "nothing": signed(record(0, 0, -1, -1, 0)),
-    "key length below null": signed(record(0, 0, -2, -1, 0)),
-    "value length below null": signed(record(0, 0, -1, -2, 0)),
-    "key length that overflows": signed(record(0, 0, 2**63 - 1, -1, 0)),
-    "key that ends in the next record": signed(
-        record(0, 0, 9, b"k", -1, 0), record(0, 1, -1, -1, 0), count=2
-    ),
-    "value that ends in the next batch": signed(record(0, 0, -1, 30, b"v", 0)) + FOLLOWING,
-    "record that ends in the next batch": signed(encode_varint(60), record(0, 0, -1, -1, 0)[1:])
-    + FOLLOWING,
-    "record of no bytes": signed(encode_varint(0), bytes(20)),
-    "negative record length": signed(encode_varint(-9), bytes(20)),
-    "bytes after the last record": signed(record(0, 0, -1, -1, 0), bytes(7)),
-    "number of more than 64 bits": signed(record(b"\x80" * 10 + b"\0", 0, -1, -1, 0)),
-    "number that never ends": signed(record(0, 0, -1, -1, ENDLESS)),
-    "negative header count": signed(record(0, 0, -1, -1, -1)),
-    "header count beyond the record": signed(record(0, 0, -1, -1, 2**40)),
-    "header without a name": signed(record(0, 0, -1, -1, 1, -1, -1)),
-    "header name that is not text": signed(record(0, 0, -1, -1, 1, 1, b"\xff", -1)),
-    "header that ends beyond the record": signed(record(0, 0, -1, -1, 1, 1, b"n", 9, b"v")),
-    "bytes after the headers": signed(record(0, 0, -1, -1, 1, 1, b"n", -1, b"more")),
-    "offset beyond the batch's last": signed(record(0, 1, -1, -1, 0)),
-    "offset twice": signed(record(0, 0, -1, -1, 0) * 2, count=2),
-}
-
-
-@pytest.mark.parametrize("what", DAMAGED)
-def test_damage_behind_a_right_crc_is_named(what: str) -> None:
-    if what == "nothing":
-        assert rows(DAMAGED[what]) == expected(DAMAGED[what])
-        return
-    with pytest.raises(CorruptMessageError):
-        rows(DAMAGED[what])
-
-
-@pytest.mark.parametrize("what", [name for name in DAMAGED if "key" in name])
-def test_damage_is_found_when_headers_are_not_asked_for(what: str) -> None:
-    with pytest.raises(CorruptMessageError):
-        decode_batches(
-            DAMAGED[what], topic="t", partition=0, start_offset=0, end_offset=9, columns=["key"]
+def test_a_write_that_failed_raises_and_leaves_no_thread_behind() -> None:
+    cluster = FakeCluster()
+    cluster.create("t")
+    cluster.mishaps.append(Mishap("Produce", code=common_pb2.INVALID_RECORD))
+    before = threading.active_count()
+    with pytest.raises(InvalidRecordError):
+        write_table(
+            pa.table({"value": pa.array([b"v"])}), "t", bootstrap=BOOTSTRAP, transport=cluster
         )
+    assert threading.active_count() == before
 
 
-def test_a_count_the_bytes_cannot_hold_is_refused_before_anything_is_made_for_it() -> None:
-    with pytest.raises(CorruptMessageError, match="2147483647 records do not fit 9 bytes"):
-        rows(signed(bytes(9), count=2**31 - 1))
+def test_pandas_reads_and_writes_topics() -> None:
+    pandas = pytest.importorskip("pandas")
+    cluster = FakeCluster()
+    cluster.create("t")
+    frame = pandas.DataFrame({"key": ["a", "b"], "value": ["x", None]})
+    write_table(
+        pa.Table.from_pandas(frame, preserve_index=False),
+        "t",
+        bootstrap=BOOTSTRAP,
+        transport=cluster,
+    )
+    found = read_table("t", bootstrap=BOOTSTRAP, transport=cluster).to_pandas()
+    assert found["value"].tolist() == [b"x", None]
+    assert found["offset"].tolist() == [0, 1]
+
+
+def test_polars_reads_topics() -> None:
+    polars = pytest.importorskip("polars")
+    table = read_table("t", bootstrap=BOOTSTRAP, transport=filled(2), include_headers=True)
+    assert polars.from_arrow(table)["value"].to_list() == names((0, 0, 2))
+
+
+def test_duckdb_queries_topics() -> None:
+    duckdb = pytest.importorskip("duckdb")
+    messages = read_table("t", bootstrap=BOOTSTRAP, transport=filled(4, 2))
+    relation = duckdb.from_arrow(messages).aggregate("partition, count(*)", "partition")
+    assert sorted(relation.fetchall()) == [(0, 4), (1, 2)]

@@ -120,6 +120,27 @@ class Accumulator(Generic[W]):
                 is_news = True
         return is_news
 
+    def add(
+        self,
+        tp: TopicPartition,
+        data: bytes,
+        *,
+        records_count: int,
+        waiter: W,
+        now_ms: int,
+        topic_id: bytes = b"",
+    ) -> None:
+        """Add a batch that is encoded already; the caller has asked `has_room`."""
+        queue = self._queue(tp)
+        if queue.waiting and not queue.waiting[-1].data:
+            self._seal(queue.waiting[-1])
+        batch = self._new_batch(tp, now_ms, topic_id)
+        batch.adopt(data, records_count)
+        self._used_bytes += len(data) - HEADER_BYTES
+        batch.runs.append(Run(waiter, 0, records_count))
+        queue.waiting.append(batch)
+        self._note(tp)
+
     def ready(self, now_ms: int) -> list[TopicPartition]:
         """Partitions whose first batch may be sent now, the longest waiting first."""
         lingering = self._lingering
@@ -323,9 +344,7 @@ class Accumulator(Generic[W]):
         self, tp: TopicPartition, size_bytes: int, now_ms: int, topic_id: bytes
     ) -> tuple[Batch[W], bool]:
         """The batch that takes a record of that size, and whether it is new."""
-        queue = self._queues.get(tp)
-        if queue is None:
-            queue = self._queues[tp] = PartitionQueue()
+        queue = self._queue(tp)
         if queue.waiting and not queue.waiting[-1].data:
             batch = queue.waiting[-1]
             has_room = batch.size_bytes + size_bytes <= self._config.batch_size
@@ -336,6 +355,12 @@ class Accumulator(Generic[W]):
         self._lingering.append(batch)
         queue.waiting.append(batch)
         return batch, True
+
+    def _queue(self, tp: TopicPartition) -> PartitionQueue[W]:
+        queue = self._queues.get(tp)
+        if queue is None:
+            queue = self._queues[tp] = PartitionQueue()
+        return queue
 
     def _new_batch(self, tp: TopicPartition, created_ms: int, topic_id: bytes) -> Batch[W]:
         self._place += 1

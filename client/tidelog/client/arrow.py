@@ -1,143 +1,181 @@
-"""Record batches v2 to Arrow, a column at a time: what Spark and other analytics read.
+"""Topics as Arrow tables, in and out, for pandas, Polars, DuckDB and whatever else reads Arrow.
 
-Owns the columns and their types; where fields lie is found by `record_fields`. Keys and values are
-gathered by Arrow out of the raw bytes. Never touches the network.
+    table = read_table("flights", bootstrap="127.0.0.1:9192")
+    write_table(table.select(["key", "value"]), "copies", bootstrap="127.0.0.1:9192")
+
+Nothing here is done row by row. Calls wait, and may be made from any thread; each has a loop and a
+connection of its own. In an asyncio program use `TableWriter`, and `RangeReader` with
+`decode_batches`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from typing import Literal
 
-import numpy as np
 import pyarrow as pa
 
-from tidelog.client.record_fields import (
-    Int64s,
-    RecordFields,
-    find_fields,
-    read_varints,
-    skip_fields,
-)
-from tidelog.log.errors import CorruptMessageError
+from tidelog.client.arrow_columns import HEADER_TYPE, SCHEMA, decode_batches
+from tidelog.client.range_reader import RangeReader, RangeReaderConfig
+from tidelog.client.sync import LoopThread
+from tidelog.client.table_ranges import Place
+from tidelog.client.table_reader import Chunk, plan, read_chunks
+from tidelog.client.table_writer import TableWriter
+from tidelog.client.written import PartitionWritten, Written
+from tidelog.log.transport import Transport
 
-HEADER_TYPE = pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])
-SCHEMA = pa.schema(
-    [
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("timestamp", pa.timestamp("us", tz="UTC")),
-        ("timestampType", pa.int32()),
-        ("headers", pa.list_(pa.field("element", HEADER_TYPE))),
-    ]
-)
-"""The columns of Kafka's own Spark connector, in its order."""
+__all__ = [
+    "HEADER_TYPE",
+    "SCHEMA",
+    "PartitionWritten",
+    "Place",
+    "TableWriter",
+    "Written",
+    "decode_batches",
+    "iter_batches",
+    "read_table",
+    "write_table",
+]
 
 
-def decode_batches(
-    data: bytes,
-    *,
+def read_table(
     topic: str,
-    partition: int,
-    start_offset: int,
-    end_offset: int,
-    columns: Sequence[str] = tuple(SCHEMA.names),
-) -> pa.RecordBatch:
-    """The records of `data` (whole batches) in [start_offset, end_offset), as `columns`.
+    *,
+    bootstrap: str | Sequence[str],
+    partitions: Iterable[int] | None = None,
+    start: Place = "earliest",
+    end: Place = "latest",
+    columns: Sequence[str] | None = None,
+    include_headers: bool = False,
+    fail_on_data_loss: bool = True,
+    config: RangeReaderConfig | None = None,
+    transport: Transport | None = None,
+) -> pa.Table:
+    """The records of a topic, in memory: partition by partition, each in offset order.
 
-    Headers are null where a record has none. Raises CorruptMessageError when a CRC, a length or a
-    number is wrong, UnsupportedCompressionTypeError for a codec this side does not have; nothing is
-    returned then.
+    Arguments and errors are those of `iter_batches`.
     """
-    records = find_fields(data)
-    wanted = (records.offsets >= start_offset) & (records.offsets < end_offset)
-    if not wanted.all():
-        records = records.select(wanted)
-    constants = {
-        "topic": pa.scalar(topic, pa.string()),
-        "partition": pa.scalar(partition, pa.int32()),
-    }
-    arrays = [
-        pa.repeat(constants[name], len(records.offsets))
-        if name in constants
-        else _column(records, name)
-        for name in columns
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([SCHEMA.field(n) for n in columns]))
-
-
-def _column(records: RecordFields, name: str) -> pa.Array:
-    match name:
-        case "key":
-            return _binary(records.body, records.key_positions, records.key_lengths)
-        case "value":
-            return _binary(records.body, records.value_positions, records.value_lengths)
-        case "offset":
-            return pa.array(records.offsets)
-        case "timestamp":
-            return pa.array(records.timestamps_ms * 1000).cast(SCHEMA.field(name).type)
-        case "timestampType":
-            return pa.array(records.timestamp_types.astype(np.int32))
-        case "headers":
-            return _headers(records)
-    raise ValueError(f"no column {name!r}; there are {', '.join(SCHEMA.names)}")
-
-
-def _binary(body: bytes, positions: Int64s, lengths: Int64s) -> pa.Array:
-    """The byte strings that lie at `positions`, which grow; null where the length is -1.
-
-    Every second element of an array laid over the raw bytes is a field, the others are what lies
-    between; `take` copies the fields out.
-    """
-    edges = np.empty(2 * len(positions), np.int32)
-    edges[0::2] = positions
-    edges[1::2] = positions + np.maximum(lengths, 0)
-    count = max(len(edges) - 1, 0)
-    raw = pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(edges), pa.py_buffer(body)])
-    absent = lengths < 0
-    wanted = np.arange(0, count, 2, dtype=np.int32)
-    return raw.take(pa.array(wanted, mask=absent if absent.any() else None))
-
-
-def _headers(records: RecordFields) -> pa.Array:
-    """Lists of headers; null where a record has none.
-
-    The first headers of all records are read together, then the second ones, and so on.
-    """
-    data = np.frombuffer(records.body, dtype=np.uint8)
-    counts = records.header_counts
-    edges = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    keys, key_lengths, values, value_lengths = (np.empty(edges[-1], np.int64) for _ in range(4))
-    rows, position, nth = np.flatnonzero(counts), records.header_positions.copy(), 0
-    while rows.size:
-        at, ends = edges[rows] + nth, records.ends[rows]
-        key_lengths[at], keys[at] = read_varints(data, position[rows])
-        after_key = skip_fields(keys[at], key_lengths[at], ends - 1)
-        value_lengths[at], values[at] = read_varints(data, after_key)
-        position[rows] = skip_fields(values[at], value_lengths[at], ends)
-        nth += 1
-        rows = rows[counts[rows] > nth]
-    if (position != records.ends).any() or (key_lengths < 0).any():
-        raise CorruptMessageError("the headers of a record are not what its length says")
-    entries = pa.StructArray.from_arrays(
-        [
-            _names(_binary(records.body, keys, key_lengths)),
-            _binary(records.body, values, value_lengths),
-        ],
-        fields=list(HEADER_TYPE),
+    batches = iter_batches(
+        topic,
+        bootstrap=bootstrap,
+        partitions=partitions,
+        start=start,
+        end=end,
+        columns=columns,
+        include_headers=include_headers,
+        fail_on_data_loss=fail_on_data_loss,
+        config=config,
+        transport=transport,
     )
-    return pa.ListArray.from_arrays(
-        pa.array(edges.astype(np.int32)),
-        entries,
-        type=SCHEMA.field("headers").type,
-        mask=pa.array(counts == 0),
-    )
+    return pa.Table.from_batches(batches, schema=_schema(columns, include_headers=include_headers))
 
 
-def _names(keys: pa.Array) -> pa.Array:
-    try:
-        return keys.cast(pa.string())
-    except pa.ArrowInvalid:
-        raise CorruptMessageError("the name of a record header is not UTF-8") from None
+def iter_batches(
+    topic: str,
+    *,
+    bootstrap: str | Sequence[str],
+    partitions: Iterable[int] | None = None,
+    start: Place = "earliest",
+    end: Place = "latest",
+    columns: Sequence[str] | None = None,
+    include_headers: bool = False,
+    fail_on_data_loss: bool = True,
+    config: RangeReaderConfig | None = None,
+    transport: Transport | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """The records of a topic, a fetch answer at a time; reads no further than a few answers ahead.
+
+    - `partitions`: which of them; None: all there are when it starts.
+    - `start`, `end`: "earliest", "latest", a datetime with a time zone (the first record at or
+      after it; the end where there is none), or an offset for each partition. The end is exclusive
+      and fixed when it starts, so that it ends however fast the topic grows.
+    - `columns`: which of `SCHEMA`, in which order; else all, without headers unless
+      `include_headers`.
+    - `fail_on_data_loss`: False leaves out records that are gone by now.
+
+    Raises ValueError for arguments that fit no such topic, KafkaError where there is none,
+    OffsetOutOfRangeError for records that are gone, CorruptMessageError, UnreachableError.
+    """
+    schema = _schema(columns, include_headers=include_headers)
+
+    async def chunks() -> AsyncGenerator[Chunk, None]:
+        async with RangeReader(bootstrap, transport=transport, config=config) as reader:
+            planned = await plan(reader, topic, partitions=partitions, start=start, end=end)
+            async for chunk in read_chunks(reader, planned, fail_on_data_loss=fail_on_data_loss):
+                yield chunk
+
+    return _decoded(chunks, schema.names)
+
+
+def write_table(
+    table: pa.Table | pa.RecordBatch | Iterable[pa.RecordBatch],
+    topic: str,
+    *,
+    bootstrap: str | Sequence[str],
+    acks: Literal["all", -1, 0, 1] = "all",
+    enable_idempotence: bool | None = None,
+    compression: str = "none",
+    compression_level: int | None = None,
+    batch_size: int = 512 << 10,
+    delivery_timeout_ms: int = 120_000,
+    transport: Transport | None = None,
+) -> Written:
+    """Produce a table, or batches as they come, and wait until all is acknowledged.
+
+    Columns, arguments and errors are those of `TableWriter`. After an error some of the rows may be
+    stored.
+    """
+    batches = [table] if isinstance(table, pa.RecordBatch) else table
+    batches = table.to_batches() if isinstance(table, pa.Table) else batches
+
+    async def opened() -> TableWriter:
+        writer = TableWriter(
+            bootstrap,
+            acks=acks,
+            enable_idempotence=enable_idempotence,
+            compression=compression,
+            compression_level=compression_level,
+            batch_size=batch_size,
+            delivery_timeout_ms=delivery_timeout_ms,
+            transport=transport,
+        )
+        return await writer.__aenter__()
+
+    with LoopThread() as loop:
+        writer = loop.run(opened())
+        try:
+            # A batch is made here, by whoever makes it, while the loop sends those before it.
+            for batch in batches:
+                loop.run(writer.write(topic, batch))
+            return loop.run(writer.flush())
+        finally:
+            loop.run(writer.close())
+
+
+def _schema(columns: Sequence[str] | None, *, include_headers: bool) -> pa.Schema:
+    """The columns asked for; raises ValueError for one that there is not, or there twice."""
+    if columns is None:
+        columns = [name for name in SCHEMA.names if include_headers or name != "headers"]
+    if isinstance(columns, str) or not set(columns) <= set(SCHEMA.names):
+        raise ValueError(f"columns={columns!r}: a list of some of {', '.join(SCHEMA.names)}")
+    if len(set(columns)) < len(columns):
+        raise ValueError(f"columns={list(columns)}: each only once")
+    return pa.schema([SCHEMA.field(name) for name in columns])
+
+
+def _decoded(
+    chunks: Callable[[], AsyncGenerator[Chunk, None]], columns: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """Decodes where the caller waits, while the loop fetches what comes next."""
+    with LoopThread() as loop:
+        for wanted, data in loop.iterate(chunks()):
+            batch = decode_batches(
+                data,
+                topic=wanted.topic,
+                partition=wanted.partition,
+                start_offset=wanted.start_offset,
+                end_offset=wanted.end_offset,
+                columns=columns,
+            )
+            if batch.num_rows:
+                yield batch

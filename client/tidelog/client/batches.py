@@ -80,6 +80,11 @@ class Batch(Generic[W]):
             self.data = self.builder.build()
             self.is_due = True
 
+    def adopt(self, data: bytes, records_count: int) -> None:
+        """It is these bytes, a whole batch that was encoded elsewhere, and nothing else."""
+        self.data, self.size_bytes, self.is_due = data, len(data), True
+        self.builder.records_count = records_count
+
     def number(self, numbers: Numbers) -> None:
         """From now on the sealed batch is this one, however often it is sent."""
         self.numbers = numbers

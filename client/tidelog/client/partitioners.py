@@ -17,8 +17,8 @@ from tidelog.log.env import Random
 Pair = tuple[bytes | None, bytes | None]
 """Key and value."""
 PartitionerName = Literal["default", "murmur2", "sticky", "round_robin", "random"]
-_SEED = 0x9747B28C
-_M = 0x5BD1E995
+MURMUR2_SEED = 0x9747B28C
+MURMUR2_M = 0x5BD1E995
 _MASK = 0xFFFFFFFF
 KEY_CACHE_SIZE = 65_536
 
@@ -26,14 +26,14 @@ KEY_CACHE_SIZE = 65_536
 def murmur2(data: bytes) -> int:
     """Kafka's 32-bit murmur2 of `data`, as a signed number."""
     length = len(data)
-    h = _SEED ^ length
+    h = MURMUR2_SEED ^ length
     whole = length & ~3
     for position in range(0, whole, 4):
-        k = int.from_bytes(data[position : position + 4], "little") * _M & _MASK
-        h = (h * _M & _MASK) ^ ((k ^ k >> 24) * _M & _MASK)
+        k = int.from_bytes(data[position : position + 4], "little") * MURMUR2_M & _MASK
+        h = (h * MURMUR2_M & _MASK) ^ ((k ^ k >> 24) * MURMUR2_M & _MASK)
     if whole != length:
-        h = (h ^ int.from_bytes(data[whole:], "little")) * _M & _MASK
-    h = (h ^ h >> 13) * _M & _MASK
+        h = (h ^ int.from_bytes(data[whole:], "little")) * MURMUR2_M & _MASK
+    h = (h ^ h >> 13) * MURMUR2_M & _MASK
     h ^= h >> 15
     return h - (1 << 32) if h >> 31 else h
 

@@ -1,12 +1,12 @@
 """The producer: takes records, says where they lie once they are acknowledged.
 
-Owns the wait for buffer space; the choice of the partition is the partitioner's, batches are the
-accumulator's, requests the sender's. With acks="all" an acknowledged record survives the loss of
-all but one in-sync replica. An idempotent producer's record is stored once, however often its batch
-was sent; without idempotence it may be stored twice when an answer was lost. It is never stored out
-of its partition's order. It goes to the incarnation of its topic that was known when it was taken,
-or nowhere: once that is seen to be deleted it fails with UNKNOWN_TOPIC_ID; later ones go to the
-new.
+Owns what a record is and who is told of its outcome; the choice of the partition is the
+partitioner's, batches are the accumulator's, requests the sender's, buffer space and the end
+`sending`'s. With acks="all" an acknowledged record survives the loss of all but one in-sync
+replica. An idempotent producer's record is stored once, however often its batch was sent; without
+idempotence it may be stored twice when an answer was lost. It is never stored out of its
+partition's order. It goes to the incarnation of its topic that was known when it was taken, or
+nowhere: once that is seen to be deleted it fails with UNKNOWN_TOPIC_ID; later ones go to the new.
 """
 
 from __future__ import annotations
@@ -14,23 +14,18 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from contextlib import AsyncExitStack
 from itertools import accumulate, repeat
 from typing import Generic, Literal, Self
 
 from tidelog.client.accumulator import (
     RECORD_OVERHEAD_BYTES,
-    Accumulator,
-    AccumulatorConfig,
     record_size,
 )
 from tidelog.client.backoff import Backoff
-from tidelog.client.cluster_metadata import TopicView
 from tidelog.client.deliveries import BulkDelivery, Delivery, SingleDelivery
 from tidelog.client.errors import (
     BufferExhaustedError,
     ClientClosedError,
-    KafkaError,
     MessageTooLargeError,
 )
 from tidelog.client.partitioners import (
@@ -48,17 +43,11 @@ from tidelog.client.producer_interceptors import (
     ProducerRecord,
 )
 from tidelog.client.records import BulkMetadata, Headers, RecordMetadata, TopicPartition
-from tidelog.client.routing import Routing, RoutingConfig
-from tidelog.client.sender import Sender, SenderConfig
-from tidelog.client.sequences import Sequences
+from tidelog.client.sending import Sending, SendingConfig, check_partition
 from tidelog.client.serializers import K, Serializer, Serializers, V
 from tidelog.log.batch import HEADER_BYTES
-from tidelog.log.compression import codec_named
 from tidelog.log.env import Clock, Random
 from tidelog.log.transport import Transport
-from tidelog.v1 import common_pb2
-
-_ACKS: dict[str | int, int] = {"all": -1, -1: -1, 0: 0, 1: 1}
 
 
 class Producer(Generic[K, V]):
@@ -118,42 +107,31 @@ class Producer(Generic[K, V]):
         clock: Clock | None = None,
         random: Random | None = None,
     ) -> None:
-        sequences = _sequences(acks, enable_idempotence=enable_idempotence)
-        _check_limits(batch_size, max_request_size, buffer_memory, max_in_flight)
         self._batch_size, self._max_request_size = batch_size, max_request_size
-        self._buffer_memory, self._max_block_ms = buffer_memory, max_block_ms
-        backoff = Backoff(retry_backoff_ms, retry_backoff_max_ms)
-        self._ports = ClientPorts.of(transport=transport, clock=clock, random=random)
-        asking = RoutingConfig(allow_auto_topic_creation=True, backoff=backoff)
-        self._routing = Routing(bootstrap, ports=self._ports, config=asking)
-        gathering = AccumulatorConfig(
-            batch_size=batch_size,
+        config = SendingConfig(
+            acks=acks,
+            enable_idempotence=enable_idempotence,
             linger_ms=linger_ms,
-            buffer_memory=buffer_memory,
-            delivery_timeout_ms=delivery_timeout_ms,
-            codec=codec_named(compression, level=compression_level),
+            batch_size=batch_size,
+            compression=compression,
             compression_level=compression_level,
-        )
-        self._accumulator: Accumulator[Delivery] = Accumulator(gathering, sequences)
-        config = SenderConfig(
-            acks=_ACKS[acks],
             max_request_size=max_request_size,
+            buffer_memory=buffer_memory,
+            max_block_ms=max_block_ms,
+            max_in_flight=max_in_flight,
             request_timeout_ms=request_timeout_ms,
             delivery_timeout_ms=delivery_timeout_ms,
-            max_in_flight=max_in_flight,
-            backoff=backoff,
+            backoff=Backoff(retry_backoff_ms, retry_backoff_max_ms),
         )
-        self._sender = Sender(
-            accumulator=self._accumulator, routing=self._routing, config=config, sequences=sequences
-        )
+        self._ports = ClientPorts.of(transport=transport, clock=clock, random=random)
+        self._sending = Sending(bootstrap, ports=self._ports, config=config)
         self.close_timeout_ms = close_timeout_ms
         self._partitioning = Partitioning(partitioner, self._ports.random, switch_bytes=batch_size)
         self._serializers = Serializers(key=key_serializer, value=value_serializer)
         self._interceptors = ProducerInterceptors(interceptors or ())
-        self._has_news = self._is_started = self._is_closed = False
 
     async def __aenter__(self) -> Self:
-        self._start()
+        self._sending.start()
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
@@ -264,74 +242,18 @@ class Producer(Generic[K, V]):
 
     async def flush(self) -> None:
         """Send what lingers and wait until every record taken so far has its outcome."""
-        now_ms = self._ports.clock.monotonic_ms()
-        self._accumulator.make_all_due()
-        self._sender.wake()
-        while not self._accumulator.is_done_until(now_ms):
-            await self._sender.wait_for_progress()
+        await self._sending.flush()
 
     async def close(self, *, timeout_ms: int = 30_000) -> None:
         """Flush for at most `timeout_ms`; what is left fails with ClientClosedError.
 
         Cancelling it ends the waiting; the producer is closed all the same.
         """
-        if self._is_closed:
-            return
-        self._is_closed = True
-        async with AsyncExitStack() as stack:
-            # Each is done even if this is cancelled in the one before.
-            stack.push_async_callback(self._ports.close)
-            stack.push_async_callback(self._routing.close)
-            stack.push_async_callback(self._sender.stop)
-            try:
-                async with asyncio.timeout(timeout_ms / 1000):
-                    await self.flush()
-            except TimeoutError:
-                pass  # the rest fails when the sender stops
+        await self._sending.close(timeout_ms=timeout_ms)
 
     async def partitions_for(self, topic: str) -> list[int]:
         """The topic's partitions; raises like `submit`."""
-        return sorted((await self._topic(topic)).leaders)
-
-    def _start(self) -> None:
-        if not self._is_started:
-            self._is_started = True
-            self._sender.start()
-
-    async def _topic(self, topic: str) -> TopicView:
-        if self._is_closed:
-            raise ClientClosedError("the producer is closed")
-        self._start()
-        return await self._routing.topic(topic, timeout_ms=self._max_block_ms)
-
-    def _admits(self, size_bytes: int) -> bool:
-        """Whether that many bytes can be taken without waiting for anything."""
-        is_idle = not self._has_news and not self._is_closed
-        return is_idle and self._accumulator.has_room(size_bytes)
-
-    async def _admit(self, topic: str, size_bytes: int) -> TopicView:
-        """The topic, once the buffer has room for that many more bytes."""
-        view = await self._topic(topic)
-        if self._has_news:
-            # Let the sender have the loop once a batch: a busy caller would fill the buffer.
-            self._has_news = False
-            await asyncio.sleep(0)
-        if not self._accumulator.has_room(size_bytes):
-            await self._wait_for_room(size_bytes)
-        if self._is_closed:
-            raise ClientClosedError("the producer is closed")
-        return view
-
-    async def _wait_for_room(self, size_bytes: int) -> None:
-        try:
-            async with asyncio.timeout(self._max_block_ms / 1000):
-                while not self._is_closed and not self._accumulator.has_room(size_bytes):
-                    await self._sender.wait_for_progress()
-        except TimeoutError:
-            raise BufferExhaustedError(
-                f"buffer_memory={self._buffer_memory} stayed full for {self._max_block_ms} ms: "
-                "brokers acknowledge more slowly than records are sent"
-            ) from None
+        return sorted((await self._sending.topic(topic)).leaders)
 
     async def _take(
         self, record: ProducerRecord[K, V], listener: OnDelivery | None
@@ -342,13 +264,13 @@ class Producer(Generic[K, V]):
         size = record_size(*pair, headers)
         self._check_size(size)
         timestamp_ms = self._timestamp(timestamp_ms)
-        view = self._routing.known(topic)
-        if view is None or not self._admits(size):
-            view = await self._admit(topic, size)
+        view = self._sending.known(topic)
+        if view is None or not self._sending.admits(size):
+            view = await self._sending.admit(topic, size)
         if partition is None:
             partition = self._partitioning.one(topic, view, pair, size)
         else:
-            _check_partition(topic, view, partition)
+            check_partition(topic, view, partition)
         delivery = SingleDelivery(timestamp_ms=timestamp_ms, listener=listener)
         self._append(
             TopicPartition(topic, partition),
@@ -394,10 +316,10 @@ class Producer(Generic[K, V]):
         self._check_size(max(sizes, default=0))
         ends = list(accumulate(sizes, initial=0))
         timestamp_ms = self._timestamp(timestamp_ms)
-        view = await self._topic(topic)
+        view = await self._sending.topic(topic)
         targets: list[int] | None = None
         if partition is not None:
-            _check_partition(topic, view, partition)
+            check_partition(topic, view, partition)
         else:
             targets = self._partitioning.each(topic, view, pairs)
         listener = self._interceptors.listener()
@@ -408,7 +330,7 @@ class Producer(Generic[K, V]):
             stop = max(start + 1, bisect_right(ends, ends[start] + self._batch_size) - 1)
             size, chunk = ends[stop] - ends[start], pairs[start:stop]
             try:
-                view = await self._admit(topic, size)
+                view = await self._sending.admit(topic, size)
             except (BufferExhaustedError, ClientClosedError) as error:
                 delivery.failed(error, len(pairs) - start)
                 break
@@ -440,7 +362,7 @@ class Producer(Generic[K, V]):
         delivery: Delivery,
         topic_id: bytes,
     ) -> None:
-        is_news = self._accumulator.append(
+        is_news = self._sending.accumulator.append(
             tp,
             pairs,
             timestamp_ms=timestamp_ms,
@@ -450,8 +372,7 @@ class Producer(Generic[K, V]):
             topic_id=topic_id,
         )
         if is_news:
-            self._has_news = True
-            self._sender.wake()
+            self._sending.announce()
 
     def _check_size(self, size_bytes: int) -> None:
         if HEADER_BYTES + size_bytes > self._max_request_size:
@@ -467,33 +388,3 @@ class Producer(Generic[K, V]):
         if not 0 <= timestamp_ms < 1 << 62:
             raise ValueError(f"timestamp_ms={timestamp_ms} is not milliseconds since 1970")
         return timestamp_ms
-
-
-def _sequences(acks: str | int, *, enable_idempotence: bool | None) -> Sequences | None:
-    """None without idempotence; ValueError where the two contradict each other."""
-    if acks not in _ACKS:
-        raise ValueError(f'acks={acks!r}: use "all", 1 or 0')
-    if enable_idempotence and _ACKS[acks] != -1:
-        raise ValueError(
-            f'enable_idempotence=True needs acks="all", not {acks}: with fewer acknowledgements a '
-            "record may be lost, and with it what the next leader knows of the producer"
-        )
-    is_idempotent = _ACKS[acks] == -1 if enable_idempotence is None else enable_idempotence
-    return Sequences() if is_idempotent else None
-
-
-def _check_limits(
-    batch_size: int, max_request_size: int, buffer_memory: int, max_in_flight: int
-) -> None:
-    if not 0 < batch_size <= max_request_size <= buffer_memory:
-        raise ValueError("batch_size <= max_request_size <= buffer_memory must hold")
-    if max_in_flight < 1:
-        raise ValueError(f"max_in_flight={max_in_flight}: at least one request must be")
-
-
-def _check_partition(topic: str, view: TopicView, partition: int) -> None:
-    if partition not in view.leaders:
-        raise KafkaError(
-            common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
-            f"topic {topic!r} has partitions 0 to {len(view.leaders) - 1}, not {partition}",
-        )

@@ -7,7 +7,7 @@ reader. Decides nothing about records: what it yields is whole batches as the br
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -19,7 +19,7 @@ from tidelog.client.errors import (
     TidelogError,
     error_from_wire,
 )
-from tidelog.client.offsets import EARLIEST, LATEST, OffsetLookup
+from tidelog.client.offsets import EARLIEST, LATEST, ListedOffset, OffsetLookup, OffsetQuery
 from tidelog.client.ports import ClientPorts
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing
@@ -147,6 +147,17 @@ class RangeReader:
             for spec in (EARLIEST, LATEST)
         ]
         return {tp: OffsetBounds(earliest[tp], latest[tp]) for tp in partitions}
+
+    async def offsets_at(
+        self, wanted: Mapping[TopicPartition, OffsetQuery]
+    ) -> dict[TopicPartition, ListedOffset]:
+        """What each partition's leader finds; offset -1 where there is no such record."""
+        lookup = OffsetLookup(
+            self._routing,
+            backoff=self._config.backoff,
+            request_timeout_ms=self._config.request_timeout_ms,
+        )
+        return await lookup.find(wanted, timeout_ms=self._config.progress_timeout_ms)
 
     async def chunks(
         self, wanted: OffsetRange, *, fail_on_data_loss: bool = True
