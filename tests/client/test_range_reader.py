@@ -19,7 +19,12 @@ from tidelog.client.range_reader import (
     TopicPartitions,
 )
 from tidelog.client.records import TopicPartition
-from tidelog.log.errors import KafkaError, OffsetOutOfRangeError, UnreachableError
+from tidelog.log.errors import (
+    CorruptMessageError,
+    KafkaError,
+    OffsetOutOfRangeError,
+    UnreachableError,
+)
 from tidelog.log.records import Record, encode_batch, encode_filler
 from tidelog.v1 import common_pb2, data_pb2
 from tidelog.v1.common_pb2 import Error
@@ -28,6 +33,11 @@ from tidelog.v1.methods import FETCH, LIST_OFFSETS, METADATA, Method, Request, R
 
 WHOLE = OffsetRange("t", b"id", 0, 0, 30)
 NOT_LEADER = PartitionFetchResult(error=Error(code=common_pb2.NOT_LEADER_OR_FOLLOWER))
+
+
+def batch_at(base_offset: int) -> bytes:
+    """Ten records."""
+    return encode_batch([Record(0, 0, None, b"v")] * 10, base_offset=base_offset)
 
 
 class TickingClock:
@@ -67,6 +77,7 @@ class OneBroker:
         self.start, self.end = start, end
         self.is_reachable = True
         self.fetched: list[int] = []
+        self.metadata_asked: list[list[str]] = []
         self.answers: list[PartitionFetchResult] = []
         """Given instead of records, first come first served."""
 
@@ -90,7 +101,9 @@ class OneBroker:
         }[method.path]
         return cast("Response", answer(request))
 
-    def _metadata(self, _: Message) -> Message:
+    def _metadata(self, request: Message) -> Message:
+        assert isinstance(request, data_pb2.MetadataRequest)
+        self.metadata_asked.append(list(request.topics))
         answer = data_pb2.MetadataResponse()
         answer.brokers.add(node_id=1, address="b:1")
         answer.topics.add(name="t", topic_id=b"id").partitions.add(partition=0, leader_id=1)
@@ -102,8 +115,15 @@ class OneBroker:
         assert isinstance(request, data_pb2.ListOffsetsRequest)
         answer = data_pb2.ListOffsetsResponse()
         for asked in request.partitions:
-            is_latest = asked.spec == data_pb2.ListOffsetsRequest.LATEST
-            answer.partitions.add(topic="t", offset=self.end if is_latest else self.start)
+            offset = {
+                data_pb2.ListOffsetsRequest.LATEST: self.end,
+                data_pb2.ListOffsetsRequest.EARLIEST: self.start,
+                # As if the record at each offset were of that time.
+                data_pb2.ListOffsetsRequest.TIMESTAMP: max(asked.timestamp_ms, self.start)
+                if asked.timestamp_ms < self.end
+                else -1,
+            }[asked.spec]
+            answer.partitions.add(topic="t", offset=offset)
         return answer
 
     def _fetch(self, request: Message) -> Message:
@@ -118,7 +138,7 @@ class OneBroker:
             result.error.code = common_pb2.OFFSET_OUT_OF_RANGE
         elif asked.fetch_offset < self.end:
             base = asked.fetch_offset // 10 * 10
-            result.records = encode_batch([Record(0, 0, None, b"v")] * 10, base_offset=base)
+            result.records = batch_at(base)
         return data_pb2.FetchResponse(partitions=[result])
 
 
@@ -152,7 +172,7 @@ async def test_an_empty_batch_is_passed_and_may_reach_beyond_the_range() -> None
     filler = encode_filler(base_offset=10, last_offset=39, leader_epoch=0, max_timestamp=-1)
     broker.end = 40
     broker.answers = [
-        PartitionFetchResult(records=encode_batch([Record(0, 0, None, b"v")] * 10)),
+        PartitionFetchResult(records=batch_at(0)),
         PartitionFetchResult(records=filler),
     ]
     assert await read(broker, WHOLE) == [0, 10]
@@ -209,6 +229,69 @@ async def test_another_incarnation_of_the_topic_is_an_error_at_once() -> None:
     with pytest.raises(KafkaError, match="made anew"):
         await read(broker, WHOLE)
     assert broker.fetched == [0]
+
+
+@pytest.mark.parametrize("code", [common_pb2.UNKNOWN_TOPIC_ID, common_pb2.INCONSISTENT_TOPIC_ID])
+async def test_the_rest_of_a_deleted_topic_is_left_out_when_the_caller_says_so(
+    code: common_pb2.ErrorCode,
+) -> None:
+    broker = OneBroker()
+    broker.answers = [
+        PartitionFetchResult(records=batch_at(0)),
+        PartitionFetchResult(error=Error(code=code)),
+    ]
+    assert await read(broker, WHOLE, fail_on_data_loss=False) == [0]
+
+
+async def test_another_error_is_none_that_the_caller_may_have_left_out() -> None:
+    broker = OneBroker()
+    denied = PartitionFetchResult(error=Error(code=common_pb2.INVALID_REQUEST, message="no"))
+    broker.answers = [denied]
+    with pytest.raises(KafkaError, match="no"):
+        await read(broker, WHOLE, fail_on_data_loss=False)
+
+
+@pytest.mark.parametrize(
+    ("records", "message"),
+    [
+        (b"x" * 61, "t-0 is corrupt at offset 0: record batch magic"),
+        (b"x" * 60, "t-0 is corrupt at offset 0: a record batch header is 61 bytes, 60 are left"),
+        (batch_at(10), "t-0 is corrupt at offset 0: a batch of base offset 10 came"),
+        (batch_at(0) + batch_at(0), "t-0 is corrupt at offset 10: a batch of base offset 0 came"),
+        (batch_at(0) + batch_at(20), "t-0 is corrupt at offset 10: a batch of base offset 20 came"),
+    ],
+)
+async def test_batches_that_do_not_continue_the_range_are_corrupt(
+    records: bytes, message: str
+) -> None:
+    broker = OneBroker()
+    broker.answers = [PartitionFetchResult(records=records)]
+    with pytest.raises(CorruptMessageError, match=message):
+        await read(broker, WHOLE)
+    assert broker.fetched == [0]
+
+
+async def test_a_batch_from_before_the_position_is_no_progress_and_corrupt() -> None:
+    broker = OneBroker()
+    broker.answers = [PartitionFetchResult(records=batch_at(0))]
+    with pytest.raises(CorruptMessageError, match="t-0 is corrupt at offset 10: a batch of base"):
+        await read(broker, WHOLE._replace(start_offset=10))
+
+
+async def test_times_are_found_and_their_absence_too() -> None:
+    tp = TopicPartition("t", 0)
+    async with reader(OneBroker(start=3)) as ranges:
+        assert await ranges.offsets_for_times({tp: 7}) == {tp: 7}
+        assert await ranges.offsets_for_times({tp: 30}) == {tp: None}
+        assert await ranges.offsets_for_times({}) == {}
+
+
+async def test_one_call_describes_many_topics() -> None:
+    broker = OneBroker()
+    async with reader(broker) as ranges:
+        assert len(await ranges.topics(["t", "nope", "t"])) == 1
+    assert broker.metadata_asked[0] == ["t", "nope"]
+    assert all(asked == ["t", "nope"] for asked in broker.metadata_asked)
 
 
 async def test_finds_topics_and_what_they_hold() -> None:
