@@ -20,6 +20,8 @@ import json
 from dataclasses import dataclass
 from typing import NamedTuple
 
+MARKERS = "__tidelog_spark_commits"
+"""The topic that holds the markers."""
 MARKER_BYTES_MAX = 1 << 10
 _VERSION = 1
 
