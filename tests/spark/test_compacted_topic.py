@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from fake_cluster import BOOTSTRAP, FakeCluster, Mishap
 
+from tidelog.spark import compacted_topic
 from tidelog.spark.compacted_topic import CONFIGS, CompactedTopic
 from tidelog.v1 import common_pb2
 
@@ -41,6 +43,16 @@ async def test_the_first_value_makes_the_topic_compacted_and_replicated() -> Non
 async def test_a_small_cluster_keeps_as_many_copies_as_it_can() -> None:
     cluster = FakeCluster()
     cluster.fenced = {3}
+    await topic(cluster).put(b"a", b"1")
+    (request,) = cluster.requests("CreateTopics")
+    assert request.topics[0].replication_factor == 2
+
+
+async def test_a_large_cluster_keeps_no_more_copies_than_needed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(compacted_topic, "REPLICAS_MAX", 2)
+    cluster = FakeCluster()
     await topic(cluster).put(b"a", b"1")
     (request,) = cluster.requests("CreateTopics")
     assert request.topics[0].replication_factor == 2

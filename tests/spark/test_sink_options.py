@@ -16,26 +16,48 @@ def options(**given: str) -> SinkOptions:
     )
 
 
+SIZES = {"batch_size": 512 << 10, "max_request_size": 1 << 20, "buffer_memory": 64 << 20}
+
+
 def test_a_write_needs_a_cluster_alone() -> None:
-    assert options() == SinkOptions("h:1", topic=None, is_replay_skipped=True, client={})
+    assert options() == SinkOptions("h:1", topic=None, is_replay_skipped=True, client=SIZES)
 
 
 def test_the_producers_options_reach_it() -> None:
     given = {
         "kafka__acks": "-1",
         "kafka__batch__size": "1000",
-        "kafka__buffer__memory": "2000",
+        "kafka__buffer__memory": "3000",
         "kafka__compression__type": "ZSTD",
-        "kafka__delivery__timeout__ms": "3000",
-        "kafka__request__timeout__ms": "4000",
+        "kafka__delivery__timeout__ms": "4000",
+        "kafka__max__request__size": "2000",
+        "kafka__request__timeout__ms": "5000",
     }
     assert options(**given).client == {
         "batch_size": 1000,
-        "buffer_memory": 2000,
+        "buffer_memory": 3000,
         "compression": "zstd",
-        "delivery_timeout_ms": 3000,
-        "request_timeout_ms": 4000,
+        "delivery_timeout_ms": 4000,
+        "max_request_size": 2000,
+        "request_timeout_ms": 5000,
     }
+
+
+def test_a_large_batch_makes_requests_as_large() -> None:
+    sizes = {**SIZES, "batch_size": 4 << 20, "max_request_size": 4 << 20}
+    assert options(kafka__batch__size=str(4 << 20)).client == sizes
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"kafka__max__request__size": "1000"},
+        {"kafka__buffer__memory": "1000000"},
+    ],
+)
+def test_sizes_that_contradict_each_other_are_refused(given: dict[str, str]) -> None:
+    with pytest.raises(OptionError, match=r"kafka.batch.size \(524288\) must not be more than"):
+        options(**given)
 
 
 def test_what_spark_adds_to_a_stream_is_taken() -> None:

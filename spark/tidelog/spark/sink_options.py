@@ -28,6 +28,7 @@ _OPTIONS = (
     "kafka.buffer.memory",
     "kafka.compression.type",
     "kafka.delivery.timeout.ms",
+    "kafka.max.request.size",
     "kafka.request.timeout.ms",
 )
 _ASYNC_PROGRESS = (
@@ -57,7 +58,7 @@ COLUMN_TYPES: Mapping[str, tuple[str, ...]] = {
 """Columns a write takes, and their types as Spark writes them; others are left out."""
 
 _INT_MAX = (1 << 31) - 1
-BATCH_BYTES_MAX = 16 << 20
+REQUEST_BYTES_MAX = 16 << 20
 BUFFER_BYTES_MAX = 1 << 30
 
 
@@ -125,18 +126,34 @@ def _topic(options: Options) -> str | None:
 
 
 def _client(options: Options) -> dict[str, Any]:  # arguments of several types
-    numbers = {
-        "batch_size": ("kafka.batch.size", BATCH_BYTES_MAX),
-        "buffer_memory": ("kafka.buffer.memory", BUFFER_BYTES_MAX),
-        "delivery_timeout_ms": ("kafka.delivery.timeout.ms", _INT_MAX),
-        "request_timeout_ms": ("kafka.request.timeout.ms", _INT_MAX),
-    }
-    client: dict[str, Any] = {
-        argument: options.number(name, default=None, least=1, most=most)
-        for argument, (name, most) in numbers.items()
-        if options.has(name)
-    }
+    client: dict[str, Any] = _sizes(options)
+    for argument, name in (
+        ("delivery_timeout_ms", "kafka.delivery.timeout.ms"),
+        ("request_timeout_ms", "kafka.request.timeout.ms"),
+    ):
+        if options.has(name):
+            client[argument] = options.number(name, default=None, least=1, most=_INT_MAX)
     if options.has("kafka.compression.type"):
         codecs = ("none", "gzip", "snappy", "lz4", "zstd")
         client["compression"] = options.choice("kafka.compression.type", "none", among=codecs)
     return client
+
+
+def _sizes(options: Options) -> dict[str, int]:
+    """A batch fits a request, and a request the buffer."""
+    batch, request, buffer = "kafka.batch.size", "kafka.max.request.size", "kafka.buffer.memory"
+    batch_size = options.number(batch, default=512 << 10, least=1, most=REQUEST_BYTES_MAX)
+    max_request_size = options.number(
+        request, default=max(1 << 20, batch_size), least=1, most=REQUEST_BYTES_MAX
+    )
+    buffer_memory = options.number(buffer, default=64 << 20, least=1, most=BUFFER_BYTES_MAX)
+    if not batch_size <= max_request_size <= buffer_memory:
+        raise OptionError(
+            f"{batch} ({batch_size}) must not be more than {request} ({max_request_size}), nor "
+            f"that more than {buffer} ({buffer_memory})"
+        )
+    return {
+        "batch_size": batch_size,
+        "max_request_size": max_request_size,
+        "buffer_memory": buffer_memory,
+    }
