@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from contextlib import aclosing
 from typing import NoReturn, cast
@@ -41,13 +42,14 @@ def batch_at(base_offset: int) -> bytes:
 
 
 class TickingClock:
-    """Every look at it is a tenth of a second later."""
+    """Every look at it is a while later."""
 
-    def __init__(self) -> None:
+    def __init__(self, tick_ms: int) -> None:
         self._now_ms = 0
+        self._tick_ms = tick_ms
 
     def monotonic_ms(self) -> int:
-        self._now_ms += 100
+        self._now_ms += self._tick_ms
         return self._now_ms
 
     def monotonic_s(self) -> float:
@@ -142,11 +144,11 @@ class OneBroker:
         return data_pb2.FetchResponse(partitions=[result])
 
 
-def reader(broker: OneBroker) -> RangeReader:
+def reader(broker: OneBroker, *, tick_ms: int = 100) -> RangeReader:
     return RangeReader(
         "b:1",
         transport=broker,
-        clock=TickingClock(),
+        clock=TickingClock(tick_ms),
         random=NoRandom(),
         config=RangeReaderConfig(backoff=Backoff(initial_ms=1, max_ms=1), topic_timeout_ms=300),
     )
@@ -292,6 +294,54 @@ async def test_one_call_describes_many_topics() -> None:
         assert len(await ranges.topics(["t", "nope", "t"])) == 1
     assert broker.metadata_asked[0] == ["t", "nope"]
     assert all(asked == ["t", "nope"] for asked in broker.metadata_asked)
+
+
+class ThreeBrokers(OneBroker):
+    """Lead the thousand partitions of t; counts the calls of each method."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: Counter[str] = Counter()
+
+    async def call(
+        self,
+        address: str,
+        method: Method[Request, Response],
+        request: Request,
+        *,
+        timeout_ms: int,
+    ) -> Response:
+        self.calls[method.path] += 1
+        return await super().call(address, method, request, timeout_ms=timeout_ms)
+
+    def _metadata(self, request: Message) -> Message:
+        answer = data_pb2.MetadataResponse()
+        for number in range(3):
+            answer.brokers.add(node_id=number, address=f"b:{number}")
+        topic = answer.topics.add(name="t", topic_id=b"id")
+        for number in range(1000):
+            topic.partitions.add(partition=number, leader_id=number % 3)
+        return answer
+
+    def _list_offsets(self, request: Message) -> Message:
+        answer = cast("data_pb2.ListOffsetsResponse", super()._list_offsets(request))
+        assert isinstance(request, data_pb2.ListOffsetsRequest)
+        for asked, found in zip(request.partitions, answer.partitions, strict=True):
+            found.partition = asked.partition
+        return answer
+
+
+async def test_what_a_thousand_partitions_hold_is_asked_in_a_few_calls() -> None:
+    brokers = ThreeBrokers()
+    async with reader(brokers, tick_ms=1) as ranges:
+        (topic,) = (await ranges.topics(["t"])).values()
+        partitions = [TopicPartition("t", number) for number in topic.partitions]
+        bounds = await ranges.bounds(partitions)
+        times = await ranges.offsets_for_times(dict.fromkeys(partitions, 7))
+    assert bounds == dict.fromkeys(partitions, OffsetBounds(0, 30))
+    assert times == dict.fromkeys(partitions, 7)
+    # One description, and from each leader the earliest, the latest and the times.
+    assert brokers.calls == {METADATA.path: 1, LIST_OFFSETS.path: 3 * 3}
 
 
 async def test_finds_topics_and_what_they_hold() -> None:

@@ -126,7 +126,7 @@ def read_range(
     try:
         chunks = _chunks(client.reader, wanted, fail_on_data_loss=fail_on_data_loss)
         for data in client.loop.iterate(chunks):
-            yield _decoded(data, wanted, columns)
+            yield decode(data, wanted, columns)
     except OffsetOutOfRangeError as error:
         raise ReadError(f"{error}; set failOnDataLoss to false to read the rest") from None
     except CorruptMessageError as error:
@@ -135,6 +135,26 @@ def read_range(
     except TidelogError:
         READING.drop(key)
         raise
+
+
+def decode(data: bytes, wanted: OffsetRange, columns: Sequence[str]) -> pa.RecordBatch:
+    """The records of a range that lie in whole batches; CorruptMessageError says which is not."""
+    try:
+        return _decode(data, wanted, columns)
+    except CorruptMessageError:
+        at = 0
+        # Batch by batch, to tell which it is: the corrupt one ends the loop.
+        while True:
+            header = parse_header(data, at)
+            end = at + header.size_in_bytes
+            try:
+                _decode(data[at:end], wanted, columns)
+            except CorruptMessageError as error:
+                raise CorruptMessageError(
+                    f"{wanted.topic}-{wanted.partition} is corrupt at offset "
+                    f"{header.base_offset}: {error}"
+                ) from None
+            at = end
 
 
 async def _plan(options: ReadOptions, pushed: Pushed) -> list[OffsetRange]:
@@ -164,25 +184,6 @@ async def _chunks(
     async with aclosing(reader.chunks(wanted, fail_on_data_loss=fail_on_data_loss)) as chunks:
         async for data in chunks:
             yield data
-
-
-def _decoded(data: bytes, wanted: OffsetRange, columns: Sequence[str]) -> pa.RecordBatch:
-    try:
-        return _decode(data, wanted, columns)
-    except CorruptMessageError:
-        at = 0
-        # Batch by batch, to tell which it is; the last one raises what the first call did.
-        while True:
-            header = parse_header(data, at)
-            end = at + header.size_in_bytes
-            try:
-                _decode(data[at:end], wanted, columns)
-            except CorruptMessageError as error:
-                raise CorruptMessageError(
-                    f"{wanted.topic}-{wanted.partition} is corrupt at offset "
-                    f"{header.base_offset}: {error}"
-                ) from None
-            at = end
 
 
 def _decode(data: bytes, wanted: OffsetRange, columns: Sequence[str]) -> pa.RecordBatch:

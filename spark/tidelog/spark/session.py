@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
+from tidelog.spark.environment import check_session
+
 _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -18,10 +20,11 @@ _SETTINGS = {
 
 
 def local_session(name: str, *, cores: int = 2) -> SparkSession:
-    """A session on this machine; needs Java 17 or newer.
+    """A session on this machine; raises SetupError where Java or a package is missing.
 
     PYSPARK_PYTHON must name the interpreter that has this package: Spark's workers run on it.
     """
+    check_session()
     builder = SparkSession.builder.appName(name).master(f"local[{cores}]")
     for key, value in _SETTINGS.items():
         builder = builder.config(key, value)
