@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tidelog.log.errors import InvariantError
 from tidelog.spark.commit_markers import Marker, MarkerError, StreamBatch
 from tidelog.spark.task_results import TaskResult, WrittenRange, marker_due, what_stays
 
@@ -46,8 +47,13 @@ def test_tasks_that_were_told_of_another_batch_are_an_error(results: list[TaskRe
 
 
 def test_a_number_other_than_the_tasks_is_an_error() -> None:
-    with pytest.raises(MarkerError, match="tasks of batch 8 were told that it is"):
+    with pytest.raises(MarkerError, match="tasks of batch 8 were told of"):
         marker_due([result(1)], batch_id=8)
+
+
+def test_a_batch_with_a_task_that_failed_is_not_recorded() -> None:
+    with pytest.raises(InvariantError, match="with a task that failed"):
+        marker_due([result(1), None], batch_id=7)
 
 
 def test_what_stays_is_said_by_offsets() -> None:

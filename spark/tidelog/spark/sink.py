@@ -81,7 +81,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batch_id: int) -> None:
         """Store the batch's marker: all of its rows are acknowledged."""
-        due = marker_due([r for r in _results(messages) if r is not None], batch_id=batch_id)
+        due = marker_due(_results(messages), batch_id=batch_id)
         if due is None:
             return
         batch, marker = due

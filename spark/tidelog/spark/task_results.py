@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pyspark.sql.datasource import WriterCommitMessage
 
+from tidelog.log.errors import invariant
 from tidelog.spark.commit_markers import Marker, MarkerError, StreamBatch, check_replay
 
 _NAMED_MAX = 20
@@ -37,27 +38,33 @@ class TaskResult(WriterCommitMessage):
 
 
 def marker_due(
-    results: Sequence[TaskResult], *, batch_id: int
+    results: Sequence[TaskResult | None], *, batch_id: int
 ) -> tuple[StreamBatch, Marker] | None:
     """The marker to store now that all tasks of a batch are done; None where there is no need to.
 
     Raises MarkerError when what was skipped is not what was written, or Spark numbers the batch
     otherwise here than in its tasks.
     """
-    records = sum(result.records for result in results)
+    done = [result for result in results if result is not None]
+    invariant(len(done) == len(results), "a batch is committed with a task that failed", results)
+    records = sum(result.records for result in done)
+    batch = _batch_of(done, batch_id=batch_id)
+    skipped = [result.skipped for result in done if result.skipped is not None]
+    if len(skipped) < len(done):
+        return (batch, Marker(batch_id, records)) if records else None
+    for marker in skipped:
+        check_replay(batch, marker, records=records)
+    return None
+
+
+def _batch_of(results: Sequence[TaskResult], *, batch_id: int) -> StreamBatch:
+    """The one batch that the tasks were told of."""
     batches = {result.batch for result in results}
-    if len(batches) != 1:
-        raise MarkerError(f"tasks of batch {batch_id} were told of several: {batches}")
-    (batch,) = batches
-    if batch is None or batch.batch_id != batch_id:
-        raise MarkerError(f"tasks of batch {batch_id} were told that it is {batch}")
-    markers = [result.skipped for result in results]
-    if markers and all(marker is not None for marker in markers):
-        for marker in markers:
-            if marker is not None:
-                check_replay(batch, marker, records=records)
-        return None
-    return (batch, Marker(batch_id, records)) if records else None
+    if len(batches) == 1:
+        (batch,) = batches
+        if batch is not None and batch.batch_id == batch_id:
+            return batch
+    raise MarkerError(f"tasks of batch {batch_id} were told of {batches or 'none'}")
 
 
 def what_stays(results: Iterable[TaskResult | None]) -> str:
