@@ -38,16 +38,19 @@ class KilledSource(TidelogDataSource):
 
 class KilledWriter(StreamWriter):
     def commit(self, messages: Sequence[WriterCommitMessage | None], batch_id: int) -> None:
-        moment, number = os.environ["KILLED_AT"].split()
-        if (moment, number) == ("before", str(batch_id)):
+        if os.environ["KILLED_AT"] == f"before {batch_id}":
             kill_jvm()
         super().commit(messages, batch_id)
-        if (moment, number) == ("after", str(batch_id)):
+        if os.environ["KILLED_AT"] == f"after {batch_id}":
             kill_jvm()
 
 
 def kill_jvm() -> None:
-    """The nearest ancestor that is Java; this process, one of Spark's workers, ends with it."""
+    """The nearest ancestor that is Java; this process, one of Spark's workers, ends with it.
+
+    Leaves FOLDER/killed, which says that it came so far.
+    """
+    Path(os.environ["KILLED_NOTE"]).write_text(os.environ["KILLED_AT"])
     pid = os.getppid()
     while Path(f"/proc/{pid}/comm").read_text().strip() != "java":
         pid = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
@@ -57,7 +60,8 @@ def kill_jvm() -> None:
 
 def main() -> None:
     bootstrap, folder, *killed_at = sys.argv[1:]
-    os.environ["KILLED_AT"] = " ".join(killed_at) or "never -1"
+    os.environ["KILLED_AT"] = " ".join(killed_at) or "never"
+    os.environ["KILLED_NOTE"] = f"{folder}/killed"
     spark = local_session("killed stream")
     spark.conf.set("spark.sql.shuffle.partitions", "2")
     spark.dataSource.register(KilledSource)
@@ -66,7 +70,7 @@ def main() -> None:
     query = (
         counts.select(f.concat_ws(":", "value", "count").alias("value"))
         .writeStream.format("killed")
-        .outputMode("update")
+        .outputMode("complete")
         .option("bootstrap.servers", bootstrap)
         .option("topic", "counts")
         .option("checkpointLocation", f"{folder}/checkpoint")

@@ -118,8 +118,8 @@ def test_what_cannot_be_written_says_why(
     assert message in str(caught.value)
 
 
-def run_driver(cluster: LocalCluster, folder: Path, *killed_at: str) -> bool:
-    """Whether the driver came to its end; see `killed_stream`."""
+def run_driver(cluster: LocalCluster, folder: Path, *killed_at: str) -> None:
+    """Run `killed_stream` until it is killed there, or to its end."""
     ended = subprocess.run(
         [sys.executable, killed_stream.__file__, cluster.bootstrap, str(folder), *killed_at],
         env={**os.environ, "PYSPARK_PYTHON": sys.executable},
@@ -128,8 +128,10 @@ def run_driver(cluster: LocalCluster, folder: Path, *killed_at: str) -> bool:
         timeout=DRIVER_TIMEOUT_S,
         check=False,
     )
-    assert killed_at or ended.returncode == 0, ended.stderr
-    return ended.returncode == 0
+    if killed_at:
+        assert (folder / "killed").read_text() == " ".join(killed_at), ended.stderr
+    else:
+        assert ended.returncode == 0, ended.stderr
 
 
 async def test_a_driver_killed_around_its_marker_writes_again_what_has_none(
@@ -139,9 +141,9 @@ async def test_a_driver_killed_around_its_marker_writes_again_what_has_none(
     (tmp_path / "words").mkdir()
     for number in range(3):
         (tmp_path / "words" / f"{number}.txt").write_text("a\nb\n")
-    assert not run_driver(running_cluster, tmp_path, "before", "0")
-    assert not run_driver(running_cluster, tmp_path, "after", "1")
-    assert run_driver(running_cluster, tmp_path)
+    run_driver(running_cluster, tmp_path, "before", "0")
+    run_driver(running_cluster, tmp_path, "after", "1")
+    run_driver(running_cluster, tmp_path)
     values = Counter(record.value for record in await read(running_cluster, "counts"))
     # The third counts are right only if the skipped batch kept its state.
     assert values == {b"a:1": 2, b"b:1": 2, b"a:2": 1, b"b:2": 1, b"a:3": 1, b"b:3": 1}

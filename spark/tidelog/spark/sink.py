@@ -61,7 +61,8 @@ class BatchWriter(DataSourceArrowWriter):
 class StreamWriter(DataSourceStreamArrowWriter):
     """`df.writeStream.format("tidelog")`; one object per task and per `commit` or `abort`.
 
-    Every output mode adds rows; in mode "complete" a batch adds all of its table again.
+    Rows are added in output mode "complete", too: a batch then adds all of its table again. Mode
+    "update" Spark refuses for every data source in Python.
     """
 
     def __init__(self, options: SinkOptions, *, schema: StructType) -> None:
