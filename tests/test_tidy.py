@@ -121,14 +121,18 @@ CORES = (
     "client/tidelog/client/serializers.py",
     "client/tidelog/client/table_ranges.py",
     "client/tidelog/client/written.py",
+    "spark/tidelog/spark/commit_markers.py",
     "spark/tidelog/spark/filters.py",
     "spark/tidelog/spark/option_values.py",
     "spark/tidelog/spark/options.py",
     "spark/tidelog/spark/planner.py",
     "spark/tidelog/spark/range_splits.py",
+    "spark/tidelog/spark/sink_options.py",
+    "spark/tidelog/spark/sink_rows.py",
     "spark/tidelog/spark/stream_offsets.py",
     "spark/tidelog/spark/stream_options.py",
     "spark/tidelog/spark/stream_planner.py",
+    "spark/tidelog/spark/task_results.py",
 )
 # Cores the architecture names; they count as soon as they exist.
 CORES_TO_COME = (

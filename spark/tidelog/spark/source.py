@@ -1,12 +1,18 @@
-"""The Spark data source "tidelog": Kafka's schema, and which reader Spark gets for what.
+"""The Spark data source "tidelog": Kafka's schema, and which reader or writer Spark gets.
 
-Imports the readers where they are asked for, so that what is missing on this machine is told by
+Imports both where they are asked for, so that what is missing on this machine is told by
 `environment`, and not by whatever import fails first.
 """
 
 from __future__ import annotations
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+)
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -74,6 +80,30 @@ class TidelogDataSource(DataSource):
         from tidelog.spark.stream_reader import StreamReader
 
         return StreamReader(StreamOptions.parse(self.options), columns=columns_of(schema))
+
+    def writer(
+        self,
+        schema: StructType,
+        overwrite: bool,  # noqa: FBT001  # Spark's
+    ) -> DataSourceWriter:
+        """A writer of rows of `schema`. Raises OptionError for what cannot be written."""
+        check_packages()
+        from tidelog.spark.sink import BatchWriter
+        from tidelog.spark.sink_options import parse_sink_options
+
+        return BatchWriter(parse_sink_options(self.options), schema=schema, overwrite=overwrite)
+
+    def streamWriter(  # noqa: N802  # Spark's name
+        self,
+        schema: StructType,
+        overwrite: bool,  # noqa: ARG002, FBT001  # Spark's; rows are added in every output mode
+    ) -> DataSourceStreamWriter:
+        """The same for a streaming query."""
+        check_packages()
+        from tidelog.spark.sink import StreamWriter
+        from tidelog.spark.sink_options import parse_sink_options
+
+        return StreamWriter(parse_sink_options(self.options), schema=schema)
 
 
 def columns_of(schema: StructType) -> list[str]:

@@ -1,0 +1,83 @@
+"""Keeps the connections with which a Spark worker process writes, for one task after the other.
+
+As `worker_clients` does for reads. One that was in use when a task failed is closed: rows of that
+task may still be in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from tidelog.client.sync import CallerError, LoopThread
+from tidelog.client.table_writer import TableWriter
+from tidelog.log.system import keep_freed_memory
+from tidelog.spark.commit_markers import MARKERS, Marker, StreamBatch
+from tidelog.spark.compacted_topic import CompactedTopic
+from tidelog.spark.sink_options import SinkOptions
+from tidelog.spark.worker_clients import WorkerClients
+
+_RUNS_MAX = 64
+
+
+class WritingClient:
+    """A writer of rows with the loop it runs on, and what it knows of commit markers."""
+
+    def __init__(self, bootstrap: str, arguments: Mapping[str, Any]) -> None:  # TableWriter's
+        keep_freed_memory()
+        self.loop = LoopThread()
+        self.loop.start()
+        self.writer = self.loop.run(_opened(bootstrap, arguments))
+        self._markers = CompactedTopic(MARKERS, bootstrap)
+        self._last: dict[tuple[str, str], Marker | None] = {}
+
+    @property
+    def is_usable(self) -> bool:
+        """See `Client`."""
+        try:
+            self.loop.check_caller()
+        except CallerError:
+            return False
+        return not self.loop.is_closed
+
+    def close(self) -> None:
+        """See `Client`."""
+        if self.is_usable:
+            self.loop.run(self.writer.close())
+        self.loop.close()
+
+    def last_before_run(self, batch: StreamBatch) -> Marker | None:
+        """The last marker of the batch's query, read once in a run of the query.
+
+        A batch that was committed in a run does not come again in the same, so that what was read
+        first holds for all of it. Raises MarkerError, and as RangeReader does.
+        """
+        run = (batch.query_id, batch.run_id)
+        if run not in self._last:
+            stored = self.loop.run(self._markers.last(batch.query_id.encode()))
+            self._last[run] = None if stored is None else Marker.decode(stored)
+            while len(self._last) > _RUNS_MAX:
+                del self._last[next(iter(self._last))]
+        return self._last[run]
+
+
+_WRITING: WorkerClients[WritingClient] = WorkerClients()
+
+
+@contextmanager
+def writing_client(
+    options: SinkOptions, *, kept: WorkerClients[WritingClient] = _WRITING
+) -> Iterator[WritingClient]:
+    """This process's client for a write with these options, for one task at a time."""
+    key = (options.bootstrap, *sorted(options.client.items()))
+    client = kept.get(key, lambda: WritingClient(options.bootstrap, options.client))
+    try:
+        yield client
+    except BaseException:
+        kept.drop(key)
+        raise
+
+
+async def _opened(bootstrap: str, arguments: Mapping[str, Any]) -> TableWriter:  # TableWriter's
+    return await TableWriter(bootstrap, acks="all", **arguments).__aenter__()

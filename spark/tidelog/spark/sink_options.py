@@ -1,0 +1,159 @@
+"""The options and columns of a write: which there are and what they mean, as in Kafka's connector.
+
+Pure. Says what a row is made of before anything is sent; never looks at a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tidelog.spark.option_values import OptionError
+from tidelog.spark.options import Options
+
+SKIP, WRITE = "skip", "write"
+"""What recordedBatches may say."""
+
+_OPTIONS = (
+    "bootstrap.servers",
+    "kafka.bootstrap.servers",
+    "topic",
+    "recordedBatches",
+    # Spark hands these two of its own to every streaming sink.
+    "checkpointLocation",
+    "queryName",
+    "kafka.acks",
+    "kafka.batch.size",
+    "kafka.buffer.memory",
+    "kafka.compression.type",
+    "kafka.delivery.timeout.ms",
+    "kafka.max.request.size",
+    "kafka.request.timeout.ms",
+)
+_ASYNC_PROGRESS = (
+    "a batch is skipped by its number, and with asynchronous progress Spark would give a number to "
+    "other rows after a restart"
+)
+_REFUSED = {
+    "asyncprogresstracking": _ASYNC_PROGRESS,
+    "_asyncprogresstracking": _ASYNC_PROGRESS,
+    "path": "option topic, or column topic, says where rows go",
+    "kafka.enable.idempotence": "a batch that is sent again by the sink itself is stored once",
+    "kafka.linger.ms": "rows come many at a time, none waits for more",
+    "kafka.max.in.flight.requests": "it follows from kafka.buffer.memory and kafka.batch.size",
+    "kafka.partitioner.": "column partition chooses, else the key as Kafka's own partitioner does",
+    "kafka.retries": "a batch is sent again until kafka.delivery.timeout.ms is over",
+}
+"""Options of the connector that a write has not, by how they start, and why."""
+
+_HEADERS = "array<struct<key:string,value:binary>>"
+COLUMN_TYPES: Mapping[str, tuple[str, ...]] = {
+    "topic": ("string",),
+    "key": ("binary", "string"),
+    "value": ("binary", "string"),
+    "headers": (_HEADERS,),
+    "partition": ("int",),
+}
+"""Columns a write takes, and their types as Spark writes them; others are left out."""
+
+_INT_MAX = (1 << 31) - 1
+REQUEST_BYTES_MAX = 16 << 20
+BUFFER_BYTES_MAX = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class SinkOptions:
+    """Validated options of a write.
+
+    `topic` goes before the column of that name. `is_replay_skipped`: a batch of a stream that is
+    recorded is not written again. `client` are arguments of TableWriter.
+    """
+
+    bootstrap: str
+    topic: str | None
+    is_replay_skipped: bool
+    client: Mapping[str, Any]  # arguments of several types
+
+
+def parse_sink_options(given: Mapping[str, str]) -> SinkOptions:
+    """Check every option; raises OptionError that names the option and what it allows."""
+    for name in given:
+        for start, why in _REFUSED.items():
+            if name.lower().startswith(start):
+                raise OptionError(f'option "{name}" is not supported: {why}')
+    options = Options(given, known=_OPTIONS, purpose="a write")
+    acks = options.choice("kafka.acks", "all", among=("all", "-1", "0", "1"))
+    if acks in {"0", "1"}:
+        raise OptionError(
+            f"option kafka.acks cannot be {acks}: rows that Spark counts as written could be lost"
+        )
+    return SinkOptions(
+        bootstrap=options.bootstrap(),
+        topic=_topic(options),
+        is_replay_skipped=options.choice("recordedBatches", SKIP, among=(SKIP, WRITE)) == SKIP,
+        client=_client(options),
+    )
+
+
+def check_columns(columns: Mapping[str, str], *, topic: str | None) -> None:
+    """Refuse rows that cannot be written; `columns` maps names to types as Spark writes them.
+
+    Raises OptionError, in the order in which Kafka's connector looks: topic, key, value, headers,
+    partition.
+    """
+    if topic is None and "topic" not in columns:
+        raise OptionError(
+            'rows have no column "topic": add one, or name the topic of all rows by option topic'
+        )
+    if "value" not in columns:
+        raise OptionError(
+            f'rows have no column "value"; they have {", ".join(columns)}: rename one, or make one '
+            "of several with to_json(struct(…))"
+        )
+    for name, types in COLUMN_TYPES.items():
+        if name in columns and columns[name] not in types:
+            raise OptionError(
+                f'column "{name}" is {columns[name]}, and must be {" or ".join(types)}: cast it'
+            )
+
+
+def _topic(options: Options) -> str | None:
+    topic = options.text("topic")
+    if topic is not None and not topic.strip():
+        raise OptionError("option topic is empty: name a topic, or leave it to column topic")
+    return None if topic is None else topic.strip()
+
+
+def _client(options: Options) -> dict[str, Any]:  # arguments of several types
+    client: dict[str, Any] = _sizes(options)
+    for argument, name in (
+        ("delivery_timeout_ms", "kafka.delivery.timeout.ms"),
+        ("request_timeout_ms", "kafka.request.timeout.ms"),
+    ):
+        if options.has(name):
+            client[argument] = options.number(name, default=None, least=1, most=_INT_MAX)
+    if options.has("kafka.compression.type"):
+        codecs = ("none", "gzip", "snappy", "lz4", "zstd")
+        client["compression"] = options.choice("kafka.compression.type", "none", among=codecs)
+    return client
+
+
+def _sizes(options: Options) -> dict[str, int]:
+    """A batch fits a request, and a request the buffer."""
+    batch, request, buffer = "kafka.batch.size", "kafka.max.request.size", "kafka.buffer.memory"
+    batch_size = options.number(batch, default=512 << 10, least=1, most=REQUEST_BYTES_MAX)
+    max_request_size = options.number(
+        request, default=max(1 << 20, batch_size), least=1, most=REQUEST_BYTES_MAX
+    )
+    buffer_memory = options.number(buffer, default=64 << 20, least=1, most=BUFFER_BYTES_MAX)
+    if not batch_size <= max_request_size <= buffer_memory:
+        raise OptionError(
+            f"{batch} ({batch_size}) must not be more than {request} ({max_request_size}), nor "
+            f"that more than {buffer} ({buffer_memory})"
+        )
+    return {
+        "batch_size": batch_size,
+        "max_request_size": max_request_size,
+        "buffer_memory": buffer_memory,
+    }

@@ -1,0 +1,85 @@
+"""What tasks of a write tell the driver, and what the driver makes of it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql.datasource import WriterCommitMessage
+
+from tidelog.log.errors import invariant
+from tidelog.spark.commit_markers import Marker, MarkerError, StreamBatch, check_replay
+
+_NAMED_MAX = 20
+"""How many partitions a message names."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRange:
+    """Offsets of a partition between which a task's rows lie, others' among them; both included."""
+
+    topic: str
+    partition: int
+    first_offset: int
+    last_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult(WriterCommitMessage):
+    """What one task did with its rows, all of which are acknowledged.
+
+    `batch` is None in a batch write. `skipped`: the marker because of which it wrote nothing.
+    """
+
+    records: int
+    ranges: tuple[WrittenRange, ...]
+    batch: StreamBatch | None = None
+    skipped: Marker | None = None
+
+
+def marker_due(
+    results: Sequence[TaskResult | None], *, batch_id: int
+) -> tuple[StreamBatch, Marker] | None:
+    """The marker to store now that all tasks of a batch are done; None where there is no need to.
+
+    Raises MarkerError when what was skipped is not what was written, or Spark numbers the batch
+    otherwise here than in its tasks.
+    """
+    done = [result for result in results if result is not None]
+    invariant(len(done) == len(results), "a batch is committed with a task that failed", results)
+    records = sum(result.records for result in done)
+    batch = _batch_of(done, batch_id=batch_id)
+    skipped = [result.skipped for result in done if result.skipped is not None]
+    if len(skipped) < len(done):
+        return (batch, Marker(batch_id, records)) if records else None
+    for marker in skipped:
+        check_replay(batch, marker, records=records)
+    return None
+
+
+def _batch_of(results: Sequence[TaskResult], *, batch_id: int) -> StreamBatch:
+    """The one batch that the tasks were told of."""
+    batches = {result.batch for result in results}
+    if len(batches) == 1:
+        (batch,) = batches
+        if batch is not None and batch.batch_id == batch_id:
+            return batch
+    raise MarkerError(f"tasks of batch {batch_id} were told of {batches or 'none'}")
+
+
+def what_stays(results: Iterable[TaskResult | None]) -> str:
+    """A sentence on what an aborted write leaves in the topics: records cannot be taken back."""
+    done = [result for result in results if result is not None]
+    records = sum(result.records for result in done if result.skipped is None)
+    ranges = [
+        f"{r.topic}-{r.partition} {r.first_offset} to {r.last_offset}"
+        for result in done
+        for r in result.ranges
+    ]
+    if len(ranges) > _NAMED_MAX:
+        ranges[_NAMED_MAX:] = [f"{len(ranges) - _NAMED_MAX} more"]
+    where = f" ({', '.join(ranges)})" if ranges else ""
+    return (
+        f"{records} records of the tasks that were done stay in the topics{where}, and what others "
+        "had sent; written again, they are there twice"
+    )
