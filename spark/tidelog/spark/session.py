@@ -17,12 +17,17 @@ _SETTINGS = {
 }
 
 
-def local_session(name: str, *, cores: int = 2) -> SparkSession:
-    """A session on this machine; needs Java 17 or newer.
+def session(name: str, *, master: str) -> SparkSession:
+    """A session of this master; needs Java 17 or newer.
 
     PYSPARK_PYTHON must name the interpreter that has this package: Spark's workers run on it.
     """
-    builder = SparkSession.builder.appName(name).master(f"local[{cores}]")
+    builder = SparkSession.builder.appName(name).master(master)
     for key, value in _SETTINGS.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def local_session(name: str, *, cores: int = 2) -> SparkSession:
+    """As `session`, on this machine."""
+    return session(name, master=f"local[{cores}]")
