@@ -141,7 +141,7 @@ def _cut(
         return spans
     left, cut = records_max, {}
     for tp, span in sorted(spans.items(), key=lambda item: item[1].width):
-        share = min(span.width, max(1, span.width * records_max // total), left)
-        left -= share
+        share = min(span.width, max(1, span.width * left // max(total, 1)), left)
+        left, total = left - share, total - span.width
         cut[tp] = Span(span.start, span.start + share)
     return {tp: cut[tp] for tp in spans}
