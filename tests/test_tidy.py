@@ -115,7 +115,11 @@ CORES = (
     "client/tidelog/client/records.py",
     "client/tidelog/client/sequences.py",
     "client/tidelog/client/serializers.py",
+    "spark/tidelog/spark/filters.py",
+    "spark/tidelog/spark/option_values.py",
+    "spark/tidelog/spark/options.py",
     "spark/tidelog/spark/planner.py",
+    "spark/tidelog/spark/range_splits.py",
 )
 # Cores the architecture names; they count as soon as they exist.
 CORES_TO_COME = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from contextlib import aclosing
 from typing import NoReturn, cast
@@ -19,7 +20,12 @@ from tidelog.client.range_reader import (
     TopicPartitions,
 )
 from tidelog.client.records import TopicPartition
-from tidelog.log.errors import KafkaError, OffsetOutOfRangeError, UnreachableError
+from tidelog.log.errors import (
+    CorruptMessageError,
+    KafkaError,
+    OffsetOutOfRangeError,
+    UnreachableError,
+)
 from tidelog.log.records import Record, encode_batch, encode_filler
 from tidelog.v1 import common_pb2, data_pb2
 from tidelog.v1.common_pb2 import Error
@@ -30,14 +36,20 @@ WHOLE = OffsetRange("t", b"id", 0, 0, 30)
 NOT_LEADER = PartitionFetchResult(error=Error(code=common_pb2.NOT_LEADER_OR_FOLLOWER))
 
 
-class TickingClock:
-    """Every look at it is a tenth of a second later."""
+def batch_at(base_offset: int) -> bytes:
+    """Ten records."""
+    return encode_batch([Record(0, 0, None, b"v")] * 10, base_offset=base_offset)
 
-    def __init__(self) -> None:
+
+class TickingClock:
+    """Every look at it is a while later."""
+
+    def __init__(self, tick_ms: int) -> None:
         self._now_ms = 0
+        self._tick_ms = tick_ms
 
     def monotonic_ms(self) -> int:
-        self._now_ms += 100
+        self._now_ms += self._tick_ms
         return self._now_ms
 
     def monotonic_s(self) -> float:
@@ -67,6 +79,7 @@ class OneBroker:
         self.start, self.end = start, end
         self.is_reachable = True
         self.fetched: list[int] = []
+        self.metadata_asked: list[list[str]] = []
         self.answers: list[PartitionFetchResult] = []
         """Given instead of records, first come first served."""
 
@@ -90,7 +103,9 @@ class OneBroker:
         }[method.path]
         return cast("Response", answer(request))
 
-    def _metadata(self, _: Message) -> Message:
+    def _metadata(self, request: Message) -> Message:
+        assert isinstance(request, data_pb2.MetadataRequest)
+        self.metadata_asked.append(list(request.topics))
         answer = data_pb2.MetadataResponse()
         answer.brokers.add(node_id=1, address="b:1")
         answer.topics.add(name="t", topic_id=b"id").partitions.add(partition=0, leader_id=1)
@@ -102,8 +117,15 @@ class OneBroker:
         assert isinstance(request, data_pb2.ListOffsetsRequest)
         answer = data_pb2.ListOffsetsResponse()
         for asked in request.partitions:
-            is_latest = asked.spec == data_pb2.ListOffsetsRequest.LATEST
-            answer.partitions.add(topic="t", offset=self.end if is_latest else self.start)
+            offset = {
+                data_pb2.ListOffsetsRequest.LATEST: self.end,
+                data_pb2.ListOffsetsRequest.EARLIEST: self.start,
+                # As if the record at each offset were of that time.
+                data_pb2.ListOffsetsRequest.TIMESTAMP: max(asked.timestamp_ms, self.start)
+                if asked.timestamp_ms < self.end
+                else -1,
+            }[asked.spec]
+            answer.partitions.add(topic="t", offset=offset)
         return answer
 
     def _fetch(self, request: Message) -> Message:
@@ -118,15 +140,15 @@ class OneBroker:
             result.error.code = common_pb2.OFFSET_OUT_OF_RANGE
         elif asked.fetch_offset < self.end:
             base = asked.fetch_offset // 10 * 10
-            result.records = encode_batch([Record(0, 0, None, b"v")] * 10, base_offset=base)
+            result.records = batch_at(base)
         return data_pb2.FetchResponse(partitions=[result])
 
 
-def reader(broker: OneBroker) -> RangeReader:
+def reader(broker: OneBroker, *, tick_ms: int = 100) -> RangeReader:
     return RangeReader(
         "b:1",
         transport=broker,
-        clock=TickingClock(),
+        clock=TickingClock(tick_ms),
         random=NoRandom(),
         config=RangeReaderConfig(backoff=Backoff(initial_ms=1, max_ms=1), topic_timeout_ms=300),
     )
@@ -152,7 +174,7 @@ async def test_an_empty_batch_is_passed_and_may_reach_beyond_the_range() -> None
     filler = encode_filler(base_offset=10, last_offset=39, leader_epoch=0, max_timestamp=-1)
     broker.end = 40
     broker.answers = [
-        PartitionFetchResult(records=encode_batch([Record(0, 0, None, b"v")] * 10)),
+        PartitionFetchResult(records=batch_at(0)),
         PartitionFetchResult(records=filler),
     ]
     assert await read(broker, WHOLE) == [0, 10]
@@ -209,6 +231,117 @@ async def test_another_incarnation_of_the_topic_is_an_error_at_once() -> None:
     with pytest.raises(KafkaError, match="made anew"):
         await read(broker, WHOLE)
     assert broker.fetched == [0]
+
+
+@pytest.mark.parametrize("code", [common_pb2.UNKNOWN_TOPIC_ID, common_pb2.INCONSISTENT_TOPIC_ID])
+async def test_the_rest_of_a_deleted_topic_is_left_out_when_the_caller_says_so(
+    code: common_pb2.ErrorCode,
+) -> None:
+    broker = OneBroker()
+    broker.answers = [
+        PartitionFetchResult(records=batch_at(0)),
+        PartitionFetchResult(error=Error(code=code)),
+    ]
+    assert await read(broker, WHOLE, fail_on_data_loss=False) == [0]
+
+
+async def test_another_error_is_none_that_the_caller_may_have_left_out() -> None:
+    broker = OneBroker()
+    denied = PartitionFetchResult(error=Error(code=common_pb2.INVALID_REQUEST, message="no"))
+    broker.answers = [denied]
+    with pytest.raises(KafkaError, match="no"):
+        await read(broker, WHOLE, fail_on_data_loss=False)
+
+
+@pytest.mark.parametrize(
+    ("records", "message"),
+    [
+        (b"x" * 61, "t-0 is corrupt at offset 0: record batch magic"),
+        (b"x" * 60, "t-0 is corrupt at offset 0: a record batch header is 61 bytes, 60 are left"),
+        (batch_at(10), "t-0 is corrupt at offset 0: a batch of base offset 10 came"),
+        (batch_at(0) + batch_at(0), "t-0 is corrupt at offset 10: a batch of base offset 0 came"),
+        (batch_at(0) + batch_at(20), "t-0 is corrupt at offset 10: a batch of base offset 20 came"),
+    ],
+)
+async def test_batches_that_do_not_continue_the_range_are_corrupt(
+    records: bytes, message: str
+) -> None:
+    broker = OneBroker()
+    broker.answers = [PartitionFetchResult(records=records)]
+    with pytest.raises(CorruptMessageError, match=message):
+        await read(broker, WHOLE)
+    assert broker.fetched == [0]
+
+
+async def test_a_batch_from_before_the_position_is_no_progress_and_corrupt() -> None:
+    broker = OneBroker()
+    broker.answers = [PartitionFetchResult(records=batch_at(0))]
+    with pytest.raises(CorruptMessageError, match="t-0 is corrupt at offset 10: a batch of base"):
+        await read(broker, WHOLE._replace(start_offset=10))
+
+
+async def test_times_are_found_and_their_absence_too() -> None:
+    tp = TopicPartition("t", 0)
+    async with reader(OneBroker(start=3)) as ranges:
+        assert await ranges.offsets_for_times({tp: 7}) == {tp: 7}
+        assert await ranges.offsets_for_times({tp: 30}) == {tp: None}
+        assert await ranges.offsets_for_times({}) == {}
+
+
+async def test_one_call_describes_many_topics() -> None:
+    broker = OneBroker()
+    async with reader(broker) as ranges:
+        assert len(await ranges.topics(["t", "nope", "t"])) == 1
+    assert broker.metadata_asked[0] == ["t", "nope"]
+    assert all(asked == ["t", "nope"] for asked in broker.metadata_asked)
+
+
+class ThreeBrokers(OneBroker):
+    """Lead the thousand partitions of t; counts the calls of each method."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: Counter[str] = Counter()
+
+    async def call(
+        self,
+        address: str,
+        method: Method[Request, Response],
+        request: Request,
+        *,
+        timeout_ms: int,
+    ) -> Response:
+        self.calls[method.path] += 1
+        return await super().call(address, method, request, timeout_ms=timeout_ms)
+
+    def _metadata(self, request: Message) -> Message:
+        answer = data_pb2.MetadataResponse()
+        for number in range(3):
+            answer.brokers.add(node_id=number, address=f"b:{number}")
+        topic = answer.topics.add(name="t", topic_id=b"id")
+        for number in range(1000):
+            topic.partitions.add(partition=number, leader_id=number % 3)
+        return answer
+
+    def _list_offsets(self, request: Message) -> Message:
+        answer = cast("data_pb2.ListOffsetsResponse", super()._list_offsets(request))
+        assert isinstance(request, data_pb2.ListOffsetsRequest)
+        for asked, found in zip(request.partitions, answer.partitions, strict=True):
+            found.partition = asked.partition
+        return answer
+
+
+async def test_what_a_thousand_partitions_hold_is_asked_in_a_few_calls() -> None:
+    brokers = ThreeBrokers()
+    async with reader(brokers, tick_ms=1) as ranges:
+        (topic,) = (await ranges.topics(["t"])).values()
+        partitions = [TopicPartition("t", number) for number in topic.partitions]
+        bounds = await ranges.bounds(partitions)
+        times = await ranges.offsets_for_times(dict.fromkeys(partitions, 7))
+    assert bounds == dict.fromkeys(partitions, OffsetBounds(0, 30))
+    assert times == dict.fromkeys(partitions, 7)
+    # One description, and from each leader the earliest, the latest and the times.
+    assert brokers.calls == {METADATA.path: 1, LIST_OFFSETS.path: 3 * 3}
 
 
 async def test_finds_topics_and_what_they_hold() -> None:

@@ -7,19 +7,20 @@ reader. Decides nothing about records: what it yields is whole batches as the br
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import NamedTuple, Self
 
 from tidelog.client.backoff import Backoff
 from tidelog.client.errors import (
+    CorruptMessageError,
     KafkaError,
     OffsetOutOfRangeError,
     TidelogError,
     error_from_wire,
 )
-from tidelog.client.offsets import EARLIEST, LATEST, OffsetLookup
+from tidelog.client.offsets import EARLIEST, LATEST, OffsetLookup, OffsetQuery
 from tidelog.client.ports import ClientPorts
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing
@@ -46,6 +47,7 @@ class RangeReaderConfig:
 
 
 _ANOTHER_INCARNATION = (common_pb2.UNKNOWN_TOPIC_ID, common_pb2.INCONSISTENT_TOPIC_ID)
+_GONE = (*_ANOTHER_INCARNATION, common_pb2.UNKNOWN_TOPIC_OR_PARTITION)
 
 
 class OffsetBounds(NamedTuple):
@@ -102,6 +104,10 @@ class RangeReader:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Release the connections; for a reader that outlives an `async with`."""
         await self._routing.close()
         await self._ports.close()
 
@@ -120,26 +126,16 @@ class RangeReader:
 
     async def topics(self, names: Iterable[str]) -> dict[str, TopicPartitions]:
         """The existing ones of `names`. Raises UnreachableError when no broker answers."""
-        found = {}
-        for name in names:
-            try:
-                view = await self._routing.topic(name, timeout_ms=self._config.topic_timeout_ms)
-            except KafkaError as error:
-                if error.code != common_pb2.UNKNOWN_TOPIC_OR_PARTITION:
-                    raise
-            else:
-                found[name] = TopicPartitions(view.topic_id, tuple(sorted(view.leaders)))
-        return found
+        distinct = list(dict.fromkeys(names))
+        # All at once, so that one metadata call asks for all of them.
+        views = await asyncio.gather(*(self._describe(name) for name in distinct))
+        return {name: view for name, view in zip(distinct, views, strict=True) if view is not None}
 
     async def bounds(
         self, partitions: Sequence[TopicPartition]
     ) -> dict[TopicPartition, OffsetBounds]:
         """What each partition holds, asked from its leader, in the order given."""
-        lookup = OffsetLookup(
-            self._routing,
-            backoff=self._config.backoff,
-            request_timeout_ms=self._config.request_timeout_ms,
-        )
+        lookup = self._lookup()
         earliest, latest = [
             await lookup.lookup(
                 dict.fromkeys(partitions, spec), timeout_ms=self._config.progress_timeout_ms
@@ -148,6 +144,17 @@ class RangeReader:
         ]
         return {tp: OffsetBounds(earliest[tp], latest[tp]) for tp in partitions}
 
+    async def offsets_for_times(
+        self, times_ms: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, int | None]:
+        """The first committed record at or after each time, in milliseconds since the Unix epoch.
+
+        None where there is none (KIP-79). Later records may be of earlier times.
+        """
+        queries = {tp: OffsetQuery.of(time_ms) for tp, time_ms in times_ms.items()}
+        found = await self._lookup().find(queries, timeout_ms=self._config.progress_timeout_ms)
+        return {tp: at.offset if at.offset >= 0 else None for tp, at in found.items()}
+
     async def chunks(
         self, wanted: OffsetRange, *, fail_on_data_loss: bool = True
     ) -> AsyncGenerator[bytes, None]:
@@ -155,7 +162,8 @@ class RangeReader:
 
         The first batch may start before the range, the last may end after it. The next answer is
         asked for before one is yielded. Raises OffsetOutOfRangeError when records of the range are
-        gone: without `fail_on_data_loss` they are left out instead.
+        gone, KafkaError when the topic is: without `fail_on_data_loss` they are left out instead.
+        CorruptMessageError names the partition and offset of what is no batch.
         """
         position = wanted.start_offset
         pending: asyncio.Task[_Chunk] | None = None
@@ -171,6 +179,10 @@ class RangeReader:
                         return
                     position, pending = error.log_start_offset, None
                     continue
+                except KafkaError as error:
+                    if fail_on_data_loss or error.code not in _GONE:
+                        raise
+                    return
                 position, pending = chunk.next_offset, None
                 if position < wanted.end_offset:
                     pending = asyncio.create_task(self._fetch(wanted, position))
@@ -178,6 +190,22 @@ class RangeReader:
         finally:
             if pending is not None:
                 pending.cancel()
+
+    def _lookup(self) -> OffsetLookup:
+        return OffsetLookup(
+            self._routing,
+            backoff=self._config.backoff,
+            request_timeout_ms=self._config.request_timeout_ms,
+        )
+
+    async def _describe(self, name: str) -> TopicPartitions | None:
+        try:
+            view = await self._routing.topic(name, timeout_ms=self._config.topic_timeout_ms)
+        except KafkaError as error:
+            if error.code != common_pb2.UNKNOWN_TOPIC_OR_PARTITION:
+                raise
+            return None
+        return TopicPartitions(view.topic_id, tuple(sorted(view.leaders)))
 
     async def _fetch(self, wanted: OffsetRange, position: int) -> _Chunk:
         """The next batches from `position` on; waits up to progress_timeout_ms for them."""
@@ -187,7 +215,7 @@ class RangeReader:
             try:
                 result = await self._ask_leader(wanted, position)
                 if result.records:
-                    return _Chunk(result.records, _next_offset(result.records))
+                    return _Chunk(result.records, _next_offset(wanted, position, result.records))
                 failures = 0
                 error = _nothing(wanted, position, result)
             except TidelogError as failure:
@@ -267,10 +295,21 @@ def _nothing(wanted: OffsetRange, position: int, result: PartitionFetchResult) -
     )
 
 
-def _next_offset(records: bytes) -> int:
-    """The offset after the last of some whole batches."""
-    position = next_offset = 0
-    while position < len(records):
-        header = parse_header(records, position)
-        position, next_offset = position + header.size_in_bytes, header.next_offset
+def _next_offset(wanted: OffsetRange, position: int, records: bytes) -> int:
+    """The offset after the last of some whole batches that were asked for from `position` on.
+
+    No CRC covers a base offset; it is known, since batches have no gaps between them.
+    """
+    at, next_offset = 0, position
+    try:
+        while at < len(records):
+            header = parse_header(records, at)
+            is_first = at == 0 and header.base_offset <= position < header.next_offset
+            if not (is_first or header.base_offset == next_offset):
+                raise CorruptMessageError(f"a batch of base offset {header.base_offset} came")
+            at, next_offset = at + header.size_in_bytes, header.next_offset
+    except CorruptMessageError as error:
+        raise CorruptMessageError(
+            f"{wanted.topic}-{wanted.partition} is corrupt at offset {next_offset}: {error}"
+        ) from None
     return next_offset

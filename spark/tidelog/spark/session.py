@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
+from tidelog.spark.environment import check_session
+
 _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -18,10 +20,11 @@ _SETTINGS = {
 
 
 def session(name: str, *, master: str) -> SparkSession:
-    """A session of this master; needs Java 17 or newer.
+    """A session of this master; raises SetupError where Java or a package is missing.
 
     PYSPARK_PYTHON must name the interpreter that has this package: Spark's workers run on it.
     """
+    check_session()
     builder = SparkSession.builder.appName(name).master(master)
     for key, value in _SETTINGS.items():
         builder = builder.config(key, value)

@@ -1,17 +1,12 @@
-"""The Spark data source "tidelog": Kafka's schema and options, one task per topic partition.
+"""The Spark data source "tidelog": Kafka's schema, and which reader Spark gets for what.
 
-Owns the reader that Spark calls: the driver plans the ranges once, each task reads its own and
-yields Arrow batches. What a read covers is decided by `planner`.
+Imports the readers where they are asked for, so that what is missing on this machine is told by
+`environment`, and not by whatever import fails first.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import aclosing
-from dataclasses import dataclass
-
-import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -23,18 +18,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from tidelog.client.arrow import decode_batches
-from tidelog.client.errors import OffsetOutOfRangeError
-from tidelog.client.range_reader import OffsetRange, RangeReader
-from tidelog.client.sync import LoopThread
-from tidelog.log.system import keep_freed_memory
-from tidelog.spark.planner import (
-    PlanError,
-    ReadOptions,
-    parse_options,
-    plan_ranges,
-    select_partitions,
-)
+from tidelog.spark.environment import check_packages
 
 _HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 SCHEMA = StructType(
@@ -57,80 +41,40 @@ class TidelogDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """The name for `format`."""
+        """The name for `format`, and for `USING` in SQL."""
         return "tidelog"
 
     def schema(self) -> StructType:
-        """Kafka's schema. Raises PlanError for an option that is wrong or unknown."""
-        options = parse_options(self.options)
-        return StructType([f for f in SCHEMA if f.name != "headers" or options.include_headers])
+        """Kafka's schema, for any read. Raises OptionError for an option that is wrong."""
+        check_packages()
+        from tidelog.spark.options import READ, Options
+
+        options = Options(self.options, known=READ, purpose="a read")
+        options.bootstrap()
+        options.selection()
+        include_headers = options.boolean("includeHeaders", default=False)
+        return StructType([f for f in SCHEMA if f.name != "headers" or include_headers])
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader of the columns of `schema`: any of Kafka's, in any order."""
-        known = {field.name: field.dataType for field in SCHEMA}
-        for field in schema:
-            if known.get(field.name) != field.dataType:
-                raise PlanError(
-                    f"column {field.name} {field.dataType.simpleString()} is none of "
-                    f"{SCHEMA.simpleString()}"
-                )
-        return BatchReader(parse_options(self.options), columns=schema.names)
+        """A batch reader of the columns of `schema`: any of Kafka's, in any order."""
+        check_packages()
+        from tidelog.spark.batch_reader import BatchReader, FilteringReader
+        from tidelog.spark.planner import parse_options
+
+        options = parse_options(self.options)
+        columns = columns_of(schema)
+        if options.filter_pushdown:
+            return FilteringReader(options, columns=columns)
+        return BatchReader(options, columns=columns)
 
 
-@dataclass
-class RangePartition(InputPartition):
-    """What one task reads."""
-
-    wanted: OffsetRange
-
-
-class BatchReader(DataSourceReader):
-    """Plans on the driver, reads in tasks; Spark pickles it from one to the other."""
-
-    def __init__(self, options: ReadOptions, *, columns: list[str]) -> None:
-        self._options = options
-        self._columns = columns
-
-    def partitions(self) -> list[InputPartition]:
-        """One per topic partition; "latest" is the high watermark of now."""
-        with LoopThread() as loop:
-            return [RangePartition(wanted) for wanted in loop.run(self._plan())]
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The records of one range. Raises when any is gone, unless failOnDataLoss is off."""
-        if not isinstance(partition, RangePartition):
-            return  # Spark reads once without a partition when there is none
-        wanted = partition.wanted
-        keep_freed_memory()
-        with LoopThread() as loop:
-            for data in loop.iterate(self._chunks(wanted)):
-                yield decode_batches(
-                    data,
-                    topic=wanted.topic,
-                    partition=wanted.partition,
-                    start_offset=wanted.start_offset,
-                    end_offset=wanted.end_offset,
-                    columns=self._columns,
-                )
-
-    async def _plan(self) -> list[OffsetRange]:
-        options = self._options
-        async with RangeReader(options.bootstrap) as reader:
-            if options.subscribe_pattern is None:
-                topics = await reader.topics(options.assign or options.subscribe or ())
-            else:
-                topics = await reader.all_topics()
-            partitions = select_partitions(options, topics)
-            return plan_ranges(options, topics, await reader.bounds(partitions))
-
-    async def _chunks(self, wanted: OffsetRange) -> AsyncGenerator[bytes, None]:
-        fail_on_data_loss = self._options.fail_on_data_loss
-        async with (
-            RangeReader(self._options.bootstrap) as reader,
-            aclosing(reader.chunks(wanted, fail_on_data_loss=fail_on_data_loss)) as chunks,
-        ):
-            try:
-                async for data in chunks:
-                    yield data
-            except OffsetOutOfRangeError as error:
-                raise PlanError(f"{error}; set failOnDataLoss to false to read the rest") from None
+def columns_of(schema: StructType) -> list[str]:
+    """The columns of a user's schema; raises ValueError for one that is none of Kafka's."""
+    known = {field.name: field.dataType for field in SCHEMA}
+    for field in schema:
+        if known.get(field.name) != field.dataType:
+            raise ValueError(
+                f"column {field.name} {field.dataType.simpleString()} is none of "
+                f"{SCHEMA.simpleString()}"
+            )
+    return schema.names

@@ -1,0 +1,197 @@
+"""Reads ranges of topics for Spark: planned once on the driver, each decoded in a task of its own.
+
+Owns what Spark calls for a batch read. What it covers is decided by `planner`, `filters` and
+`range_splits`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+
+from tidelog.client.arrow import decode_batches
+from tidelog.client.errors import CorruptMessageError, OffsetOutOfRangeError, TidelogError
+from tidelog.client.range_reader import OffsetRange, RangeReader, RangeReaderConfig
+from tidelog.client.records import TopicPartition
+from tidelog.client.sync import LoopThread
+from tidelog.log.batch import parse_header
+from tidelog.spark.filters import Pushed, narrow, push, start_at
+from tidelog.spark.planner import (
+    ReadOptions,
+    plan_ranges,
+    resolve,
+    select_partitions,
+    times_to_find,
+)
+from tidelog.spark.range_splits import split_ranges
+from tidelog.spark.worker_clients import READING, ReadingClient
+
+
+class ReadError(RuntimeError):
+    """A task could not read its range; the message names it, and what to do."""
+
+
+@dataclass
+class RangePartition(InputPartition):
+    """What one task reads."""
+
+    wanted: OffsetRange
+
+
+class BatchReader(DataSourceReader):
+    """Plans on the driver, reads in tasks; Spark pickles it from one to the other."""
+
+    def __init__(self, options: ReadOptions, *, columns: Sequence[str]) -> None:
+        self._options = options
+        self._columns = columns
+
+    def partitions(self) -> list[InputPartition]:
+        """One for each range that is not empty; "latest" is the high watermark of now.
+
+        Raises PlanError when the topics do not allow the read, UnreachableError without a cluster.
+        """
+        return planned(self._options, Pushed())
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The records of one range; see `read_range`."""
+        if not isinstance(partition, RangePartition):
+            return iter(())  # Spark reads once without a partition when there is none
+        return read_range(
+            partition.wanted,
+            bootstrap=self._options.bootstrap,
+            config=self._options.client,
+            fail_on_data_loss=self._options.fail_on_data_loss,
+            columns=self._columns,
+        )
+
+
+class FilteringReader(DataSourceReader):
+    """A batch reader that is told the query's filters.
+
+    A class of its own: Spark refuses one that has `pushFilters` unless
+    spark.sql.python.filterPushdown.enabled is on, which it is not by default.
+    """
+
+    def __init__(self, options: ReadOptions, *, columns: Sequence[str]) -> None:
+        self._options = options
+        self._reader = BatchReader(options, columns=columns)
+        self._pushed = Pushed()
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  # Spark's name
+        """Those that Spark still has to evaluate."""
+        self._pushed, left = push(filters)
+        return left
+
+    def partitions(self) -> list[InputPartition]:
+        """As those of `BatchReader`, without what no record is needed of."""
+        return planned(self._options, self._pushed)
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """See `BatchReader`."""
+        return self._reader.read(partition)
+
+
+def planned(options: ReadOptions, pushed: Pushed) -> list[InputPartition]:
+    """What the tasks of a batch read have to read; asks the cluster."""
+    with LoopThread() as loop:
+        ranges = loop.run(_plan(options, pushed))
+    pieces = split_ranges(
+        ranges,
+        min_partitions=options.min_partitions,
+        max_records=options.max_records_per_partition,
+    )
+    return [RangePartition(wanted) for wanted in pieces]
+
+
+def read_range(
+    wanted: OffsetRange,
+    *,
+    bootstrap: str,
+    config: RangeReaderConfig,
+    fail_on_data_loss: bool,
+    columns: Sequence[str],
+) -> Iterator[pa.RecordBatch]:
+    """The records of a range as `columns` of Kafka's, a fetch answer at a time.
+
+    Keeps the connection for the next task in this process, unless this one fails. Raises ReadError
+    when a batch is corrupt, and when records are gone; without `fail_on_data_loss` these are left
+    out. TidelogError when the cluster does not answer.
+    """
+    key = (bootstrap, config)
+    client = READING.get(key, lambda: ReadingClient(bootstrap, config))
+    try:
+        chunks = _chunks(client.reader, wanted, fail_on_data_loss=fail_on_data_loss)
+        for data in client.loop.iterate(chunks):
+            yield decode(data, wanted, columns)
+    except OffsetOutOfRangeError as error:
+        raise ReadError(f"{error}; set failOnDataLoss to false to read the rest") from None
+    except CorruptMessageError as error:
+        READING.drop(key)
+        raise ReadError(str(error)) from None
+    except TidelogError:
+        READING.drop(key)
+        raise
+
+
+def decode(data: bytes, wanted: OffsetRange, columns: Sequence[str]) -> pa.RecordBatch:
+    """The records of a range that lie in whole batches; CorruptMessageError says which is not."""
+    try:
+        return _decode(data, wanted, columns)
+    except CorruptMessageError:
+        at = 0
+        # Batch by batch, to tell which it is: the corrupt one ends the loop.
+        while True:
+            header = parse_header(data, at)
+            end = at + header.size_in_bytes
+            try:
+                _decode(data[at:end], wanted, columns)
+            except CorruptMessageError as error:
+                raise CorruptMessageError(
+                    f"{wanted.topic}-{wanted.partition} is corrupt at offset "
+                    f"{header.base_offset}: {error}"
+                ) from None
+            at = end
+
+
+async def _plan(options: ReadOptions, pushed: Pushed) -> list[OffsetRange]:
+    async with RangeReader(options.bootstrap, config=options.client) as reader:
+        selection = options.selection
+        if selection.pattern is None:
+            topics = await reader.topics(selection.assign or selection.subscribe or ())
+        else:
+            topics = await reader.all_topics()
+        partitions = select_partitions(selection, topics, bootstrap=options.bootstrap)
+        # The bounds first: what comes later is no part of this read, whatever its time.
+        bounds = await reader.bounds(partitions)
+        starts, ends = [
+            resolve(edge, bounds, await reader.offsets_for_times(times_to_find(edge, bounds)))
+            for edge in (options.starting, options.ending)
+        ]
+        ranges = narrow(plan_ranges(options, topics, bounds, starts=starts, ends=ends), pushed)
+        if pushed.from_ms is None:
+            return ranges
+        times = {TopicPartition(r.topic, r.partition): pushed.from_ms for r in ranges}
+        return start_at(ranges, await reader.offsets_for_times(times))
+
+
+async def _chunks(
+    reader: RangeReader, wanted: OffsetRange, *, fail_on_data_loss: bool
+) -> AsyncGenerator[bytes, None]:
+    async with aclosing(reader.chunks(wanted, fail_on_data_loss=fail_on_data_loss)) as chunks:
+        async for data in chunks:
+            yield data
+
+
+def _decode(data: bytes, wanted: OffsetRange, columns: Sequence[str]) -> pa.RecordBatch:
+    return decode_batches(
+        data,
+        topic=wanted.topic,
+        partition=wanted.partition,
+        start_offset=wanted.start_offset,
+        end_offset=wanted.end_offset,
+        columns=columns,
+    )

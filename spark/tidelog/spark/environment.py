@@ -1,0 +1,126 @@
+"""Decides whether this machine has what the Spark data source needs, and says what to install.
+
+`package_fault`, `java_fault` and `python_fault` judge what the two checks find out. Nothing is
+installed, and no variable of the environment is set here.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+
+JAVA_LEAST = 17
+"""Spark 4 runs on Java 17 and newer."""
+_PACKAGES: Mapping[str, tuple[str, tuple[int, ...], tuple[int, ...] | None]] = {
+    # Spark may change its Python data source API with every minor release.
+    "pyspark": ("4.3", (4, 3), (4, 4)),
+    "pyarrow": ("18 or newer", (18,), None),
+    "numpy": ("2 or newer", (2,), None),
+}
+"""Of each package the version it takes: in words, the least, and the first that is too new."""
+_COMMAND_TIMEOUT_S = 60
+# As Spark's own start script finds them.
+_JAVA = '"${JAVA_HOME:+$JAVA_HOME/bin/}java" -version'
+_PYTHON = '"${PYSPARK_PYTHON:-python3}" -c "$0"'
+_LOOK_AROUND = """
+import sys
+from importlib.util import find_spec
+missing = [name for name in ("pyspark", "pyarrow", "numpy", "tidelog.spark") if not find_spec(name)]
+print("%d.%d" % sys.version_info[:2], *missing)
+"""
+
+
+class SetupError(RuntimeError):
+    """Something is missing here, or of the wrong version; the message says what to do."""
+
+
+def check_packages() -> None:
+    """Raise SetupError unless this Python has the packages of the extra tidelog[spark]."""
+    _raise(package_fault({name: _installed(name) for name in _PACKAGES}))
+
+
+def check_session() -> None:
+    """Raise SetupError unless a Spark session can start from here and run the data source.
+
+    Runs the Java and the Python that Spark would run. For whoever is about to build a session:
+    without Java PySpark says JAVA_GATEWAY_EXITED, with another Python its workers end in EOFError.
+    """
+    check_packages()
+    _raise(java_fault(_said(_JAVA)))
+    _raise(python_fault(_said(_PYTHON, _LOOK_AROUND), own="{}.{}".format(*sys.version_info)))
+
+
+def package_fault(installed: Mapping[str, str | None]) -> str | None:
+    """What is wrong with the versions of packages, by name; None for one that is not there."""
+    for name, (wanted, least, too_new) in _PACKAGES.items():
+        found = installed[name]
+        if found is None:
+            return f"{name} is not installed: pip install 'tidelog[spark]'"
+        numbers = tuple(int(part) for part in re.findall(r"\d+", found)[:3])
+        if numbers < least or (too_new is not None and numbers >= too_new):
+            return (
+                f"{name} {found} is installed, the tidelog data source needs {name} {wanted}: "
+                "pip install 'tidelog[spark]'"
+            )
+    return None
+
+
+def java_fault(said: str) -> str | None:
+    """What is wrong with a Java that answers `java -version` so."""
+    remedy = (
+        f"Spark needs Java {JAVA_LEAST} or newer: install it (Debian: apt-get install "
+        "default-jre-headless), and have JAVA_HOME name it, or PATH"
+    )
+    found = re.search(r'version "(?:1\.)?(\d+)', said)  # Java 8 calls itself 1.8
+    if found is None:
+        return f"no Java was found: {remedy}"
+    if int(found[1]) < JAVA_LEAST:
+        return f"Java {found[1]} was found: {remedy}"
+    return None
+
+
+def python_fault(said: str, *, own: str) -> str | None:
+    """What is wrong with the Python of Spark's workers; `own` is this one's version, like 3.11.
+
+    `said` is what it printed: its version and the packages that it lacks.
+    """
+    remedy = f"set the environment variable PYSPARK_PYTHON to {sys.executable} before Spark starts"
+    words = said.split()
+    if not words or re.fullmatch(r"\d+\.\d+", words[0]) is None:
+        return f"the Python of Spark's workers does not run: {remedy}"
+    found, *missing = words
+    if found != own:
+        return f"Spark's workers would run on Python {found}, this is {own}: {remedy}"
+    if missing:
+        return f"the Python of Spark's workers lacks {', '.join(missing)}: {remedy}"
+    return None
+
+
+def _raise(fault: str | None) -> None:
+    if fault is not None:
+        raise SetupError(fault)
+
+
+def _installed(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _said(command: str, *arguments: str) -> str:
+    """What a shell command prints; java tells its version on stderr."""
+    try:
+        done = subprocess.run(
+            ["sh", "-c", command, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=_COMMAND_TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return ""
+    return done.stdout + done.stderr if done.returncode == 0 else ""

@@ -1,0 +1,189 @@
+"""Batch reads of a cluster of real processes: filters, many partitions, damage, a dying leader."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from local_cluster import LocalCluster
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+from spark_sessions import local_test_session
+
+from tidelog.client import Admin, Producer
+from tidelog.client.descriptions import NewTopic
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
+T0_MS = 1_767_225_600_000  # 2026-01-01 UTC
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    yield from local_test_session()
+
+
+@pytest.fixture
+async def admin(running_cluster: LocalCluster) -> AsyncIterator[Admin]:
+    async with Admin(running_cluster.bootstrap) as admin:
+        yield admin
+
+
+@pytest.fixture
+async def producer(running_cluster: LocalCluster) -> AsyncIterator[Producer]:
+    async with Producer(running_cluster.bootstrap) as producer:
+        yield producer
+
+
+def load(spark: SparkSession, cluster: LocalCluster, topic: str, **options: str) -> DataFrame:
+    reader = spark.read.format("tidelog").option("bootstrap.servers", cluster.bootstrap)
+    return reader.options(subscribe=topic, **options).load()
+
+
+def places(frame: DataFrame) -> list[tuple[int, int]]:
+    return sorted((r.partition, r.offset) for r in frame.select("partition", "offset").collect())
+
+
+async def fill(admin: Admin, producer: Producer, topic: str) -> None:
+    """Two partitions of five records each, a second apart."""
+    await admin.create_topics([NewTopic(topic, 2, 3)])
+    for partition in (0, 1):
+        for second in range(5):
+            time_ms = T0_MS + 1000 * second
+            await producer.send(topic, value=b"v", partition=partition, timestamp_ms=time_ms)
+
+
+async def test_filters_spare_the_tasks_that_would_find_nothing(
+    running_cluster: LocalCluster, spark: SparkSession, admin: Admin, producer: Producer
+) -> None:
+    await fill(admin, producer, "filtered")
+    frame = load(spark, running_cluster, "filtered", filterPushdown="true")
+    with pytest.raises(PySparkException, match=PUSHDOWN):
+        frame.collect()
+    spark.conf.set(PUSHDOWN, "true")
+    one = frame.where("partition = 1 and offset >= 1 and offset < 3")
+    assert places(one) == [(1, 1), (1, 2)]
+    assert one.rdd.getNumPartitions() == 1
+    second = datetime.fromtimestamp(T0_MS / 1000 + 3, UTC)
+    late = frame.where(f.col("timestamp") >= f.lit(second))
+    assert places(late) == [(0, 3), (0, 4), (1, 3), (1, 4)]
+    never = frame.where(f.col("timestamp") > f.lit(datetime(2030, 1, 1, tzinfo=UTC)))
+    assert places(never) == []
+    assert places(frame.where("topic like 'other%'")) == []
+    assert places(frame.where("offset in (0, 4) and partition <> 0")) == [(1, 0), (1, 4)]
+    plain = load(spark, running_cluster, "filtered")
+    assert places(plain.where("partition = 1 and offset = 4")) == [(1, 4)]
+    spark.conf.unset(PUSHDOWN)
+
+
+async def test_sql_reads_a_topic_by_using(
+    running_cluster: LocalCluster, spark: SparkSession, admin: Admin, producer: Producer
+) -> None:
+    await fill(admin, producer, "sql")
+    options = f"`bootstrap.servers` '{running_cluster.bootstrap}', subscribe 'sql'"
+    spark.sql(f"CREATE TEMPORARY VIEW view USING tidelog OPTIONS ({options}, endingTimestamp '1')")
+    assert spark.sql("SELECT * FROM view").collect() == []
+    spark.sql(f"CREATE TABLE topic USING tidelog OPTIONS ({options})")
+    found = spark.sql("SELECT partition, max(offset) FROM topic GROUP BY 1 ORDER BY 1").collect()
+    assert [tuple(row) for row in found] == [(0, 4), (1, 4)]
+    spark.sql("DROP TABLE topic")
+
+
+async def test_a_topic_made_anew_is_read_by_workers_that_knew_the_old_one(
+    running_cluster: LocalCluster, spark: SparkSession, admin: Admin, producer: Producer
+) -> None:
+    for values in ([b"a", b"b"], [b"c"]):
+        await admin.create_topics([NewTopic("anew", 1, 3)])
+        for value in values:
+            await producer.send("anew", value=value)
+        frame = load(spark, running_cluster, "anew").select("value")
+        for _ in range(2):
+            assert [bytes(row.value) for row in frame.collect()] == values
+        await admin.delete_topics(["anew"])
+
+
+async def test_a_thousand_partitions_are_read(
+    running_cluster: LocalCluster, spark: SparkSession, admin: Admin, producer: Producer
+) -> None:
+    await admin.create_topics([NewTopic("wide", 1000, 1)])
+    sends = [producer.send("wide", value=b"v", partition=n) for n in range(1000)]
+    await asyncio.gather(*sends)
+    frame = load(spark, running_cluster, "wide")
+    assert frame.rdd.getNumPartitions() == 1000
+    assert places(frame) == [(n, 0) for n in range(1000)]
+
+
+async def test_a_damaged_batch_fails_its_task_by_topic_partition_and_offset(
+    running_cluster: LocalCluster, spark: SparkSession, admin: Admin, producer: Producer
+) -> None:
+    await admin.create_topics([NewTopic("damaged", 1, 1)])
+    for number in range(5):
+        await producer.send("damaged", value=b"value %d" % number, partition=0)
+    (log,) = [
+        path
+        for path in running_cluster.folder.rglob("*.log")
+        if "damaged" in str(path) and path.stat().st_size
+    ]
+    data = bytearray(log.read_bytes())
+    data[data.index(b"value 3")] ^= 1
+    log.write_bytes(data)
+    frame = load(spark, running_cluster, "damaged", **{"kafkaConsumer.pollTimeoutMs": "3000"})
+    with pytest.raises(PySparkException) as caught:
+        frame.collect()
+    assert "damaged-0" in str(caught.value)
+    assert "offset 3" in str(caught.value)
+
+
+async def test_a_leader_killed_in_the_middle_costs_no_row_and_repeats_none(
+    running_cluster: LocalCluster,
+    spark: SparkSession,
+    admin: Admin,
+    producer: Producer,
+    tmp_path: Path,
+) -> None:
+    count = 200_000
+    await admin.create_topics([NewTopic("killed", 1, 3)])
+    await producer.send_many("killed", [b"%0100d" % n for n in range(count)], partition=0)
+    (described,) = await admin.describe_topics(["killed"])
+    leader = described.partitions[0].leader
+    assert leader is not None
+    frame = load(spark, running_cluster, "killed", **{"kafka.fetch.max.bytes": "100000"})
+    seen, killed = tmp_path / "seen", tmp_path / "killed"
+    read = frame.select("offset", "value").mapInArrow(
+        waiting(str(seen), str(killed)), "offset long, value binary"
+    )
+    totals = read.agg(
+        f.count("*"),
+        f.count_distinct("offset"),
+        f.sum((f.col("value").cast("string").cast("long") == f.col("offset")).cast("int")),
+    )
+    job = asyncio.create_task(asyncio.to_thread(totals.collect))
+    while not seen.exists() and not job.done():  # noqa: ASYNC110  # another process makes it
+        await asyncio.sleep(0.05)
+    running_cluster.kill(leader)
+    killed.touch()
+    assert [tuple(row) for row in await job] == [(count, count, count)]
+    assert running_cluster.start().returncode == 0
+
+
+def waiting(
+    seen: str, killed: str
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Passes batches on; after the first it waits until the file `killed` is there."""
+
+    def wait(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import time
+        from pathlib import Path
+
+        for batch in batches:
+            yield batch
+            Path(seen).touch()
+            while not Path(killed).exists():
+                time.sleep(0.05)
+
+    return wait

@@ -1,0 +1,105 @@
+"""What a worker process keeps from one task to the next."""
+
+from __future__ import annotations
+
+import multiprocessing
+
+import pytest
+
+from tidelog.client.errors import CorruptMessageError
+from tidelog.client.range_reader import OffsetRange, RangeReaderConfig
+from tidelog.log.records import Record, encode_batch, encode_filler
+from tidelog.spark.batch_reader import decode
+from tidelog.spark.worker_clients import ReadingClient, WorkerClients
+
+
+class Fake:
+    """Closed or not."""
+
+    def __init__(self) -> None:
+        self.is_usable = True
+
+    def close(self) -> None:
+        self.is_usable = False
+
+
+def test_a_client_is_kept_for_the_next_task() -> None:
+    clients: WorkerClients[Fake] = WorkerClients()
+    first = clients.get("a", Fake)
+    assert clients.get("a", Fake) is first
+    assert clients.get("b", Fake) is not first
+    assert clients.get("a", Fake) is first
+    assert first.is_usable
+
+
+def test_a_client_that_is_of_no_use_is_replaced() -> None:
+    clients: WorkerClients[Fake] = WorkerClients()
+    first = clients.get("a", Fake)
+    first.close()
+    assert clients.get("a", Fake) is not first
+
+
+def test_a_dropped_client_is_closed() -> None:
+    clients: WorkerClients[Fake] = WorkerClients()
+    first = clients.get("a", Fake)
+    clients.drop("a")
+    clients.drop("a")
+    assert not first.is_usable
+    assert clients.get("a", Fake) is not first
+
+
+def test_the_client_unused_longest_is_closed_for_a_new_one() -> None:
+    clients: WorkerClients[Fake] = WorkerClients(clients_max=2)
+    kept = {key: clients.get(key, Fake) for key in "ab"}
+    clients.get("a", Fake)
+    clients.get("c", Fake)
+    assert kept["a"].is_usable
+    assert not kept["b"].is_usable
+
+
+def test_a_client_works_until_it_is_closed() -> None:
+    client = ReadingClient("127.0.0.1:1", RangeReaderConfig())
+    assert client.is_usable
+    client.close()
+    client.close()
+    assert not client.is_usable
+
+
+def test_a_client_is_of_no_use_in_a_fork_of_its_process() -> None:
+    client = ReadingClient("127.0.0.1:1", RangeReaderConfig())
+    answers = multiprocessing.get_context("fork").SimpleQueue()
+    fork = multiprocessing.get_context("fork").Process(target=lambda: answers.put(client.is_usable))
+    fork.start()
+    fork.join()
+    assert answers.get() is False
+    assert client.is_usable
+    client.close()
+
+
+WANTED = OffsetRange("orders", b"o", 3, 0, 30)
+
+
+def batches() -> bytearray:
+    """Three of ten records."""
+    records = [Record(0, 0, None, b"value")] * 10
+    return bytearray(b"".join(encode_batch(records, base_offset=at) for at in (0, 10, 20)))
+
+
+def test_what_is_not_corrupt_is_decoded() -> None:
+    assert decode(bytes(batches()), WANTED, ["offset"])["offset"].to_pylist() == list(range(30))
+
+
+def test_a_range_whose_last_offsets_were_compacted_away_ends_without_them() -> None:
+    filler = encode_filler(base_offset=20, last_offset=44, leader_epoch=0, max_timestamp=-1)
+    data = bytes(batches()[: len(batches()) // 3]) + filler
+    assert decode(data, WANTED, ["offset"])["offset"].to_pylist() == list(range(10))
+    assert decode(filler, WANTED, ["key", "offset"]).num_rows == 0
+
+
+@pytest.mark.parametrize(("nth", "offset"), [(0, 0), (1, 10), (2, 20)])
+def test_a_corrupt_batch_is_told_by_topic_partition_and_offset(nth: int, offset: int) -> None:
+    data = batches()
+    data[len(data) // 3 * nth + 70] ^= 1
+    message = f"orders-3 is corrupt at offset {offset}: record batch at offset {offset} has CRC"
+    with pytest.raises(CorruptMessageError, match=message):
+        decode(bytes(data), WANTED, ["offset"])

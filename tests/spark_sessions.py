@@ -1,0 +1,21 @@
+"""A Spark session for the tests of a module."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+
+from pyspark.sql import SparkSession
+
+from tidelog.spark.session import local_session
+
+
+def local_test_session(*, settings: dict[str, str] | None = None) -> Iterator[SparkSession]:
+    """A session that is stopped afterwards, so that the next module's has settings of its own."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = local_session("tidelog tests")
+    for name, value in (settings or {}).items():
+        session.conf.set(name, value)
+    yield session
+    session.stop()
