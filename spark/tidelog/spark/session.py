@@ -19,13 +19,18 @@ _SETTINGS = {
 }
 
 
-def local_session(name: str, *, cores: int = 2) -> SparkSession:
-    """A session on this machine; raises SetupError where Java or a package is missing.
+def session(name: str, *, master: str) -> SparkSession:
+    """A session of this master; raises SetupError where Java or a package is missing.
 
     PYSPARK_PYTHON must name the interpreter that has this package: Spark's workers run on it.
     """
     check_session()
-    builder = SparkSession.builder.appName(name).master(f"local[{cores}]")
+    builder = SparkSession.builder.appName(name).master(master)
     for key, value in _SETTINGS.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def local_session(name: str, *, cores: int = 2) -> SparkSession:
+    """As `session`, on this machine."""
+    return session(name, master=f"local[{cores}]")

@@ -1,0 +1,147 @@
+"""Decides what a run of the pipeline covers: from where the last one ended to what there is now.
+
+Pure. Never asks the cluster: `job` does, and passes the answers in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tidelog.client.range_reader import OffsetBounds, TopicPartitions
+from tidelog.client.records import TopicPartition
+from tidelog.log.errors import TidelogError
+
+
+class PipelineError(TidelogError):
+    """The pipeline cannot go on as it is; the message says why, and what would let it."""
+
+
+class Span(NamedTuple):
+    """start <= offset < end of one partition."""
+
+    start: int
+    end: int
+
+    @property
+    def width(self) -> int:
+        """Of offsets; of records, where none were compacted away."""
+        return self.end - self.start
+
+
+class Gap(NamedTuple):
+    """Offsets that were there to be read, and were removed before any run came to them."""
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far all runs so far have come: the topic's id, and each partition's next offset."""
+
+    topic_id: bytes
+    next_offsets: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a user allows."""
+
+    records_max: int | None = None
+    """Of one run, over all partitions."""
+    from_latest: bool = False
+    """The first run begins with what is written after it; else with the oldest record."""
+    is_loss_allowed: bool = False
+    """Go on where records are gone, and write down which; else refuse."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one run covers."""
+
+    topic_ids: Mapping[str, bytes]
+    spans: Mapping[TopicPartition, Span]
+    gaps: tuple[Gap, ...] = ()
+
+    @property
+    def offsets(self) -> int:
+        """All of them together."""
+        return sum(span.width for span in self.spans.values())
+
+
+def plan_run(
+    progress: Mapping[str, Progress],
+    topics: Mapping[str, TopicPartitions],
+    bounds: Mapping[TopicPartition, OffsetBounds],
+    limits: Limits,
+) -> Plan:
+    """One span for each partition of each topic, empty where nothing is new.
+
+    Errors: `PipelineError` when a topic was created again, a partition ends below what was read of
+    it, or records were removed before they were read.
+    """
+    gaps: list[Gap] = []
+    spans: dict[TopicPartition, Span] = {}
+    for tp, held in bounds.items():
+        known = progress.get(tp.topic)
+        _require_same(tp.topic, known, topics[tp.topic].topic_id)
+        asked = None if known is None else known.next_offsets.get(tp.partition)
+        start = _start(asked, held, limits, is_first=known is None)
+        if asked is not None:
+            gaps += _lost(tp, asked, held, limits)
+        spans[tp] = Span(start, held.latest)
+    ids = {name: found.topic_id for name, found in topics.items()}
+    return Plan(ids, _cut(spans, limits.records_max), tuple(gaps))
+
+
+def _require_same(topic: str, known: Progress | None, topic_id: bytes) -> None:
+    if known is not None and known.topic_id != topic_id:
+        raise PipelineError(
+            f'topic "{topic}" was deleted and created again since the last run: its offsets mean'
+            " other records now; write them to another output folder"
+        )
+
+
+def _start(asked: int | None, held: OffsetBounds, limits: Limits, *, is_first: bool) -> int:
+    if asked is None:
+        return held.latest if limits.from_latest and is_first else held.earliest
+    return min(max(asked, held.earliest), held.latest)
+
+
+def _lost(tp: TopicPartition, asked: int, held: OffsetBounds, limits: Limits) -> Iterable[Gap]:
+    """The gap below what is held, if there is one."""
+    name = f"{tp.topic}-{tp.partition}"
+    if asked > held.latest:
+        if not limits.is_loss_allowed:
+            raise PipelineError(
+                f"{name} was read up to offset {asked}, and ends at {held.latest} now: records were"
+                " lost by an unclean election; allow data loss to go on from there"
+            )
+        return ()
+    if asked >= held.earliest:
+        return ()
+    if not limits.is_loss_allowed:
+        raise PipelineError(
+            f"{name} was read up to offset {asked}, and begins at {held.earliest} now: retention"
+            " removed what is between; allow data loss to go on without"
+        )
+    return (Gap(tp.topic, tp.partition, asked, held.earliest),)
+
+
+def _cut(
+    spans: Mapping[TopicPartition, Span], records_max: int | None
+) -> Mapping[TopicPartition, Span]:
+    """Shares in proportion to what each partition has, of one at least, while the limit lasts."""
+    total = sum(span.width for span in spans.values())
+    if records_max is None or total <= records_max:
+        return spans
+    left, cut = records_max, {}
+    for tp, span in sorted(spans.items(), key=lambda item: item[1].width):
+        share = min(span.width, max(1, span.width * left // max(total, 1)), left)
+        left, total = left - share, total - span.width
+        cut[tp] = Span(span.start, span.start + share)
+    return {tp: cut[tp] for tp in spans}
