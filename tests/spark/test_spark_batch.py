@@ -88,19 +88,6 @@ async def test_filters_spare_the_tasks_that_would_find_nothing(
     spark.conf.unset(PUSHDOWN)
 
 
-async def test_sql_reads_a_topic_by_using(
-    running_cluster: LocalCluster, spark: SparkSession, admin: Admin, producer: Producer
-) -> None:
-    await fill(admin, producer, "sql")
-    options = f"`bootstrap.servers` '{running_cluster.bootstrap}', subscribe 'sql'"
-    spark.sql(f"CREATE TEMPORARY VIEW view USING tidelog OPTIONS ({options}, endingTimestamp '1')")
-    assert spark.sql("SELECT * FROM view").collect() == []
-    spark.sql(f"CREATE TABLE topic USING tidelog OPTIONS ({options})")
-    found = spark.sql("SELECT partition, max(offset) FROM topic GROUP BY 1 ORDER BY 1").collect()
-    assert [tuple(row) for row in found] == [(0, 4), (1, 4)]
-    spark.sql("DROP TABLE topic")
-
-
 async def test_a_topic_made_anew_is_read_by_workers_that_knew_the_old_one(
     running_cluster: LocalCluster, spark: SparkSession, admin: Admin
 ) -> None:

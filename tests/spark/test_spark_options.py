@@ -57,15 +57,6 @@ def test_what_a_streaming_read_has_no_place_for_is_said_too() -> None:
         Options({"endingoffsets": "latest"}, known=("subscribe",), purpose="a streaming read")
 
 
-def test_a_table_has_its_options_by_another_name_and_some_of_sparks() -> None:
-    given = {"provider": "tidelog", "path": "file:/t", "option.subscribe": "t"}
-    assert batch(given).selection() == Selection(subscribe=("t",))
-    assert not batch(given).has("provider")
-    assert batch({**given, "SUBSCRIBE": "own"}).selection() == Selection(subscribe=("own",))
-    with pytest.raises(OptionError, match='unknown option "subscription"'):
-        batch({"option.subscription": "t"})
-
-
 def test_names_count_in_any_case() -> None:
     assert batch({"STARTINGoffsets": " Earliest "}).starting(LATEST) == AtOffsets(
         "startingOffsets", EARLIEST

@@ -65,14 +65,6 @@ READ = tuple(dict.fromkeys(BATCH_READ + STREAM_READ))
 """What a DataSource may be given before Spark says which of both reads it is for."""
 _PURPOSES = {"a batch read": BATCH_READ, "a streaming read": STREAM_READ}
 
-_SPARKS_OWN = frozenset(
-    {"collation", "comment", "external", "is_managed_location", "location", "owner", "path"}
-    | {"provider", "serialization.format", "transient_lastddltime"}
-)
-"""What Spark adds by itself where SQL makes a table of a source; no reader has a use for them."""
-_TABLE_PREFIX = "option."
-"""How the names of a table's own options start when it is read."""
-
 _NO_GROUPS = "there are no consumer groups: Spark's query keeps its own offsets"
 _NO_TLS = "brokers take plain connections only: there is no TLS and no authentication yet"
 _NO_TRANSACTIONS = "there are no transactions yet: all records below the high watermark are read"
@@ -146,7 +138,7 @@ class Options:
     """
 
     def __init__(self, given: Mapping[str, str], *, known: Sequence[str], purpose: str) -> None:
-        self._given = _own_options(given)
+        self._given = {name.lower(): value for name, value in given.items()}
         self._known = known
         self._purpose = purpose
         names = {name.lower() for name in known}
@@ -301,18 +293,3 @@ class Options:
             f'unknown option "{name}" of {self._purpose}; the nearest known one is '
             f'"{spelt[nearest]}", all are: {", ".join(self._known)}'
         )
-
-
-def _own_options(given: Mapping[str, str]) -> dict[str, str]:
-    """Those that a user gave, by lower-cased name: to the read, else to the table it reads."""
-    plain = {name.lower(): value for name, value in given.items()}
-    of_table = {
-        name.removeprefix(_TABLE_PREFIX): value
-        for name, value in plain.items()
-        if name.startswith(_TABLE_PREFIX)
-    }
-    return {
-        name: value
-        for name, value in (of_table | plain).items()
-        if name not in _SPARKS_OWN and not name.startswith(_TABLE_PREFIX)
-    }
