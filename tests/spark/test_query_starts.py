@@ -12,6 +12,7 @@ from tidelog.client.errors import CallFailedError
 from tidelog.client.range_reader import RangeReaderConfig
 from tidelog.client.records import TopicPartition
 from tidelog.log.records import Record, encode_batch
+from tidelog.spark.compacted_topic import CONFIGS
 from tidelog.spark.query_starts import TOPIC, QueryStarts, QueryStartsError
 from tidelog.spark.stream_offsets import StreamOffset
 
@@ -62,7 +63,7 @@ async def test_the_topic_is_compacted_and_made_once() -> None:
         await starts.keep("r", THERE)
         assert await starts.read("r") == THERE
     first = cluster.requests("CreateTopics")[0].topics[0]
-    assert dict(first.configs) == {"cleanup.policy": "compact"}
+    assert dict(first.configs) == CONFIGS
     assert first.partitions == 1
 
 

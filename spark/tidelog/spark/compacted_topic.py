@@ -86,15 +86,15 @@ class CompactedTopic:
             except KafkaError as error:
                 if error.code != common_pb2.UNKNOWN_TOPIC_OR_PARTITION:
                     raise
-                await self._make(admin)
+                await make_topic(admin, self.name)
 
-    async def _make(self, admin: Admin) -> None:
-        brokers = (await admin.describe_cluster()).brokers
-        replicas = min(REPLICAS_MAX, sum(not broker.is_fenced for broker in brokers))
-        try:
-            await admin.create_topic(
-                self.name, partitions=1, replication_factor=replicas, configs=CONFIGS
-            )
-        except KafkaError as error:
-            if error.code != common_pb2.TOPIC_ALREADY_EXISTS:  # another was faster
-                raise
+
+async def make_topic(admin: Admin, name: str) -> None:
+    """A compacted topic of one partition on up to three brokers; one that is there is fine."""
+    brokers = (await admin.describe_cluster()).brokers
+    replicas = min(REPLICAS_MAX, sum(not broker.is_fenced for broker in brokers))
+    try:
+        await admin.create_topic(name, partitions=1, replication_factor=replicas, configs=CONFIGS)
+    except KafkaError as error:
+        if error.code != common_pb2.TOPIC_ALREADY_EXISTS:  # another was faster
+            raise

@@ -16,18 +16,16 @@ from contextlib import aclosing
 from typing import Self
 
 from tidelog.client import Admin, Producer
-from tidelog.client.errors import KafkaError
 from tidelog.client.ports import ClientPorts
 from tidelog.client.range_reader import OffsetRange, RangeReader, RangeReaderConfig
 from tidelog.client.records import TopicPartition
 from tidelog.log.batch import iter_batches
 from tidelog.log.records import iter_records
+from tidelog.spark.compacted_topic import make_topic
 from tidelog.spark.stream_offsets import StreamOffset, StreamOffsetError, from_json, to_json
-from tidelog.v1 import common_pb2
 
 TOPIC = "__tidelog_spark_offsets"
 _PARTITION = TopicPartition(TOPIC, 0)
-_CONFIGS = {"cleanup.policy": "compact"}
 _CLAIM_BYTES = 16
 _NAMED_MAX = 5
 
@@ -103,11 +101,7 @@ class QueryStarts:
             clock=self._ports.clock,
             random=self._ports.random,
         ) as admin:
-            try:
-                await admin.create_topic(TOPIC, partitions=1, configs=_CONFIGS)
-            except KafkaError as error:
-                if error.code != common_pb2.TOPIC_ALREADY_EXISTS:
-                    raise
+            await make_topic(admin, TOPIC)
 
 
 def check_same_source(query_id: str, start: StreamOffset, now: StreamOffset) -> None:
