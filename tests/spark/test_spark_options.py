@@ -44,6 +44,7 @@ def batch(given: dict[str, str] | None = None) -> Options:
         ("kafka.enable.auto.commit", "not supported"),
         ("kafka.interceptor.classes", "not supported"),
         ("kafka.isolation.level", "there are no transactions yet"),
+        ("provider", "make a view of the topic instead of a table"),
         ("fetchOffset.numRetries", "as long as kafkaConsumer.pollTimeoutMs"),
     ],
 )

@@ -86,6 +86,8 @@ _REFUSED = {
     "kafka.ssl.": _NO_TLS,
     "kafka.transactional.id": "there are no transactions yet",
     "kafka.value.": _ONLY_BYTES,
+    # CREATE TABLE ... USING adds it; Spark would hand the reader of such a table no option.
+    "provider": "make a view of the topic instead of a table: CREATE TEMPORARY VIEW ... USING",
 }
 """Options of the connector that there are not, and why; a dot at the end: all that start so."""
 
