@@ -7,15 +7,23 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 from local_cluster import LocalCluster
+from pyspark.sql import SparkSession
+from spark_sessions import local_test_session
 
 from tidelog.client import Admin, Producer
 from tidelog.client.descriptions import NewTopic
+from tidelog.log.system import SystemClock, SystemDisk, lock_directory
+from tidelog.spark.pipeline.job import Job, Outcome, Settings
+from tidelog.spark.pipeline.plan import Limits, PipelineError
+from tidelog.spark.pipeline.runs import RUNS
+from tidelog.spark.pipeline.summary import summary
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -90,11 +98,25 @@ class Pipeline:
         os.killpg(job.pid, signal.SIGKILL)
         job.communicate()
 
-    def ids(self) -> list[int]:
-        """Of all records that are to be read, repeats included."""
-        found = pq.read_table(self.output / "records", columns=["id"])
-        ids: list[int] = found.column("id").to_pylist()
-        return sorted(ids)
+
+def ids(output: Path) -> list[int]:
+    """Of all records that are to be read, repeats included."""
+    found: list[int] = pq.read_table(output / "records", columns=["id"]).column("id").to_pylist()
+    return sorted(found)
+
+
+def run_job(spark: SparkSession, settings: Settings) -> Outcome:
+    """A run in this process."""
+    disk = SystemDisk()
+    try:
+        return Job(spark, settings, disk=disk, clock=SystemClock()).run(tell=lambda _: None)
+    finally:
+        disk.close()
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    yield from local_test_session()
 
 
 @pytest.fixture
@@ -103,21 +125,35 @@ def output(tmp_path: Path) -> Path:
 
 
 async def test_runs_follow_each_other_and_bad_records_are_kept_apart(
-    running_cluster: LocalCluster, output: Path
+    running_cluster: LocalCluster, spark: SparkSession, output: Path
 ) -> None:
     await create(running_cluster, "orders")
     await send(running_cluster, "orders", range(RECORDS))
     async with Producer(running_cluster.bootstrap) as producer:
         for value in (None, *BAD):
             await producer.send("orders", value=value, key=b"k", partition=1)
-    pipeline = Pipeline(running_cluster, "orders", output)
 
-    first = pipeline.run("--max-records", "2000")
+    def run(**limits: Any) -> dict[str, Any]:
+        settings = Settings(
+            bootstrap=running_cluster.bootstrap,
+            topics=["orders"],
+            schema=SCHEMA,
+            output=str(output),
+            partition_by=["shop"],
+            limits=Limits(**limits),
+        )
+        outcome = run_job(spark, settings)
+        return {
+            "committed": outcome.is_committed,
+            **summary(outcome.run, outcome.partitions),
+        }
+
+    first = run(records_max=2000)
     assert (first["run"], first["committed"], first["read"]) == (1, True, 2000)
     assert first["lag"] == RECORDS + 1 + len(BAD) - 2000
-    second = pipeline.run()
+    second = run()
     assert (second["run"], second["lag"], second["repeated"]) == (2, 0, 0)
-    assert pipeline.ids() == list(range(RECORDS))
+    assert ids(output) == list(range(RECORDS))
     assert first["quarantined"] + second["quarantined"] == 1 + len(BAD)
 
     apart = pq.read_table(output / "quarantine").to_pylist()
@@ -126,15 +162,35 @@ async def test_runs_follow_each_other_and_bad_records_are_kept_apart(
     assert {row["_partition"] for row in apart} == {1}
     assert {row["key"] for row in apart} == {b"k"}
 
-    third = pipeline.run()
+    third = run()
     assert (third["committed"], third["read"], third["run"]) == (False, 0, 3)
     await send(running_cluster, "orders", range(RECORDS, RECORDS + 10))
-    fourth = pipeline.run()
+    fourth = run()
     assert (fourth["run"], fourth["written"]) == (3, 10)
-    assert pipeline.ids() == list(range(RECORDS + 10))
+    assert ids(output) == list(range(RECORDS + 10))
 
 
-@pytest.mark.parametrize("says", ["offsets of 3 partitions", "records, 0 of them bad", "committed"])
+async def test_a_second_job_of_one_output_is_refused(
+    running_cluster: LocalCluster, spark: SparkSession, output: Path
+) -> None:
+    await create(running_cluster, "one-at-a-time")
+    settings = Settings(
+        bootstrap=running_cluster.bootstrap,
+        topics=["one-at-a-time"],
+        schema=SCHEMA,
+        output=str(output),
+    )
+    (output / RUNS).mkdir(parents=True)
+    with (
+        lock_directory(str(output / RUNS)),
+        pytest.raises(PipelineError, match="another job writes to this output"),
+    ):
+        run_job(spark, settings)
+
+    assert not run_job(spark, settings).is_committed
+
+
+@pytest.mark.parametrize("says", ["records, 0 of them bad", "committed"])
 async def test_a_run_that_is_killed_repeats_and_loses_nothing(
     running_cluster: LocalCluster, output: Path, says: str
 ) -> None:
@@ -146,20 +202,4 @@ async def test_a_run_that_is_killed_repeats_and_loses_nothing(
     pipeline.kill_when(says)
     pipeline.run()
 
-    assert pipeline.ids() == list(range(RECORDS))
-
-
-async def test_a_second_job_of_one_output_is_refused(
-    running_cluster: LocalCluster, output: Path
-) -> None:
-    await create(running_cluster, "one-at-a-time")
-    await send(running_cluster, "one-at-a-time", range(100))
-    pipeline = Pipeline(running_cluster, "one-at-a-time", output)
-    first, second = pipeline.start(), pipeline.start()
-    outcomes = [job.communicate(timeout=200) for job in (first, second)]
-
-    codes = [first.returncode, second.returncode]
-    refused = [err for (_, err), code in zip(outcomes, codes, strict=True) if code]
-    assert sorted(codes) in ([0, 0], [0, 1]), outcomes
-    assert all("another job writes to this output" in err for err in refused)
-    assert pipeline.ids() == list(range(100))
+    assert ids(output) == list(range(RECORDS))
