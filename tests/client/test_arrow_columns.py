@@ -250,4 +250,4 @@ def test_batches_that_are_good_but_not_where_they_are_are_refused() -> None:
     data = encode_batch([Record(0, 5, None, b"v")] * 2) * 2
     wanted = OffsetRange("t", b"", 0, 0, 9)
     with pytest.raises(CorruptMessageError, match="offsets do not grow"):
-        decode_range(data, wanted, columns=["value"])
+        list(decode_range(data, wanted, columns=["value"]))

@@ -6,11 +6,11 @@ import multiprocessing
 
 import pytest
 
+from tidelog.client.arrow_columns import decode_range
 from tidelog.client.errors import CorruptMessageError
 from tidelog.client.range_reader import OffsetRange, RangeReaderConfig
 from tidelog.log.compression import Codec
 from tidelog.log.records import Record, encode_batch, encode_filler
-from tidelog.spark.batch_reader import decode
 from tidelog.spark.worker_clients import ReadingClient, WorkerClients
 
 
@@ -88,7 +88,7 @@ def batches() -> bytearray:
 
 def offsets(data: bytes) -> list[list[int]]:
     """Of each piece that is decoded."""
-    return [piece["offset"].to_pylist() for piece in decode(data, WANTED, ["offset"])]
+    return [piece["offset"].to_pylist() for piece in decode_range(data, WANTED, columns=["offset"])]
 
 
 def test_what_does_not_fit_into_one_piece_is_decoded_batch_by_batch(
@@ -117,6 +117,7 @@ def test_a_range_whose_last_offsets_were_compacted_away_ends_without_them() -> N
 def test_a_corrupt_batch_is_told_by_topic_partition_and_offset(nth: int, offset: int) -> None:
     data = batches()
     data[len(data) // 3 * nth + 70] ^= 1
-    message = f"orders-3 is corrupt at offset {offset}: record batch at offset {offset} has CRC"
+    place = f"at offset {offset}"
+    message = f"orders-3 is corrupt in the batch {place}: record batch {place} has CRC"
     with pytest.raises(CorruptMessageError, match=message):
         offsets(bytes(data))

@@ -170,6 +170,6 @@ def _decoded(
     """Decodes where the caller waits, while the loop fetches what comes next."""
     with LoopThread() as loop:
         for wanted, data in loop.iterate(chunks()):
-            batch = decode_range(data, wanted, columns=columns)
-            if batch.num_rows:
-                yield batch
+            for batch in decode_range(data, wanted, columns=columns):
+                if batch.num_rows:
+                    yield batch

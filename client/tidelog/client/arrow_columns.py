@@ -6,7 +6,7 @@ gathered by Arrow out of the raw bytes. Never touches the network.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -72,8 +72,14 @@ def decode_batches(
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([SCHEMA.field(n) for n in columns]))
 
 
-def decode_range(data: bytes, wanted: OffsetRange, *, columns: Sequence[str]) -> pa.RecordBatch:
-    """As `decode_batches`; its CorruptMessageError names the partition, and the batch's offset."""
+def decode_range(
+    data: bytes, wanted: OffsetRange, *, columns: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """As `decode_batches`, of a range; in one piece, or more where one would hold too much.
+
+    Its CorruptMessageError names the partition and the batch's offset; what is before that batch
+    was yielded.
+    """
 
     def decode(part: bytes) -> pa.RecordBatch:
         return decode_batches(
@@ -86,19 +92,21 @@ def decode_range(data: bytes, wanted: OffsetRange, *, columns: Sequence[str]) ->
         )
 
     try:
-        return decode(data)
+        yield decode(data)
+        return
     except CorruptMessageError:
-        place = 0
-        while place < len(data):
-            header = parse_header(data, place)
-            end = place + header.size_in_bytes
-            try:
-                decode(data[place:end])
-            except CorruptMessageError as error:
-                tp = TopicPartition(wanted.topic, wanted.partition)
-                raise corrupt(tp, header, error) from error
-            place = end
-        raise  # each is good by itself, but not where it is
+        at = next_offset = 0
+    while at < len(data):  # one is corrupt, or all together inflate beyond what Arrow holds
+        header = parse_header(data, at)
+        end = at + header.size_in_bytes
+        try:
+            if header.base_offset < next_offset:
+                raise CorruptMessageError(f"offsets do not grow: {next_offset - 1} came before")
+            yield decode(data[at:end])
+        except CorruptMessageError as error:
+            tp = TopicPartition(wanted.topic, wanted.partition)
+            raise corrupt(tp, header, error) from None
+        at, next_offset = end, header.next_offset
 
 
 def _column(records: RecordFields, name: str) -> pa.Array:

@@ -91,6 +91,15 @@ class LoopThread:
         """Whether it takes no more coroutines."""
         return self._is_closed
 
+    @property
+    def is_usable(self) -> bool:
+        """Whether it takes coroutines from here; not in a process forked from its own."""
+        try:
+            self.check_caller()
+        except CallerError:
+            return False
+        return not self._is_closed
+
     def start(self) -> None:
         """Start the thread."""
         self._thread.start()

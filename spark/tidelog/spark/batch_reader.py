@@ -12,12 +12,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
-from tidelog.client.arrow import decode_batches
+from tidelog.client.arrow_columns import decode_range
 from tidelog.client.errors import CorruptMessageError, OffsetOutOfRangeError, TidelogError
 from tidelog.client.range_reader import OffsetRange, RangeReader, RangeReaderConfig
 from tidelog.client.records import TopicPartition
 from tidelog.client.sync import LoopThread
-from tidelog.log.batch import parse_header
 from tidelog.spark.filters import Pushed, narrow, push, start_at
 from tidelog.spark.planner import (
     ReadOptions,
@@ -125,7 +124,7 @@ def read_range(
     try:
         chunks = client.reader.chunks(wanted, fail_on_data_loss=fail_on_data_loss)
         for data in client.loop.iterate(chunks):
-            yield from decode(data, wanted, columns)
+            yield from decode_range(data, wanted, columns=columns)
     except OffsetOutOfRangeError as error:
         raise ReadError(f"{error}; set failOnDataLoss to false to read the rest") from None
     except CorruptMessageError as error:
@@ -134,29 +133,6 @@ def read_range(
     except TidelogError:
         READING.drop(key)
         raise
-
-
-def decode(data: bytes, wanted: OffsetRange, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The records of a range that lie in whole batches, at once if they fit into one piece.
-
-    Raises CorruptMessageError that says which batch is not to be read.
-    """
-    try:
-        yield _decode(data, wanted, columns)
-        return
-    except CorruptMessageError:
-        at = 0
-    while at < len(data):  # one is corrupt, or all together inflate beyond what Arrow holds
-        header = parse_header(data, at)
-        end = at + header.size_in_bytes
-        try:
-            yield _decode(data[at:end], wanted, columns)
-        except CorruptMessageError as error:
-            raise CorruptMessageError(
-                f"{wanted.topic}-{wanted.partition} is corrupt at offset "
-                f"{header.base_offset}: {error}"
-            ) from None
-        at = end
 
 
 async def _plan(options: ReadOptions, pushed: Pushed) -> list[OffsetRange]:
@@ -178,14 +154,3 @@ async def _plan(options: ReadOptions, pushed: Pushed) -> list[OffsetRange]:
             return ranges
         times = {TopicPartition(r.topic, r.partition): pushed.from_ms for r in ranges}
         return start_at(ranges, await reader.offsets_for_times(times))
-
-
-def _decode(data: bytes, wanted: OffsetRange, columns: Sequence[str]) -> pa.RecordBatch:
-    return decode_batches(
-        data,
-        topic=wanted.topic,
-        partition=wanted.partition,
-        start_offset=wanted.start_offset,
-        end_offset=wanted.end_offset,
-        columns=columns,
-    )

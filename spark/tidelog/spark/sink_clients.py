@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from tidelog.client.sync import CallerError, LoopThread
+from tidelog.client.sync import LoopThread
 from tidelog.client.table_writer import TableWriter
 from tidelog.log.system import keep_freed_memory
 from tidelog.spark.commit_markers import MARKERS, Marker, StreamBatch
@@ -35,11 +35,7 @@ class WritingClient:
     @property
     def is_usable(self) -> bool:
         """See `Client`."""
-        try:
-            self.loop.check_caller()
-        except CallerError:
-            return False
-        return not self.loop.is_closed
+        return self.loop.is_usable
 
     def close(self) -> None:
         """See `Client`."""

@@ -1,8 +1,8 @@
 """Keeps the connections of a Spark worker process, for one task after the other.
 
 Spark gives a task no place to keep anything: it unpickles a new reader each time, in a process that
-it uses again. So this is the one module here with state of its own. Nothing is opened before a task
-asks for it: a connection would not survive the fork that makes a worker.
+it uses again. So this module and `sink_clients` have state of their own, no other has. Nothing
+is opened before a task asks for it: a connection would not survive the fork that makes a worker.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable
 from typing import Generic, Protocol, TypeVar
 
 from tidelog.client.range_reader import RangeReader, RangeReaderConfig
-from tidelog.client.sync import CallerError, LoopThread
+from tidelog.client.sync import LoopThread
 from tidelog.log.system import keep_freed_memory
 
 CLIENTS_MAX = 4
@@ -68,11 +68,7 @@ class ReadingClient:
     @property
     def is_usable(self) -> bool:
         """See `Client`."""
-        try:
-            self.loop.check_caller()
-        except CallerError:
-            return False
-        return not self.loop.is_closed
+        return self.loop.is_usable
 
     def close(self) -> None:
         """See `Client`."""

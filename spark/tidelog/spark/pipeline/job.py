@@ -156,5 +156,7 @@ def _alone(folder: str) -> Iterator[None]:
         try:
             stack.enter_context(lock_directory(folder))
         except StorageError as error:
-            raise PipelineError(f"another job writes to this output: {error}") from None
+            raise PipelineError(
+                f"another job writes to this output, or nobody may: wait for it ({error})"
+            ) from None
         yield
