@@ -125,6 +125,8 @@ CORES = (
     "spark/tidelog/spark/filters.py",
     "spark/tidelog/spark/option_values.py",
     "spark/tidelog/spark/options.py",
+    "spark/tidelog/spark/pipeline/plan.py",
+    "spark/tidelog/spark/pipeline/summary.py",
     "spark/tidelog/spark/planner.py",
     "spark/tidelog/spark/range_splits.py",
     "spark/tidelog/spark/sink_options.py",
