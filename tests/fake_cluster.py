@@ -389,7 +389,8 @@ class FakeCluster:
                 result.error.code = common_pb2.TOPIC_ALREADY_EXISTS
                 result.error.message = f"topic {topic.name!r} already exists"
             else:
-                self.create(topic.name, partitions=topic.partitions or 1)
+                made = self.create(topic.name, partitions=topic.partitions or 1)
+                result.topic_id = made.topic_id
         return response
 
     async def _delete_topics(

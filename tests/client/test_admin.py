@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone
+from typing import cast
 
 import pytest
 from fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster, Mishap, encoded
@@ -12,10 +14,31 @@ from tidelog.client.offsets import At
 from tidelog.log.records import Record, encode_batch
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import CreateTopicsRequest, CreateTopicsResponse
+from tidelog.v1.data_pb2 import MetadataRequest, MetadataResponse
+from tidelog.v1.methods import METADATA, Method, Request, Response
 
 
 def admin(cluster: FakeCluster, *, api_timeout_ms: int = 5_000) -> Admin:
     return Admin(BOOTSTRAP, transport=cluster, api_timeout_ms=api_timeout_ms)
+
+
+class Lagging(FakeCluster):
+    """Node 2 answers with what is in `old` first."""
+
+    old: Sequence[MetadataResponse] = ()
+
+    async def call(
+        self,
+        address: str,
+        method: Method[Request, Response],
+        request: Request,
+        *,
+        timeout_ms: int,
+    ) -> Response:
+        if self.old and address == ADDRESSES[2] and method.path == METADATA.path:
+            *self.old, answer = self.old
+            return cast("Response", answer)
+        return await super().call(address, method, request, timeout_ms=timeout_ms)
 
 
 async def test_create_returns_when_every_live_broker_names_leaders() -> None:
@@ -26,6 +49,19 @@ async def test_create_returns_when_every_live_broker_names_leaders() -> None:
     assert (created.name, created.partitions) == ("t", 2)
     asked = {address for address, method, _ in cluster.calls if method == "Metadata"}
     assert asked == {ADDRESSES[1], ADDRESSES[3]}
+
+
+async def test_create_waits_for_a_broker_that_knows_the_topic_of_that_name_before() -> None:
+    cluster = Lagging()
+    cluster.create("t")
+    async with admin(cluster) as a:
+        old = await cluster.call(
+            ADDRESSES[2], METADATA, MetadataRequest(topics=["t"]), timeout_ms=1_000
+        )
+        await a.delete_topics(["t"])
+        cluster.old = [old, old]
+        await a.create_topic("t")
+    assert cluster.old == []
 
 
 async def test_create_without_a_leader_in_time_says_so() -> None:

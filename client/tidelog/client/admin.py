@@ -26,6 +26,7 @@ from tidelog.client.descriptions import (
     new_topic_to_wire,
     node_description,
     topic_description,
+    unusable_part,
 )
 from tidelog.client.errors import (
     CallFailedError,
@@ -155,7 +156,8 @@ class Admin:
         deadline_ms = self._deadline_ms()
         await self._change(list(by_name), attempt, deadline_ms=deadline_ms)
         if not validate_only:
-            await self._wait_until_usable(list(by_name), deadline_ms=deadline_ms)
+            topic_ids = {name: topic.topic_id for name, topic in created.items()}
+            await self._wait_until_usable(topic_ids, deadline_ms=deadline_ms)
         return [created[name] for name in by_name]
 
     async def delete_topics(self, names: Sequence[str]) -> None:
@@ -204,7 +206,7 @@ class Admin:
         await self._change([topic], attempt, deadline_ms=deadline_ms)
         if not validate_only:
             await self._wait_until_known(known_at, deadline_ms=deadline_ms)
-            await self._wait_until_usable([topic], deadline_ms=deadline_ms)
+            await self._wait_until_usable({topic: b""}, deadline_ms=deadline_ms)
 
     async def list_topics(self) -> list[str]:
         """Names of all topics, sorted."""
@@ -424,11 +426,14 @@ class Admin:
             raise error or CallFailedError(f"no answer within {self._api_timeout_ms} ms")
         await asyncio.sleep(delay_ms / 1000)
 
-    async def _wait_until_usable(self, names: list[str], *, deadline_ms: int) -> None:
-        """Return when every live broker names a leader for every partition of these topics."""
+    async def _wait_until_usable(self, topic_ids: Mapping[str, bytes], *, deadline_ms: int) -> None:
+        """Return when every live broker names a leader for every partition of these topics.
+
+        Of these incarnations, where their ids are known.
+        """
         failures = 0
         while True:
-            missing = await self._without_leader(names)
+            missing = await self._without_leader(topic_ids)
             if not missing:
                 return
             failures += 1
@@ -439,9 +444,9 @@ class Admin:
             )
             await self._back_off(failures, error, deadline_ms=deadline_ms)
 
-    async def _without_leader(self, names: list[str]) -> str:
+    async def _without_leader(self, topic_ids: Mapping[str, bytes]) -> str:
         """A partition some live broker knows no leader for; empty when there is none."""
-        request = MetadataRequest(topics=names)
+        request = MetadataRequest(topics=[*topic_ids])
         answer = await self._call(METADATA, request)
         answers = await asyncio.gather(
             *(self._ask_one(broker.address, METADATA, request) for broker in answer.brokers)
@@ -449,12 +454,8 @@ class Admin:
         for response in (answer, *answers):
             if response is None:
                 continue
-            for topic in response.topics:
-                if topic.error.code != common_pb2.NONE or not topic.partitions:
-                    return topic.name
-                for partition in topic.partitions:
-                    if not partition.HasField("leader_id"):
-                        return f"{topic.name}-{partition.partition}"
+            if missing := unusable_part(response, topic_ids):
+                return missing
         return ""
 
     async def _wait_until_known(self, offset: int, *, deadline_ms: int) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tidelog.v1 import admin_pb2
+from tidelog.v1 import admin_pb2, common_pb2
+from tidelog.v1.data_pb2 import MetadataResponse
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,3 +222,19 @@ def assignments_to_wire(
         admin_pb2.ReplicaAssignment(partition=number, broker_ids=brokers)
         for number, brokers in enumerate(replicas, start=first)
     ]
+
+
+def unusable_part(answer: MetadataResponse, topic_ids: Mapping[str, bytes]) -> str:
+    """The first topic that a broker does not know, or partition it knows no leader of; else "".
+
+    A broker that lags may still name who led what had a topic's name before: where the id is known
+    (not empty), only that incarnation counts.
+    """
+    for topic in answer.topics:
+        is_known = topic.error.code == common_pb2.NONE and len(topic.partitions) > 0
+        if not is_known or topic_ids[topic.name] not in (b"", topic.topic_id):
+            return topic.name
+        for partition in topic.partitions:
+            if not partition.HasField("leader_id"):
+                return f"{topic.name}-{partition.partition}"
+    return ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 
 from tidelog.chaos.chance import one_of
 from tidelog.chaos.history import Send
@@ -18,10 +19,14 @@ from tidelog.chaos.workloads.senders import Incarnation, Sender
 from tidelog.chaos.workloads.setting import Setting
 from tidelog.client.admin import Admin
 from tidelog.client.errors import TidelogError
+from tidelog.log.transport import Transport
 from tidelog.v1 import common_pb2
+from tidelog.v1.data_pb2 import MetadataRequest
+from tidelog.v1.methods import METADATA
 
 CHURN_S_MIN, CHURN_S_MAX = 0.5, 3.0
 REFUSED_WAIT_S = 0.2
+ASK_MS = 2_000
 RETENTION_MS = 7 * 24 * 3600 * 1000
 
 
@@ -43,7 +48,9 @@ class Workload:
         self._decisions = 0
         self._incarnations: dict[str, Incarnation] = {}
         self._pending: dict[int, Callable[[], Send]] = {}
-        self._admin = Admin(setting.bootstrap, **setting.ports("admin"))
+        ports = setting.ports("admin")
+        self._transport: Transport = ports["transport"]
+        self._admin = Admin(setting.bootstrap, **ports)
 
     @property
     def is_held(self) -> bool:
@@ -167,12 +174,41 @@ class Workload:
         if plan.name != CHURNED:
             return
         old = self._incarnations[plan.name]
+        before = await self._told_ids(plan.name) - {b""}
+        if not before:
+            return  # nobody to ask: which incarnation comes next could not be told
         await self._delete(plan)
         old.is_over = True
         await asyncio.gather(*old.tasks)
         await self._create(plan)
+        await self._known_to_all(plan.name, before)
         self.setting.happened("recreated_topics")
         self._begin(plan, old.number + 1)
+
+    async def _known_to_all(self, topic: str, before: AbstractSet[bytes]) -> None:
+        """Until every broker tells of the new incarnation, those that were cut off, too.
+
+        A new client takes what it is told: by a broker that lags, the old incarnation. It reads
+        that by right, and we would write it down as read in the new one.
+        """
+        while True:
+            told = await self._told_ids(topic)
+            if len(told) == 1 and not told & (before | {b""}):
+                return
+            await asyncio.sleep(REFUSED_WAIT_S)
+
+    async def _told_ids(self, topic: str) -> AbstractSet[bytes]:
+        """The topic's ids by each broker; empty for one that has none, or does not answer."""
+        asked = (self._told_id(address, topic) for address in self.setting.bootstrap)
+        return set(await asyncio.gather(*asked))
+
+    async def _told_id(self, address: str, topic: str) -> bytes:
+        request = MetadataRequest(topics=[topic])
+        try:
+            answer = await self._transport.call(address, METADATA, request, timeout_ms=ASK_MS)
+        except TidelogError:
+            return b""
+        return b"".join(one.topic_id for one in answer.topics)
 
     async def _elect(self, plan: TopicPlan) -> None:
         await self._admin.elect_leaders([plan.name])
