@@ -150,7 +150,7 @@ async def _plan(options: ReadOptions, pushed: Pushed) -> list[OffsetRange]:
             for edge in (options.starting, options.ending)
         ]
         ranges = narrow(plan_ranges(options, topics, bounds, starts=starts, ends=ends), pushed)
-        if pushed.from_ms is None:
-            return ranges
-        times = {TopicPartition(r.topic, r.partition): pushed.from_ms for r in ranges}
-        return start_at(ranges, await reader.offsets_for_times(times))
+        if pushed.from_ms is not None:
+            times = {TopicPartition(r.topic, r.partition): pushed.from_ms for r in ranges}
+            ranges = start_at(ranges, await reader.offsets_for_times(times))
+        return reader.as_of_now(ranges)
