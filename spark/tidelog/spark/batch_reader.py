@@ -129,7 +129,10 @@ def read_range(
         raise ReadError(f"{error}; set failOnDataLoss to false to read the rest") from None
     except CorruptMessageError as error:
         READING.drop(key)
-        raise ReadError(f"{error}; startingOffsets and endingOffsets can leave it out") from None
+        raise ReadError(
+            f"{error}. startingOffsets and endingOffsets can leave it out, of a stream with a new "
+            "checkpoint; if a disk spoiled it, another replica may have it whole: let that one lead"
+        ) from None
     except TidelogError:
         READING.drop(key)
         raise
