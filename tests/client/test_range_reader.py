@@ -305,6 +305,88 @@ async def test_one_call_describes_many_topics() -> None:
     assert all(asked == ["t", "nope"] for asked in broker.metadata_asked)
 
 
+class DeposedLeader(OneBroker):
+    """b:1 led epoch 3 and holds ten records; b:2 leads epoch 4, in which there are thirty.
+
+    Brokers describe the cluster as of epoch 3 until `stale_answers` were given.
+    """
+
+    def __init__(self, *, stale_answers: int) -> None:
+        super().__init__(end=10)
+        self._stale_answers = stale_answers
+        self._address = ""
+        self.asked: list[tuple[str, int | None]] = []
+        """Who was asked for records, and with which leader epoch."""
+
+    async def call(
+        self,
+        address: str,
+        method: Method[Request, Response],
+        request: Request,
+        *,
+        timeout_ms: int,
+    ) -> Response:
+        self._address = address
+        return await super().call(address, method, request, timeout_ms=timeout_ms)
+
+    def _metadata(self, request: Message) -> Message:
+        assert isinstance(request, data_pb2.MetadataRequest)
+        self.metadata_asked.append(list(request.topics))
+        leads = 1 if len(self.metadata_asked) <= self._stale_answers else 2
+        answer = data_pb2.MetadataResponse()
+        for number in (1, 2):
+            answer.brokers.add(node_id=number, address=f"b:{number}")
+        topic = answer.topics.add(name="t", topic_id=b"id")
+        topic.partitions.add(partition=0, leader_id=leads, leader_epoch=leads + 2)
+        return answer
+
+    def _fetch(self, request: Message) -> Message:
+        assert isinstance(request, data_pb2.FetchRequest)
+        (asked,) = request.partitions
+        epoch = asked.current_leader_epoch if asked.HasField("current_leader_epoch") else None
+        self.asked.append((self._address, epoch))
+        own = int(self._address[-1]) + 2
+        if epoch is not None and epoch != own:
+            code = (
+                common_pb2.UNKNOWN_LEADER_EPOCH if epoch > own else common_pb2.FENCED_LEADER_EPOCH
+            )
+            refused = PartitionFetchResult(error=Error(code=code))
+            return data_pb2.FetchResponse(partitions=[refused])
+        self.end = 10 if own == 3 else 30
+        return super()._fetch(request)
+
+
+@pytest.mark.parametrize("fail_on_data_loss", [True, False])
+async def test_a_deposed_leader_is_not_believed_that_records_are_gone(
+    *, fail_on_data_loss: bool
+) -> None:
+    broker = DeposedLeader(stale_answers=2)
+    wanted = WHOLE._replace(leader_epoch=4, start_offset=20)
+    assert await read(broker, wanted, fail_on_data_loss=fail_on_data_loss) == [20]
+    assert broker.asked[0] == ("b:1", 4)
+    assert broker.asked[-1] == ("b:2", 4)
+
+
+async def test_a_range_of_an_older_epoch_is_read_in_the_one_that_is_known() -> None:
+    broker = DeposedLeader(stale_answers=0)
+    assert await read(broker, WHOLE._replace(leader_epoch=3)) == [0, 10, 20]
+    assert await read(broker, WHOLE) == [0, 10, 20]
+    assert set(broker.asked) == {("b:2", 4)}
+
+
+async def test_a_range_knows_the_leaders_that_its_planner_knew() -> None:
+    tp, another = TopicPartition("t", 0), WHOLE._replace(topic_id=b"another")
+    async with reader(DeposedLeader(stale_answers=0)) as ranges:
+        assert ranges.as_of_now([WHOLE]) == [WHOLE]
+        await ranges.bounds([tp])
+        known, of_another = ranges.as_of_now([WHOLE, another])
+        assert known == WHOLE._replace(leader_epoch=4)
+        # Epochs start over with an incarnation: another's say nothing.
+        assert of_another == another
+        newer = known._replace(leader_epoch=5)
+        assert ranges.as_of_now([newer]) == [newer]
+
+
 class ThreeBrokers(OneBroker):
     """Lead the thousand partitions of t; counts the calls of each method."""
 

@@ -49,6 +49,17 @@ async def test_a_stream_reads_what_there_is_then_what_comes() -> None:
 
 
 @on_virtual_time
+async def test_a_range_carries_the_leader_epoch_in_which_its_end_was_known() -> None:
+    cluster = FakeCluster()
+    filled(cluster, "t", 30, 20)
+    cluster.move("t", 0, leader_id=2)
+    async with stream(cluster) as driver:
+        start = await driver.initial()
+        planned = await driver.plan(start, await driver.advance(start))
+        assert [one.leader_epoch for one in planned] == [1, 0]
+
+
+@on_virtual_time
 async def test_an_idle_query_asks_ten_times_a_second_and_describes_topics_seldom() -> None:
     cluster = FakeCluster()
     filled(cluster, "t", 10)

@@ -118,6 +118,6 @@ def test_a_corrupt_batch_is_told_by_topic_partition_and_offset(nth: int, offset:
     data = batches()
     data[len(data) // 3 * nth + 70] ^= 1
     place = f"at offset {offset}"
-    message = f"orders-3 is corrupt in the batch {place}: record batch {place} has CRC"
+    message = f"orders-3 is corrupt in the batch {place}, .* {offset + 9}: record batch {place} has"
     with pytest.raises(CorruptMessageError, match=message):
         offsets(bytes(data))

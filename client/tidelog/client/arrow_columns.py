@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidelog.client.range_reader import OffsetRange
-from tidelog.client.record_batch import corrupt
+from tidelog.client.record_batch import corrupt_at
 from tidelog.client.record_fields import (
     Int64s,
     RecordFields,
@@ -105,7 +105,7 @@ def decode_range(
             yield decode(data[at:end])
         except CorruptMessageError as error:
             tp = TopicPartition(wanted.topic, wanted.partition)
-            raise corrupt(tp, header, error) from None
+            raise corrupt_at(tp, header, error) from None
         at, next_offset = end, header.next_offset
 
 

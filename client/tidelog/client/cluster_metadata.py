@@ -17,6 +17,8 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import LeaderHint
 from tidelog.v1.data_pb2 import MetadataResponse
 
+UNKNOWN_EPOCH = -1
+
 
 @dataclass(frozen=True, slots=True)
 class Leader:
@@ -81,6 +83,16 @@ class ClusterMetadata:
         view = self._topics.get(tp.topic)
         leader = None if view is None else view.leaders.get(tp.partition)
         return leader if leader is not None and leader.address is not None else None
+
+    def leader_epoch(self, topic: str, topic_id: bytes, partition: int) -> int:
+        """The newest epoch known, with a leader or without; UNKNOWN_EPOCH of another incarnation.
+
+        Epochs of two incarnations do not compare: each starts over.
+        """
+        view = self._topics.get(topic)
+        if view is None or view.topic_id != topic_id or partition not in view.leaders:
+            return UNKNOWN_EPOCH
+        return view.leaders[partition].epoch
 
     def update(self, response: MetadataResponse, *, now_ms: int) -> None:
         """Take over a broker's answer."""

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from tidelog.client.backoff import Backoff
+from tidelog.client.cluster_metadata import UNKNOWN_EPOCH, ClusterMetadata
 from tidelog.client.errors import (
     CorruptMessageError,
     KafkaError,
@@ -65,6 +66,13 @@ class OffsetRange(NamedTuple):
     partition: int
     start_offset: int
     end_offset: int
+    leader_epoch: int = UNKNOWN_EPOCH
+    """One in which the end was known, or a later one: an older leader's log may end before it."""
+
+    def as_of(self, metadata: ClusterMetadata) -> OffsetRange:
+        """The same range, to be read from no older leader than is known by now."""
+        known = metadata.leader_epoch(self.topic, self.topic_id, self.partition)
+        return self._replace(leader_epoch=max(self.leader_epoch, known))
 
 
 class TopicPartitions(NamedTuple):
@@ -143,6 +151,13 @@ class RangeReader:
             for spec in (EARLIEST, LATEST)
         ]
         return {tp: OffsetBounds(earliest[tp], latest[tp]) for tp in partitions}
+
+    def as_of_now(self, ranges: Iterable[OffsetRange]) -> list[OffsetRange]:
+        """Ranges for other readers, who may know of older leaders than this one.
+
+        Ask for `bounds` first: it learns of the leaders that say where partitions end.
+        """
+        return [wanted.as_of(self._routing.metadata) for wanted in ranges]
 
     async def offsets_for_times(
         self, times_ms: Mapping[TopicPartition, int]
@@ -259,11 +274,14 @@ class RangeReader:
 
     def _request(self, wanted: OffsetRange, position: int) -> FetchRequest:
         limit = self._config.fetch_max_bytes
+        leader_epoch = wanted.as_of(self._routing.metadata).leader_epoch
         partition = FetchPartition(
             topic=wanted.topic,
             topic_id=wanted.topic_id,
             partition=wanted.partition,
             fetch_offset=position,
+            # A deposed leader would say "out of range" of what its successor holds (KIP-320).
+            current_leader_epoch=None if leader_epoch == UNKNOWN_EPOCH else leader_epoch,
             partition_max_bytes=limit,
         )
         return FetchRequest(

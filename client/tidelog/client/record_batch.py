@@ -151,8 +151,18 @@ def records_of(tp: TopicPartition, columns: Iterable[Columns]) -> Iterator[Recor
 def corrupt(
     tp: TopicPartition, header: BatchHeader, error: CorruptMessageError
 ) -> CorruptMessageError:
-    """`error` with where it is and how to get past it."""
+    """`error` with where it is and how a consumer gets past it."""
+    found = corrupt_at(tp, header, error)
     return CorruptMessageError(
-        f"{tp.topic}-{tp.partition} is corrupt in the batch at offset {header.base_offset}: "
-        f"{error}; seek past offset {header.last_offset} to read on without it"
+        f"{found}; seek past offset {header.last_offset} to read on without it"
+    )
+
+
+def corrupt_at(
+    tp: TopicPartition, header: BatchHeader, error: CorruptMessageError
+) -> CorruptMessageError:
+    """`error` with where it is; the caller adds what to do."""
+    return CorruptMessageError(
+        f"{tp.topic}-{tp.partition} is corrupt in the batch at offset {header.base_offset}, whose "
+        f"last offset is {header.last_offset}: {error}"
     )

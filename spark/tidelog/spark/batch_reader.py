@@ -129,7 +129,10 @@ def read_range(
         raise ReadError(f"{error}; set failOnDataLoss to false to read the rest") from None
     except CorruptMessageError as error:
         READING.drop(key)
-        raise ReadError(f"{error}; startingOffsets and endingOffsets can leave it out") from None
+        raise ReadError(
+            f"{error}. startingOffsets and endingOffsets can leave it out, of a stream with a new "
+            "checkpoint; if a disk spoiled it, another replica may have it whole: let that one lead"
+        ) from None
     except TidelogError:
         READING.drop(key)
         raise
@@ -150,7 +153,7 @@ async def _plan(options: ReadOptions, pushed: Pushed) -> list[OffsetRange]:
             for edge in (options.starting, options.ending)
         ]
         ranges = narrow(plan_ranges(options, topics, bounds, starts=starts, ends=ends), pushed)
-        if pushed.from_ms is None:
-            return ranges
-        times = {TopicPartition(r.topic, r.partition): pushed.from_ms for r in ranges}
-        return start_at(ranges, await reader.offsets_for_times(times))
+        if pushed.from_ms is not None:
+            times = {TopicPartition(r.topic, r.partition): pushed.from_ms for r in ranges}
+            ranges = start_at(ranges, await reader.offsets_for_times(times))
+        return reader.as_of_now(ranges)

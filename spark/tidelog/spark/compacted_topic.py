@@ -1,11 +1,15 @@
 """A small compacted topic as a map from keys to values that the brokers keep.
 
-Owns how the topic is made, and how a key's last value is found: the topic is read from its start,
+Owns how the topic is made and read, and how a key's last value is found: it is read from its start,
 which compaction keeps near. For a few short values; what they mean is their user's.
 """
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidelog.client.admin import Admin
@@ -44,18 +48,7 @@ class CompactedTopic:
         """
         found: bytes | None = None
         async with RangeReader(self._bootstrap, transport=self._transport) as reader:
-            wanted = await self._everything(reader)
-            if wanted is None:
-                return None
-            async for data in reader.chunks(wanted, fail_on_data_loss=False):
-                rows = decode_batches(
-                    data,
-                    topic=self.name,
-                    partition=_PARTITION,
-                    start_offset=wanted.start_offset,
-                    end_offset=wanted.end_offset,
-                    columns=("key", "value"),
-                )
+            async for rows in read_all(reader, self.name):
                 values = rows.filter(pc.equal(rows.column(0), key)).column(1)
                 if len(values):
                     found = values[-1].as_py()
@@ -71,14 +64,6 @@ class CompactedTopic:
         async with Producer(self._bootstrap, acks="all", transport=self._transport) as producer:
             await producer.send(self.name, key=key, value=value, partition=_PARTITION)
 
-    async def _everything(self, reader: RangeReader) -> OffsetRange | None:
-        topic = (await reader.topics([self.name])).get(self.name)
-        if topic is None:
-            return None
-        tp = TopicPartition(self.name, _PARTITION)
-        bounds = (await reader.bounds([tp]))[tp]
-        return OffsetRange(self.name, topic.topic_id, _PARTITION, bounds.earliest, bounds.latest)
-
     async def _make_sure_it_exists(self) -> None:
         async with Admin(self._bootstrap, transport=self._transport) as admin:
             try:
@@ -87,6 +72,29 @@ class CompactedTopic:
                 if error.code != common_pb2.UNKNOWN_TOPIC_OR_PARTITION:
                     raise
                 await make_topic(admin, self.name)
+
+
+async def read_all(reader: RangeReader, name: str) -> AsyncGenerator[pa.RecordBatch, None]:
+    """Columns `key` and `value` of all records, in their order; none where there is no topic.
+
+    Holds all that was acknowledged before. Raises as RangeReader and `decode_batches` do.
+    """
+    topic = (await reader.topics([name])).get(name)
+    if topic is None:
+        return
+    tp = TopicPartition(name, _PARTITION)
+    start, end = (await reader.bounds([tp]))[tp]
+    wanted = OffsetRange(name, topic.topic_id, _PARTITION, start, end)
+    async with aclosing(reader.chunks(wanted, fail_on_data_loss=False)) as chunks:
+        async for data in chunks:
+            yield decode_batches(
+                data,
+                topic=name,
+                partition=_PARTITION,
+                start_offset=start,
+                end_offset=end,
+                columns=("key", "value"),
+            )
 
 
 async def make_topic(admin: Admin, name: str) -> None:

@@ -17,15 +17,11 @@ from typing import Self
 
 from tidelog.client import Admin, Producer
 from tidelog.client.ports import ClientPorts
-from tidelog.client.range_reader import OffsetRange, RangeReader, RangeReaderConfig
-from tidelog.client.records import TopicPartition
-from tidelog.log.batch import iter_batches
-from tidelog.log.records import iter_records
-from tidelog.spark.compacted_topic import make_topic
+from tidelog.client.range_reader import RangeReader, RangeReaderConfig
+from tidelog.spark.compacted_topic import make_topic, read_all
 from tidelog.spark.stream_offsets import StreamOffset, StreamOffsetError, from_json, to_json
 
 TOPIC = "__tidelog_spark_offsets"
-_PARTITION = TopicPartition(TOPIC, 0)
 _CLAIM_BYTES = 16
 _NAMED_MAX = 5
 
@@ -58,15 +54,11 @@ class QueryStarts:
 
         Raises QueryStartsError for a record that cannot be read, and what the client raises.
         """
-        topics = await self._reader.topics([TOPIC])
-        if TOPIC not in topics:
-            return None
-        bounds = (await self._reader.bounds([_PARTITION]))[_PARTITION]
-        wanted = OffsetRange(TOPIC, topics[TOPIC].topic_id, 0, *bounds)
-        async with aclosing(self._reader.chunks(wanted, fail_on_data_loss=False)) as chunks:
-            async for data in chunks:
-                for value in _values(data, query_id):
-                    return _decoded(query_id, value)
+        async with aclosing(read_all(self._reader, TOPIC)) as pieces:
+            async for rows in pieces:
+                for key, value in zip(*(column.to_pylist() for column in rows), strict=True):
+                    if value is not None and _is_of(query_id, key):
+                        return _decoded(query_id, value)
         return None
 
     async def keep(self, query_id: str, start: StreamOffset) -> StreamOffset:
@@ -115,19 +107,10 @@ def check_same_source(query_id: str, start: StreamOffset, now: StreamOffset) -> 
         )
 
 
-def _values(data: bytes, query_id: str) -> list[bytes]:
-    """The values of this query among the records of whole batches, in their order."""
+def _is_of(query_id: str, key: bytes | None) -> bool:
+    """Whether it is the key of a claim of this query."""
     ending = f":{query_id}".encode()
-    key_bytes = 2 * _CLAIM_BYTES + len(ending)
-    return [
-        record.value
-        for _, batch in iter_batches(data)
-        for record in iter_records(batch)
-        if record.value is not None
-        and record.key is not None
-        and len(record.key) == key_bytes
-        and record.key.endswith(ending)
-    ]
+    return key is not None and len(key) == 2 * _CLAIM_BYTES + len(ending) and key.endswith(ending)
 
 
 def _decoded(query_id: str, value: bytes) -> StreamOffset:

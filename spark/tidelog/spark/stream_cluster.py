@@ -116,6 +116,10 @@ class StreamCluster:
         wanted = set(partitions)
         return (await self._consistently(look_up, is_complete=False)).answer
 
+    def as_of_now(self, ranges: Iterable[OffsetRange]) -> list[OffsetRange]:
+        """The ranges for tasks, whose processes may know of older leaders than this one."""
+        return [wanted.as_of(self._routing.metadata) for wanted in ranges]
+
     async def record_bytes(self, ranges: Collection[OffsetRange]) -> dict[TopicPartition, float]:
         """How many bytes an offset takes at the start of each range, as stored.
 

@@ -113,7 +113,7 @@ class StreamDriver:
         found = cut(backlog(start, end, earliest=self._earliest), end, newest=newest)
         self._check(found)
         return split_ranges(
-            ranges_to_read(found, newest.topic_ids),
+            self._cluster.as_of_now(ranges_to_read(found, newest.topic_ids)),
             min_partitions=self._options.min_partitions,
             max_records=self._options.max_records_per_partition,
         )
