@@ -13,14 +13,9 @@ import pyarrow as pa
 
 from tidelog.client.range_reader import OffsetRange
 from tidelog.client.record_batch import corrupt_at
-from tidelog.client.record_fields import (
-    Int64s,
-    RecordFields,
-    find_fields,
-    read_varints,
-    skip_fields,
-)
+from tidelog.client.record_fields import RecordFields, find_fields, skip_fields
 from tidelog.client.records import TopicPartition
+from tidelog.client.varints import Int64s, read_varints
 from tidelog.log.batch import parse_header
 from tidelog.log.errors import CorruptMessageError
 

@@ -28,7 +28,8 @@ from tidelog.client.record_bytes import (
     varint_rows,
     zigzag,
 )
-from tidelog.client.record_fields import Int64s, Mask
+from tidelog.client.record_fields import Mask
+from tidelog.client.varints import Int64s
 from tidelog.log.errors import MessageTooLargeError
 
 COLUMNS = ("key", "value", "headers", "partition", "timestamp")

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from tidelog.client.partitioners import MURMUR2_M, MURMUR2_SEED, murmur2
 from tidelog.client.record_bytes import binary_lengths
-from tidelog.client.record_fields import Bytes, Int64s
+from tidelog.client.varints import Bytes, Int64s
 
 UInt32s = npt.NDArray[np.uint32]
 

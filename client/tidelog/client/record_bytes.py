@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidelog.client.record_fields import Int64s
+from tidelog.client.varints import Int64s
 from tidelog.log.batch import HEADER_BYTES, MAGIC, MIN_RECORD_BYTES, BatchHeader, Buffer, seal
 from tidelog.log.compression import Codec, compress
 from tidelog.log.errors import invariant

@@ -1,7 +1,8 @@
 """Finds where every field of every record lies, for whole fetch answers at once.
 
-Owns the walk over record batches v2 with numpy: the CRC32C of every batch and the bounds of every
-field are checked, no Python object is made per record. Turns nothing into columns: see `arrow`.
+Owns the look into record batches v2 with numpy: the CRC32C of every batch and the bounds of every
+field are checked, no Python object is made per record. Where records start that do not come in runs
+of one length is found by `record_walks`. Turns nothing into columns: see `arrow_columns`.
 
     record v2:  length | attributes 1 B | timestamp delta | offset delta | key length | key
                 | value length | value | header count | (key length, key, value length, value)*
@@ -16,6 +17,8 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 import numpy.typing as npt
 
+from tidelog.client.record_walks import Stretch, read_varint, walk
+from tidelog.client.varints import Bytes, Int64s, read_varints
 from tidelog.log.batch import (
     CONTROL_FLAG,
     HEADER_BYTES,
@@ -28,16 +31,13 @@ from tidelog.log.compression import Codec, decompress
 from tidelog.log.errors import CorruptMessageError
 from tidelog.log.records import MAX_DECOMPRESSED_BYTES
 
-Int64s = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
 Mask = npt.NDArray[np.bool_]
 
 BODY_BYTES_MAX = 2**31 - 1
 """Bytes of plain records one call reads: Arrow's binary columns count in 32 bits."""
 
 _PAYING_RUN = 16
-_SHORT_RUNS_MAX = 8
-_VARINT_BITS_MAX = 63
+_SHORT_RUNS_MAX = 4
 _PAST_END = "a field of a record does not lie within the record"
 
 
@@ -70,28 +70,6 @@ def find_fields(data: bytes) -> RecordFields:
     UnsupportedCompressionTypeError for a codec this side does not have.
     """
     return _find(*_plain_records(data))
-
-
-def read_varints(data: Bytes, positions: Int64s) -> tuple[Int64s, Int64s]:
-    """The zig-zag varints at all `positions` at once, and the positions after them.
-
-    Past the end of `data` the last byte is read again: callers compare the positions with a limit.
-    """
-    values = data.take(positions, mode="clip").astype(np.uint64)
-    after = positions + 1
-    unfinished = np.flatnonzero(values > 0x7F)
-    values &= np.uint64(0x7F)
-    shift = 7
-    while unfinished.size:
-        if shift > _VARINT_BITS_MAX:
-            raise CorruptMessageError("a number in a record is longer than 64 bits")
-        septets = data.take(after[unfinished], mode="clip").astype(np.uint64)
-        values[unfinished] |= (septets & np.uint64(0x7F)) << np.uint64(shift)
-        after[unfinished] += 1
-        unfinished = unfinished[septets > 0x7F]
-        shift += 7
-    signs = np.negative(values & np.uint64(1))
-    return ((values >> np.uint64(1)) ^ signs).view(np.int64), after
 
 
 def skip_fields(positions: Int64s, lengths: Int64s, limits: Int64s) -> Int64s:
@@ -138,10 +116,10 @@ def _plain_records(data: bytes) -> tuple[bytes, list[_Section]]:
 def _find(body: bytes, sections: list[_Section]) -> RecordFields:
     data = np.frombuffer(body, dtype=np.uint8)
     try:
-        walks = [_record_starts(body, data, section) for section in sections]
+        starts = _record_starts(body, data, sections)
     except IndexError:
         raise CorruptMessageError(_PAST_END) from None
-    lengths, position = read_varints(data, np.concatenate([np.empty(0, np.int64), *walks]))
+    lengths, position = read_varints(data, starts)
     ends = position + lengths
     timestamp_deltas, position = read_varints(data, position + 1)
     offset_deltas, position = read_varints(data, position)
@@ -189,19 +167,33 @@ def _per_record(sections: list[_Section], values: Iterable[int]) -> Int64s:
     return np.repeat(np.fromiter(values, np.int64, len(sections)), counts)
 
 
-def _record_starts(body: bytes, data: Bytes, section: _Section) -> Int64s:
-    """Where each record of a batch starts.
+def _record_starts(body: bytes, data: Bytes, sections: list[_Section]) -> Int64s:
+    """Where each record of all batches starts.
 
-    Records mostly come in runs of one length: one strided look at their length prefixes finds a
-    run's end. After `_SHORT_RUNS_MAX` runs too short to pay for the look, the rest is walked one by
-    one.
+    Records mostly come in runs of one length, see `_runs`; what is no run is walked.
+    """
+    runs = [_runs(body, data, section) for section in sections]
+    walks = walk(body, [rest for _, rest in runs])
+    starts = [np.empty(0, np.int64)]
+    for section, (found, _), (rest, end) in zip(sections, runs, walks, strict=True):
+        if end != section.end:
+            raise CorruptMessageError("the records of a batch do not end where the batch ends")
+        starts += [*found, rest]
+    return np.concatenate(starts)
+
+
+def _runs(body: bytes, data: Bytes, section: _Section) -> tuple[list[Int64s], Stretch]:
+    """Where the first records of a batch start, which come in runs, and where the others lie.
+
+    One strided look at the length prefixes finds a run's end. After `_SHORT_RUNS_MAX` runs too
+    short to pay for the look there are no more of them.
     """
     count, position, end = section.header.records_count, section.start, section.end
     if count * MIN_RECORD_BYTES > end - position:
         raise CorruptMessageError(f"{count} records do not fit {end - position} bytes")
     runs, found, short_runs = [], 0, 0
     while found < count and short_runs < _SHORT_RUNS_MAX:
-        length, content = _read_varint(body, position)
+        length, content = read_varint(body, position)
         size = content + length - position
         if not MIN_RECORD_BYTES <= size <= end - position:
             raise CorruptMessageError(f"a record claims {length} bytes at byte {position}")
@@ -210,10 +202,7 @@ def _record_starts(body: bytes, data: Bytes, section: _Section) -> Int64s:
         runs.append(np.arange(run, dtype=np.int64) * size + position)
         position, found = position + run * size, found + run
         short_runs += run < _PAYING_RUN
-    rest, position = _walk(body, position, count=count - found)
-    if position != end:
-        raise CorruptMessageError("the records of a batch do not end where the batch ends")
-    return np.concatenate([*runs, rest])
+    return runs, Stretch(position, end, count - found)
 
 
 def _run_length(data: Bytes, *, prefix: bytes, step: int, limit: int) -> int:
@@ -224,29 +213,3 @@ def _run_length(data: Bytes, *, prefix: bytes, step: int, limit: int) -> int:
     for index, byte in enumerate(prefix):
         same &= data[index : (limit - 1) * step + index + 1 : step] == byte
     return limit if same.all() else int(same.argmin())
-
-
-def _walk(body: bytes, position: int, *, count: int) -> tuple[Int64s, int]:
-    """Where the next `count` records start, and where the last one ends."""
-    starts = [0] * count
-    for index in range(count):
-        starts[index] = position
-        first = body[position]
-        if first < 0x80:
-            position += 1 + (first >> 1)
-        elif (second := body[position + 1]) < 0x80:
-            position += 2 + ((first & 0x7F | second << 7) >> 1)
-        else:
-            length, content = _read_varint(body, position)
-            position = content + length
-    return np.array(starts, dtype=np.int64), position
-
-
-def _read_varint(body: bytes, position: int) -> tuple[int, int]:
-    """One zig-zag varint, and the position after it."""
-    value = shift = 0
-    while (septet := body[position]) > 0x7F and shift < _VARINT_BITS_MAX:
-        value |= (septet & 0x7F) << shift
-        position, shift = position + 1, shift + 7
-    value |= septet << shift
-    return (value >> 1) ^ -(value & 1), position + 1

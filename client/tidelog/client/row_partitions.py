@@ -13,7 +13,7 @@ import numpy as np
 from tidelog.client.arrow_rows import NO_PARTITION, TableRows
 from tidelog.client.key_hashes import positive_hashes
 from tidelog.client.record_bytes import RecordColumns, Run
-from tidelog.client.record_fields import Int64s
+from tidelog.client.varints import Int64s
 
 
 class RowPartitioning:

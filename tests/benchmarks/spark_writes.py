@@ -1,0 +1,75 @@
+"""Writes for the figures of Spark, acknowledged by all in-sync replicas; partitions by key.
+
+sink     a batch write of rows that Spark makes up, by two tasks
+client   as many rows by the table writer alone, in one process, from columns in memory
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from measures import Figure
+from pyspark.sql import functions
+from spark_records import PARTITIONS, REPLICAS, topic
+from spark_sitting import CORES, Sitting, rates
+
+from tidelog.client.arrow import write_table
+from tidelog.client.range_reader import RangeReader
+from tidelog.client.records import TopicPartition
+
+VALUE_BYTES = 100
+_BATCH_ROWS = 10_000
+"""As Spark hands them over by default."""
+
+
+def write_figures(sitting: Sitting, *, rows: int) -> Iterator[Figure]:
+    """Both take turns, each to a topic of its own."""
+    with topic(sitting.bootstrap) as by_sink, topic(sitting.bootstrap) as by_client:
+        runs = sitting.turns(
+            {
+                "sink": lambda: _sink(sitting, by_sink, rows),
+                "client": lambda: _client(sitting, by_client, rows),
+            }
+        )
+        written = rows * (sitting.rounds + 1)
+        for name in (by_sink, by_client):
+            if (stored := asyncio.run(_stored(sitting.bootstrap, name))) != written:
+                raise SystemExit(f"{stored} of {written} rows are stored")
+    for way, done in runs.items():
+        yield {
+            "way": way,
+            "value_bytes": VALUE_BYTES,
+            "rows": rows,
+            "partitions": PARTITIONS,
+            "replicas": REPLICAS,
+            "min_insync_replicas": 2,
+            "cores": CORES if way == "sink" else 1,
+            **rates(done, rows=rows, value_bytes=rows * VALUE_BYTES),
+        }
+
+
+def _sink(sitting: Sitting, name: str, rows: int) -> None:
+    key = functions.col("id").cast("string")
+    value = functions.rpad(key, VALUE_BYTES, "x")
+    frame = sitting.session.range(0, rows, 1, CORES).select(key.alias("key"), value.alias("value"))
+    writer = frame.write.format("tidelog").mode("append").option("topic", name)
+    writer.option("bootstrap.servers", sitting.bootstrap).save()
+
+
+def _client(sitting: Sitting, name: str, rows: int) -> None:
+    keys = pa.array(np.arange(_BATCH_ROWS)).cast(pa.string())
+    batch = pa.record_batch({"key": keys, "value": pc.utf8_rpad(keys, VALUE_BYTES, "x")})
+    whole, rest = divmod(rows, _BATCH_ROWS)
+    batches = [*[batch] * whole, batch.slice(0, rest)]
+    write_table(batches, name, bootstrap=sitting.bootstrap)
+
+
+async def _stored(bootstrap: str, name: str) -> int:
+    partitions = [TopicPartition(name, number) for number in range(PARTITIONS)]
+    async with RangeReader(bootstrap) as reader:
+        bounds = await reader.bounds(partitions)
+    return sum(one.latest - one.earliest for one in bounds.values())
