@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import tidelog
 from tidelog.spark.environment import (
     SetupError,
     check_packages,
@@ -112,3 +114,16 @@ def test_what_would_keep_a_session_from_starting_is_said(
     monkeypatch.setenv("PYSPARK_PYTHON", python)
     with pytest.raises(SetupError, match=message):
         check_session()
+
+
+def test_a_machine_without_pyspark_is_told_so_by_the_first_import() -> None:
+    program = "from tidelog.spark import environment, TidelogDataSource"
+    alone = [sys.executable, "-S", "-c", program]  # without site-packages
+    path = ":".join(str(Path(folder).parent) for folder in tidelog.__path__)
+    done = subprocess.run(
+        alone, env={"PYTHONPATH": path}, capture_output=True, text=True, check=False
+    )
+    assert done.stderr.splitlines()[-1] == (
+        "tidelog.spark.environment.SetupError: "
+        "pyspark is not installed: pip install 'tidelog[spark]'"
+    )

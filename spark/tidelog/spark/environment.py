@@ -1,6 +1,6 @@
 """Decides whether this machine has what the Spark data source needs, and says what to install.
 
-`package_fault`, `java_fault` and `python_fault` judge what the two checks find out. Nothing is
+`package_fault`, `java_fault` and `python_fault` judge what the checks find out. Nothing is
 installed, and no variable of the environment is set here.
 """
 
@@ -42,6 +42,11 @@ def check_packages() -> None:
     _raise(package_fault({name: _installed(name) for name in _PACKAGES}))
 
 
+def check_java() -> None:
+    """Raise SetupError unless the Java that Spark would run is there and new enough."""
+    _raise(java_fault(_said(_JAVA)))
+
+
 def check_session() -> None:
     """Raise SetupError unless a Spark session can start from here and run the data source.
 
@@ -49,7 +54,7 @@ def check_session() -> None:
     without Java PySpark says JAVA_GATEWAY_EXITED, with another Python its workers end in EOFError.
     """
     check_packages()
-    _raise(java_fault(_said(_JAVA)))
+    check_java()
     _raise(python_fault(_said(_PYTHON, _LOOK_AROUND), own="{}.{}".format(*sys.version_info)))
 
 
