@@ -17,7 +17,12 @@ import pyarrow.parquet as pq
 import pytest
 from local_cluster import LocalCluster
 from pyspark.sql import SparkSession
-from spark_cluster import MASTER_VARIABLE, bare_environment, python_without_the_package
+from spark_cluster import (
+    driver_environment,
+    executors_with,
+    python_without_the_package,
+    standalone,
+)
 from spark_sessions import local_test_session
 
 from tidelog.client import Admin, Producer
@@ -34,8 +39,6 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 EXAMPLE = Path(__file__).parents[2] / "docs/examples/spark_topics.py"
 SCHEMA = "id long NOT NULL, amount double, shop string"
 RECORDS = 3_000
-# Spark's own standalone master with two workers in the driver's JVM; executors are processes.
-MASTER = os.environ.get(MASTER_VARIABLE, "local-cluster[2,1,1024]")
 DRIVER = """
 import sys
 sys.path[:0] = {path}
@@ -229,9 +232,11 @@ async def test_executors_of_a_cluster_run_without_the_package(
     python = python_without_the_package(tmp_path / "python")
     pipeline = Pipeline(running_cluster, "shipped", output)
 
-    job = pipeline.start(master=MASTER, env={**bare_environment(), "PYSPARK_PYTHON": python})
-    out, err = job.communicate()
+    with standalone(tmp_path, workers=2) as master:
+        job = pipeline.start(master=master, env=driver_environment(python, cores=2))
+        out, err = job.communicate()
     assert job.returncode == 0, err
+    assert executors_with("tidelog.zip", tmp_path) == 2
     said = json.loads(out.splitlines()[-1])
     assert (said["committed"], said["written"], said["lag"]) == (True, RECORDS, 0)
     assert ids(output) == list(range(RECORDS))
