@@ -3,8 +3,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 BIN := .venv/bin
 
-.PHONY: help cluster stop status setup dev test check fix demo bench chaos chaos-smoke chaos-mutants lock \
-  proto docs clean clean-data
+.PHONY: help cluster stop status setup dev test check fix demo spark bench chaos chaos-smoke chaos-mutants \
+  lock proto docs clean clean-data
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,10 @@ fix: dev proto docs ## Mend what a tool can mend: style, generated code and docs
 demo: setup ## Load the flights, kill a leader half-way, read all back with Spark
 	@tools/java.sh --required
 	@$(BIN)/tidelog demo
+
+spark: dev ## JSON records to Parquet: a sample, or OPTIONS="--topic … --schema … --output …", docs/SPARK.md
+	@tools/java.sh --required
+	@tools/spark.sh $(OPTIONS)
 
 bench: setup ## Measure, docs/BENCHMARKS.md (OPTIONS=--quick); NAMES="failover log": other figures, README
 	@$(if $(NAMES),$(BIN)/python tests/benchmarks/run.py $(NAMES),$(BIN)/tidelog bench run $(OPTIONS))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +17,35 @@ import pyarrow.parquet as pq
 import pytest
 from local_cluster import LocalCluster
 from pyspark.sql import SparkSession
+from spark_cluster import (
+    driver_environment,
+    executors_with,
+    python_without_the_package,
+    standalone,
+)
 from spark_sessions import local_test_session
 
 from tidelog.client import Admin, Producer
 from tidelog.client.descriptions import NewTopic
 from tidelog.log.system import SystemClock, SystemDisk, lock_directory
-from tidelog.spark.pipeline.job import Job, Outcome, Settings
+from tidelog.spark.pipeline.job import Job
 from tidelog.spark.pipeline.plan import Limits, PipelineError
 from tidelog.spark.pipeline.runs import RUNS
+from tidelog.spark.pipeline.settings import Settings
 from tidelog.spark.pipeline.summary import summary
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
+EXAMPLE = Path(__file__).parents[2] / "docs/examples/spark_topics.py"
 SCHEMA = "id long NOT NULL, amount double, shop string"
 RECORDS = 3_000
+DRIVER = """
+import sys
+sys.path[:0] = {path}
+from tidelog.spark.pipeline.__main__ import main
+main(sys.argv[1:])
+"""
+"""As `python -m` does, with this package from a path that no process of Spark inherits."""
 BAD = {
     b"": "the value is not JSON",
     b"{": "the value is not JSON",
@@ -55,40 +72,50 @@ async def create(cluster: LocalCluster, topic: str) -> None:
 
 
 class Pipeline:
-    """Runs of one topic into one folder, each in a process of its own."""
+    """Runs of one topic into one folder: in this process, or in one of its own."""
 
     def __init__(self, cluster: LocalCluster, topic: str, output: Path) -> None:
         self._cluster = cluster
         self._topic = topic
         self.output = output
 
-    def start(self, *options: str) -> subprocess.Popen[str]:
+    def run(self, spark: SparkSession, **limits: Any) -> dict[str, Any]:
+        """The summary of a run in this process."""
+        settings = Settings(
+            bootstrap=self._cluster.bootstrap,
+            topics=[self._topic],
+            schema=SCHEMA,
+            output=str(self.output),
+            partition_by=["shop"],
+            limits=Limits(**limits),
+        )
+        disk = SystemDisk()
+        try:
+            job = Job(spark, settings, disk=disk, clock=SystemClock())
+            outcome = job.run(tell=lambda _: None)
+        finally:
+            disk.close()
+        return {"committed": outcome.is_committed, **summary(outcome.run, outcome.partitions)}
+
+    def start(self, *, master: str, env: dict[str, str]) -> subprocess.Popen[str]:
+        """A run in a process; `env` is all it gets, and need not lead to this package."""
         return subprocess.Popen(
             [
-                *(sys.executable, "-m", "tidelog.spark.pipeline"),
+                *(sys.executable, "-c", DRIVER.format(path=sys.path), "--master", master),
                 *("--bootstrap", self._cluster.bootstrap, "--topic", self._topic),
                 *("--schema", SCHEMA, "--output", str(self.output)),
-                *("--master", "local[2]", "--partition-by", "shop"),
-                *options,
+                *("--partition-by", "shop"),
             ],
-            env={**os.environ, "PYSPARK_PYTHON": sys.executable},
+            env=env,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
         )
 
-    def run(self, *options: str) -> dict[str, Any]:
-        """The summary of a run that ends well."""
-        done = self.start(*options)
-        out, err = done.communicate(timeout=200)
-        assert done.returncode == 0, err
-        said: dict[str, Any] = json.loads(out.splitlines()[-1])
-        return said
-
     def kill_when(self, says: str) -> None:
         """A run that is killed, with all its processes, when it says this."""
-        job = self.start()
+        job = self.start(master="local[2]", env={**os.environ, "PYSPARK_PYTHON": sys.executable})
         assert job.stderr is not None
         for line in job.stderr:
             if says in line:
@@ -103,15 +130,6 @@ def ids(output: Path) -> list[int]:
     """Of all records that are to be read, repeats included."""
     found: list[int] = pq.read_table(output / "records", columns=["id"]).column("id").to_pylist()
     return sorted(found)
-
-
-def run_job(spark: SparkSession, settings: Settings) -> Outcome:
-    """A run in this process."""
-    disk = SystemDisk()
-    try:
-        return Job(spark, settings, disk=disk, clock=SystemClock()).run(tell=lambda _: None)
-    finally:
-        disk.close()
 
 
 @pytest.fixture(scope="module")
@@ -132,21 +150,7 @@ async def test_runs_follow_each_other_and_bad_records_are_kept_apart(
     async with Producer(running_cluster.bootstrap) as producer:
         for value in (None, *BAD):
             await producer.send("orders", value=value, key=b"k", partition=1)
-
-    def run(**limits: Any) -> dict[str, Any]:
-        settings = Settings(
-            bootstrap=running_cluster.bootstrap,
-            topics=["orders"],
-            schema=SCHEMA,
-            output=str(output),
-            partition_by=["shop"],
-            limits=Limits(**limits),
-        )
-        outcome = run_job(spark, settings)
-        return {
-            "committed": outcome.is_committed,
-            **summary(outcome.run, outcome.partitions),
-        }
+    run = partial(Pipeline(running_cluster, "orders", output).run, spark)
 
     first = run(records_max=2000)
     assert (first["run"], first["committed"], first["read"]) == (1, True, 2000)
@@ -174,25 +178,39 @@ async def test_a_second_job_of_one_output_is_refused(
     running_cluster: LocalCluster, spark: SparkSession, output: Path
 ) -> None:
     await create(running_cluster, "one-at-a-time")
-    settings = Settings(
-        bootstrap=running_cluster.bootstrap,
-        topics=["one-at-a-time"],
-        schema=SCHEMA,
-        output=str(output),
-    )
+    pipeline = Pipeline(running_cluster, "one-at-a-time", output)
     (output / RUNS).mkdir(parents=True)
     with (
         lock_directory(str(output / RUNS)),
         pytest.raises(PipelineError, match="another job writes to this output"),
     ):
-        run_job(spark, settings)
+        pipeline.run(spark)
 
-    assert not run_job(spark, settings).is_committed
+    assert not pipeline.run(spark)["committed"]
+
+
+def test_the_example_runs_and_clears_up(
+    running_cluster: LocalCluster,
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def topics() -> list[str]:
+        """But those of the product."""
+        listed = running_cluster.run("topics", "list").stdout.split()
+        return [name for name in listed if not name.startswith("__")]
+
+    before = topics()
+    monkeypatch.setattr(sys, "argv", [str(EXAMPLE), running_cluster.bootstrap])
+    runpy.run_path(str(EXAMPLE), run_name="__main__")  # in this session, and does not stop it
+
+    assert "1000 of them are copied" in capsys.readouterr().out
+    assert topics() == before
 
 
 @pytest.mark.parametrize("says", ["records, 0 of them bad", "committed"])
 async def test_a_run_that_is_killed_repeats_and_loses_nothing(
-    running_cluster: LocalCluster, output: Path, says: str
+    running_cluster: LocalCluster, spark: SparkSession, output: Path, says: str
 ) -> None:
     topic = f"killed-{says.split(maxsplit=1)[0].strip(',')}"
     await create(running_cluster, topic)
@@ -200,6 +218,25 @@ async def test_a_run_that_is_killed_repeats_and_loses_nothing(
     pipeline = Pipeline(running_cluster, topic, output)
 
     pipeline.kill_when(says)
-    pipeline.run()
+    pipeline.run(spark)
 
+    assert ids(output) == list(range(RECORDS))
+
+
+@pytest.mark.timeout(600)
+async def test_executors_of_a_cluster_run_without_the_package(
+    running_cluster: LocalCluster, output: Path, tmp_path: Path
+) -> None:
+    await create(running_cluster, "shipped")
+    await send(running_cluster, "shipped", range(RECORDS))
+    python = python_without_the_package(tmp_path / "python")
+    pipeline = Pipeline(running_cluster, "shipped", output)
+
+    with standalone(tmp_path, workers=2) as master:
+        job = pipeline.start(master=master, env=driver_environment(python, cores=2))
+        out, err = job.communicate()
+    assert job.returncode == 0, err
+    assert executors_with("tidelog.zip", tmp_path) == 2
+    said = json.loads(out.splitlines()[-1])
+    assert (said["committed"], said["written"], said["lag"]) == (True, RECORDS, 0)
     assert ids(output) == list(range(RECORDS))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import tidelog
 from tidelog.spark.environment import (
     SetupError,
     check_packages,
@@ -69,7 +71,7 @@ def test_an_old_java_is_told_from_none(said: str, fault: str | None) -> None:
         ("3.11\n", None),
         ("", "the Python of Spark's workers does not run: set the environment variable PYSPARK_"),
         ("3.12\n", "Spark's workers would run on Python 3.12, this is 3.11: set"),
-        ("3.11 pyarrow tidelog.spark\n", "lacks pyarrow, tidelog.spark: set the environment"),
+        ("3.11 pyarrow tidelog\n", "lacks pyarrow, tidelog: set the environment variable"),
     ],
 )
 def test_the_python_of_the_workers_is_like_this_one(said: str, fault: str | None) -> None:
@@ -112,3 +114,31 @@ def test_what_would_keep_a_session_from_starting_is_said(
     monkeypatch.setenv("PYSPARK_PYTHON", python)
     with pytest.raises(SetupError, match=message):
         check_session()
+
+
+def test_a_python_that_has_nothing_lacks_this_package_unless_it_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path / "bin" / "java", "echo 'openjdk version \"17.0.1\"' >&2")
+    program(tmp_path / "python", f'exec {sys.executable} -S "$@"')
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setenv("PYSPARK_PYTHON", str(tmp_path / "python"))
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+
+    with pytest.raises(SetupError, match="lacks pyspark, pyarrow, numpy, grpc, tidelog: set"):
+        check_session()
+    with pytest.raises(SetupError, match="lacks pyspark, pyarrow, numpy, grpc: set"):
+        check_session(is_shipped=True)
+
+
+def test_a_machine_without_pyspark_is_told_so_by_the_first_import() -> None:
+    program = "from tidelog.spark import environment, TidelogDataSource"
+    alone = [sys.executable, "-S", "-c", program]  # without site-packages
+    path = ":".join(str(Path(folder).parent) for folder in tidelog.__path__)
+    done = subprocess.run(
+        alone, env={"PYTHONPATH": path}, capture_output=True, text=True, check=False
+    )
+    assert done.stderr.splitlines()[-1] == (
+        "tidelog.spark.environment.SetupError: "
+        "pyspark is not installed: pip install 'tidelog[spark]'"
+    )

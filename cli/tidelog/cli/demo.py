@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from tidelog.cli.demo_spark import require_java
+from tidelog.cli.demo_spark import require_spark
 from tidelog.log.errors import TidelogError
 
 OUTPUT = Path(".data/demo")
@@ -26,7 +26,7 @@ OUTPUT = Path(".data/demo")
 )
 def demo(output: Path) -> None:
     """Send 336,776 flights, kill a leader half-way, read all back with Spark and compare."""
-    require_java()
+    require_spark()
     try:
         from tidelog.cli import demo_run
     except ModuleNotFoundError as error:

@@ -1,11 +1,9 @@
-"""The demo's Spark: looks for a Java that it runs on, and runs the job in a process of its own."""
+"""The demo's Spark: what it needs of this machine, and its job in a process of its own."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,10 +11,7 @@ from typing import NamedTuple
 
 import click
 
-JAVA_VERSION_MIN = 17
-_REMEDY = (
-    f"Spark needs Java {JAVA_VERSION_MIN} or newer (Debian: apt-get install default-jre-headless)"
-)
+from tidelog.spark.environment import SetupError, check_java, check_packages
 
 
 class JobResult(NamedTuple):
@@ -27,19 +22,13 @@ class JobResult(NamedTuple):
     seconds: float
 
 
-def require_java() -> None:
-    """Raise ClickException with the remedy unless there is a Java that Spark runs on."""
-    home = os.environ.get("JAVA_HOME")
-    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
-    if java is None:
-        raise click.ClickException(f"no Java found: {_REMEDY}")
+def require_spark() -> None:
+    """Raise ClickException with the remedy unless this machine has PySpark, and a Java for it."""
     try:
-        shown = subprocess.run([java, "-version"], capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise click.ClickException(f"{java} does not run ({error}): {_REMEDY}") from None
-    version = re.search(r'version "(\d+)', shown.stderr)
-    if version is None or int(version.group(1)) < JAVA_VERSION_MIN:
-        raise click.ClickException(f"{java} is too old: {_REMEDY}")
+        check_packages()
+        check_java()
+    except SetupError as error:
+        raise click.ClickException(str(error)) from None
 
 
 def run_job(*, bootstrap: str, topic: str, output: Path) -> JobResult:

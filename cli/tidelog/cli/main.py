@@ -24,6 +24,7 @@ COMMANDS = {
     "chaos": "tidelog.cli.chaos:chaos",
     "check": "tidelog.cli.check:check",
     "bench": "tidelog.cli.bench.command:bench",
+    "pipeline": "tidelog.cli.pipeline:pipeline",
     "demo": "tidelog.cli.demo:demo",
 }
 INTERRUPTED = 130

@@ -1,5 +1,25 @@
-"""Tidelog topics in Spark: `spark.read.format("tidelog")`."""
+"""Tidelog topics in Spark: `spark.read.format("tidelog")`.
 
-from tidelog.spark.source import TidelogDataSource
+The package and its `environment` can be imported without PySpark: they say what is missing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tidelog.spark.environment import check_packages
+
+if TYPE_CHECKING:
+    from tidelog.spark.source import TidelogDataSource
 
 __all__ = ["TidelogDataSource"]
+
+
+def __getattr__(name: str) -> type[TidelogDataSource]:
+    """Import the data source when it is asked for. Raises SetupError where a package is missing."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    check_packages()
+    from tidelog.spark.source import TidelogDataSource
+
+    return TidelogDataSource

@@ -1,6 +1,6 @@
 """Decides whether this machine has what the Spark data source needs, and says what to install.
 
-`package_fault`, `java_fault` and `python_fault` judge what the two checks find out. Nothing is
+`package_fault`, `java_fault` and `python_fault` judge what the checks find out. Nothing is
 installed, and no variable of the environment is set here.
 """
 
@@ -21,14 +21,16 @@ _PACKAGES: Mapping[str, tuple[str, tuple[int, ...], tuple[int, ...] | None]] = {
     "numpy": ("2 or newer", (2,), None),
 }
 """Of each package the version it takes: in words, the least, and the first that is too new."""
+_OWN, _OTHERS = "tidelog", (*_PACKAGES, "grpc")
+"""What the Python of the workers must find: this package, which a session may send, and others."""
 _COMMAND_TIMEOUT_S = 60
 # As Spark's own start script finds them.
 _JAVA = '"${JAVA_HOME:+$JAVA_HOME/bin/}java" -version'
-_PYTHON = '"${PYSPARK_PYTHON:-python3}" -c "$0"'
+_PYTHON = '"${PYSPARK_PYTHON:-python3}" -c "$0" "$@"'
 _LOOK_AROUND = """
 import sys
 from importlib.util import find_spec
-missing = [name for name in ("pyspark", "pyarrow", "numpy", "tidelog.spark") if not find_spec(name)]
+missing = [name for name in sys.argv[1:] if not find_spec(name)]
 print("%d.%d" % sys.version_info[:2], *missing)
 """
 
@@ -42,15 +44,23 @@ def check_packages() -> None:
     _raise(package_fault({name: _installed(name) for name in _PACKAGES}))
 
 
-def check_session() -> None:
+def check_java() -> None:
+    """Raise SetupError unless the Java that Spark would run is there and new enough."""
+    _raise(java_fault(_said(_JAVA)))
+
+
+def check_session(*, is_shipped: bool = False) -> None:
     """Raise SetupError unless a Spark session can start from here and run the data source.
+
+    `is_shipped`: the session sends this package to its workers, whose Python need not have it.
 
     Runs the Java and the Python that Spark would run. For whoever is about to build a session:
     without Java PySpark says JAVA_GATEWAY_EXITED, with another Python its workers end in EOFError.
     """
     check_packages()
-    _raise(java_fault(_said(_JAVA)))
-    _raise(python_fault(_said(_PYTHON, _LOOK_AROUND), own="{}.{}".format(*sys.version_info)))
+    check_java()
+    looked = _said(_PYTHON, _LOOK_AROUND, *_OTHERS, *(() if is_shipped else (_OWN,)))
+    _raise(python_fault(looked, own="{}.{}".format(*sys.version_info)))
 
 
 def package_fault(installed: Mapping[str, str | None]) -> str | None:

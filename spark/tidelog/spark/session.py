@@ -10,25 +10,34 @@ _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "1g",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.warehouse.dir": ".data/spark-warehouse",
 }
+_LOCAL_SETTINGS = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+"""The executors of a cluster must reach the driver from elsewhere."""
 
 
 def session(name: str, *, master: str) -> SparkSession:
     """A session of this master; raises SetupError where Java or a package is missing.
 
-    PYSPARK_PYTHON must name the interpreter that has this package: Spark's workers run on it.
+    PYSPARK_PYTHON must name the interpreter that Spark's workers run on. It has this package, but
+    on the executors of a cluster, which `pipeline.ship` gives it.
     """
-    check_session()
+    check_session(is_shipped=not is_local(master))
     builder = SparkSession.builder.appName(name).master(master)
-    for key, value in _SETTINGS.items():
+    for key, value in (_SETTINGS | (_LOCAL_SETTINGS if is_local(master) else {})).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def is_local(master: str) -> bool:
+    """Whether there are no executors but the driver, whose machine has all that they need."""
+    return master.startswith("local") and not master.startswith("local-cluster")
 
 
 def local_session(name: str, *, cores: int = 2) -> SparkSession:

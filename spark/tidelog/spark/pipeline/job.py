@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from pyspark.sql import DataFrame, SparkSession
@@ -21,26 +21,12 @@ from tidelog.log.env import Clock, Disk
 from tidelog.log.errors import StorageError
 from tidelog.log.system import lock_directory
 from tidelog.spark.pipeline import frames
-from tidelog.spark.pipeline.plan import Limits, PipelineError, Plan, Span, plan_run
+from tidelog.spark.pipeline.plan import PipelineError, Plan, Span, plan_run
 from tidelog.spark.pipeline.runs import RUNS, Run, RunLog
+from tidelog.spark.pipeline.settings import Settings
 from tidelog.spark.pipeline.summary import Row, rows
 
 Tell = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What to do; `output` is an absolute path that the driver and all executors share."""
-
-    bootstrap: str
-    topics: Sequence[str]
-    schema: str
-    """Fields as DDL; those that are NOT NULL must be there."""
-    output: str
-    partition_by: Sequence[str] = ()
-    limits: Limits = field(default_factory=Limits)
-    options: Mapping[str, str] = field(default_factory=dict)
-    """More of the source's, like minPartitions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,24 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyspark_tidelog
+from pyspark.sql import SparkSession
+
 import tidelog
+from tidelog.spark.source import TidelogDataSource
 
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 """One for all entries: the same code is the same zip."""
 
 
+def ship(spark: SparkSession, folder: Path) -> None:
+    """Have the executors of a cluster import this package; `folder` must outlive the session."""
+    spark.sparkContext.addPyFile(str(write_package(folder / "tidelog.zip")))
+    # A source that Spark found by itself is run without the files of the session; this one is not.
+    spark.dataSource.register(TidelogDataSource)
+
+
 def write_package(path: Path) -> Path:
-    """Zip all modules of `tidelog` and `pyspark_tidelog` to `path`; returns it.
+    """Zip all modules of `tidelog` to `path`; returns it.
 
     Third-party packages (pyarrow, numpy, grpcio and the rest) must be on the executors.
     """
@@ -30,7 +39,6 @@ def write_package(path: Path) -> Path:
 
 
 def _modules() -> Iterator[tuple[str, Path]]:
-    for package in (tidelog, pyspark_tidelog):
-        for root in package.__path__:
-            for file in Path(root).rglob("*.py"):
-                yield f"{package.__name__}/{file.relative_to(root).as_posix()}", file
+    for root in tidelog.__path__:
+        for file in Path(root).rglob("*.py"):
+            yield f"tidelog/{file.relative_to(root).as_posix()}", file

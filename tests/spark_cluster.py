@@ -1,0 +1,97 @@
+"""A standalone Spark cluster of real processes on loopback, and a Python without this package."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sysconfig
+import time
+import venv
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+from tidelog.chaos.socket_stage.ports import quiet_ports
+
+START_TIMEOUT_S, POLL_S = 180, 0.1
+HAS_NO_TIDELOG = "import importlib.util as u, sys; sys.exit(u.find_spec('tidelog') is not None)"
+
+
+def bare_environment() -> dict[str, str]:
+    """For processes of Spark: nothing in it leads to the checkout."""
+    kept = {name: os.environ[name] for name in ("PATH", "JAVA_HOME") if name in os.environ}
+    return {**kept, "SPARK_LOCAL_IP": "127.0.0.1"}
+
+
+def driver_environment(python: str, *, cores: int) -> dict[str, str]:
+    """For a driver whose workers run on `python`; it waits until all cores are there."""
+    settings = {
+        "spark.cores.max": f"{cores}",
+        "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+        "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{START_TIMEOUT_S}s",
+    }
+    told = " ".join(f"--conf {name}={value}" for name, value in settings.items())
+    named = {"PYSPARK_PYTHON": python, "PYSPARK_SUBMIT_ARGS": f"{told} pyspark-shell"}
+    return {**bare_environment(), **named}
+
+
+def python_without_the_package(folder: Path) -> str:
+    """An interpreter with the packages of this one, but not what its `.pth` files add: tidelog."""
+    venv.create(folder, symlinks=True)
+    inside = sysconfig.get_path("purelib", vars={"base": str(folder)})
+    Path(inside, "others.pth").write_text(sysconfig.get_path("purelib"))
+    python = f"{folder}/bin/python"
+    subprocess.run([python, "-c", HAS_NO_TIDELOG], env={}, check=True)
+    return python
+
+
+@contextmanager
+def standalone(folder: Path, *, workers: int) -> Iterator[str]:
+    """The URL of a master whose workers, of one core each, have registered.
+
+    Executors work in `folder`/worker-N/APPLICATION/EXECUTOR.
+    """
+    (port,) = quiet_ports(1)
+    url = f"spark://127.0.0.1:{port}"
+    address = ("--host", "127.0.0.1", "--webui-port", "0")
+    folder.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        log = folder / "master.log"
+        stack.enter_context(_process(log, "master.Master", *address, "--port", str(port)))
+        for number in range(workers):
+            work = folder / f"worker-{number}"
+            limits = ("--cores", "1", "--memory", "1g", "--work-dir", str(work))
+            log_of_worker = work.with_suffix(".log")
+            stack.enter_context(_process(log_of_worker, "worker.Worker", *address, *limits, url))
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while log.read_text().count("Registering worker") < workers:
+            if time.monotonic() > deadline:
+                raise TimeoutError(log.read_text())
+            time.sleep(POLL_S)
+        yield url
+
+
+def executors_with(file_name: str, folder: Path) -> int:
+    """How many executors below `folder` were sent this file."""
+    return len(list(folder.glob(f"worker-*/*/*/{file_name}")))
+
+
+@contextmanager
+def _process(log: Path, main: str, *arguments: str) -> Iterator[None]:
+    spark = find_spec("pyspark")
+    assert spark is not None
+    assert spark.origin is not None
+    home = Path(spark.origin).parent
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            [f"{home}/bin/spark-class", f"org.apache.spark.deploy.{main}", *arguments],
+            env={**bare_environment(), "SPARK_HOME": str(home), "SPARK_DAEMON_MEMORY": "256m"},
+            stdout=output,
+            stderr=output,
+        )
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()
