@@ -52,6 +52,15 @@ def setting(path: Path) -> SocketSetting:
     )
 
 
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_a_story_may_last_for_ten_minutes_before_a_node_has_four_thousand_files_open(
+    scenario: str,
+) -> None:
+    stored_a_second = 24 << 10  # by all producers of a topic together
+    for topic in work_of(SCENARIOS[scenario]).topics:
+        assert topic.segment_bytes * 4_000 / 3 / stored_a_second > 600
+
+
 def test_each_group_of_clients_reads_along_on_links_of_its_own(setting: SocketSetting) -> None:
     assert list(setting.readers) == ["reader-of-clients", "reader-of-slow"]
     assert setting.ports("reader-of-slow-steady")["transport"] == "slow"

@@ -14,6 +14,8 @@ from tidelog.chaos.workloads.plans import CHURNED, ProducerPlan, TopicPlan
 
 SEGMENT_BYTES = 64 << 10
 """Several segments in a run of a minute."""
+SEGMENT_BYTES_MIN = 12 << 10
+"""One a second, for stories of many segments: each keeps three files open, and an hour has many."""
 INDEX_INTERVAL_BYTES = 1024
 PAUSE_S_MAX = 0.1
 BURST_MAX = 8
@@ -54,7 +56,7 @@ def _topic(scenario: Scenario, name: str) -> TopicPlan:
         min_insync_replicas=scenario.min_insync_replicas,
         is_flushed=bool(scenario.is_flushed),
         is_lossy=scenario.is_lossy,
-        segment_bytes=scenario.segment_bytes or SEGMENT_BYTES,
+        segment_bytes=max(scenario.segment_bytes or SEGMENT_BYTES, SEGMENT_BYTES_MIN),
         index_interval_bytes=0 if scenario.segment_bytes else INDEX_INTERVAL_BYTES,
     )
 
