@@ -27,6 +27,8 @@ from tidelog.v1.methods import METADATA
 CHURN_S_MIN, CHURN_S_MAX = 0.5, 3.0
 REFUSED_WAIT_S = 0.2
 ASK_MS = 2_000
+KNOWN_S_MAX = 60.0
+"""Longer than any fault of a story or a soup keeps a broker away."""
 RETENTION_MS = 7 * 24 * 3600 * 1000
 
 
@@ -189,13 +191,16 @@ class Workload:
         """Until every broker tells of the new incarnation, those that were cut off, too.
 
         A new client takes what it is told: by a broker that lags, the old incarnation. It reads
-        that by right, and we would write it down as read in the new one.
+        that by right, and we would write it down as read in the new one. A broker that does not
+        come back is for others to find: the wait has an end.
         """
-        while True:
+        ends_s = self.setting.now_s + KNOWN_S_MAX
+        while self.setting.now_s < ends_s:
             told = await self._told_ids(topic)
             if len(told) == 1 and not told & (before | {b""}):
                 return
             await asyncio.sleep(REFUSED_WAIT_S)
+        self.setting.note("admin", f"{topic}: not every broker tells of it after {KNOWN_S_MAX} s")
 
     async def _told_ids(self, topic: str) -> AbstractSet[bytes]:
         """The topic's ids by each broker; empty for one that has none, or does not answer."""
