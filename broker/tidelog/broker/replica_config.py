@@ -46,7 +46,7 @@ class ReplicaConfig:
     log_scrub_interval_ms: int = 24 * 3600 * 1000
     """The least time between the beginnings of two rounds over all logs."""
     cleaner: CleanerConfig = field(default_factory=CleanerConfig)
-    fetch_max_bytes: int = 2 * MIB
+    fetch_max_bytes: int = 8 * MIB
     """For one answer to a consumer, whatever it asks for; a single larger batch still passes."""
     fetch_partition_max_bytes_default: int = MIB
     fetch_wait_max_ms: int = 30_000

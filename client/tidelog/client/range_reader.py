@@ -37,7 +37,7 @@ from tidelog.v1.methods import FETCH, METADATA
 class RangeReaderConfig:
     """Limits; times in milliseconds."""
 
-    fetch_max_bytes: int = 4 << 20
+    fetch_max_bytes: int = 8 << 20
     fetch_max_wait_ms: int = 500
     request_timeout_ms: int = 10_000
     topic_timeout_ms: int = 5_000
