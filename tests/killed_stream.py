@@ -1,84 +1,82 @@
-"""A driver for tests: counts words of text files as a stream into a topic, and may be killed.
+"""A driver for tests, to be killed: four streams at once, three of which wait at a step.
 
-    python tests/killed_stream.py BOOTSTRAP FOLDER [before|after BATCH]
+    python tests/killed_stream.py BOOTSTRAP FOLDER
 
-Reads FOLDER/words, a file a batch, until all are read, and writes each word's count so far, as
-"word:count", to topic `counts`. `before`: the JVM is killed with SIGKILL when all tasks of that
-batch are done and its marker is not stored; `after`: when it is, and Spark does not know.
+    first     reads topic `first` from its latest offset; held in its first batch
+    later     reads topic `later` from its beginning, in batches of 1,000, into Parquet
+    before    counts words into topic `before`; held before the marker of its first batch
+    after     counts words into topic `after`; held after the marker of its second one
+
+Each has FOLDER/<name>/checkpoint. `resumed` runs one of them to its end, in another process.
 """
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
-from pyspark.sql.datasource import WriterCommitMessage
-from pyspark.sql.types import StructType
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+from spark_steps import Steps, stepped_source
 
-from tidelog.spark import TidelogDataSource
-from tidelog.spark.session import local_session
-from tidelog.spark.sink import StreamWriter
-from tidelog.spark.sink_options import parse_sink_options
+from tidelog.spark.session import session
 
-
-class KilledSource(TidelogDataSource):
-    """The source under test, with a writer that kills its JVM in the middle of a commit."""
-
-    @classmethod
-    def name(cls) -> str:
-        return "killed"
-
-    def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: N802
-        return KilledWriter(parse_sink_options(self.options), schema=schema)
+HELD = ("first.batch", "before.commit-0", "after.committed-1")
+WORDS = ("before", "after")
+STARTS = {"first": {"queryId": "first"}, "later": {"startingOffsets": "earliest"}}
 
 
-class KilledWriter(StreamWriter):
-    def commit(self, messages: Sequence[WriterCommitMessage | None], batch_id: int) -> None:
-        if os.environ["KILLED_AT"] == f"before {batch_id}":
-            kill_jvm()
-        super().commit(messages, batch_id)
-        if os.environ["KILLED_AT"] == f"after {batch_id}":
-            kill_jvm()
+def reading(spark: SparkSession, bootstrap: str, name: str) -> DataFrame:
+    """The numbers in topic `name`."""
+    given = {**STARTS[name], "subscribe": name, "maxOffsetsPerTrigger": "1000"}
+    stream = spark.readStream.format("tidelog").option("bootstrap.servers", bootstrap)
+    return stream.options(**given).load().selectExpr("CAST(CAST(value AS STRING) AS long) AS id")
 
 
-def kill_jvm() -> None:
-    """The nearest ancestor that is Java; this process, one of Spark's workers, ends with it.
+def counting(spark: SparkSession, bootstrap: str, folder: Path, name: str) -> DataStreamWriter:
+    """Each word's count so far as "word:count" into topic `name`, a file of words a batch."""
+    words = spark.readStream.option("maxFilesPerTrigger", 1).text(str(folder / "words"))
+    counts = words.groupBy("value").count()
+    writer = counts.select(f.concat_ws(":", "value", "count").alias("value")).writeStream
+    writer = writer.format("tidelog").outputMode("complete").option("topic", name)
+    return writer.option("bootstrap.servers", bootstrap)
 
-    Leaves FOLDER/killed, which says that it came so far.
-    """
-    Path(os.environ["KILLED_NOTE"]).write_text(os.environ["KILLED_AT"])
-    pid = os.getppid()
-    while Path(f"/proc/{pid}/comm").read_text().strip() != "java":
-        pid = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
-    os.kill(pid, signal.SIGKILL)
-    signal.pause()
+
+def resumed(spark: SparkSession, bootstrap: str, folder: Path, name: str) -> None:
+    """Run the stream of this name until all is done."""
+    if name in WORDS:
+        writer = counting(spark, bootstrap, folder, name)
+    else:
+        writer = reading(spark, bootstrap, name).writeStream.format("parquet")
+        writer = writer.option("path", str(folder / name / "rows"))
+    started(writer.trigger(availableNow=True), folder, name).awaitTermination()
+
+
+def started(writer: DataStreamWriter, folder: Path, name: str) -> StreamingQuery:
+    """With the checkpoint of this name."""
+    return writer.option("checkpointLocation", str(folder / name / "checkpoint")).start()
 
 
 def main() -> None:
-    bootstrap, folder, *killed_at = sys.argv[1:]
-    os.environ["KILLED_AT"] = " ".join(killed_at) or "never"
-    os.environ["KILLED_NOTE"] = f"{folder}/killed"
-    spark = local_session("killed stream")
+    bootstrap, folder = sys.argv[1], Path(sys.argv[2])
+    steps = Steps(str(folder))
+    steps.hold(*HELD)
+    # A thread for each: one that is held keeps its own.
+    spark = session("killed", master="local[4]")
     spark.conf.set("spark.sql.shuffle.partitions", "2")
-    spark.dataSource.register(KilledSource)
-    words = spark.readStream.option("maxFilesPerTrigger", 1).text(f"{folder}/words")
-    counts = words.groupBy("value").count()
-    query = (
-        counts.select(f.concat_ws(":", "value", "count").alias("value"))
-        .writeStream.format("killed")
-        .outputMode("complete")
-        .option("bootstrap.servers", bootstrap)
-        .option("topic", "counts")
-        .option("checkpointLocation", f"{folder}/checkpoint")
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination()
-    spark.stop()
+    spark.dataSource.register(stepped_source(steps))
+
+    def hold(_batch: DataFrame, _batch_id: int) -> None:
+        steps.reached("first.batch")
+
+    started(reading(spark, bootstrap, "first").writeStream.foreachBatch(hold), folder, "first")
+    later = reading(spark, bootstrap, "later").writeStream.format("parquet")
+    started(later.option("path", str(folder / "later" / "rows")), folder, "later")
+    for name in WORDS:
+        started(counting(spark, bootstrap, folder, name), folder, name)
+    spark.streams.awaitAnyTermination()
 
 
 if __name__ == "__main__":

@@ -8,14 +8,16 @@ from collections.abc import Iterator
 
 from pyspark.sql import SparkSession
 
-from tidelog.spark.session import local_session
+from tidelog.spark.session import session
 
 
-def local_test_session(*, settings: dict[str, str] | None = None) -> Iterator[SparkSession]:
+def local_test_session(
+    *, master: str = "local[2]", settings: dict[str, str] | None = None
+) -> Iterator[SparkSession]:
     """A session that is stopped afterwards, so that the next module's has settings of its own."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = local_session("tidelog tests")
+    spark = session("tidelog tests", master=master)
     for name, value in (settings or {}).items():
-        session.conf.set(name, value)
-    yield session
-    session.stop()
+        spark.conf.set(name, value)
+    yield spark
+    spark.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +14,7 @@ from local_cluster import LocalCluster
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
+from spark_rows import stored
 from spark_sessions import local_test_session
 
 from tidelog.client import Admin, Producer
@@ -113,6 +115,71 @@ async def test_a_thousand_partitions_are_a_thousand_tasks(
     await asyncio.gather(*(producer.send("wide", value=b"v", partition=n) for n in range(1000)))
     read = load(spark, running_cluster, "wide").select(f.spark_partition_id(), "partition")
     assert [tuple(row) for row in read.collect()] == [(n, n) for n in range(1000)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def sent_to_compact(running_cluster: LocalCluster) -> dict[int, bytes]:
+    """Keys by offset in topic `compacted`: 50 that come again and again, and one of each round.
+
+    Sent before the first test: the cleaner comes every 15 seconds.
+    """
+    rounds = [[b"key-%d" % n for n in range(50)] + [b"round-%d" % one] for one in range(20)]
+    configs = {
+        "cleanup.policy": "compact",
+        "segment.bytes": "10000",
+        "min.cleanable.dirty.ratio": "0.01",
+    }
+
+    async def send() -> dict[int, bytes]:
+        sent: dict[int, bytes] = {}
+        async with Admin(running_cluster.bootstrap) as admin:
+            await admin.create_topics([NewTopic("compacted", 1, 3, configs)])
+        async with Producer(running_cluster.bootstrap) as producer:
+            for keys in rounds:
+                sends = (producer.send("compacted", key=key, value=b"v" * 100) for key in keys)
+                places = await asyncio.gather(*sends)
+                sent |= {place.offset: key for place, key in zip(places, keys, strict=True)}
+        return dict(sorted(sent.items()))
+
+    return asyncio.run(send())
+
+
+async def test_a_compacted_topic_is_read_in_ranges_that_end_among_what_is_gone(
+    running_cluster: LocalCluster,
+    spark: SparkSession,
+    sent_to_compact: dict[int, bytes],
+    tmp_path: Path,
+) -> None:
+    last = {key: offset for offset, key in sent_to_compact.items()}
+    bootstrap = running_cluster.bootstrap
+    while len(kept := await stored(bootstrap, "compacted")) > 3 * 50:  # noqa: ASYNC110
+        await asyncio.sleep(0.5)
+    offsets = [record.offset for record in kept]
+    assert set(last.values()) <= set(offsets)
+    assert {record.offset: record.key for record in kept}.items() <= sent_to_compact.items()
+
+    whole = {"startingOffsets": "earliest", "minPartitions": "7"}
+    frame = load(spark, running_cluster, "compacted", **whole)
+    assert places(frame) == [(0, offset) for offset in offsets]
+    middle = 5 * 51 + 25  # among keys that come again
+    assert not set(range(middle - 20, middle + 20)).intersection(offsets)
+    for start, end in ((0, middle), (middle, 700), (middle - 10, middle + 10)):
+        edges = {
+            name: json.dumps({"compacted": {"0": offset}})
+            for name, offset in (("startingOffsets", start), ("endingOffsets", end))
+        }
+        found = places(load(spark, running_cluster, "compacted", **edges))
+        assert found == [(0, offset) for offset in offsets if start <= offset < end]
+
+    given = {"subscribe": "compacted", "startingOffsets": "earliest", "maxOffsetsPerTrigger": "200"}
+    stream = spark.readStream.format("tidelog").options(**given)
+    stream = stream.option("bootstrap.servers", running_cluster.bootstrap)
+    writer = stream.load().writeStream.format("parquet").trigger(availableNow=True)
+    writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
+    query = writer.start(str(tmp_path / "rows"))
+    query.awaitTermination()
+    assert len(query.recentProgress) == -(-len(sent_to_compact) // 200)
+    assert places(spark.read.parquet(str(tmp_path / "rows"))) == [(0, one) for one in offsets]
 
 
 async def test_a_corrupt_batch_fails_its_task_by_topic_partition_and_offset(

@@ -1,12 +1,7 @@
-"""Spark streams topics of a cluster of real processes: limits, restarts, losses, exact rows."""
+"""Spark streams topics of a cluster of real processes: limits, restarts, losses."""
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,11 +10,11 @@ from local_cluster import LocalCluster
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from spark_sessions import local_test_session
 
 from tidelog.client import Admin, Producer
 from tidelog.client.descriptions import NewTopic
 from tidelog.client.records import TopicPartition
-from tidelog.spark.session import local_session
 from tidelog.spark.stream_offsets import lag
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
@@ -27,10 +22,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = local_session("tidelog stream tests")
-    yield session
-    session.stop()
+    yield from local_test_session()
 
 
 async def create(cluster: LocalCluster, topic: str, *, partitions: int) -> None:
@@ -148,60 +140,3 @@ async def test_a_topic_made_anew_fails_the_next_run_or_is_read_from_its_beginnin
         finish(load(spark, running_cluster, **given), tmp_path)
     finish(load(spark, running_cluster, **given, failOnDataLoss="false"), tmp_path)
     assert values(spark, tmp_path) == list(range(1, 9))
-
-
-_JOB = """
-import sys
-from pathlib import Path
-from tidelog.spark.session import local_session
-bootstrap, folder = sys.argv[1], Path(sys.argv[2])
-spark = local_session("killed")
-frame = spark.readStream.format("tidelog").options(**{
-    "bootstrap.servers": bootstrap, "subscribe": "killed", "queryId": "killed",
-    "maxOffsetsPerTrigger": "2000",
-}).load()
-query = (
-    frame.selectExpr("CAST(value AS STRING) AS value").writeStream.format("parquet")
-    .option("checkpointLocation", str(folder / "checkpoint")).start(str(folder / "rows"))
-)
-query.awaitTermination()
-"""
-
-
-def kill_after(cluster: LocalCluster, folder: Path, awaited: Path) -> None:
-    """Run the job until `awaited` is there, and kill -9 its driver, JVM and workers at once."""
-    job = subprocess.Popen(
-        [sys.executable, "-c", _JOB, cluster.bootstrap, str(folder)],
-        env={**os.environ, "PYSPARK_PYTHON": sys.executable},
-        start_new_session=True,
-    )
-    try:
-        for _ in range(1200):
-            if awaited.exists() or job.poll() is not None:
-                break
-            with pytest.raises(subprocess.TimeoutExpired):
-                job.wait(timeout=0.05)
-        assert job.poll() is None, "the job ended by itself"
-        assert awaited.exists()
-    finally:
-        os.killpg(job.pid, signal.SIGKILL)
-        job.wait()
-
-
-async def test_a_driver_killed_in_its_first_batch_and_later_loses_and_repeats_nothing(
-    running_cluster: LocalCluster, spark: SparkSession, tmp_path: Path
-) -> None:
-    await create(running_cluster, "killed", partitions=2)
-    await send(running_cluster, "killed", 0, *range(100))
-    checkpoint = tmp_path / "checkpoint"
-    kill_after(running_cluster, tmp_path, checkpoint / "offsets" / "0")
-    assert not (checkpoint / "commits" / "0").exists()
-    planned = json.loads((checkpoint / "offsets" / "0").read_text().splitlines()[2])
-    assert planned["killed"]["0"] >= 100
-    for partition in (0, 1):
-        begin = 100 + 10_000 * partition
-        await send(running_cluster, "killed", partition, *range(begin, begin + 10_000))
-    kill_after(running_cluster, tmp_path, checkpoint / "commits" / "3")
-    given = {"subscribe": "killed", "queryId": "killed"}
-    finish(load(spark, running_cluster, **given), tmp_path)
-    assert values(spark, tmp_path) == list(range(100, 20_100))
