@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from typing import Any
 
 from tidelog.client.backoff import Backoff
@@ -35,6 +37,10 @@ class Brokers:
         topic = response.topics.add(name="t", topic_id=b"1")
         topic.partitions.add(partition=0, leader_id=epoch, leader_epoch=epoch)
         return response
+
+
+class Answer:
+    """A large one."""
 
 
 async def refresh(routing: Routing) -> None:
@@ -78,4 +84,21 @@ async def test_a_broker_that_did_not_answer_is_asked_after_all_others() -> None:
     brokers.silent = {OTHER}
     await refresh(routing)
     assert brokers.asked[-2:] == [OTHER, CUT_OFF], "it is asked when the others are silent too"
+    await routing.close()
+
+
+async def test_an_answer_is_freed_when_nobody_has_it_not_when_garbage_is_collected() -> None:
+    async def answered() -> Answer:
+        return Answer()
+
+    routing = routing_by(Brokers())
+    gc.disable()
+    try:
+        call = routing.while_it_leads(OTHER, answered(), partitions=[], answer_ms=0)
+        kept = weakref.ref(await asyncio.create_task(call))
+        del call
+        await asyncio.sleep(0)  # the loop has the task, which woke this one, until then
+        assert kept() is None
+    finally:
+        gc.enable()
     await routing.close()

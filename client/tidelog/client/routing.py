@@ -164,29 +164,25 @@ class Routing:
         Errors: those of `answer`, and CallFailedError once the broker is overdue and leads none of
         them any more: it may be paused or cut off. `answer` is cancelled then.
         """
-        loop = asyncio.get_running_loop()
-        timer: asyncio.TimerHandle
-
-        def look() -> None:
-            nonlocal timer
-            if self._leads_none(address, partitions):
-                scope.reschedule(loop.time())
-                return
-            self.request_refresh()
-            timer = loop.call_later(self._config.overdue_interval_ms / 1000, look)
-
-        timer = loop.call_later((answer_ms + self._config.overdue_ms) / 1000, look)
+        interval_ms = self._config.overdue_interval_ms
         try:
             async with asyncio.timeout(None) as scope:
-                return await answer
+                watch = _Watch(scope, lambda: self._may_lead(address, partitions), interval_ms)
+                watch.look_in(answer_ms + self._config.overdue_ms)
+                try:
+                    return await answer
+                finally:
+                    watch.stop()
         except TimeoutError:
             raise CallFailedError(f"{address} was silent, and others lead by now") from None
-        finally:
-            timer.cancel()
 
-    def _leads_none(self, address: str, partitions: Sequence[TopicPartition]) -> bool:
+    def _may_lead(self, address: str, partitions: Sequence[TopicPartition]) -> bool:
+        """Whether the broker leads one of them, as far as is known; asks for what is new then."""
         leaders = [self.metadata.leader(tp) for tp in partitions]
-        return all(leader is None or leader.address != address for leader in leaders)
+        may_lead = any(leader is not None and leader.address == address for leader in leaders)
+        if may_lead:
+            self.request_refresh()
+        return may_lead
 
     def prefer_another(self) -> None:
         """Ask the next broker first from now on: the preferred one answered, but was of no help."""
@@ -290,3 +286,35 @@ class Routing:
             self._refreshing = None
             self._listener()
         return None
+
+
+class _Watch:
+    """Ends the wait in a scope once its broker leads no more.
+
+    Not a function within the wait: as one that names itself it would live, and by the scope's task
+    the answer with it, until garbage is collected.
+    """
+
+    def __init__(
+        self, scope: asyncio.Timeout, may_lead: Callable[[], bool], interval_ms: int
+    ) -> None:
+        self._scope = scope
+        self._may_lead = may_lead
+        self._interval_ms = interval_ms
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def look_in(self, delay_ms: int) -> None:
+        """Look after so long, and every interval from then on."""
+        self._timer = self._loop.call_later(delay_ms / 1000, self._look)
+
+    def stop(self) -> None:
+        """Look no more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _look(self) -> None:
+        if self._may_lead():
+            self.look_in(self._interval_ms)
+        else:
+            self._scope.reschedule(self._loop.time())
