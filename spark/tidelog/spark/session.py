@@ -14,9 +14,7 @@ _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.warehouse.dir": ".data/spark-warehouse",
-    # Between the JVM and its Python workers, which all rows pass: 10 % more of them a second.
-    "spark.python.unix.domain.socket.enabled": "true",
-    "spark.buffer.size": "524288",
+    "spark.buffer.size": "524288",  # also between the JVM and its Python workers: fewer writes
 }
 _LOCAL_SETTINGS = {
     "spark.driver.host": "127.0.0.1",
