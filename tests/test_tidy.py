@@ -112,6 +112,7 @@ CORES = (
     "client/tidelog/client/cluster_metadata.py",
     "client/tidelog/client/descriptions.py",
     "client/tidelog/client/key_hashes.py",
+    "client/tidelog/client/offset_ranges.py",
     "client/tidelog/client/partitioners.py",
     "client/tidelog/client/record_bytes.py",
     "client/tidelog/client/record_fields.py",

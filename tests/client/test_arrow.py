@@ -12,7 +12,8 @@ from fake_cluster import BOOTSTRAP, FakeCluster, Mishap
 
 from tidelog.client import errors
 from tidelog.client.arrow import SCHEMA, iter_batches, read_table, write_table
-from tidelog.client.range_reader import OffsetBounds, RangeReaderConfig
+from tidelog.client.offset_ranges import OffsetBounds
+from tidelog.client.range_reader import RangeReaderConfig
 from tidelog.client.records import TopicPartition
 from tidelog.client.table_ranges import Place, resolve
 from tidelog.client.table_reader import READ_AHEAD_RANGES

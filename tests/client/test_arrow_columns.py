@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidelog.client.arrow_columns import SCHEMA, decode_batches, decode_range
-from tidelog.client.range_reader import OffsetRange
+from tidelog.client.offset_ranges import OffsetRange
 from tidelog.log.batch import CONTROL_FLAG, HEADER_BYTES, LOG_APPEND_TIME_FLAG, parse_header, seal
 from tidelog.log.compression import Codec
 from tidelog.log.errors import CorruptMessageError, TidelogError

@@ -12,13 +12,8 @@ import pytest
 from google.protobuf.message import Message
 
 from tidelog.client.backoff import Backoff
-from tidelog.client.range_reader import (
-    OffsetBounds,
-    OffsetRange,
-    RangeReader,
-    RangeReaderConfig,
-    TopicPartitions,
-)
+from tidelog.client.offset_ranges import OffsetBounds, OffsetRange, TopicPartitions
+from tidelog.client.range_reader import RangeReader, RangeReaderConfig
 from tidelog.client.records import TopicPartition
 from tidelog.log.errors import (
     CorruptMessageError,

@@ -20,7 +20,7 @@ from spark_sessions import local_test_session
 
 from tidelog.client import Admin, Producer
 from tidelog.client.descriptions import NewTopic
-from tidelog.client.range_reader import OffsetBounds, TopicPartitions
+from tidelog.client.offset_ranges import OffsetBounds, TopicPartitions
 from tidelog.client.records import TopicPartition
 from tidelog.spark.option_values import OptionError
 from tidelog.spark.planner import (

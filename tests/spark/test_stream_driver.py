@@ -10,8 +10,8 @@ from fake_cluster import FakeCluster, Mishap
 from spark_streams import filled, on_virtual_time, stream
 
 from tidelog.client.errors import KafkaError, UnreachableError
+from tidelog.client.offset_ranges import OffsetRange
 from tidelog.client.offsets import EARLIEST
-from tidelog.client.range_reader import OffsetRange
 from tidelog.client.records import TopicPartition
 from tidelog.spark.planner import PlanError
 from tidelog.spark.stream_cluster import SAMPLED_PARTITIONS_MAX, TOPICS_MAX_AGE_MS

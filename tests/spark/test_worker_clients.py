@@ -8,7 +8,8 @@ import pytest
 
 from tidelog.client.arrow_columns import decode_range
 from tidelog.client.errors import CorruptMessageError
-from tidelog.client.range_reader import OffsetRange, RangeReaderConfig
+from tidelog.client.offset_ranges import OffsetRange
+from tidelog.client.range_reader import RangeReaderConfig
 from tidelog.log.compression import Codec
 from tidelog.log.records import Record, encode_batch, encode_filler
 from tidelog.spark.worker_clients import ReadingClient, WorkerClients

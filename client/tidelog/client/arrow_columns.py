@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from tidelog.client.range_reader import OffsetRange
+from tidelog.client.offset_ranges import OffsetRange
 from tidelog.client.record_batch import corrupt_at
 from tidelog.client.record_fields import RecordFields, find_fields, skip_fields
 from tidelog.client.records import TopicPartition

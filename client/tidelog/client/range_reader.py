@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from tidelog.client.backoff import Backoff
-from tidelog.client.cluster_metadata import UNKNOWN_EPOCH, ClusterMetadata
+from tidelog.client.cluster_metadata import UNKNOWN_EPOCH
 from tidelog.client.errors import (
     CorruptMessageError,
     KafkaError,
@@ -21,6 +21,7 @@ from tidelog.client.errors import (
     TidelogError,
     error_from_wire,
 )
+from tidelog.client.offset_ranges import OffsetBounds, OffsetRange, TopicPartitions
 from tidelog.client.offsets import EARLIEST, LATEST, OffsetLookup, OffsetQuery
 from tidelog.client.ports import ClientPorts
 from tidelog.client.records import TopicPartition
@@ -49,37 +50,6 @@ class RangeReaderConfig:
 
 _ANOTHER_INCARNATION = (common_pb2.UNKNOWN_TOPIC_ID, common_pb2.INCONSISTENT_TOPIC_ID)
 _GONE = (*_ANOTHER_INCARNATION, common_pb2.UNKNOWN_TOPIC_OR_PARTITION)
-
-
-class OffsetBounds(NamedTuple):
-    """What a partition holds for readers: earliest <= offset < latest, the high watermark."""
-
-    earliest: int
-    latest: int
-
-
-class OffsetRange(NamedTuple):
-    """start_offset <= offset < end_offset of one partition of one incarnation of a topic."""
-
-    topic: str
-    topic_id: bytes
-    partition: int
-    start_offset: int
-    end_offset: int
-    leader_epoch: int = UNKNOWN_EPOCH
-    """One in which the end was known, or a later one: an older leader's log may end before it."""
-
-    def as_of(self, metadata: ClusterMetadata) -> OffsetRange:
-        """The same range, to be read from no older leader than is known by now."""
-        known = metadata.leader_epoch(self.topic, self.topic_id, self.partition)
-        return self._replace(leader_epoch=max(self.leader_epoch, known))
-
-
-class TopicPartitions(NamedTuple):
-    """One existing topic."""
-
-    topic_id: bytes
-    partitions: tuple[int, ...]
 
 
 class _Chunk(NamedTuple):

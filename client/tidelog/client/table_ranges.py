@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal
 
+from tidelog.client.offset_ranges import OffsetBounds, OffsetRange, TopicPartitions
 from tidelog.client.offsets import OffsetQuery
-from tidelog.client.range_reader import OffsetBounds, OffsetRange, TopicPartitions
 from tidelog.client.records import TopicPartition
 
 Place = Literal["earliest", "latest"] | datetime | Mapping[int, int]

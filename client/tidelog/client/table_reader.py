@@ -12,7 +12,8 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 from typing import NamedTuple
 
 from tidelog.client.errors import KafkaError
-from tidelog.client.range_reader import OffsetRange, RangeReader
+from tidelog.client.offset_ranges import OffsetRange
+from tidelog.client.range_reader import RangeReader
 from tidelog.client.table_ranges import (
     Place,
     chosen_partitions,

@@ -14,7 +14,8 @@ from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
 from tidelog.client.arrow_columns import decode_range
 from tidelog.client.errors import CorruptMessageError, OffsetOutOfRangeError, TidelogError
-from tidelog.client.range_reader import OffsetRange, RangeReader, RangeReaderConfig
+from tidelog.client.offset_ranges import OffsetRange
+from tidelog.client.range_reader import RangeReader, RangeReaderConfig
 from tidelog.client.records import TopicPartition
 from tidelog.client.sync import LoopThread
 from tidelog.spark.filters import Pushed, narrow, push, start_at

@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 from tidelog.client.admin import Admin
 from tidelog.client.arrow import decode_batches
 from tidelog.client.errors import KafkaError
+from tidelog.client.offset_ranges import OffsetRange
 from tidelog.client.producer import Producer
-from tidelog.client.range_reader import OffsetRange, RangeReader
+from tidelog.client.range_reader import RangeReader
 from tidelog.client.records import TopicPartition
 from tidelog.log.transport import Transport
 from tidelog.v1 import common_pb2

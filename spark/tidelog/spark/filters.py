@@ -34,8 +34,8 @@ from pyspark.sql.datasource import (
     StringStartsWith,
 )
 
+from tidelog.client.offset_ranges import OffsetRange
 from tidelog.client.offsets import OffsetQuery
-from tidelog.client.range_reader import OffsetRange
 from tidelog.client.records import TopicPartition
 from tidelog.spark.option_values import OFFSET_MAX
 

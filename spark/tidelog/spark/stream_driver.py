@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
+from tidelog.client.offset_ranges import OffsetBounds, OffsetRange
 from tidelog.client.offsets import EARLIEST, LATEST
 from tidelog.client.ports import ClientPorts
-from tidelog.client.range_reader import OffsetBounds, OffsetRange
 from tidelog.client.records import TopicPartition
 from tidelog.spark.planner import resolve, times_to_find
 from tidelog.spark.query_starts import QueryStarts, check_same_source

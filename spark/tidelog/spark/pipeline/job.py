@@ -14,7 +14,8 @@ from datetime import UTC, datetime
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.storagelevel import StorageLevel
 
-from tidelog.client.range_reader import OffsetBounds, RangeReader, TopicPartitions
+from tidelog.client.offset_ranges import OffsetBounds, TopicPartitions
+from tidelog.client.range_reader import RangeReader
 from tidelog.client.records import TopicPartition
 from tidelog.client.sync import LoopThread
 from tidelog.log.env import Clock, Disk
