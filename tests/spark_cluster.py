@@ -11,11 +11,24 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 from tidelog.chaos.socket_stage.ports import quiet_ports
 
 START_TIMEOUT_S, POLL_S = 180, 0.1
 HAS_NO_TIDELOG = "import importlib.util as u, sys; sys.exit(u.find_spec('tidelog') is not None)"
+
+
+class Standalone(NamedTuple):
+    """The URL of a master, and the process ids of its workers."""
+
+    url: str
+    workers: tuple[int, ...]
+
+    def executors(self) -> list[int]:
+        """The process ids of those that the workers have started."""
+        threads = [one for pid in self.workers for one in Path(f"/proc/{pid}/task").iterdir()]
+        return [int(pid) for one in threads for pid in (one / "children").read_text().split()]
 
 
 def bare_environment() -> dict[str, str]:
@@ -47,8 +60,8 @@ def python_without_the_package(folder: Path) -> str:
 
 
 @contextmanager
-def standalone(folder: Path, *, workers: int) -> Iterator[str]:
-    """The URL of a master whose workers, of one core each, have registered.
+def standalone(folder: Path, *, workers: int) -> Iterator[Standalone]:
+    """A master whose workers, of one core each, have registered.
 
     Executors work in `folder`/worker-N/APPLICATION/EXECUTOR.
     """
@@ -59,17 +72,19 @@ def standalone(folder: Path, *, workers: int) -> Iterator[str]:
     with ExitStack() as stack:
         log = folder / "master.log"
         stack.enter_context(_process(log, "master.Master", *address, "--port", str(port)))
+        pids = []
         for number in range(workers):
             work = folder / f"worker-{number}"
             limits = ("--cores", "1", "--memory", "1g", "--work-dir", str(work))
             log_of_worker = work.with_suffix(".log")
-            stack.enter_context(_process(log_of_worker, "worker.Worker", *address, *limits, url))
+            worker = _process(log_of_worker, "worker.Worker", *address, *limits, url)
+            pids.append(stack.enter_context(worker))
         deadline = time.monotonic() + START_TIMEOUT_S
         while log.read_text().count("Registering worker") < workers:
             if time.monotonic() > deadline:
                 raise TimeoutError(log.read_text())
             time.sleep(POLL_S)
-        yield url
+        yield Standalone(url, tuple(pids))
 
 
 def executors_with(file_name: str, folder: Path) -> int:
@@ -78,7 +93,7 @@ def executors_with(file_name: str, folder: Path) -> int:
 
 
 @contextmanager
-def _process(log: Path, main: str, *arguments: str) -> Iterator[None]:
+def _process(log: Path, main: str, *arguments: str) -> Iterator[int]:
     spark = find_spec("pyspark")
     assert spark is not None
     assert spark.origin is not None
@@ -91,7 +106,7 @@ def _process(log: Path, main: str, *arguments: str) -> Iterator[None]:
             stderr=output,
         )
     try:
-        yield
+        yield process.pid
     finally:
         process.terminate()
         process.wait()

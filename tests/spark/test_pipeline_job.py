@@ -116,14 +116,14 @@ class Pipeline:
     def kill_when(self, says: str) -> None:
         """A run that is killed, with all its processes, when it says this."""
         job = self.start(master="local[2]", env={**os.environ, "PYSPARK_PYTHON": sys.executable})
-        assert job.stderr is not None
-        for line in job.stderr:
-            if says in line:
-                break
-        else:
-            raise AssertionError(f"it ended without: {says}")
+        wait_until_it_says(says, job)
         os.killpg(job.pid, signal.SIGKILL)
         job.communicate()
+
+
+def wait_until_it_says(text: str, job: subprocess.Popen[str]) -> None:
+    assert job.stderr is not None
+    assert any(text in line for line in job.stderr), f"it ended without: {text}"
 
 
 def ids(output: Path) -> list[int]:
@@ -224,7 +224,7 @@ async def test_a_run_that_is_killed_repeats_and_loses_nothing(
 
 
 @pytest.mark.timeout(600)
-async def test_executors_of_a_cluster_run_without_the_package(
+async def test_executors_of_a_cluster_run_without_the_package_and_one_killed_costs_nothing(
     running_cluster: LocalCluster, output: Path, tmp_path: Path
 ) -> None:
     await create(running_cluster, "shipped")
@@ -232,11 +232,14 @@ async def test_executors_of_a_cluster_run_without_the_package(
     python = python_without_the_package(tmp_path / "python")
     pipeline = Pipeline(running_cluster, "shipped", output)
 
-    with standalone(tmp_path, workers=2) as master:
-        job = pipeline.start(master=master, env=driver_environment(python, cores=2))
+    with standalone(tmp_path, workers=2) as spark:
+        job = pipeline.start(master=spark.url, env=driver_environment(python, cores=2))
+        wait_until_it_says("records, 0 of them bad", job)
+        assert executors_with("tidelog.zip", tmp_path) == 2
+        # It keeps half of the records that were read, which are to be written now.
+        os.kill(spark.executors()[0], signal.SIGKILL)
         out, err = job.communicate()
     assert job.returncode == 0, err
-    assert executors_with("tidelog.zip", tmp_path) == 2
     said = json.loads(out.splitlines()[-1])
     assert (said["committed"], said["written"], said["lag"]) == (True, RECORDS, 0)
     assert ids(output) == list(range(RECORDS))
