@@ -84,7 +84,9 @@ def iter_batches(
     config: RangeReaderConfig | None = None,
     transport: Transport | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The records of a topic, a fetch answer at a time; reads no further than a few answers ahead.
+    """The records of a topic, a fetch answer at a time; reads at most ten answers ahead.
+
+    An answer is of `config.fetch_max_bytes`, 8 MiB, or of a single larger batch.
 
     - `partitions`: which of them; None: all there are when it starts.
     - `start`, `end`: "earliest", "latest", a datetime with a time zone (the first record at or
