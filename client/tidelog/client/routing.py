@@ -164,11 +164,16 @@ class Routing:
         Errors: those of `answer`, and CallFailedError once the broker is overdue and leads none of
         them any more: it may be paused or cut off. `answer` is cancelled then.
         """
-        interval_ms = self._config.overdue_interval_ms
+        config = self._config
         try:
             async with asyncio.timeout(None) as scope:
-                watch = _Watch(scope, lambda: self._may_lead(address, partitions), interval_ms)
-                watch.look_in(answer_ms + self._config.overdue_ms)
+                watch = _Watch(
+                    scope,
+                    is_over=lambda: self._leads_none(address, partitions),
+                    otherwise=self.request_refresh,
+                    interval_ms=config.overdue_interval_ms,
+                )
+                watch.look_in(answer_ms + config.overdue_ms)
                 try:
                     return await answer
                 finally:
@@ -176,13 +181,9 @@ class Routing:
         except TimeoutError:
             raise CallFailedError(f"{address} was silent, and others lead by now") from None
 
-    def _may_lead(self, address: str, partitions: Sequence[TopicPartition]) -> bool:
-        """Whether the broker leads one of them, as far as is known; asks for what is new then."""
+    def _leads_none(self, address: str, partitions: Sequence[TopicPartition]) -> bool:
         leaders = [self.metadata.leader(tp) for tp in partitions]
-        may_lead = any(leader is not None and leader.address == address for leader in leaders)
-        if may_lead:
-            self.request_refresh()
-        return may_lead
+        return all(leader is None or leader.address != address for leader in leaders)
 
     def prefer_another(self) -> None:
         """Ask the next broker first from now on: the preferred one answered, but was of no help."""
@@ -289,17 +290,23 @@ class Routing:
 
 
 class _Watch:
-    """Ends the wait in a scope once its broker leads no more.
+    """Ends the wait in a scope once it is over; does something else each time it is not.
 
     Not a function within the wait: as one that names itself it would live, and by the scope's task
     the answer with it, until garbage is collected.
     """
 
     def __init__(
-        self, scope: asyncio.Timeout, may_lead: Callable[[], bool], interval_ms: int
+        self,
+        scope: asyncio.Timeout,
+        *,
+        is_over: Callable[[], bool],
+        otherwise: Callable[[], None],
+        interval_ms: int,
     ) -> None:
         self._scope = scope
-        self._may_lead = may_lead
+        self._is_over = is_over
+        self._otherwise = otherwise
         self._interval_ms = interval_ms
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
@@ -314,7 +321,8 @@ class _Watch:
             self._timer.cancel()
 
     def _look(self) -> None:
-        if self._may_lead():
-            self.look_in(self._interval_ms)
-        else:
+        if self._is_over():
             self._scope.reschedule(self._loop.time())
+            return
+        self._otherwise()
+        self.look_in(self._interval_ms)
