@@ -1,50 +1,76 @@
 """The `tidelog` command: its groups, and how errors reach the terminal.
 
-Commands are imported when they are used, so that each starts as fast as it can. An error is one
-line on stderr and exit code 1, never a traceback.
+Commands are imported when they run: the list of them needs none of the packages they need. An
+error is one line on stderr and exit code 1, never a traceback.
 """
 
 from __future__ import annotations
 
 import sys
 from importlib import import_module
+from typing import NamedTuple
 
 import click
 
+
+class Target(NamedTuple):
+    """A command that is imported only when it runs."""
+
+    location: str
+    help: str
+    extra: str | None = None
+    """The extra that holds the packages it may lack."""
+
+
 COMMANDS = {
-    "cluster": "tidelog.cli.cluster:cluster",
-    "topics": "tidelog.cli.topics:topics",
-    "configs": "tidelog.cli.configs:configs",
-    "quorum": "tidelog.cli.quorum:quorum",
-    "events": "tidelog.cli.events:events",
-    "produce": "tidelog.cli.produce:produce",
-    "consume": "tidelog.cli.consume:consume",
-    "dump-log": "tidelog.cli.dump_log:dump_log",
-    "sim": "tidelog.cli.sim:sim",
-    "chaos": "tidelog.cli.chaos:chaos",
-    "check": "tidelog.cli.check:check",
-    "bench": "tidelog.cli.bench.command:bench",
-    "pipeline": "tidelog.cli.pipeline:pipeline",
-    "demo": "tidelog.cli.demo:demo",
+    "cluster": Target("cluster:cluster", "Start, stop and look at a cluster on this machine."),
+    "topics": Target("topics:topics", "Create, list, describe, alter and delete topics."),
+    "configs": Target("configs:configs", "Describe, set and delete configs of topics."),
+    "quorum": Target("quorum:quorum", "Show the controllers and their metadata log."),
+    "events": Target("events:events", "Show what happened and why, from all nodes' journals."),
+    "produce": Target("produce:produce", "Send every line of standard input to a topic."),
+    "consume": Target("consume:consume", "Print the records of a topic."),
+    "dump-log": Target("dump_log:dump_log", "Show the contents of log files, read-only."),
+    "sim": Target("sim:sim", "Run the cluster's simulation on virtual time."),
+    "chaos": Target("chaos:chaos", "Inject faults into a cluster of real processes.", "chaos"),
+    "check": Target("check:check", "Check a history for lost, duplicated or reordered records."),
+    "bench": Target("bench.command:bench", "Measure Tidelog on this machine, and a peer."),
+    "pipeline": Target("pipeline:pipeline", "Load JSON records of topics into Parquet.", "spark"),
+    "demo": Target("demo:demo", "Load flights, kill a leader half-way, read back.", "demo"),
 }
 INTERRUPTED = 130
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command when it is asked for."""
+    """A group that imports a command when it is asked for, and none for the list of them."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         """See `click.Group`."""
         return list(COMMANDS)
 
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """See `click.Group`."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, target.help) for name, target in COMMANDS.items()])
+
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         """See `click.Group`."""
         target = COMMANDS.get(cmd_name)
-        if target is None:
-            return None
-        module, _, attribute = target.partition(":")
-        command = getattr(import_module(module), attribute)
-        return command if isinstance(command, click.Command) else None
+        return None if target is None else _imported(cmd_name, target)
+
+
+def _imported(name: str, target: Target) -> click.Command | None:
+    module, _, attribute = target.location.partition(":")
+    try:
+        command = getattr(import_module(f"tidelog.cli.{module}"), attribute)
+    except ModuleNotFoundError as error:
+        if target.extra is None or (error.name or "tidelog").startswith("tidelog"):
+            raise
+        raise click.ClickException(
+            f"{name} needs {error.name}, which is not installed: "
+            f"pip install 'tidelog[{target.extra}]' (in a checkout: make setup)"
+        ) from None
+    return command if isinstance(command, click.Command) else None
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -24,13 +24,12 @@ import asyncio
 import contextlib
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from prometheus_client.parser import text_string_to_metric_families
-from toxiproxy.api import APIConsumer
-from toxiproxy.exceptions import InvalidToxic, NotFound, ProxyExists
 
 from tidelog.broker.last_words import last_words
 from tidelog.chaos.faults.proxies import Toxic
@@ -65,8 +64,10 @@ class Toxiproxy:
     async def start(cls, folder: Path, environment: Mapping[str, str]) -> Toxiproxy:
         """Start it on a free port; its log is `toxiproxy.log` in the folder.
 
-        Errors: `ProxyError` when there is none to start, or it does not answer.
+        Errors: `ProxyError` when there is none to start, or it does not answer; or the library
+        that calls it is not installed.
         """
+        _require_library()
         program = await _program(folder, environment)
         (port,) = quiet_ports(1)
         log_path = folder / "toxiproxy.log"
@@ -82,7 +83,7 @@ class Toxiproxy:
             {"name": name, "listen": listen, "upstream": upstream, "enabled": True}
             for name, listen, upstream in proxies
         ]
-        await self._call("all proxies", APIConsumer.post, "/populate", json=values)
+        await self._call("all proxies", "post", "/populate", json=values)
 
     async def add(self, name: str, toxic: Toxic) -> None:
         """Add a toxic to a proxy. Errors: `ProxyError`; it has one of this kind and stream."""
@@ -93,26 +94,26 @@ class Toxiproxy:
             "toxicity": toxic.toxicity,
             "attributes": dict(toxic.attributes),
         }
-        await self._call(name, APIConsumer.post, f"/proxies/{name}/toxics", json=values)
+        await self._call(name, "post", f"/proxies/{name}/toxics", json=values)
 
     async def remove(self, name: str, toxic: Toxic) -> None:
         """Take a toxic off; nothing happens when the proxy does not have it."""
         url = f"/proxies/{name}/toxics/{_toxic_name(toxic)}"
         with contextlib.suppress(NoSuchToxicError):
-            await self._call(name, APIConsumer.delete, url)
+            await self._call(name, "delete", url)
 
     async def enable(self, name: str, *, is_enabled: bool) -> None:
         """Let a proxy listen, or close everything it has."""
         values = {"enabled": is_enabled}
-        await self._call(name, APIConsumer.post, f"/proxies/{name}", json=values)
+        await self._call(name, "post", f"/proxies/{name}", json=values)
 
     async def reset(self) -> None:
         """No toxics, everything enabled."""
-        await self._call("all proxies", APIConsumer.post, "/reset")
+        await self._call("all proxies", "post", "/reset")
 
     async def bytes_carried(self) -> Mapping[str, tuple[int, int]]:
         """What ended connections passed on, upstream and downstream; a proxy without any lacks."""
-        answer = await self._call("all proxies", APIConsumer.get, "/metrics")
+        answer = await self._call("all proxies", "get", "/metrics")
         carried: dict[str, dict[str, int]] = {}
         for family in text_string_to_metric_families(answer.text):
             for sample in family.samples:
@@ -136,18 +137,22 @@ class Toxiproxy:
 
     async def _is_up(self) -> bool:
         try:
-            await self._call("the server", APIConsumer.get, "/version")
+            await self._call("the server", "get", "/version")
         except ProxyError:
             return False
         return True
 
     async def _call(
-        self, whom: str, send: Callable[..., Any], url: str, **values: object
+        self, whom: str, method: Literal["get", "post", "delete"], url: str, **values: object
     ) -> Any:  # a response of `requests`, which has no types
+        # Imported late: the command line lists scenarios without the extra tidelog[chaos].
+        from toxiproxy.api import APIConsumer
+        from toxiproxy.exceptions import InvalidToxic, NotFound, ProxyExists
+
         await asyncio.sleep(0)
         APIConsumer.host, APIConsumer.port = HOST, self._port
         try:
-            answer = send(url, timeout=CALL_S_MAX, **values)
+            answer = getattr(APIConsumer, method)(url, timeout=CALL_S_MAX, **values)
         except NotFound as error:
             kind = NoSuchToxicError if b"toxic not found" in error.args[0] else ProxyError
             raise kind(_said(whom, url, error)) from None
@@ -156,6 +161,14 @@ class Toxiproxy:
         if not answer.ok:
             raise ProxyError(_said(whom, url, answer.text))
         return answer
+
+
+def _require_library() -> None:
+    if find_spec("toxiproxy") is None:
+        raise ProxyError(
+            "toxiproxy-python is not installed: pip install 'tidelog[chaos]' "
+            "(in a checkout: make setup)"
+        )
 
 
 def _said(whom: str, url: str, what: object) -> str:
