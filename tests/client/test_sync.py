@@ -330,3 +330,19 @@ def test_refused_coroutine_is_not_left_unawaited(recwarn: pytest.WarningsRecorde
     del coroutine
     gc.collect()
     assert not [one for one in recwarn if "never awaited" in str(one.message)]
+
+
+def test_a_closed_loop_drops_late_events_of_the_process_wide_completion_queue() -> None:
+    loop_thread = LoopThread()
+    loop_thread.start()
+
+    async def own_loop() -> asyncio.AbstractEventLoop:
+        return asyncio.get_running_loop()
+
+    loop = loop_thread.run(own_loop())
+    loop_thread.close()
+    happened: list[str] = []
+    late = loop.call_soon_threadsafe(happened.append, "late")
+    assert loop.is_closed()
+    assert late.cancelled()
+    assert happened == []

@@ -21,9 +21,21 @@ import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
+from contextvars import Context
 from functools import wraps
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, cast, get_origin
+from typing import (
+    Any,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    Protocol,
+    Self,
+    TypeVar,
+    TypeVarTuple,
+    cast,
+    get_origin,
+)
 
 from tidelog.client.admin import Admin as AsyncAdmin
 from tidelog.client.consumer import Consumer as AsyncConsumer
@@ -38,6 +50,7 @@ __all__ = ["Admin", "CallerError", "Consumer", "LoopThread", "Producer"]
 
 Item = TypeVar("Item")
 P = ParamSpec("P")
+Arguments = TypeVarTuple("Arguments")
 
 CLOSE_TIMEOUT_MS = 30_000
 """How long a close may take where no `timeout_ms` says so."""
@@ -58,6 +71,28 @@ class CallerError(RuntimeError):
     """A wait that would never end: on the loop's own thread, or where that thread does not run."""
 
 
+class _Loop(asyncio.SelectorEventLoop):
+    """An event loop that drops what other threads hand to it after its end.
+
+    gRPC has one completion queue for all loops of a process: the loop that takes an event off it
+    hands it to the loop whose call it was of. An exception there would stop that other loop's
+    events, and print a traceback.
+    """
+
+    def call_soon_threadsafe(
+        self,
+        callback: Callable[[*Arguments], object],
+        *args: *Arguments,
+        context: Context | None = None,
+    ) -> asyncio.Handle:
+        """See `asyncio.AbstractEventLoop`; once the loop is closed, the handle is cancelled."""
+        with suppress(RuntimeError):
+            return super().call_soon_threadsafe(callback, *args, context=context)
+        dropped = asyncio.Handle(callback, args, self, context)
+        dropped.cancel()
+        return dropped
+
+
 class LoopThread:
     """A loop that runs in a thread of its own between `__enter__` and `__exit__`.
 
@@ -65,7 +100,7 @@ class LoopThread:
     """
 
     def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
+        self._loop = _Loop()
         self._thread = threading.Thread(
             target=_serve, args=(self._loop,), name="tidelog-loop", daemon=True
         )
@@ -191,8 +226,7 @@ def _start(coroutine: Coroutine[Any, Any, Item], future: Future[Item]) -> None:
 
     def cancel(ended: Future[Item]) -> None:
         if ended.cancelled():
-            with suppress(RuntimeError):  # the loop is closed, and the task with it
-                loop.call_soon_threadsafe(task.cancel)
+            loop.call_soon_threadsafe(task.cancel)
 
     def tell(ended: asyncio.Task[Item]) -> None:
         if ended.cancelled():
@@ -222,8 +256,7 @@ def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
     if thread.ident is None:
         loop.close()
     elif thread.is_alive():
-        with suppress(RuntimeError):  # closed by now
-            loop.call_soon_threadsafe(loop.stop)
+        loop.call_soon_threadsafe(loop.stop)
 
 
 class _AsyncClient(Protocol):
