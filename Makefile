@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 BIN := .venv/bin
 
-.PHONY: help cluster stop status setup dev test check fix demo spark bench chaos chaos-smoke chaos-mutants \
+.PHONY: help cluster stop status setup dev test check fix demo prove spark bench chaos chaos-smoke chaos-mutants \
   lock proto docs clean clean-data
 
 help: ## This list
@@ -45,6 +45,9 @@ check: dev ## Tell, changing nothing: style, types, layers, lock file, generated
 fix: dev proto docs ## Mend what a tool can mend: style, generated code and docs
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
+
+prove: setup ## The long proofs on fresh seeds, some hours; results go to docs/ledger (options: tools/prove.sh)
+	@tools/prove.sh
 
 demo: setup ## Load the flights, kill a leader half-way, read all back with Spark
 	@tools/java.sh --required

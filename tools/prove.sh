@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# prove.sh: the long proofs on fresh seeds, some hours; every run of seeds or scenarios is a line in docs/ledger.
+# FIRST=N repeats the seeds from N on. RAFT, SECOND, CLUSTER: number of seeds of the Raft suite, of the same
+# with the second engine, and of the cluster suite; 0 leaves one out. MUTANTS=0, CHAOS=0 likewise.
+# Every proof runs; fails when one of them failed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+first=${FIRST:-$(date +%s)}
+failed=0
+trap 'exit 130' INT
+
+prove() {
+  echo "prove: tidelog $*"
+  .venv/bin/tidelog "$@" || failed=1
+}
+
+seeds() { # seeds NUMBER [options of `tidelog sim run`]
+  local number=$1
+  shift
+  [ "$number" = 0 ] || prove sim run --seeds "$first:$((first + number))" --ledger docs/ledger/sim.jsonl "$@"
+}
+
+seeds "${RAFT:-2500}" --suite raft
+seeds "${SECOND:-500}" --suite raft --engine pysyncobj
+seeds "${CLUSTER:-1000}" --suite cluster
+if [ "${MUTANTS:-1}" != 0 ]; then
+  prove sim mutants --suite raft --seeds "$first:$((first + 100))"
+  prove sim mutants --suite cluster --seeds "$first:$((first + 100))"
+fi
+[ "${CHAOS:-1}" = 0 ] || prove chaos run all --seed "$first" --ledger docs/ledger/chaos.jsonl
+exit "$failed"
