@@ -182,6 +182,15 @@ def test_a_new_registration_begins_to_count_anew(led: World) -> None:
     assert not reply.is_fenced
 
 
+def test_a_controller_forgets_its_numbers_with_its_epoch(led: World) -> None:
+    request = led.attempt(BrokerHeartbeatRequest(broker_id=1, broker_epoch=led.epoch(1)))
+    request.attempt = 1_000
+    assert code_of(led, request) == common_pb2.NONE
+    assert led.beat(1).error.code == common_pb2.STALE_ATTEMPT
+    led.activate()
+    assert not led.beat(1).error.code
+
+
 def test_an_earlier_incarnation_does_not_count(led: World) -> None:
     old = BrokerHeartbeatRequest(broker_id=3, broker_epoch=led.epoch(3))
     led.pass_session_but(1, 2)
