@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Protocol, runtime_checkable
 
-from tidelog.chaos.scenarios.scene import Scene, UnsupportedFaultError
+from tidelog.chaos.scenarios.scene import ON_THE_WAY_S, Scene, UnsupportedFaultError
 
 ACKNOWLEDGED_WITHOUT_IT_MIN = 5
 HEARTBEATS_MAX = 1_000
@@ -103,12 +103,16 @@ def _refused(scene: Scene, leader: int) -> int:
 
 
 async def _replace_controller(scene: Scene) -> None:
-    """Another one is active, and the one before is back."""
+    """Another one is active, and the one before knows it."""
     before = scene.ground.controller_id
     scene.expect(before is not None, "a controller is active")
-    if before is not None:
-        await scene.kill(before)
-        await scene.comes(
-            lambda: scene.ground.controller_id not in (None, before), "another controller decides"
-        )
-        await scene.start(before)
+    others = [one for one in scene.ground.controller_ids if one != before]
+    paths = scene.between([before or 0], others)
+    await scene.cut(paths)
+    await scene.comes(lambda: scene.ground.controller_id in others, "another controller decides")
+    await scene.mend(paths)
+    await scene.comes(
+        lambda: len({scene.ground.term(one) for one in scene.ground.controller_ids}) == 1,
+        "all controllers know it",
+    )
+    await scene.last(ON_THE_WAY_S, ON_THE_WAY_S)
