@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from copy import deepcopy
+from itertools import count
+from typing import TypeVar
 
 from tidelog.log.env import Random
 from tidelog.log.transport import Dialled, DialOutcome
@@ -17,8 +20,14 @@ from tidelog.raft.replicated_log import (
     StateMachine,
 )
 from tidelog.v1.admin_pb2 import CreateTopicsRequest, NewTopic
-from tidelog.v1.controller_pb2 import BrokerHeartbeatRequest, RegisterBrokerRequest
+from tidelog.v1.controller_pb2 import (
+    AlterPartitionRequest,
+    BrokerHeartbeatRequest,
+    RegisterBrokerRequest,
+)
 from tidelog.v1.metadata_records_pb2 import MetadataBatch
+
+NumberedT = TypeVar("NumberedT", AlterPartitionRequest, BrokerHeartbeatRequest)
 
 CONFIG = ControllerConfig(
     cluster_id="tide",
@@ -191,13 +200,26 @@ class Nodes:
         return self.answers.get(address, Dialled(DialOutcome.SILENT))
 
 
-def registration(broker_id: int, incarnation: int = 1) -> RegisterBrokerRequest:
+def registration(
+    broker_id: int, incarnation: int = 1, *, previous_broker_epoch: int = 0
+) -> RegisterBrokerRequest:
     return RegisterBrokerRequest(
         broker_id=broker_id,
         cluster_id="tide",
         incarnation_id=bytes([incarnation]) * 16,
         address=f"h:{broker_id}",
+        previous_broker_epoch=previous_broker_epoch,
     )
+
+
+_numbers = count(1)
+
+
+def attempt(quorum: Quorum, request: NumberedT) -> NumberedT:
+    """The next attempt of a request, meant for this controller as it is now."""
+    copied = deepcopy(request)
+    copied.controller_epoch, copied.attempt = quorum.term, next(_numbers)
+    return copied
 
 
 async def start_broker(quorum: Quorum, broker_id: int) -> BrokerHeartbeatRequest:
@@ -208,7 +230,7 @@ async def start_broker(quorum: Quorum, broker_id: int) -> BrokerHeartbeatRequest
         broker_epoch=registered.broker_epoch,
         metadata_offset=registered.broker_epoch,
     )
-    assert not (await quorum.broker_heartbeat(beat)).is_fenced
+    assert not (await quorum.broker_heartbeat(attempt(quorum, beat))).is_fenced
     return beat
 
 

@@ -10,6 +10,7 @@ from tidelog.broker.config import NodeConfig
 from tidelog.broker.lifecycle import Lifecycle
 from tidelog.metadata.image import MetadataImage
 from tidelog.v1 import common_pb2
+from tidelog.v1.common_pb2 import Error
 from tidelog.v1.controller_pb2 import (
     NOTHING,
     UNFLUSHED,
@@ -27,6 +28,8 @@ class StubControllers:
         self.wishes: list[bool] = []
         self.offsets: list[int] = []
         self.losses: list[StartLoss] = []
+        self.replaced: list[int] = []
+        self.registered_epoch = 0
         self.refuse_at: int | None = None
         self.heard = asyncio.Event()
 
@@ -34,6 +37,11 @@ class StubControllers:
         await asyncio.sleep(0)
         if not isinstance(request, BrokerHeartbeatRequest):
             self.losses.append(request.start_loss)
+            self.replaced.append(request.previous_broker_epoch)
+            if request.previous_broker_epoch != self.registered_epoch:
+                late = Error(code=common_pb2.STALE_BROKER_EPOCH)
+                return RegisterBrokerResponse(error=late, broker_epoch=self.registered_epoch)
+            self.registered_epoch = 7
             return RegisterBrokerResponse(broker_epoch=7)
         self.offsets.append(request.metadata_offset)
         self.wishes.append(request.want_shut_down)
@@ -135,4 +143,14 @@ async def test_what_a_start_may_have_lost_is_told_with_its_first_registration() 
     await lifecycle.start()
     await until(lambda: len(controllers.losses) == 2)
     assert controllers.losses == [UNFLUSHED, NOTHING]
+    await lifecycle.stop()
+
+
+async def test_a_broker_registers_in_place_of_the_registration_it_is_told_of() -> None:
+    controllers = StubControllers()
+    controllers.registered_epoch = 5
+    lifecycle = broker(controllers, nothing)
+    await lifecycle.start()
+    await until(lambda: lifecycle.broker_epoch == 7)
+    assert controllers.replaced == [0, 5]
     await lifecycle.stop()

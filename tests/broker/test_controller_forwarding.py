@@ -12,6 +12,7 @@ from tidelog.broker.controller_channel import ControllerChannel
 from tidelog.broker.controller_epoch import ControllerEpoch, StaleControllerError
 from tidelog.broker.rpc.controller import ControllerHandler
 from tidelog.log.errors import CallFailedError, UnreachableError
+from tidelog.metadata.attempts import NumberedRequest
 from tidelog.metadata.committed import CommittedMetadata
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.image import EMPTY_IMAGE
@@ -180,6 +181,82 @@ async def test_channel_gives_up_at_its_deadline_with_the_last_error() -> None:
     )
     with pytest.raises(CallFailedError, match="broke"):
         await channel.call(REGISTER_BROKER, RegisterBrokerRequest(), timeout_ms=50)
+
+
+NUMBERED: list[Method[Any, Any]] = [
+    methods.BROKER_HEARTBEAT,
+    methods.ALTER_PARTITION,
+    methods.REPORT_DAMAGE,
+]
+
+
+@pytest.mark.parametrize("method", NUMBERED, ids=lambda method: method.name)
+async def test_each_attempt_has_a_number_of_its_own_and_names_the_newest_controller(
+    method: Method[Any, Any],
+) -> None:
+    """On all channels of a broker, whatever became of the attempts before."""
+    answers = [
+        CallFailedError("broke"),
+        UnreachableError("refused"),
+        method.response_type(error=Error(code=common_pb2.NOT_CONTROLLER)),
+        method.response_type(controller_epoch=7),
+        method.response_type(controller_epoch=7),
+    ]
+    peers = StubPeers(lambda _a, _r: answers[len(peers.asked) - 1])
+    one, other = two_channels(peers)
+    one.epoch.learn(6)
+    request = method.request_type(broker_id=3, broker_epoch=9)
+    await one.call(method, request, timeout_ms=60_000)
+    await other.call(method, request, timeout_ms=60_000)
+    sent: list[Any] = [attempt for _, attempt in peers.asked]
+    assert [attempt.attempt for attempt in sent] == [1, 2, 3, 4, 5]
+    assert [attempt.controller_epoch for attempt in sent] == [6, 6, 6, 6, 7]
+    assert {(attempt.broker_id, attempt.broker_epoch) for attempt in sent} == {(3, 9)}
+    assert (request.controller_epoch, request.attempt) == (0, 0)
+
+
+@pytest.mark.parametrize("method", NUMBERED, ids=lambda method: method.name)
+async def test_a_controller_the_broker_had_not_heard_of_is_asked_again_at_once(
+    method: Method[Any, Any],
+) -> None:
+    answers = [
+        method.response_type(
+            error=Error(code=common_pb2.STALE_CONTROLLER_EPOCH), controller_epoch=8
+        ),
+        method.response_type(controller_epoch=8),
+    ]
+    peers = StubPeers(lambda _a, _r: answers[len(peers.asked) - 1])
+    channel, _ = two_channels(peers)
+    channel.epoch.learn(7)
+    assert not (await channel.call(method, method.request_type(), timeout_ms=1000)).error.code
+    asked: list[Any] = [(address, sent) for address, sent in peers.asked]
+    assert [(address, sent.controller_epoch) for address, sent in asked] == [("a:1", 7), ("a:1", 8)]
+
+
+@pytest.mark.parametrize("code", [common_pb2.STALE_CONTROLLER_EPOCH, common_pb2.STALE_ATTEMPT])
+async def test_attempts_that_are_refused_as_late_go_on_until_the_deadline(
+    code: common_pb2.ErrorCode,
+) -> None:
+    peers = StubPeers(
+        lambda _a, _r: methods.ALTER_PARTITION.response_type(
+            error=Error(code=code, message="late"), controller_epoch=7
+        )
+    )
+    channel, _ = two_channels(peers)
+    request = methods.ALTER_PARTITION.request_type()
+    with pytest.raises(UnreachableError, match="late"):
+        await channel.call(methods.ALTER_PARTITION, request, timeout_ms=100)
+    assert len(peers.asked) > len(VOTERS)
+
+
+def test_every_request_that_has_numbers_is_numbered() -> None:
+    service = controller_pb2.DESCRIPTOR.services_by_name["Controller"]
+    with_numbers = {
+        method.name for method in service.methods if "attempt" in method.input_type.fields_by_name
+    }
+    assert with_numbers == {method.name for method in NUMBERED}
+    for method in NUMBERED:
+        assert isinstance(method.request_type(), NumberedRequest)
 
 
 DECIDING: list[Method[Any, Any]] = [

@@ -9,6 +9,8 @@ from tidelog.broker.partition.effects import NoteIsrChange, ProposeIsr
 from tidelog.broker.partition.events import FollowersFenced, Ticked
 from tidelog.v1 import common_pb2
 
+DECIDED_AGAINST = {common_pb2.INELIGIBLE_REPLICA, common_pb2.INVALID_REQUEST}
+
 
 def two_in_sync() -> Core:
     """1 leads, 2 is in sync, 3 is not; ten records, all committed."""
@@ -113,8 +115,9 @@ def test_an_unknown_outcome_keeps_the_maximal_isr_and_asks_again() -> None:
     assert core.high_watermark == 10
 
 
-@pytest.mark.parametrize("code", [common_pb2.INELIGIBLE_REPLICA, common_pb2.INVALID_REQUEST])
-def test_a_certain_refusal_ends_the_proposal(code: common_pb2.ErrorCode) -> None:
+@pytest.mark.parametrize("code", sorted(DECIDED_AGAINST), ids=common_pb2.ErrorCode.Name)
+def test_a_decision_against_a_proposal_ends_it(code: common_pb2.ErrorCode) -> None:
+    """For good: the controller refuses its earlier attempts, see `metadata/test_attempts.py`."""
     core = two_in_sync()
     core.follower_fetch(3, 10)
     core.append(11)
@@ -124,6 +127,23 @@ def test_a_certain_refusal_ends_the_proposal(code: common_pb2.ErrorCode) -> None
     core.isr_answer(code)
     assert core.proposed() is None
     assert core.high_watermark == 11
+
+
+@pytest.mark.parametrize(
+    "code",
+    sorted(set(common_pb2.ErrorCode.values()) - {0} - DECIDED_AGAINST),
+    ids=common_pb2.ErrorCode.Name,
+)
+def test_no_other_error_ends_a_proposal(code: common_pb2.ErrorCode) -> None:
+    """None says what became of this attempt and of those before it."""
+    core = two_in_sync()
+    core.follower_fetch(3, 10)
+    core.now_ms += LAG_MS_MAX + 1
+    core.append(11)
+    core.follower_fetch(2, 11)
+    core.isr_answer(code)
+    assert core.proposed() == [1, 2, 3]
+    assert core.high_watermark == 10
 
 
 def test_a_refused_version_waits_for_the_image_which_ends_the_proposal() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from random import Random as PythonRandom
+from typing import TypeVar
 
 import pytest
 from fake_quorum import Nodes
 
 from tidelog.log.config import log_config
+from tidelog.metadata.attempts import NumberedRequest
 from tidelog.metadata.commands import IdentifiedCommand
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.controller import Command, Controller, ExpireSessions, Reply
@@ -41,6 +43,8 @@ from tidelog.v1.controller_pb2 import (
 )
 from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord
 
+NumberedT = TypeVar("NumberedT", bound=NumberedRequest)
+
 
 class SeededRandom:
     def __init__(self, seed: int = 0) -> None:
@@ -64,11 +68,21 @@ class World:
         self.controller = Controller(self.config, SeededRandom(seed))
         self.image: MetadataImage = EMPTY_IMAGE
         self.now_ms = 1_000_000
-        self.controller.activate(self.now_ms)
+        self.controller_epoch = 0
+        self.attempts = 0
+        self.activate()
         self.last_identified: Command = ExpireSessions()
         self._ids = SeededRandom(seed)
 
+    def activate(self) -> None:
+        """The controller's node becomes active, in a new controller epoch."""
+        self.controller_epoch += 1
+        self.controller.activate(self.now_ms, controller_epoch=self.controller_epoch)
+
     def do(self, command: Command) -> Reply:
+        """Decide and commit; a numbered request without a number is the next attempt."""
+        if isinstance(command, NumberedRequest) and not command.attempt:
+            command = self.attempt(command)
         if isinstance(command, IdentifiedCommand):
             command.command_id = command.command_id or self._ids.randbytes(16)
             self.last_identified = command
@@ -78,6 +92,12 @@ class World:
         if isinstance(reply, RegisterBrokerResponse) and not reply.error.code:
             reply.broker_epoch = reply.broker_epoch or self.image.offset
         return reply
+
+    def attempt(self, request: NumberedT) -> NumberedT:
+        """The next attempt of a request, meant for the controller as it is now."""
+        self.attempts += 1
+        request.controller_epoch, request.attempt = self.controller_epoch, self.attempts
+        return request
 
     def commit(self, records: Sequence[MetadataRecord]) -> None:
         if records:
@@ -102,6 +122,7 @@ class World:
             incarnation_id=incarnation.to_bytes(16, "big"),
             address=f"127.0.0.1:{9191 + broker_id}",
             start_loss=start_loss,
+            previous_broker_epoch=max(self.epoch(broker_id), 0),
         )
         reply = self.do(request)
         assert isinstance(reply, RegisterBrokerResponse)
@@ -128,11 +149,12 @@ class World:
 
     def heartbeat(self, broker_id: int) -> BrokerHeartbeatRequest:
         """One that has the broker let in."""
-        return BrokerHeartbeatRequest(
+        request = BrokerHeartbeatRequest(
             broker_id=broker_id,
             broker_epoch=self.epoch(broker_id),
             metadata_offset=self.image.offset,
         )
+        return self.attempt(request)
 
     def start(self, *broker_ids: int) -> None:
         for broker_id in broker_ids:

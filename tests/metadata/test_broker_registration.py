@@ -67,7 +67,7 @@ def test_after_a_restart_of_the_whole_cluster_nobody_waits_for_presumed_sessions
     world: World,
 ) -> None:
     world.start(1)
-    world.controller.activate(world.now_ms)
+    world.activate()
     assert not world.register(1, incarnation=2).error.code
 
 
@@ -160,7 +160,7 @@ def test_when_all_fall_silent_all_stay_eligible(world: World) -> None:
 def test_a_new_active_controller_gives_every_broker_a_full_session(world: World) -> None:
     world.start(1)
     world.now_ms += 10 * world.config.session_timeout_ms
-    world.controller.activate(world.now_ms)
+    world.activate()
     world.now_ms += world.config.session_timeout_ms - 1
     assert not world.controller.has_expired_sessions(world.image, world.now_ms)
     world.now_ms += 1

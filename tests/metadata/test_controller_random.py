@@ -63,7 +63,7 @@ def _take(world: World, step: tuple[str, object, object]) -> None:
             request = AllocateProducerIdsRequest(broker_id=broker, broker_epoch=world.epoch(broker))
             world.do(request)
         case ("activate", _, _):
-            world.controller.activate(world.now_ms)
+            world.activate()
         case ("hold", int(milliseconds), _):
             world.controller.hold(world.now_ms + milliseconds)
         case _:

@@ -219,7 +219,7 @@ def test_a_smaller_minimum_ends_what_it_made_eligible(world: World, resource: st
 def test_a_whole_cluster_that_restarts_forgets_nobody_who_was_in_sync(world: World) -> None:
     a, b, c = three(world)
     world.configure("t", "min.insync.replicas", "1")
-    world.controller.activate(world.now_ms)
+    world.activate()
     world.register(a, incarnation=2)
     world.register(b, incarnation=2)
     world.register(c, incarnation=2, start_loss=UNFLUSHED)
@@ -235,7 +235,7 @@ def test_a_leader_that_a_new_controller_did_not_hear_of_yet_leads_again_when_it_
     world: World,
 ) -> None:
     a, b, c = three(world)
-    world.controller.activate(world.now_ms)
+    world.activate()
     world.register(c, incarnation=2)
     assert world.partition("t").leader_id is None
     world.beat(b)

@@ -90,7 +90,7 @@ class Model:
                     world.beat(broker)
                 world.do(ExpireSessions())
             case ("new controller", None):
-                self.world.controller.activate(self.world.now_ms)
+                self.world.activate()
 
     def _do_with(self, what: str, number: int) -> None:
         match what:

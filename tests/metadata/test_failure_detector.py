@@ -261,7 +261,9 @@ async def test_a_refused_registration_has_the_predecessor_dialled(
     nodes: Nodes, active: Quorum
 ) -> None:
     nodes.answers["h:1"] = Dialled(DialOutcome.ANSWERED, bytes([2]) * 16)
-    refused = await active.register_broker(registration(1, incarnation=2))
+    epoch = active.image.brokers[1].broker_epoch
+    successor = registration(1, incarnation=2, previous_broker_epoch=epoch)
+    refused = await active.register_broker(successor)
     assert refused.error.code == common_pb2.DUPLICATE_BROKER_REGISTRATION
     await until(lambda: not active.image.is_alive(1))
-    assert not (await active.register_broker(registration(1, incarnation=2))).error.code
+    assert not (await active.register_broker(successor)).error.code

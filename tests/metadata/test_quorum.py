@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
-from fake_quorum import CONFIG, Nodes, creation, registration, start_broker, until
+from fake_quorum import CONFIG, Nodes, attempt, creation, registration, start_broker, until
 
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import AlterConfigsRequest, DeleteTopicsRequest
@@ -196,7 +196,7 @@ async def test_a_heartbeat_that_changes_nothing_does_not_wait_for_commands(nodes
     log.gate.clear()
     other = asyncio.create_task(active.register_broker(registration(2)))
     await until(lambda: len(log.proposed) == 3)
-    reply = await active.broker_heartbeat(beat)
+    reply = await active.broker_heartbeat(attempt(active, beat))
     assert not reply.is_fenced
     assert (reply.metadata_offset, reply.controller_epoch) == (active.image.offset, 2)
     assert not other.done()

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 import pytest
-from fake_quorum import Nodes, creation, registration, start_broker, until
+from fake_quorum import Nodes, attempt, creation, registration, start_broker, until
 
 from tidelog.metadata.quorum import Quorum
 from tidelog.v1 import common_pb2
@@ -18,7 +18,11 @@ from tidelog.v1.admin_pb2 import (
     DeleteTopicsResponse,
 )
 from tidelog.v1.common_pb2 import Error
-from tidelog.v1.controller_pb2 import AlterPartitionRequest, BrokerHeartbeatRequest
+from tidelog.v1.controller_pb2 import (
+    AlterPartitionRequest,
+    BrokerHeartbeatRequest,
+    RegisterBrokerRequest,
+)
 from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord, NoOpRecord
 
 
@@ -39,6 +43,19 @@ def _beat(quorum: Quorum) -> BrokerHeartbeatRequest:
     )
 
 
+def _next_registration(quorum: Quorum) -> RegisterBrokerRequest:
+    replaced = quorum.image.brokers[1].broker_epoch
+    return registration(1, incarnation=2, previous_broker_epoch=replaced)
+
+
+def _isr_change(quorum: Quorum) -> AlterPartitionRequest:
+    return AlterPartitionRequest(
+        broker_id=1,
+        broker_epoch=quorum.image.brokers[1].broker_epoch,
+        partitions=[AlterPartitionRequest.Partition(topic="t", topic_id=b"x" * 16)],
+    )
+
+
 def _altered(value: str, *, command_id: bytes = b"") -> AlterConfigsRequest:
     change = AlterConfigsRequest.Change(key="retention.ms", value=value)
     resource = AlterConfigsRequest.Resource(name="t", changes=[change])
@@ -47,19 +64,16 @@ def _altered(value: str, *, command_id: bytes = b"") -> AlterConfigsRequest:
 
 # What the image of `_prepared` alone decides: none of these has a record.
 ANSWERED_FROM_THE_IMAGE: dict[str, Ask] = {
-    "heartbeat that changes nothing": lambda q: q.broker_heartbeat(_beat(q)),
+    "heartbeat that changes nothing": lambda q: q.broker_heartbeat(attempt(q, _beat(q))),
     "heartbeat of a stale incarnation": lambda q: q.broker_heartbeat(
         BrokerHeartbeatRequest(broker_id=1, broker_epoch=1)
     ),
     "registration repeated": lambda q: q.register_broker(registration(1)),
-    "registration refused": lambda q: q.register_broker(registration(1, incarnation=2)),
-    "AlterPartition refused": lambda q: q.alter_partition(
-        AlterPartitionRequest(
-            broker_id=1,
-            broker_epoch=q.image.brokers[1].broker_epoch,
-            partitions=[AlterPartitionRequest.Partition(topic="t", topic_id=b"x" * 16)],
-        )
-    ),
+    "registration refused": lambda q: q.register_broker(_next_registration(q)),
+    "registration that comes late": lambda q: q.register_broker(registration(1, incarnation=2)),
+    "AlterPartition refused": lambda q: q.alter_partition(attempt(q, _isr_change(q))),
+    "attempt that comes late": lambda q: q.alter_partition(_isr_change(q)),
+    "heartbeat that comes late": lambda q: q.broker_heartbeat(_beat(q)),
     "AlterPartition of a stale incarnation": lambda q: q.alter_partition(
         AlterPartitionRequest(broker_id=1, broker_epoch=1)
     ),
@@ -157,7 +171,7 @@ async def test_nothing_is_decided_in_a_term_that_this_node_was_not_told_to_lead(
     log.term += 1
     for answer in (
         await active.create_topics(creation("u")),
-        await active.broker_heartbeat(_beat(active)),
+        await active.broker_heartbeat(attempt(active, _beat(active))),
     ):
         assert answer.error.code == common_pb2.NOT_CONTROLLER
     assert len(log.proposed) == proposed
@@ -170,7 +184,7 @@ async def test_a_heartbeat_is_decided_on_what_was_committed_before_it_was_asked(
     log = nodes.logs[0]
     log.barrier_gate.clear()
     barriers, before = log.barriers, active.image.offset
-    asked = asyncio.create_task(active.broker_heartbeat(_beat(active)))
+    asked = asyncio.create_task(active.broker_heartbeat(attempt(active, _beat(active))))
     await until(lambda: log.barriers > barriers)
     await active.create_topics(creation("u"))
     log.barrier_gate.set()
@@ -197,7 +211,7 @@ async def test_every_decision_and_batch_carries_the_raft_term(nodes: Nodes) -> N
         nodes.raft.elect(nodes.logs[leader])
         quorum = nodes.quorums[leader]
         replies: list[Decided] = [
-            await quorum.register_broker(registration(leader, incarnation=nodes.raft.term)),
+            await quorum.register_broker(registration(nodes.raft.term)),
             await quorum.create_topics(creation(f"t{nodes.raft.term}")),
             await quorum.delete_topics(DeleteTopicsRequest(names=["t"])),
             await quorum.alter_configs(AlterConfigsRequest()),

@@ -95,7 +95,10 @@ async def _ask(nodes: Nodes, truth: Truth, kind: str, node: int, name: str, numb
         if epoch:
             truth.check_deleted(deleted, name, command_id)
     else:
-        registered = await quorum.register_broker(registration(2, incarnation=number))
+        known = truth.image.brokers.get(2)
+        replaced = known.broker_epoch if known else 0
+        asked = registration(2, incarnation=number, previous_broker_epoch=replaced)
+        registered = await quorum.register_broker(asked)
         code, epoch = registered.error.code, registered.controller_epoch
         if epoch and code == common_pb2.NONE:
             assert truth.image.brokers[2].broker_epoch == registered.broker_epoch

@@ -142,7 +142,7 @@ def test_an_isr_is_not_left_to_brokers_that_are_only_presumed_alive(world: World
     leader_id = world.partition("t").leader_id
     assert leader_id is not None
     others = [one for one in (1, 2, 3) if one != leader_id]
-    world.controller.activate(world.now_ms)
+    world.activate()
     dead = FenceDeadBroker(leader_id, world.epoch(leader_id), "found dead")
     refused = world.do(dead)
     assert isinstance(refused, Checked)
@@ -162,7 +162,7 @@ def test_an_isr_is_not_left_to_brokers_that_are_only_presumed_alive(world: World
 def test_the_last_of_an_isr_is_fenced_and_stays_eligible(world: World) -> None:
     world.start(1)
     world.create("t", replication_factor=1)
-    world.controller.activate(world.now_ms)
+    world.activate()
     world.do(FenceDeadBroker(1, world.epoch(1), "found dead"))
     assert (world.partition("t").leader_id, world.partition("t").elr) == (None, (1,))
 

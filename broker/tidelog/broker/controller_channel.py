@@ -16,11 +16,14 @@ from tidelog.broker.controller_epoch import ControllerEpoch, StaleControllerErro
 from tidelog.broker.peers import Peers
 from tidelog.log.env import Clock
 from tidelog.log.errors import CallFailedError, TidelogError, UnreachableError
+from tidelog.metadata.attempts import LATE_CODES
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
 from tidelog.v1.methods import Method, Request, Response
 
 RETRY_BACKOFF_MS = 50
+# After these the attempt was not followed and never will be.
+_ASK_AGAIN = frozenset({common_pb2.NOT_CONTROLLER, *LATE_CODES})
 
 log = structlog.get_logger(__name__)
 
@@ -65,16 +68,19 @@ class ControllerChannel:
 
         Pauses whenever all were asked. Answers of controllers that have been replaced are refused.
         Errors: the last call's, or `StaleControllerError`, once `timeout_ms` has passed. Requests
-        must be idempotent: after a `CallFailedError` the next controller is asked again.
+        must be idempotent: after a `CallFailedError` the next controller is asked again, by an
+        attempt with a higher number where requests are numbered. An answer then says what became of
+        all earlier attempts, too.
         """
         deadline = self._clock.monotonic_ms() + timeout_ms
         last: TidelogError = UnreachableError("no controller was asked in time")
         asked = 0
         while (left := deadline - self._clock.monotonic_ms()) > 0:
+            known_epoch = self.epoch.highest
             try:
                 # Half of what is left, so that a silent controller leaves time for the next one.
                 response = await self._peers.call(
-                    self.address, method, request, timeout_ms=max(1, left // 2)
+                    self.address, method, self.epoch.attempt(request), timeout_ms=max(1, left // 2)
                 )
                 answer = answer_in(response)
                 self.epoch.check(answer.controller_epoch, source=self.address)
@@ -84,10 +90,14 @@ class ControllerChannel:
                 log.warning("controller was replaced", method=method.name, error=str(error))
                 last = error
             else:
-                if answer.error.code != common_pb2.NOT_CONTROLLER:
+                if answer.error.code not in _ASK_AGAIN:
                     self.epoch.learn(answer.controller_epoch)
                     return response
                 last = UnreachableError(answer.error.message)
+                if answer.error.code in LATE_CODES:
+                    self.epoch.learn(answer.controller_epoch)
+                    if self.epoch.highest > known_epoch:
+                        continue  # the active controller, whom this broker had not heard of
             self.rotate()
             asked += 1
             if asked % len(self._addresses) == 0:

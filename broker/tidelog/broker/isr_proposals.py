@@ -1,6 +1,8 @@
 """ISR changes on their way to the controller: one AlterPartition request at a time, for all.
 
 A request asks for each partition what its leader wants at that moment, so nothing outdated is sent.
+Its attempts are numbered (`tidelog.metadata.attempts`): what is decided on one is certain, since no
+earlier one is followed after it.
 """
 
 from __future__ import annotations
@@ -17,7 +19,6 @@ from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.log.env import Random
 from tidelog.log.errors import TidelogError
 from tidelog.v1 import common_pb2
-from tidelog.v1.common_pb2 import ErrorCode
 from tidelog.v1.controller_pb2 import AlterPartitionRequest, AlterPartitionResponse
 
 AlterPartition = Callable[[AlterPartitionRequest], Awaitable[AlterPartitionResponse]]
@@ -61,11 +62,11 @@ class IsrProposals:
             response = await self._alter_partition(request)
         except TidelogError as error:
             log.info("isr change not answered", error=str(error))
-            _answer_all(asked, request, common_pb2.REQUEST_TIMED_OUT)
+            _leave_open(asked, request)
             return
         if response.error.code != common_pb2.NONE or len(response.partitions) != len(asked):
             log.info("isr change refused", error=response.error.message)
-            _answer_all(asked, request, response.error.code or common_pb2.UNKNOWN_SERVER_ERROR)
+            _leave_open(asked, request)
             return
         for partition, sent, result in zip(
             asked, request.partitions, response.partitions, strict=True
@@ -108,11 +109,14 @@ class IsrProposals:
         return AlterPartitionRequest.Member(broker_id=broker_id, broker_epoch=broker_epoch)
 
 
-def _answer_all(
-    asked: Sequence[HostedPartition], request: AlterPartitionRequest, error: ErrorCode
-) -> None:
+def _leave_open(asked: Sequence[HostedPartition], request: AlterPartitionRequest) -> None:
+    """Nothing was decided on any of these proposals: what became of them is as unknown as before.
+
+    Also when the request was refused as a whole: that says nothing of its earlier attempts.
+    """
     for partition, sent in zip(asked, request.partitions, strict=True):
-        partition.tell(IsrAnswered(sent.leader_epoch, sent.partition_epoch, error))
+        unknown = common_pb2.REQUEST_TIMED_OUT
+        partition.tell(IsrAnswered(sent.leader_epoch, sent.partition_epoch, unknown))
 
 
 def _answered(

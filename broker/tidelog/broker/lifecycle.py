@@ -80,7 +80,8 @@ class Lifecycle:
     async def controlled_shutdown(self) -> bool:
         """Ask the controllers to move leadership away first; False when they did not in time.
 
-        No other heartbeat is sent from now on: it would have this broker unfenced again.
+        No other heartbeat is sent from now on: it would have this broker unfenced again. One that
+        was sent before and arrives after this has a lower number, and is refused.
         """
         await self.stop()
         if self.broker_epoch < 0:
@@ -109,6 +110,7 @@ class Lifecycle:
             address=self._config.address,
             rack=self._config.rack,
             start_loss=self.start_loss,
+            previous_broker_epoch=max(self.broker_epoch, 0),
         )
         while True:
             try:
@@ -122,6 +124,10 @@ class Lifecycle:
                 raise_for(response.error)
             if response.error.code == common_pb2.NONE:
                 break
+            is_late = response.error.code == common_pb2.STALE_BROKER_EPOCH
+            if is_late and response.broker_epoch != request.previous_broker_epoch:
+                request.previous_broker_epoch = response.broker_epoch
+                continue
             # The session of this id's last incarnation may still run: it ends by itself.
             log.info("registration refused", error=response.error.message)
             self._note_refusal("registration refused", response.error)

@@ -26,6 +26,7 @@ from tidelog.metadata.image import BrokerImage, MetadataImage
 from tidelog.metadata.reachability import suspect
 from tidelog.metadata.records import fencing
 from tidelog.v1 import common_pb2
+from tidelog.v1.common_pb2 import Error
 from tidelog.v1.controller_pb2 import (
     EVERYTHING,
     NOTHING,
@@ -116,11 +117,18 @@ def register_broker(
     predecessor was heard of within a session: it must try again until that has passed. A session
     that a new controller only presumes does not count, so that a cluster that starts as a whole
     does not wait.
+
+    A registration replaces the one it names and no other, so that none of a process that is gone
+    replaces its successor however late it comes; the refusal tells which one is registered.
     """
     _check_registration(request, image, config)
     existing = image.brokers.get(request.broker_id)
     if existing is not None and existing.incarnation_id == request.incarnation_id:
         return Decision([], RegisterBrokerResponse(broker_epoch=existing.broker_epoch))
+    registered = 0 if existing is None else existing.broker_epoch
+    is_committed = existing is None or existing.broker_epoch != UNCOMMITTED_EPOCH
+    if is_committed and is_late_registration(request, registered):
+        return Decision([], _late_registration(request, registered))
     if existing is not None and _may_still_run(existing, sessions, now_ms):
         raise KafkaError(
             common_pb2.DUPLICATE_BROKER_REGISTRATION,
@@ -173,7 +181,7 @@ def heartbeat(
         if not is_fenced and not is_held:
             records = fence(image, [broker.broker_id], cause="controlled shutdown")
             is_fenced = True
-    elif is_fenced and request.metadata_offset >= broker.broker_epoch:
+    elif _is_up_to_date(request, broker):
         unfenced = fencing(broker, fenced=False, cause="it has applied its registration")
         cause = f"broker {broker.broker_id} is back"
         records = [unfenced, *changes_with(image, broker.broker_id, cause=cause)]
@@ -185,6 +193,27 @@ def heartbeat(
         is_fenced=is_fenced, should_shut_down=request.want_shut_down, metadata_offset=image.offset
     )
     return Decision(records, reply)
+
+
+def is_quiet(
+    request: BrokerHeartbeatRequest, image: MetadataImage, *, vacancies: Vacancies, is_held: bool
+) -> bool:
+    """Whether the heartbeat only keeps a session, or is refused, so that its order is no matter.
+
+    One of a broker that wants to shut down is not, also when nothing is left to do: what is about
+    to unfence the broker must be decided before it is told that it may go.
+    """
+    broker = image.brokers.get(request.broker_id)
+    if broker is None or broker.broker_epoch != request.broker_epoch:
+        return True
+    if request.want_shut_down or _is_up_to_date(request, broker):
+        return False
+    return broker.is_fenced or is_held or broker.broker_id not in vacancies.candidates(image)
+
+
+def _is_up_to_date(request: BrokerHeartbeatRequest, broker: BrokerImage) -> bool:
+    """Whether a fenced broker may be unfenced: it has applied its own registration."""
+    return broker.is_fenced and request.metadata_offset >= broker.broker_epoch
 
 
 def fence(image: MetadataImage, broker_ids: list[int], *, cause: str) -> list[MetadataRecord]:
@@ -249,6 +278,20 @@ def current_registration(image: MetadataImage, broker_id: int, broker_epoch: int
             f"{broker.broker_epoch}: another incarnation registered since",
         )
     return broker
+
+
+def is_late_registration(request: RegisterBrokerRequest, registered: int) -> bool:
+    """Whether another broker epoch is registered than the one this request means to replace."""
+    return request.previous_broker_epoch != registered
+
+
+def _late_registration(request: RegisterBrokerRequest, registered: int) -> RegisterBrokerResponse:
+    error = Error(
+        code=common_pb2.STALE_BROKER_EPOCH,
+        message=f"the registration replaces broker epoch {request.previous_broker_epoch} of broker "
+        f"{request.broker_id}, but {registered} is registered: register again, naming that one",
+    )
+    return RegisterBrokerResponse(error=error, broker_epoch=registered)
 
 
 def _may_still_run(broker: BrokerImage, sessions: Sessions, now_ms: int) -> bool:

@@ -1,6 +1,7 @@
 """The controller's core: a command and an image in, records and a reply out.
 
-Owns what is not in the image: broker sessions and the hold. Never changes an image; the records it
+Owns what is not in the image: broker sessions, the newest attempts of brokers' requests and the
+hold. Never changes an image; the records it
 returns do, once committed, by `tidelog.metadata.delta.replay`.
 """
 
@@ -22,6 +23,7 @@ from tidelog.metadata import (
     replication,
     topics,
 )
+from tidelog.metadata.attempts import Attempts, NumberedRequest
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.decision import Decision, wire_error
 from tidelog.metadata.image import MetadataImage
@@ -139,12 +141,17 @@ class Controller:
         self._config = config
         self._random = random
         self._sessions = brokers.Sessions(config.session_timeout_ms)
+        self._attempts = Attempts()
         self._vacancies = brokers.Vacancies()
         self._held_until_ms: int | None = None
 
-    def activate(self, now_ms: int) -> None:
-        """Start as the active controller: every unfenced broker gets a full session from now."""
+    def activate(self, now_ms: int, *, controller_epoch: int) -> None:
+        """Start as the active controller: every unfenced broker gets a full session from now.
+
+        Numbered requests that do not name this controller epoch are refused.
+        """
         self._sessions.restart(now_ms)
+        self._attempts.restart(controller_epoch)
 
     def hold(self, until_ms: int) -> None:
         """Fence nobody and refuse AlterPartition until this monotonic time.
@@ -166,6 +173,11 @@ class Controller:
         """Whether `ExpireSessions` has something to do."""
         return not self._is_held(now_ms) and bool(self._sessions.expired(image, now_ms))
 
+    def is_quiet(self, request: BrokerHeartbeatRequest, image: MetadataImage, now_ms: int) -> bool:
+        """Whether `handle` would give this heartbeat no records, whatever else is decided."""
+        is_held = self._is_held(now_ms)
+        return brokers.is_quiet(request, image, vacancies=self._vacancies, is_held=is_held)
+
     def handle(self, command: Command, image: MetadataImage, now_ms: int) -> Decision[Reply]:
         """Decide on a command: its records, and its reply once they have committed.
 
@@ -183,6 +195,8 @@ class Controller:
             return Decision([], refusal(command, error))
 
     def _decide(self, command: Command, image: MetadataImage, now_ms: int) -> Decision[Reply]:
+        if isinstance(command, NumberedRequest):
+            self._attempts.take(command, image)
         match command:
             case BrokerHeartbeatRequest():
                 return brokers.heartbeat(

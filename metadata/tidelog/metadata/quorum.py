@@ -22,6 +22,7 @@ import structlog
 from tidelog.log.env import Clock, Random
 from tidelog.log.errors import KafkaError, TidelogError, error_for, invariant
 from tidelog.metadata.active_term import ActiveTerm, void
+from tidelog.metadata.attempts import LATE_CODES, NumberedRequest
 from tidelog.metadata.committed import CommittedMetadata, Followed, OnBatch
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.controller import (
@@ -176,16 +177,18 @@ class Quorum:
         return reply
 
     async def broker_heartbeat(self, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse:
-        """See `brokers.heartbeat`. One that changes nothing does not wait for other commands."""
+        """See `brokers.heartbeat`. One that only keeps a session waits for no other command."""
         try:
             term = await self._active.confirm()
         except TidelogError as error:
             return BrokerHeartbeatResponse(error=wire_error(error))
-        decision = self._controller.handle(request, self.image, self._clock.monotonic_ms())
-        if not decision.records and isinstance(decision.reply, BrokerHeartbeatResponse):
-            decision.reply.controller_epoch = term
-            return decision.reply
-        return await self._submit(request, BrokerHeartbeatResponse)
+        now_ms = self._clock.monotonic_ms()
+        if not self._controller.is_quiet(request, self.image, now_ms):
+            return await self._submit(request, BrokerHeartbeatResponse)
+        reply = self._controller.handle(request, self.image, now_ms).reply
+        _note_late(request, reply)
+        completed = _completed(reply, offset=self.image.offset, term=term)
+        return _as(BrokerHeartbeatResponse, completed)
 
     async def alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
         """See `replication.alter_partition`."""
@@ -271,9 +274,7 @@ class Quorum:
             )
         else:
             self._queue.put_nowait(waiting)
-        reply = await waiting.reply
-        invariant(isinstance(reply, reply_type), "a command has one type of reply", command, reply)
-        return reply  # type: ignore[return-value]  # checked on the line above
+        return _as(reply_type, await waiting.reply)
 
     async def _decide_forever(self) -> None:
         while True:
@@ -313,6 +314,7 @@ class Quorum:
         for election in incomplete:
             self._note_incomplete(election)
         for one, reply in decided:
+            _note_late(one.command, reply)
             one.answer(_completed(reply, offset=offset, term=term))
 
     def _decide_in_order(
@@ -382,8 +384,24 @@ class Quorum:
         """Start anew whenever this node becomes active: it heard no heartbeats while it was not."""
         term = self._active.update()
         if term is not None:
-            self._controller.activate(self._clock.monotonic_ms())
+            self._controller.activate(self._clock.monotonic_ms(), controller_epoch=term)
             _log.info("this node is the active controller", controller_epoch=term)
+
+
+def _as(reply_type: type[_ReplyT], reply: Reply) -> _ReplyT:
+    invariant(isinstance(reply, reply_type), "a command has one type of reply", reply)
+    return reply  # type: ignore[return-value]  # checked on the line above
+
+
+def _note_late(command: Command, reply: Reply) -> None:
+    if isinstance(command, NumberedRequest) and reply.error.code in LATE_CODES:
+        _log.info(
+            "late attempt refused",
+            request=type(command).__name__,
+            broker_id=command.broker_id,
+            attempt=command.attempt,
+            error=reply.error.message,
+        )
 
 
 def _completed(reply: Reply, *, offset: int, term: int) -> Reply:

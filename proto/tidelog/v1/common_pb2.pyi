@@ -49,6 +49,8 @@ class ErrorCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     PREFERRED_LEADER_NOT_AVAILABLE: _ClassVar[ErrorCode]
     ELIGIBLE_LEADERS_NOT_AVAILABLE: _ClassVar[ErrorCode]
     INVALID_REPLICA_ASSIGNMENT: _ClassVar[ErrorCode]
+    STALE_CONTROLLER_EPOCH: _ClassVar[ErrorCode]
+    STALE_ATTEMPT: _ClassVar[ErrorCode]
 NONE: ErrorCode
 UNKNOWN_SERVER_ERROR: ErrorCode
 OFFSET_OUT_OF_RANGE: ErrorCode
@@ -91,6 +93,8 @@ ELECTION_NOT_NEEDED: ErrorCode
 PREFERRED_LEADER_NOT_AVAILABLE: ErrorCode
 ELIGIBLE_LEADERS_NOT_AVAILABLE: ErrorCode
 INVALID_REPLICA_ASSIGNMENT: ErrorCode
+STALE_CONTROLLER_EPOCH: ErrorCode
+STALE_ATTEMPT: ErrorCode
 
 class Error(_message.Message):
     __slots__ = ("code", "message")

@@ -27,63 +27,63 @@ from tidelog.v1 import common_pb2 as tidelog_dot_v1_dot_common__pb2
 from tidelog.v1 import metadata_records_pb2 as tidelog_dot_v1_dot_metadata__records__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1btidelog/v1/controller.proto\x12\ntidelog.v1\x1a\x16tidelog/v1/admin.proto\x1a\x17tidelog/v1/common.proto\x1a!tidelog/v1/metadata_records.proto\"\xb3\x01\n\x15RegisterBrokerRequest\x12\x11\n\tbroker_id\x18\x01 \x01(\x05\x12\x12\n\ncluster_id\x18\x02 \x01(\t\x12\x16\n\x0eincarnation_id\x18\x03 \x01(\x0c\x12\x0f\n\x07\x61\x64\x64ress\x18\x04 \x01(\t\x12\x0c\n\x04rack\x18\x05 \x01(\t\x12)\n\nstart_loss\x18\x06 \x01(\x0e\x32\x15.tidelog.v1.StartLoss\x12\x11\n\tforwarded\x18\x0f \x01(\x08\"j\n\x16RegisterBrokerResponse\x12 \n\x05\x65rror\x18\x01 \x01(\x0b\x32\x11.tidelog.v1.Error\x12\x14\n\x0c\x62roker_epoch\x18\x02 \x01(\x03\x12\x18\n\x10\x63ontroller_epoch\x18\x03 \x01(\x03\"\x85\x01\n\x16\x42rokerHeartbeatRequest\x12\x11\n\tbroker_id\x18\x01 \x01(\x05\x12\x14\n\x0c\x62roker_epoch\x18\x02 \x01(\x03\x12\x17\n\x0fmetadata_offset\x18\x03 \x01(\x03\x12\x16\n\x0ewant_shut_down\x18\x04 \x01(\x08\x12\x11\n\tforwarded\x18\x0f \x01(\x08\"\x9b\x01\n\x17\x42rokerHeartbeatResponse\x12 \n\x05\x65rror\x18\x01 \x01(\x0b\x32\x11.tidelog.v1.Error\x12\x11\n\tis_fenced\x18\x02 \x01(\x08\x12\x18\n\x10should_shut_down\x18\x03 \x01(\x08\x12\x17\n\x0fmetadata_offset\x18\x04 \x01(\x03\x12\x18\n\x10\x63ontroller_epoch\x18\x05 \x01(\x03\"\x82\x03\n\x15\x41lterPartitionRequest\x12\x11\n\tbroker_id\x18\x01 \x01(\x05\x12\x14\n\x0c\x62roker_epoch\x18\x02 \x01(\x03\x12?\n\npartitions\x18\x03 \x03(\x0b\x32+.tidelog.v1.AlterPartitionRequest.Partition\x12\x11\n\tforwarded\x18\x0f \x01(\x08\x1a\x31\n\x06Member\x12\x11\n\tbroker_id\x18\x01 \x01(\x05\x12\x14\n\x0c\x62roker_epoch\x18\x02 \x01(\x03\x1a\xb8\x01\n\tPartition\x12\r\n\x05topic\x18\x01 \x01(\t\x12\x10\n\x08topic_id\x18\x02 \x01(\x0c\x12\x11\n\tpartition\x18\x03 \x01(\x05\x12\x14\n\x0cleader_epoch\x18\x04 \x01(\x05\x12\x17\n\x0fpartition_epoch\x18\x05 \x01(\x05\x12\x39\n\x07new_isr\x18\x06 \x03(\x0b\x32(.tidelog.v1.AlterPartitionRequest.Member\x12\r\n\x05\x63\x61use\x18\x07 \x01(\t\"\xd7\x02\n\x16\x41lterPartitionResponse\x12 \n\x05\x65rror\x18\x01 \x01(\x0b\x32\x11.tidelog.v1.Error\x12@\n\npartitions\x18\x02 \x03(\x0b\x32,.tidelog.v1.AlterPartitionResponse.Partition\x12\x18\n\x10\x63ontroller_epoch\x18\x03 \x01(\x03\x1a\xbe\x01\n\tPartition\x12\r\n\x05topic\x18\x01 \x01(\t\x12\x11\n\tpartition\x18\x02 \x01(\x05\x12 \n\x05\x65rror\x18\x03 \x01(\x0b\x32\x11.tidelog.v1.Error\x12\x16\n\tleader_id\x18\x04 \x01(\x05H\x00\x88\x01\x01\x12\x14\n\x0cleader_epoch\x18\x05 \x01(\x05\x12\x17\n\x0fpartition_epoch\x18\x06 \x01(\x05\x12\x0b\n\x03isr\x18\x07 \x03(\x05\x12\x0b\n\x03\x65lr\x18\x08 \x03(\x05\x42\x0c\n\n_leader_id\"Y\n\x15\x46ollowMetadataRequest\x12\x13\n\x0b\x66rom_offset\x18\x01 \x01(\x03\x12\x11\n\tbroker_id\x18\x02 \x01(\x05\x12\x18\n\x10\x61\x63\x63\x65pts_snapshot\x18\x03 \x01(\x08\"\xb7\x02\n\x16\x46ollowMetadataResponse\x12\x39\n\x07\x65ntries\x18\x01 \x03(\x0b\x32(.tidelog.v1.FollowMetadataResponse.Entry\x12\x18\n\x10\x63ommitted_offset\x18\x02 \x01(\x03\x12\x16\n\tleader_id\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x38\n\x08snapshot\x18\x04 \x01(\x0b\x32!.tidelog.v1.MetadataSnapshotPieceH\x01\x88\x01\x01\x12\x18\n\x10\x63ontroller_epoch\x18\x05 \x01(\x03\x1a\x41\n\x05\x45ntry\x12\x0e\n\x06offset\x18\x01 \x01(\x03\x12(\n\x05\x62\x61tch\x18\x02 \x01(\x0b\x32\x19.tidelog.v1.MetadataBatchB\x0c\n\n_leader_idB\x0b\n\t_snapshot\"\x17\n\x15\x44\x65scribeQuorumRequest\"\x81\x04\n\x16\x44\x65scribeQuorumResponse\x12 \n\x05\x65rror\x18\x01 \x01(\x0b\x32\x11.tidelog.v1.Error\x12\x0f\n\x07node_id\x18\x02 \x01(\x05\x12\x0c\n\x04role\x18\x03 \x01(\t\x12\x0c\n\x04term\x18\x04 \x01(\x03\x12\x16\n\tleader_id\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\nlast_index\x18\x06 \x01(\x03\x12\x14\n\x0c\x63ommit_index\x18\x07 \x01(\x03\x12\x15\n\rapplied_index\x18\x08 \x01(\x03\x12\x16\n\x0esnapshot_index\x18\t \x01(\x03\x12\x16\n\x0esnapshot_bytes\x18\n \x01(\x03\x12\x11\n\twal_bytes\x18\x0b \x01(\x03\x12\x1c\n\x0flast_contact_ms\x18\x0c \x01(\x03H\x01\x88\x01\x01\x12\x36\n\x05peers\x18\r \x03(\x0b\x32\'.tidelog.v1.DescribeQuorumResponse.Peer\x12$\n\x06voters\x18\x0e \x03(\x0b\x32\x14.tidelog.v1.Endpoint\x1a^\n\x04Peer\x12\x0f\n\x07node_id\x18\x01 \x01(\x05\x12\x13\n\x0bmatch_index\x18\x02 \x01(\x03\x12\x1c\n\x0flast_contact_ms\x18\x03 \x01(\x03H\x00\x88\x01\x01\x42\x12\n\x10_last_contact_msB\x0c\n\n_leader_idB\x12\n\x10_last_contact_ms\"X\n\x1a\x41llocateProducerIdsRequest\x12\x11\n\tbroker_id\x18\x01 \x01(\x05\x12\x14\n\x0c\x62roker_epoch\x18\x02 \x01(\x03\x12\x11\n\tforwarded\x18\x0f \x01(\x08\"\x8d\x01\n\x1b\x41llocateProducerIdsResponse\x12 \n\x05\x65rror\x18\x01 \x01(\x0b\x32\x11.tidelog.v1.Error\x12\x19\n\x11producer_id_start\x18\x02 \x01(\x03\x12\x17\n\x0fproducer_id_len\x18\x03 \x01(\x05\x12\x18\n\x10\x63ontroller_epoch\x18\x04 \x01(\x03\"\xa7\x03\n\x13ReportDamageRequest\x12\x11\n\tbroker_id\x18\x01 \x01(\x05\x12\x14\n\x0c\x62roker_epoch\x18\x02 \x01(\x03\x12=\n\npartitions\x18\x03 \x03(\x0b\x32).tidelog.v1.ReportDamageRequest.Partition\x12\x11\n\tforwarded\x18\x0f \x01(\x08\x1a\xbf\x01\n\tPartition\x12\r\n\x05topic\x18\x01 \x01(\t\x12\x10\n\x08topic_id\x18\x02 \x01(\x0c\x12\x11\n\tpartition\x18\x03 \x01(\x05\x12\x17\n\x0fpartition_epoch\x18\x04 \x01(\x05\x12\x18\n\x10\x66irst_bad_offset\x18\x05 \x01(\x03\x12<\n\tcondition\x18\x06 \x01(\x0e\x32).tidelog.v1.ReportDamageRequest.Condition\x12\r\n\x05\x63\x61use\x18\x07 \x01(\t\"S\n\tCondition\x12\x0b\n\x07\x44\x41MAGED\x10\x00\x12\x0b\n\x07OFFLINE\x10\x01\x12\n\n\x06ONLINE\x10\x02\x12\x0f\n\x0bSYNC_FAILED\x10\x03\x12\x0f\n\x0bLOSSY_START\x10\x04\"\xe3\x01\n\x14ReportDamageResponse\x12 \n\x05\x65rror\x18\x01 \x01(\x0b\x32\x11.tidelog.v1.Error\x12>\n\npartitions\x18\x02 \x03(\x0b\x32*.tidelog.v1.ReportDamageResponse.Partition\x12\x18\n\x10\x63ontroller_epoch\x18\x03 \x01(\x03\x1aO\n\tPartition\x12\r\n\x05topic\x18\x01 \x01(\t\x12\x11\n\tpartition\x18\x02 \x01(\x05\x12 \n\x05\x65rror\x18\x03 \x01(\x0b\x32\x11.tidelog.v1.Error\"\x89\x01\n\x1eReportUnreachableBrokerRequest\x12\x11\n\tbroker_id\x18\x01 \x01(\x05\x12\x14\n\x0c\x62roker_epoch\x18\x02 \x01(\x03\x12\x13\n\x0breporter_id\x18\x03 \x01(\x05\x12\x16\n\x0ereporter_epoch\x18\x04 \x01(\x03\x12\x11\n\tforwarded\x18\x0f \x01(\x08\"p\n\x1fReportUnreachableBrokerResponse\x12 \n\x05\x65rror\x18\x01 \x01(\x0b\x32\x11.tidelog.v1.Error\x12\x11\n\tis_fenced\x18\x02 \x01(\x08\x12\x18\n\x10\x63ontroller_epoch\x18\x03 \x01(\x03*7\n\tStartLoss\x12\x0b\n\x07NOTHING\x10\x00\x12\r\n\tUNFLUSHED\x10\x01\x12\x0e\n\nEVERYTHING\x10\x02\x32\xa8\t\n\nController\x12W\n\x0eRegisterBroker\x12!.tidelog.v1.RegisterBrokerRequest\x1a\".tidelog.v1.RegisterBrokerResponse\x12Z\n\x0f\x42rokerHeartbeat\x12\".tidelog.v1.BrokerHeartbeatRequest\x1a#.tidelog.v1.BrokerHeartbeatResponse\x12W\n\x0e\x41lterPartition\x12!.tidelog.v1.AlterPartitionRequest\x1a\".tidelog.v1.AlterPartitionResponse\x12Q\n\x0c\x43reateTopics\x12\x1f.tidelog.v1.CreateTopicsRequest\x1a .tidelog.v1.CreateTopicsResponse\x12Q\n\x0c\x44\x65leteTopics\x12\x1f.tidelog.v1.DeleteTopicsRequest\x1a .tidelog.v1.DeleteTopicsResponse\x12Q\n\x0c\x41lterConfigs\x12\x1f.tidelog.v1.AlterConfigsRequest\x1a .tidelog.v1.AlterConfigsResponse\x12Y\n\x0e\x46ollowMetadata\x12!.tidelog.v1.FollowMetadataRequest\x1a\".tidelog.v1.FollowMetadataResponse0\x01\x12W\n\x0e\x44\x65scribeQuorum\x12!.tidelog.v1.DescribeQuorumRequest\x1a\".tidelog.v1.DescribeQuorumResponse\x12\x66\n\x13\x41llocateProducerIds\x12&.tidelog.v1.AllocateProducerIdsRequest\x1a\'.tidelog.v1.AllocateProducerIdsResponse\x12Q\n\x0cReportDamage\x12\x1f.tidelog.v1.ReportDamageRequest\x1a .tidelog.v1.ReportDamageResponse\x12Q\n\x0c\x45lectLeaders\x12\x1f.tidelog.v1.ElectLeadersRequest\x1a .tidelog.v1.ElectLeadersResponse\x12r\n\x17ReportUnreachableBroker\x12*.tidelog.v1.ReportUnreachableBrokerRequest\x1a+.tidelog.v1.ReportUnreachableBrokerResponse\x12]\n\x10\x43reatePartitions\x12#.tidelog.v1.CreatePartitionsRequest\x1a$.tidelog.v1.CreatePartitionsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1btidelog/v1/controller.proto\x12\ntidelog.v1\x1a\x16tidelog/v1/admin.proto\x1a\x17tidelog/v1/common.proto\x1a!tidelog/v1/metadata_records.proto\"\xd2\x01\n\x15RegisterBrokerRequest\x12\x11\n\tbroker_id\x18\x01 \x01(\x05\x12\x12\n\ncluster_id\x18\x02 \x01(\t\x12\x16\n\x0eincarnation_id\x18\x03 \x01(\x0c\x12\x0f\n\x07\x61\x64\x64ress\x18\x04 \x01(\t\x12\x0c\n\x04rack\x18\x05 \x01(\t\x12)\n\nstart_loss\x18\x06 \x01(\x0e\x32\x15.tidelog.v1.StartLoss\x12\x11\n\tforwarded\x18\x0f \x01(\x08\x12\x1d\n\x15previous_broker_epoch\x18\x10 \x01(\x03\"j\n\x16RegisterBrokerResponse\x12 \n\x05\x65rror\x18\x01 \x01(\x0b\x32\x11.tidelog.v1.Error\x12\x14\n\x0c\x62roker_epoch\x18\x02 \x01(\x03\x12\x18\n\x10\x63ontroller_epoch\x18\x03 \x01(\x03\"\xb0\x01\n\x16\x42rokerHeartbeatRequest\x12\x11\n\tbroker_id\x18\x01 \x01(\x05\x12\x14\n\x0c\x62roker_epoch\x18\x02 \x01(\x03\x12\x17\n\x0fmetadata_offset\x18\x03 \x01(\x03\x12\x16\n\x0ewant_shut_down\x18\x04 \x01(\x08\x12\x11\n\tforwarded\x18\x0f \x01(\x08\x12\x18\n\x10\x63ontroller_epoch\x18\x10 \x01(\x03\x12\x0f\n\x07\x61ttempt\x18\x11 \x01(\x03\"\x9b\x01\n\x17\x42rokerHeartbeatResponse\x12 \n\x05\x65rror\x18\x01 \x01(\x0b\x32\x11.tidelog.v1.Error\x12\x11\n\tis_fenced\x18\x02 \x01(\x08\x12\x18\n\x10should_shut_down\x18\x03 \x01(\x08\x12\x17\n\x0fmetadata_offset\x18\x04 \x01(\x03\x12\x18\n\x10\x63ontroller_epoch\x18\x05 \x01(\x03\"\xad\x03\n\x15\x41lterPartitionRequest\x12\x11\n\tbroker_id\x18\x01 \x01(\x05\x12\x14\n\x0c\x62roker_epoch\x18\x02 \x01(\x03\x12?\n\npartitions\x18\x03 \x03(\x0b\x32+.tidelog.v1.AlterPartitionRequest.Partition\x12\x11\n\tforwarded\x18\x0f \x01(\x08\x12\x18\n\x10\x63ontroller_epoch\x18\x10 \x01(\x03\x12\x0f\n\x07\x61ttempt\x18\x11 \x01(\x03\x1a\x31\n\x06Member\x12\x11\n\tbroker_id\x18\x01 \x01(\x05\x12\x14\n\x0c\x62roker_epoch\x18\x02 \x01(\x03\x1a\xb8\x01\n\tPartition\x12\r\n\x05topic\x18\x01 \x01(\t\x12\x10\n\x08topic_id\x18\x02 \x01(\x0c\x12\x11\n\tpartition\x18\x03 \x01(\x05\x12\x14\n\x0cleader_epoch\x18\x04 \x01(\x05\x12\x17\n\x0fpartition_epoch\x18\x05 \x01(\x05\x12\x39\n\x07new_isr\x18\x06 \x03(\x0b\x32(.tidelog.v1.AlterPartitionRequest.Member\x12\r\n\x05\x63\x61use\x18\x07 \x01(\t\"\xd7\x02\n\x16\x41lterPartitionResponse\x12 \n\x05\x65rror\x18\x01 \x01(\x0b\x32\x11.tidelog.v1.Error\x12@\n\npartitions\x18\x02 \x03(\x0b\x32,.tidelog.v1.AlterPartitionResponse.Partition\x12\x18\n\x10\x63ontroller_epoch\x18\x03 \x01(\x03\x1a\xbe\x01\n\tPartition\x12\r\n\x05topic\x18\x01 \x01(\t\x12\x11\n\tpartition\x18\x02 \x01(\x05\x12 \n\x05\x65rror\x18\x03 \x01(\x0b\x32\x11.tidelog.v1.Error\x12\x16\n\tleader_id\x18\x04 \x01(\x05H\x00\x88\x01\x01\x12\x14\n\x0cleader_epoch\x18\x05 \x01(\x05\x12\x17\n\x0fpartition_epoch\x18\x06 \x01(\x05\x12\x0b\n\x03isr\x18\x07 \x03(\x05\x12\x0b\n\x03\x65lr\x18\x08 \x03(\x05\x42\x0c\n\n_leader_id\"Y\n\x15\x46ollowMetadataRequest\x12\x13\n\x0b\x66rom_offset\x18\x01 \x01(\x03\x12\x11\n\tbroker_id\x18\x02 \x01(\x05\x12\x18\n\x10\x61\x63\x63\x65pts_snapshot\x18\x03 \x01(\x08\"\xb7\x02\n\x16\x46ollowMetadataResponse\x12\x39\n\x07\x65ntries\x18\x01 \x03(\x0b\x32(.tidelog.v1.FollowMetadataResponse.Entry\x12\x18\n\x10\x63ommitted_offset\x18\x02 \x01(\x03\x12\x16\n\tleader_id\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x38\n\x08snapshot\x18\x04 \x01(\x0b\x32!.tidelog.v1.MetadataSnapshotPieceH\x01\x88\x01\x01\x12\x18\n\x10\x63ontroller_epoch\x18\x05 \x01(\x03\x1a\x41\n\x05\x45ntry\x12\x0e\n\x06offset\x18\x01 \x01(\x03\x12(\n\x05\x62\x61tch\x18\x02 \x01(\x0b\x32\x19.tidelog.v1.MetadataBatchB\x0c\n\n_leader_idB\x0b\n\t_snapshot\"\x17\n\x15\x44\x65scribeQuorumRequest\"\x81\x04\n\x16\x44\x65scribeQuorumResponse\x12 \n\x05\x65rror\x18\x01 \x01(\x0b\x32\x11.tidelog.v1.Error\x12\x0f\n\x07node_id\x18\x02 \x01(\x05\x12\x0c\n\x04role\x18\x03 \x01(\t\x12\x0c\n\x04term\x18\x04 \x01(\x03\x12\x16\n\tleader_id\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\nlast_index\x18\x06 \x01(\x03\x12\x14\n\x0c\x63ommit_index\x18\x07 \x01(\x03\x12\x15\n\rapplied_index\x18\x08 \x01(\x03\x12\x16\n\x0esnapshot_index\x18\t \x01(\x03\x12\x16\n\x0esnapshot_bytes\x18\n \x01(\x03\x12\x11\n\twal_bytes\x18\x0b \x01(\x03\x12\x1c\n\x0flast_contact_ms\x18\x0c \x01(\x03H\x01\x88\x01\x01\x12\x36\n\x05peers\x18\r \x03(\x0b\x32\'.tidelog.v1.DescribeQuorumResponse.Peer\x12$\n\x06voters\x18\x0e \x03(\x0b\x32\x14.tidelog.v1.Endpoint\x1a^\n\x04Peer\x12\x0f\n\x07node_id\x18\x01 \x01(\x05\x12\x13\n\x0bmatch_index\x18\x02 \x01(\x03\x12\x1c\n\x0flast_contact_ms\x18\x03 \x01(\x03H\x00\x88\x01\x01\x42\x12\n\x10_last_contact_msB\x0c\n\n_leader_idB\x12\n\x10_last_contact_ms\"X\n\x1a\x41llocateProducerIdsRequest\x12\x11\n\tbroker_id\x18\x01 \x01(\x05\x12\x14\n\x0c\x62roker_epoch\x18\x02 \x01(\x03\x12\x11\n\tforwarded\x18\x0f \x01(\x08\"\x8d\x01\n\x1b\x41llocateProducerIdsResponse\x12 \n\x05\x65rror\x18\x01 \x01(\x0b\x32\x11.tidelog.v1.Error\x12\x19\n\x11producer_id_start\x18\x02 \x01(\x03\x12\x17\n\x0fproducer_id_len\x18\x03 \x01(\x05\x12\x18\n\x10\x63ontroller_epoch\x18\x04 \x01(\x03\"\xd2\x03\n\x13ReportDamageRequest\x12\x11\n\tbroker_id\x18\x01 \x01(\x05\x12\x14\n\x0c\x62roker_epoch\x18\x02 \x01(\x03\x12=\n\npartitions\x18\x03 \x03(\x0b\x32).tidelog.v1.ReportDamageRequest.Partition\x12\x11\n\tforwarded\x18\x0f \x01(\x08\x12\x18\n\x10\x63ontroller_epoch\x18\x10 \x01(\x03\x12\x0f\n\x07\x61ttempt\x18\x11 \x01(\x03\x1a\xbf\x01\n\tPartition\x12\r\n\x05topic\x18\x01 \x01(\t\x12\x10\n\x08topic_id\x18\x02 \x01(\x0c\x12\x11\n\tpartition\x18\x03 \x01(\x05\x12\x17\n\x0fpartition_epoch\x18\x04 \x01(\x05\x12\x18\n\x10\x66irst_bad_offset\x18\x05 \x01(\x03\x12<\n\tcondition\x18\x06 \x01(\x0e\x32).tidelog.v1.ReportDamageRequest.Condition\x12\r\n\x05\x63\x61use\x18\x07 \x01(\t\"S\n\tCondition\x12\x0b\n\x07\x44\x41MAGED\x10\x00\x12\x0b\n\x07OFFLINE\x10\x01\x12\n\n\x06ONLINE\x10\x02\x12\x0f\n\x0bSYNC_FAILED\x10\x03\x12\x0f\n\x0bLOSSY_START\x10\x04\"\xe3\x01\n\x14ReportDamageResponse\x12 \n\x05\x65rror\x18\x01 \x01(\x0b\x32\x11.tidelog.v1.Error\x12>\n\npartitions\x18\x02 \x03(\x0b\x32*.tidelog.v1.ReportDamageResponse.Partition\x12\x18\n\x10\x63ontroller_epoch\x18\x03 \x01(\x03\x1aO\n\tPartition\x12\r\n\x05topic\x18\x01 \x01(\t\x12\x11\n\tpartition\x18\x02 \x01(\x05\x12 \n\x05\x65rror\x18\x03 \x01(\x0b\x32\x11.tidelog.v1.Error\"\x89\x01\n\x1eReportUnreachableBrokerRequest\x12\x11\n\tbroker_id\x18\x01 \x01(\x05\x12\x14\n\x0c\x62roker_epoch\x18\x02 \x01(\x03\x12\x13\n\x0breporter_id\x18\x03 \x01(\x05\x12\x16\n\x0ereporter_epoch\x18\x04 \x01(\x03\x12\x11\n\tforwarded\x18\x0f \x01(\x08\"p\n\x1fReportUnreachableBrokerResponse\x12 \n\x05\x65rror\x18\x01 \x01(\x0b\x32\x11.tidelog.v1.Error\x12\x11\n\tis_fenced\x18\x02 \x01(\x08\x12\x18\n\x10\x63ontroller_epoch\x18\x03 \x01(\x03*7\n\tStartLoss\x12\x0b\n\x07NOTHING\x10\x00\x12\r\n\tUNFLUSHED\x10\x01\x12\x0e\n\nEVERYTHING\x10\x02\x32\xa8\t\n\nController\x12W\n\x0eRegisterBroker\x12!.tidelog.v1.RegisterBrokerRequest\x1a\".tidelog.v1.RegisterBrokerResponse\x12Z\n\x0f\x42rokerHeartbeat\x12\".tidelog.v1.BrokerHeartbeatRequest\x1a#.tidelog.v1.BrokerHeartbeatResponse\x12W\n\x0e\x41lterPartition\x12!.tidelog.v1.AlterPartitionRequest\x1a\".tidelog.v1.AlterPartitionResponse\x12Q\n\x0c\x43reateTopics\x12\x1f.tidelog.v1.CreateTopicsRequest\x1a .tidelog.v1.CreateTopicsResponse\x12Q\n\x0c\x44\x65leteTopics\x12\x1f.tidelog.v1.DeleteTopicsRequest\x1a .tidelog.v1.DeleteTopicsResponse\x12Q\n\x0c\x41lterConfigs\x12\x1f.tidelog.v1.AlterConfigsRequest\x1a .tidelog.v1.AlterConfigsResponse\x12Y\n\x0e\x46ollowMetadata\x12!.tidelog.v1.FollowMetadataRequest\x1a\".tidelog.v1.FollowMetadataResponse0\x01\x12W\n\x0e\x44\x65scribeQuorum\x12!.tidelog.v1.DescribeQuorumRequest\x1a\".tidelog.v1.DescribeQuorumResponse\x12\x66\n\x13\x41llocateProducerIds\x12&.tidelog.v1.AllocateProducerIdsRequest\x1a\'.tidelog.v1.AllocateProducerIdsResponse\x12Q\n\x0cReportDamage\x12\x1f.tidelog.v1.ReportDamageRequest\x1a .tidelog.v1.ReportDamageResponse\x12Q\n\x0c\x45lectLeaders\x12\x1f.tidelog.v1.ElectLeadersRequest\x1a .tidelog.v1.ElectLeadersResponse\x12r\n\x17ReportUnreachableBroker\x12*.tidelog.v1.ReportUnreachableBrokerRequest\x1a+.tidelog.v1.ReportUnreachableBrokerResponse\x12]\n\x10\x43reatePartitions\x12#.tidelog.v1.CreatePartitionsRequest\x1a$.tidelog.v1.CreatePartitionsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tidelog.v1.controller_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_STARTLOSS']._serialized_start=3536
-  _globals['_STARTLOSS']._serialized_end=3591
+  _globals['_STARTLOSS']._serialized_start=3696
+  _globals['_STARTLOSS']._serialized_end=3751
   _globals['_REGISTERBROKERREQUEST']._serialized_start=128
-  _globals['_REGISTERBROKERREQUEST']._serialized_end=307
-  _globals['_REGISTERBROKERRESPONSE']._serialized_start=309
-  _globals['_REGISTERBROKERRESPONSE']._serialized_end=415
-  _globals['_BROKERHEARTBEATREQUEST']._serialized_start=418
-  _globals['_BROKERHEARTBEATREQUEST']._serialized_end=551
-  _globals['_BROKERHEARTBEATRESPONSE']._serialized_start=554
-  _globals['_BROKERHEARTBEATRESPONSE']._serialized_end=709
-  _globals['_ALTERPARTITIONREQUEST']._serialized_start=712
-  _globals['_ALTERPARTITIONREQUEST']._serialized_end=1098
-  _globals['_ALTERPARTITIONREQUEST_MEMBER']._serialized_start=862
-  _globals['_ALTERPARTITIONREQUEST_MEMBER']._serialized_end=911
-  _globals['_ALTERPARTITIONREQUEST_PARTITION']._serialized_start=914
-  _globals['_ALTERPARTITIONREQUEST_PARTITION']._serialized_end=1098
-  _globals['_ALTERPARTITIONRESPONSE']._serialized_start=1101
-  _globals['_ALTERPARTITIONRESPONSE']._serialized_end=1444
-  _globals['_ALTERPARTITIONRESPONSE_PARTITION']._serialized_start=1254
-  _globals['_ALTERPARTITIONRESPONSE_PARTITION']._serialized_end=1444
-  _globals['_FOLLOWMETADATAREQUEST']._serialized_start=1446
-  _globals['_FOLLOWMETADATAREQUEST']._serialized_end=1535
-  _globals['_FOLLOWMETADATARESPONSE']._serialized_start=1538
-  _globals['_FOLLOWMETADATARESPONSE']._serialized_end=1849
-  _globals['_FOLLOWMETADATARESPONSE_ENTRY']._serialized_start=1757
-  _globals['_FOLLOWMETADATARESPONSE_ENTRY']._serialized_end=1822
-  _globals['_DESCRIBEQUORUMREQUEST']._serialized_start=1851
-  _globals['_DESCRIBEQUORUMREQUEST']._serialized_end=1874
-  _globals['_DESCRIBEQUORUMRESPONSE']._serialized_start=1877
-  _globals['_DESCRIBEQUORUMRESPONSE']._serialized_end=2390
-  _globals['_DESCRIBEQUORUMRESPONSE_PEER']._serialized_start=2262
-  _globals['_DESCRIBEQUORUMRESPONSE_PEER']._serialized_end=2356
-  _globals['_ALLOCATEPRODUCERIDSREQUEST']._serialized_start=2392
-  _globals['_ALLOCATEPRODUCERIDSREQUEST']._serialized_end=2480
-  _globals['_ALLOCATEPRODUCERIDSRESPONSE']._serialized_start=2483
-  _globals['_ALLOCATEPRODUCERIDSRESPONSE']._serialized_end=2624
-  _globals['_REPORTDAMAGEREQUEST']._serialized_start=2627
-  _globals['_REPORTDAMAGEREQUEST']._serialized_end=3050
-  _globals['_REPORTDAMAGEREQUEST_PARTITION']._serialized_start=2774
-  _globals['_REPORTDAMAGEREQUEST_PARTITION']._serialized_end=2965
-  _globals['_REPORTDAMAGEREQUEST_CONDITION']._serialized_start=2967
-  _globals['_REPORTDAMAGEREQUEST_CONDITION']._serialized_end=3050
-  _globals['_REPORTDAMAGERESPONSE']._serialized_start=3053
-  _globals['_REPORTDAMAGERESPONSE']._serialized_end=3280
-  _globals['_REPORTDAMAGERESPONSE_PARTITION']._serialized_start=1254
-  _globals['_REPORTDAMAGERESPONSE_PARTITION']._serialized_end=1333
-  _globals['_REPORTUNREACHABLEBROKERREQUEST']._serialized_start=3283
-  _globals['_REPORTUNREACHABLEBROKERREQUEST']._serialized_end=3420
-  _globals['_REPORTUNREACHABLEBROKERRESPONSE']._serialized_start=3422
-  _globals['_REPORTUNREACHABLEBROKERRESPONSE']._serialized_end=3534
-  _globals['_CONTROLLER']._serialized_start=3594
-  _globals['_CONTROLLER']._serialized_end=4786
+  _globals['_REGISTERBROKERREQUEST']._serialized_end=338
+  _globals['_REGISTERBROKERRESPONSE']._serialized_start=340
+  _globals['_REGISTERBROKERRESPONSE']._serialized_end=446
+  _globals['_BROKERHEARTBEATREQUEST']._serialized_start=449
+  _globals['_BROKERHEARTBEATREQUEST']._serialized_end=625
+  _globals['_BROKERHEARTBEATRESPONSE']._serialized_start=628
+  _globals['_BROKERHEARTBEATRESPONSE']._serialized_end=783
+  _globals['_ALTERPARTITIONREQUEST']._serialized_start=786
+  _globals['_ALTERPARTITIONREQUEST']._serialized_end=1215
+  _globals['_ALTERPARTITIONREQUEST_MEMBER']._serialized_start=979
+  _globals['_ALTERPARTITIONREQUEST_MEMBER']._serialized_end=1028
+  _globals['_ALTERPARTITIONREQUEST_PARTITION']._serialized_start=1031
+  _globals['_ALTERPARTITIONREQUEST_PARTITION']._serialized_end=1215
+  _globals['_ALTERPARTITIONRESPONSE']._serialized_start=1218
+  _globals['_ALTERPARTITIONRESPONSE']._serialized_end=1561
+  _globals['_ALTERPARTITIONRESPONSE_PARTITION']._serialized_start=1371
+  _globals['_ALTERPARTITIONRESPONSE_PARTITION']._serialized_end=1561
+  _globals['_FOLLOWMETADATAREQUEST']._serialized_start=1563
+  _globals['_FOLLOWMETADATAREQUEST']._serialized_end=1652
+  _globals['_FOLLOWMETADATARESPONSE']._serialized_start=1655
+  _globals['_FOLLOWMETADATARESPONSE']._serialized_end=1966
+  _globals['_FOLLOWMETADATARESPONSE_ENTRY']._serialized_start=1874
+  _globals['_FOLLOWMETADATARESPONSE_ENTRY']._serialized_end=1939
+  _globals['_DESCRIBEQUORUMREQUEST']._serialized_start=1968
+  _globals['_DESCRIBEQUORUMREQUEST']._serialized_end=1991
+  _globals['_DESCRIBEQUORUMRESPONSE']._serialized_start=1994
+  _globals['_DESCRIBEQUORUMRESPONSE']._serialized_end=2507
+  _globals['_DESCRIBEQUORUMRESPONSE_PEER']._serialized_start=2379
+  _globals['_DESCRIBEQUORUMRESPONSE_PEER']._serialized_end=2473
+  _globals['_ALLOCATEPRODUCERIDSREQUEST']._serialized_start=2509
+  _globals['_ALLOCATEPRODUCERIDSREQUEST']._serialized_end=2597
+  _globals['_ALLOCATEPRODUCERIDSRESPONSE']._serialized_start=2600
+  _globals['_ALLOCATEPRODUCERIDSRESPONSE']._serialized_end=2741
+  _globals['_REPORTDAMAGEREQUEST']._serialized_start=2744
+  _globals['_REPORTDAMAGEREQUEST']._serialized_end=3210
+  _globals['_REPORTDAMAGEREQUEST_PARTITION']._serialized_start=2934
+  _globals['_REPORTDAMAGEREQUEST_PARTITION']._serialized_end=3125
+  _globals['_REPORTDAMAGEREQUEST_CONDITION']._serialized_start=3127
+  _globals['_REPORTDAMAGEREQUEST_CONDITION']._serialized_end=3210
+  _globals['_REPORTDAMAGERESPONSE']._serialized_start=3213
+  _globals['_REPORTDAMAGERESPONSE']._serialized_end=3440
+  _globals['_REPORTDAMAGERESPONSE_PARTITION']._serialized_start=1371
+  _globals['_REPORTDAMAGERESPONSE_PARTITION']._serialized_end=1450
+  _globals['_REPORTUNREACHABLEBROKERREQUEST']._serialized_start=3443
+  _globals['_REPORTUNREACHABLEBROKERREQUEST']._serialized_end=3580
+  _globals['_REPORTUNREACHABLEBROKERRESPONSE']._serialized_start=3582
+  _globals['_REPORTUNREACHABLEBROKERRESPONSE']._serialized_end=3694
+  _globals['_CONTROLLER']._serialized_start=3754
+  _globals['_CONTROLLER']._serialized_end=4946
 # @@protoc_insertion_point(module_scope)

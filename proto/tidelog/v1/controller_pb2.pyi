@@ -20,7 +20,7 @@ UNFLUSHED: StartLoss
 EVERYTHING: StartLoss
 
 class RegisterBrokerRequest(_message.Message):
-    __slots__ = ("broker_id", "cluster_id", "incarnation_id", "address", "rack", "start_loss", "forwarded")
+    __slots__ = ("broker_id", "cluster_id", "incarnation_id", "address", "rack", "start_loss", "forwarded", "previous_broker_epoch")
     BROKER_ID_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     INCARNATION_ID_FIELD_NUMBER: _ClassVar[int]
@@ -28,6 +28,7 @@ class RegisterBrokerRequest(_message.Message):
     RACK_FIELD_NUMBER: _ClassVar[int]
     START_LOSS_FIELD_NUMBER: _ClassVar[int]
     FORWARDED_FIELD_NUMBER: _ClassVar[int]
+    PREVIOUS_BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     broker_id: int
     cluster_id: str
     incarnation_id: bytes
@@ -35,7 +36,8 @@ class RegisterBrokerRequest(_message.Message):
     rack: str
     start_loss: StartLoss
     forwarded: bool
-    def __init__(self, broker_id: _Optional[int] = ..., cluster_id: _Optional[str] = ..., incarnation_id: _Optional[bytes] = ..., address: _Optional[str] = ..., rack: _Optional[str] = ..., start_loss: _Optional[_Union[StartLoss, str]] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+    previous_broker_epoch: int
+    def __init__(self, broker_id: _Optional[int] = ..., cluster_id: _Optional[str] = ..., incarnation_id: _Optional[bytes] = ..., address: _Optional[str] = ..., rack: _Optional[str] = ..., start_loss: _Optional[_Union[StartLoss, str]] = ..., forwarded: _Optional[bool] = ..., previous_broker_epoch: _Optional[int] = ...) -> None: ...
 
 class RegisterBrokerResponse(_message.Message):
     __slots__ = ("error", "broker_epoch", "controller_epoch")
@@ -48,18 +50,22 @@ class RegisterBrokerResponse(_message.Message):
     def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., broker_epoch: _Optional[int] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
 
 class BrokerHeartbeatRequest(_message.Message):
-    __slots__ = ("broker_id", "broker_epoch", "metadata_offset", "want_shut_down", "forwarded")
+    __slots__ = ("broker_id", "broker_epoch", "metadata_offset", "want_shut_down", "forwarded", "controller_epoch", "attempt")
     BROKER_ID_FIELD_NUMBER: _ClassVar[int]
     BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     METADATA_OFFSET_FIELD_NUMBER: _ClassVar[int]
     WANT_SHUT_DOWN_FIELD_NUMBER: _ClassVar[int]
     FORWARDED_FIELD_NUMBER: _ClassVar[int]
+    CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     broker_id: int
     broker_epoch: int
     metadata_offset: int
     want_shut_down: bool
     forwarded: bool
-    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., metadata_offset: _Optional[int] = ..., want_shut_down: _Optional[bool] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+    controller_epoch: int
+    attempt: int
+    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., metadata_offset: _Optional[int] = ..., want_shut_down: _Optional[bool] = ..., forwarded: _Optional[bool] = ..., controller_epoch: _Optional[int] = ..., attempt: _Optional[int] = ...) -> None: ...
 
 class BrokerHeartbeatResponse(_message.Message):
     __slots__ = ("error", "is_fenced", "should_shut_down", "metadata_offset", "controller_epoch")
@@ -76,7 +82,7 @@ class BrokerHeartbeatResponse(_message.Message):
     def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., is_fenced: _Optional[bool] = ..., should_shut_down: _Optional[bool] = ..., metadata_offset: _Optional[int] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
 
 class AlterPartitionRequest(_message.Message):
-    __slots__ = ("broker_id", "broker_epoch", "partitions", "forwarded")
+    __slots__ = ("broker_id", "broker_epoch", "partitions", "forwarded", "controller_epoch", "attempt")
     class Member(_message.Message):
         __slots__ = ("broker_id", "broker_epoch")
         BROKER_ID_FIELD_NUMBER: _ClassVar[int]
@@ -105,11 +111,15 @@ class AlterPartitionRequest(_message.Message):
     BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
     FORWARDED_FIELD_NUMBER: _ClassVar[int]
+    CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     broker_id: int
     broker_epoch: int
     partitions: _containers.RepeatedCompositeFieldContainer[AlterPartitionRequest.Partition]
     forwarded: bool
-    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[AlterPartitionRequest.Partition, _Mapping]]] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+    controller_epoch: int
+    attempt: int
+    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[AlterPartitionRequest.Partition, _Mapping]]] = ..., forwarded: _Optional[bool] = ..., controller_epoch: _Optional[int] = ..., attempt: _Optional[int] = ...) -> None: ...
 
 class AlterPartitionResponse(_message.Message):
     __slots__ = ("error", "partitions", "controller_epoch")
@@ -239,7 +249,7 @@ class AllocateProducerIdsResponse(_message.Message):
     def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., producer_id_start: _Optional[int] = ..., producer_id_len: _Optional[int] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
 
 class ReportDamageRequest(_message.Message):
-    __slots__ = ("broker_id", "broker_epoch", "partitions", "forwarded")
+    __slots__ = ("broker_id", "broker_epoch", "partitions", "forwarded", "controller_epoch", "attempt")
     class Condition(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         DAMAGED: _ClassVar[ReportDamageRequest.Condition]
@@ -273,11 +283,15 @@ class ReportDamageRequest(_message.Message):
     BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
     FORWARDED_FIELD_NUMBER: _ClassVar[int]
+    CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     broker_id: int
     broker_epoch: int
     partitions: _containers.RepeatedCompositeFieldContainer[ReportDamageRequest.Partition]
     forwarded: bool
-    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[ReportDamageRequest.Partition, _Mapping]]] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+    controller_epoch: int
+    attempt: int
+    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[ReportDamageRequest.Partition, _Mapping]]] = ..., forwarded: _Optional[bool] = ..., controller_epoch: _Optional[int] = ..., attempt: _Optional[int] = ...) -> None: ...
 
 class ReportDamageResponse(_message.Message):
     __slots__ = ("error", "partitions", "controller_epoch")

@@ -51,7 +51,8 @@ from tidelog.v1 import common_pb2
 ACKS_ALL = -1
 TO_HIGH_WATERMARK = -1
 """Asked as the offset to delete to."""
-# After these the controller certainly did not, and will not, commit the proposal.
+# The controller decided that this proposal is not to be. Nor does it follow an earlier attempt that
+# is still under way: that one has a lower number (`tidelog.metadata.attempts`).
 _CERTAINLY_REFUSED = frozenset({common_pb2.INELIGIBLE_REPLICA, common_pb2.INVALID_REQUEST})
 
 

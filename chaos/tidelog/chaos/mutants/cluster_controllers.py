@@ -12,11 +12,16 @@ from tidelog.broker.partition_map import PartitionMap
 from tidelog.broker.server import _Publisher
 from tidelog.chaos.mutants.mutant import replaces
 from tidelog.log.errors import KafkaError
-from tidelog.metadata import brokers, damage, delta, election, replication
+from tidelog.metadata import attempts, brokers, damage, delta, election, replication
 from tidelog.metadata.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
 from tidelog.metadata.topic_rules import TopicRules
 from tidelog.v1 import common_pb2
-from tidelog.v1.controller_pb2 import NOTHING, AlterPartitionRequest, StartLoss
+from tidelog.v1.controller_pb2 import (
+    NOTHING,
+    AlterPartitionRequest,
+    RegisterBrokerRequest,
+    StartLoss,
+)
 from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord
 
 _current_registration = brokers.current_registration
@@ -73,6 +78,25 @@ def damage_not_acted_on(
 ) -> list[MetadataRecord]:
     """A damaged replica stays where it is."""
     return []
+
+
+# Late attempts
+
+
+@replaces(attempts, "check_attempt")
+def late_attempt_taken(_attempt: int, _newest: int) -> None:
+    """An attempt is followed though a later one of its broker was decided on."""
+
+
+@replaces(attempts, "check_controller_epoch")
+def attempt_of_another_controller_epoch_taken(_asked: int, _own: int) -> None:
+    """A controller follows an attempt that was meant for another one."""
+
+
+@replaces(brokers, "is_late_registration")
+def late_registration_taken(_request: RegisterBrokerRequest, _registered: int) -> bool:
+    """A registration of a process that is gone replaces its successor's."""
+    return False
 
 
 # Incarnations and epochs

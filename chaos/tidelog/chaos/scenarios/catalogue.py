@@ -18,6 +18,7 @@ from tidelog.chaos.scenarios import (
     disks,
     epochs,
     hostile,
+    late_calls,
     leaders,
     links,
     network,
@@ -136,6 +137,7 @@ SCENARIOS: dict[str, Scenario] = {
     ),
     "acks": Scenario("acks-compared", acks.acks_compared, SOCKETS_ONLY, acks=(-1, 1, 0)),
     "asymmetric": Scenario("leader-mute", storms.asymmetric),
+    "late-isr-attempt": Scenario("late-isr-attempt", late_calls.late_isr_attempt, SIM_ONLY),
     "ring": Scenario("ring-partition", storms.ring),
     "swizzle": Scenario("swizzled-nodes", storms.swizzle),
 }

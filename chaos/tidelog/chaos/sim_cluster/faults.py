@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 
 from tidelog.chaos.sim_cluster.disk_strikes import DiskStrikes
 from tidelog.chaos.sim_cluster.inside import active_controller
+from tidelog.chaos.sim_cluster.late_calls import LateCallStrikes
 from tidelog.chaos.sim_cluster.replica_strikes import ReplicaStrikes
 from tidelog.chaos.sim_cluster.strikes import Strikes
 from tidelog.chaos.sim_stage.clock import SimRandom
@@ -53,7 +54,7 @@ class Faults:
         count = random.randrange(KINDS_USED_MIN, KINDS_USED_MAX + 1)
         self._used = [left.pop(random.randrange(0, len(left))) for _ in range(count)]
         if random.random() < REPLICA_STRIKE_PROBABILITY:
-            moments = ReplicaStrikes(strikes).kinds
+            moments = {**ReplicaStrikes(strikes).kinds, **LateCallStrikes(strikes).kinds}
             name = list(moments)[random.randrange(0, len(moments))]
             self._kinds[name] = moments[name]
             self._used.append(name)

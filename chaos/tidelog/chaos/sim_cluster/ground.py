@@ -21,6 +21,7 @@ from tidelog.chaos.sim_cluster.strikes import Strikes
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.cluster import DATA_DIRECTORY
 from tidelog.chaos.sim_stage.disk import SimDisk
+from tidelog.chaos.sim_stage.late_calls import LateCalls
 from tidelog.chaos.sim_stage.network import Host
 from tidelog.chaos.topology import CLIENTS
 from tidelog.chaos.workloads.workload import Workload
@@ -176,6 +177,15 @@ class SimGround:
         """See `Ground`."""
         for link in self._links(paths):
             self._world.cluster.network.unclog(*link)
+
+    def hold_calls(self, node_id: int, method: str, *, most: int) -> LateCalls:
+        """See `CallHolder`."""
+        network = self._world.cluster.network
+        return network.hold_calls(self._strikes.host(node_id), method, most=most)
+
+    def deliver_late(self, held: LateCalls) -> None:
+        """See `CallHolder`."""
+        self._world.cluster.network.deliver_late(held)
 
     def _links(self, paths: Iterable[Path]) -> list[tuple[str, str]]:
         return [

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.chaos.sim_stage.late_calls import LateCalls
 from tidelog.chaos.sim_stage.loop import NodeLoop
 from tidelog.chaos.sim_stage.scheduler import Scheduler
 from tidelog.log.errors import InvariantError, StorageError, TidelogError
@@ -68,6 +69,7 @@ class SimNetwork:
         """Whether an error of a node is what faults do to it, and fails no run."""
         self._last_hosts: dict[str, Host] = {}
         self._cut_links: Counter[tuple[str, str]] = Counter()  # never iterated
+        self._late_calls: list[LateCalls] = []
         self._clogged: dict[tuple[str, str], list[Callable[[], None]]] = {}
         self.tap: Callable[[Host, object, object], None] | None = None
         """Told of each call at its server: the request and None, later the request and response."""
@@ -166,6 +168,23 @@ class SimNetwork:
         self.scheduler.trace.record(self.scheduler.now_s, "unclog", source, target)
         for send in self._clogged.pop((source, target), []):
             send()
+
+    def hold_calls(self, source: str, method: str, *, most: int = 1) -> LateCalls:
+        """Hold the next requests of this method that `source` sends, until `deliver_late`."""
+        self.scheduler.trace.record(self.scheduler.now_s, "hold", source, method)
+        late = LateCalls(source, method, most=most)
+        self._late_calls.append(late)
+        return late
+
+    def deliver_late(self, late: LateCalls) -> None:
+        """Let the held requests arrive; their callers hear nothing of it."""
+        self.scheduler.trace.record(self.scheduler.now_s, "late", str(late.count))
+        self._late_calls.remove(late)
+        late.deliver()
+
+    def comes_late(self, source: Host, method: str, deliver: Callable[[], None]) -> bool:
+        """Whether a request is held, to be delivered so."""
+        return any(late.catch(source.name, method, deliver) for late in self._late_calls)
 
     def held(self, source: Host, target: Host) -> list[Callable[[], None]] | None:
         """Where messages of a clogged link wait; None: it carries."""

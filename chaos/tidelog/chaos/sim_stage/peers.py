@@ -115,13 +115,17 @@ class _Call(Exchange[Request, Response]):
 
     def send_request(self, request: Request) -> None:
         content = request.SerializeToString(deterministic=True)
+        if self._network.comes_late(
+            self._caller, self._method.name, lambda: self._arrive_late(content)
+        ):
+            return
         self._connection.send(
             self._caller, self._method.name, content, lambda: self._on_request(content)
         )
         if not self._method.is_response_stream and self._network.repeats_one():
             self._network.scheduler.deliver(
                 self._server.loop,
-                lambda: self._on_repeated(content),
+                lambda: self._on_unheard("repeat", self._server, content),
                 delay_s=2 * self._network.latency_s(),
             )
 
@@ -161,25 +165,38 @@ class _Call(Exchange[Request, Response]):
         work = self._guarded(self._serve(handler, request))
         self._task = self._server.loop.create_task(work, name=name)
 
-    def _on_repeated(self, content: bytes) -> None:
-        """The same request once more; nobody waits for what it is answered."""
+    def _arrive_late(self, content: bytes) -> None:
+        """The request comes to whoever is at the address by now."""
+        server = self._network.host_at(self._server.address)
+        if server is not None:
+            self._network.scheduler.deliver(
+                server.loop,
+                lambda: self._on_unheard("late", server, content),
+                delay_s=self._network.latency_s(),
+            )
+
+    def _on_unheard(self, how: str, server: Host, content: bytes) -> None:
+        """A request that came late, or once more; nobody waits for what it is answered."""
         scheduler = self._network.scheduler
-        if self._server.services is None or self._network.is_cut(self._caller, self._server):
+        if server.services is None or self._network.is_cut(self._caller, server):
             return
-        scheduler.trace.record(scheduler.now_s, "repeat", self._method.name)
-        handler = _handler(self._server, self._method)
+        scheduler.trace.record(scheduler.now_s, how, self._method.name)
+        handler = _handler(server, self._method)
         request = self._method.request_type.FromString(content)
         name = f"{self._method.name}<<{self._caller.name}"
-        self._tap(request, None)
-        self._server.loop.create_task(self._run_unheard(handler, request), name=name)
+        if self._network.tap is not None:
+            self._network.tap(server, request, None)
+        server.loop.create_task(self._run_unheard(server, handler, request), name=name)
 
     async def _run_unheard(
-        self, handler: Callable[[Request], Awaitable[Response]], request: Request
+        self, server: Host, handler: Callable[[Request], Awaitable[Response]], request: Request
     ) -> None:
         try:
-            self._tap(request, await handler(request))
+            response = await handler(request)
+            if self._network.tap is not None:
+                self._network.tap(server, request, response)
         except TidelogError as error:
-            self._network.note_error(self._server, error)
+            self._network.note_error(server, error)
 
     async def _serve(self, handler: Callable[[Request], Any], request: Request) -> None:
         # a handler returns an awaitable response or, of a streaming method, a generator of them
