@@ -57,6 +57,7 @@ CORES = (
     "raft/tidelog/raft/config.py",
     "raft/tidelog/raft/durable_state.py",
     "raft/tidelog/raft/engine.py",
+    "raft/tidelog/raft/hello.py",
     "raft/tidelog/raft/leading.py",
     "raft/tidelog/raft/local_log.py",
     "raft/tidelog/raft/outbox.py",

@@ -349,6 +349,7 @@ def _raft_config(values: Mapping[str, Any]) -> RaftConfig:  # as above
     if values[reserve] < 2 * values[between]:
         raise _invalid(f"{reserve} must be at least twice {between}")
     return RaftConfig(
+        cluster_id=values["cluster.id"],
         engine=values["controller.quorum.engine"],
         election_timeout_min_ms=values[election],
         election_timeout_max_ms=2 * values[election],

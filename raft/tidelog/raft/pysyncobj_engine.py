@@ -90,7 +90,7 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
         self._config = config
         self._peers = {voter: Node(voter) for voter in voters if voter != wal.node_id}
         self._incarnations = dict.fromkeys(self._peers, 0)
-        self._outbox = _Outbox(wal)
+        self._outbox = _Outbox(wal, cluster_id=config.cluster_id)
         self._committed: list[EngineEntry] = []
         self._told = (0, 0)
         self._resend_due_s = _NEVER_S
@@ -398,13 +398,15 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
 class _Outbox(Transport):  # type: ignore[misc]  # the library has no types
     """Keeps what the library sends, stamped with the term it was said in."""
 
-    def __init__(self, wal: Wal) -> None:
+    def __init__(self, wal: Wal, *, cluster_id: str) -> None:
         super().__init__(None, None, None)
+        self._cluster_id = cluster_id
         self.messages: list[raft_pb2.RaftMessage] = []
         self._wal = wal
 
     def send(self, node: Node, message: Message) -> bool:
         envelope = raft_pb2.RaftMessage(
+            cluster_id=self._cluster_id,
             sender_id=self._wal.node_id,
             receiver_id=node.id,
             incarnation=self._wal.incarnation,
