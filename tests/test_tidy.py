@@ -60,6 +60,7 @@ CORES = (
     "raft/tidelog/raft/hello.py",
     "raft/tidelog/raft/leading.py",
     "raft/tidelog/raft/local_log.py",
+    "raft/tidelog/raft/log_origin.py",
     "raft/tidelog/raft/outbox.py",
     "raft/tidelog/raft/progress.py",
     "raft/tidelog/raft/rejoining.py",
