@@ -39,10 +39,10 @@ DIRECTORY = "/data/meta"
 class OneVoter:
     """Syncs after every step, as the driver does; all peers are connected at first."""
 
-    def __init__(self, *, voters: int = 3, **settings: int) -> None:
+    def __init__(self, *, voters: int = 3, **settings: int | str) -> None:
         self.now_s = 100.0
         self.disk = SimDisk(SimRandom(1), sync_latency_s=0)
-        self.config = replace(CONFIG, **settings)  # type: ignore[arg-type]  # only the numbers
+        self.config = replace(CONFIG, **settings)  # type: ignore[arg-type]
         self.voters = list(range(1, voters + 1))
         self.connected = self.voters[1:]
         self.committed: list[EngineEntry] = []
@@ -56,6 +56,7 @@ class OneVoter:
             node_id=1,
             wall_ms=0,
             reserve_bytes=self.config.wal_reserve_bytes,
+            cluster_id=self.config.cluster_id,
         )
         if not is_new and self.wal.is_rejoining:
             self.wal.write_rejoined()
@@ -264,9 +265,11 @@ def piece_taken(sender_id: int, term: int, *, index: int, next_offset: int) -> R
     )
 
 
-async def snapshot_content(snapshot: tuple[int, int], *records: bytes) -> bytes:
+async def snapshot_content(
+    snapshot: tuple[int, int], *records: bytes, cluster_id: str = ""
+) -> bytes:
     """The file a leader would send."""
-    voter = await OneVoter().start()
+    voter = await OneVoter(cluster_id=cluster_id).start()
     await voter.storage.snapshots.write(SnapshotId(*snapshot), iter(records))
     return voter.storage.snapshots.read_chunk(0, voter.storage.snapshots.size_bytes)
 

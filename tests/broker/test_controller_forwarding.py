@@ -10,6 +10,7 @@ import pytest
 
 from tidelog.broker.controller_channel import ControllerChannel
 from tidelog.broker.controller_epoch import ControllerEpoch, StaleControllerError
+from tidelog.broker.own_cluster import OwnCluster
 from tidelog.broker.rpc.controller import ControllerHandler
 from tidelog.log.errors import CallFailedError, UnreachableError
 from tidelog.metadata.attempts import NumberedRequest
@@ -106,6 +107,7 @@ def handler(
 ) -> ControllerHandler:
     return ControllerHandler(
         node_id=1,
+        own=OwnCluster(),
         quorum=quorum,  # type: ignore[arg-type]
         peers=peers,  # type: ignore[arg-type]
         voters=VOTERS,

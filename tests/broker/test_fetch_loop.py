@@ -46,8 +46,8 @@ class Leader:
     def close(self) -> None:
         pass
 
-    def answer(self, *partitions: int, records: bytes = b"r") -> None:
-        response = FetchResponse()
+    def answer(self, *partitions: int, records: bytes = b"r", cluster_id: str = "") -> None:
+        response = FetchResponse(cluster_id=cluster_id)
         for partition in partitions:
             response.partitions.add(topic="t", partition=partition, records=records)
         self.answers.put_nowait(response)
@@ -185,3 +185,12 @@ async def test_a_round_that_names_everything_is_not_undone_by_an_answer(bench: B
     await asyncio.sleep(0)
     bench.leader.answer(0, records=b"")
     assert (0, 0) in await bench.leader.next_names()
+
+
+async def test_a_leaders_place_taken_by_another_cluster_gives_no_records(bench: Bench) -> None:
+    bench.follow(0, 0)
+    assert await bench.leader.next_names() == [(0, 0)]
+    bench.leader.answer(0, cluster_id="other")
+    assert await bench.leader.next_names() == [(0, 0)]
+    assert bench.applied == []
+    assert bench.fetchers.own.strangers.refused == 1

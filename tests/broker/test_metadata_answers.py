@@ -7,6 +7,7 @@ from typing import cast
 import pytest
 
 from tidelog.broker.cluster_changes import ClusterChanges
+from tidelog.broker.own_cluster import OwnCluster
 from tidelog.broker.producer_ids import ProducerIds
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.broker.rpc import broker
@@ -26,7 +27,7 @@ from tidelog.v1.data_pb2 import (
 
 def handler(image: MetadataImage) -> BrokerHandler:
     return BrokerHandler(
-        cluster_id="c",
+        own=OwnCluster("c"),
         replica_manager=cast(ReplicaManager, None),  # not asked here
         image=lambda: image,
         controller_id=lambda: None,
@@ -104,7 +105,7 @@ async def test_a_late_batch_of_a_deleted_topic_makes_no_topic() -> None:
             return ProduceResponse()
 
     served = BrokerHandler(
-        cluster_id="c",
+        own=OwnCluster("c"),
         replica_manager=cast(ReplicaManager, Parts()),
         image=lambda: EMPTY_IMAGE,
         controller_id=lambda: None,

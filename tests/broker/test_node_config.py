@@ -57,6 +57,7 @@ def test_the_quorum_is_what_the_file_says() -> None:
 "metadata.log.reserve.bytes" = 10000
 """
     assert parse_config(VALID + lines).raft == RaftConfig(
+        cluster_id="abc",
         engine="pysyncobj",
         election_timeout_min_ms=1000,
         election_timeout_max_ms=2000,
@@ -64,7 +65,7 @@ def test_the_quorum_is_what_the_file_says() -> None:
         snapshot_interval_bytes=5000,
         wal_reserve_bytes=10000,
     )
-    assert parse_config(VALID).raft == RaftConfig()
+    assert parse_config(VALID).raft == RaftConfig(cluster_id="abc")
 
 
 @pytest.mark.parametrize(

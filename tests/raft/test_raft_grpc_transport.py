@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import grpc
 import pytest
@@ -11,8 +12,13 @@ import pytest
 from tidelog.log.errors import KafkaError
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.grpc_transport import GrpcRaftTransport, RaftPeerHandler
+from tidelog.raft.hello import hello_of
+from tidelog.v1 import common_pb2
 from tidelog.v1.methods import RAFT_EXCHANGE
 from tidelog.v1.raft_pb2 import RaftExchangeEnd, RaftMessage
+
+CONFIG = RaftConfig(cluster_id="own")
+HELLO = hello_of(2, receiver_id=1, config=CONFIG)
 
 
 class Receiver:
@@ -35,9 +41,10 @@ class Receiver:
 class Stream:
     """One peer's stream into a handler, fed by hand; None ends it."""
 
-    def __init__(self, handler: RaftPeerHandler) -> None:
+    def __init__(self, handler: RaftPeerHandler, first: RaftMessage = HELLO) -> None:
         self._queue: asyncio.Queue[RaftMessage | None] = asyncio.Queue()
         self.task = asyncio.create_task(handler.exchange(self._requests()))
+        self.feed(first)
 
     def feed(self, message: RaftMessage | None) -> None:
         self._queue.put_nowait(message)
@@ -48,7 +55,9 @@ class Stream:
 
 
 def message(sender_id: int, receiver_id: int, *, term: int = 1) -> RaftMessage:
-    return RaftMessage(sender_id=sender_id, receiver_id=receiver_id, term=term)
+    return RaftMessage(
+        cluster_id=CONFIG.cluster_id, sender_id=sender_id, receiver_id=receiver_id, term=term
+    )
 
 
 async def serve(transport: GrpcRaftTransport, *, port: int = 0) -> tuple[grpc.aio.Server, int]:
@@ -78,7 +87,7 @@ async def receiver() -> Receiver:
 
 @pytest.fixture
 async def handler(receiver: Receiver) -> AsyncIterator[RaftPeerHandler]:
-    transport = GrpcRaftTransport(node_id=1, voters={1: "", 2: "127.0.0.1:1"})
+    transport = GrpcRaftTransport(node_id=1, voters={1: "", 2: "127.0.0.1:1"}, config=CONFIG)
     await transport.start(receiver)
     yield RaftPeerHandler(transport)
     await transport.stop()
@@ -104,21 +113,55 @@ async def test_a_newer_stream_of_a_peer_closes_the_older(
     assert receiver.messages.empty()
 
 
-async def test_a_misdirected_stream_closes_no_other(
-    handler: RaftPeerHandler, receiver: Receiver
+REFUSED = {
+    "another cluster": (
+        hello_of(2, receiver_id=1, config=replace(CONFIG, cluster_id="other")),
+        "is of cluster 'other', this node of 'own'",
+    ),
+    "no cluster": (RaftMessage(sender_id=2, receiver_id=1), "is of cluster ''"),
+    "no hello": (message(2, 1), "does not begin with a hello"),
+    "another engine": (
+        hello_of(2, receiver_id=1, config=replace(CONFIG, engine="pysyncobj")),
+        "runs the raft engine 'pysyncobj', this one 'tidelog'",
+    ),
+    "for another node": (hello_of(2, receiver_id=3, config=CONFIG), "check controller voters"),
+    "no voter": (hello_of(9, receiver_id=1, config=CONFIG), "check controller voters"),
+    "itself": (hello_of(1, receiver_id=1, config=CONFIG), "check controller voters"),
+}
+
+
+@pytest.mark.parametrize(("first", "reason"), REFUSED.values(), ids=REFUSED)
+async def test_a_stream_without_a_voters_hello_is_refused_and_closes_no_other(
+    handler: RaftPeerHandler, receiver: Receiver, first: RaftMessage, reason: str
 ) -> None:
-    stream, misdirected = Stream(handler), Stream(handler)
+    stream = Stream(handler)
     stream.feed(message(2, 1, term=1))
     await receiver.messages.get()
 
-    misdirected.feed(message(2, 3))
-    with pytest.raises(KafkaError, match="check controller voters"):
-        await misdirected.task
+    refused = Stream(handler, first)
+    refused.feed(message(2, 1, term=7))
+    with pytest.raises(KafkaError, match=reason):
+        await refused.task
 
     stream.feed(message(2, 1, term=2))
     assert (await receiver.messages.get())[1].term == 2
+    assert receiver.messages.empty()
     stream.feed(None)
     await stream.task
+
+
+async def test_a_message_of_another_cluster_ends_a_stream_that_began_well(
+    handler: RaftPeerHandler, receiver: Receiver
+) -> None:
+    stream = Stream(handler)
+    foreign = message(2, 1)
+    foreign.cluster_id = "other"
+    stream.feed(foreign)
+
+    with pytest.raises(KafkaError) as raised:
+        await stream.task
+    assert raised.value.code == common_pb2.INCONSISTENT_CLUSTER_ID
+    assert receiver.messages.empty()
 
 
 @pytest.mark.parametrize(("sender_id", "receiver_id"), [(2, 3), (3, 1)])
@@ -127,48 +170,34 @@ async def test_a_message_for_another_node_or_of_another_peer_ends_the_stream(
 ) -> None:
     stream = Stream(handler)
     stream.feed(message(2, 1))
+    await receiver.messages.get()
     stream.feed(message(sender_id, receiver_id))
 
     with pytest.raises(KafkaError, match="check controller voters"):
         await stream.task
-    assert receiver.messages.qsize() == 1
-
-
-async def test_a_malformed_message_is_refused_and_closes_no_stream_of_its_peers(
-    handler: RaftPeerHandler, receiver: Receiver
-) -> None:
-    stream, malformed = Stream(handler), Stream(handler)
-    stream.feed(message(2, 1, term=1))
-    await receiver.messages.get()
-
-    malformed.feed(message(2, 1, term=2**63 - 1))
-    with pytest.raises(KafkaError, match="is malformed"):
-        await malformed.task
-
-    stream.feed(message(2, 1, term=2))
-    assert (await receiver.messages.get())[1].term == 2
     assert receiver.messages.empty()
-    stream.feed(None)
-    await stream.task
 
 
-async def test_a_message_of_a_stranger_is_dropped(
+async def test_a_malformed_message_is_refused_and_ends_its_stream(
     handler: RaftPeerHandler, receiver: Receiver
 ) -> None:
     stream = Stream(handler)
-    stream.feed(message(9, 1))
-    stream.feed(None)
-    await stream.task
+    stream.feed(message(2, 1, term=1))
+    await receiver.messages.get()
+
+    stream.feed(message(2, 1, term=2**63 - 1))
+    with pytest.raises(KafkaError, match="is malformed"):
+        await stream.task
 
     assert receiver.messages.empty()
 
 
 async def test_messages_cross_and_a_restarted_peer_is_reached_again() -> None:
     there, here = Receiver(), Receiver()
-    target = GrpcRaftTransport(node_id=2, voters={1: "127.0.0.1:1", 2: ""})
+    target = GrpcRaftTransport(node_id=2, voters={1: "127.0.0.1:1", 2: ""}, config=CONFIG)
     await target.start(there)
     server, port = await serve(target)
-    config = RaftConfig(reconnect_interval_ms=100)
+    config = replace(CONFIG, reconnect_interval_ms=100)
     transport = GrpcRaftTransport(node_id=1, voters={1: "", 2: f"127.0.0.1:{port}"}, config=config)
     assert not transport.send(2, message(1, 2))
     await transport.start(here)
@@ -192,10 +221,12 @@ async def test_messages_cross_and_a_restarted_peer_is_reached_again() -> None:
 
 async def test_a_peer_that_takes_nothing_gets_a_bounded_queue_and_a_new_stream() -> None:
     here = Receiver()
-    target = GrpcRaftTransport(node_id=2, voters={1: "127.0.0.1:1", 2: ""})
+    target = GrpcRaftTransport(node_id=2, voters={1: "127.0.0.1:1", 2: ""}, config=CONFIG)
     await target.start(Receiver())
     server, port = await serve(target)
-    config = RaftConfig(max_peer_queue_bytes=100, stall_timeout_ms=50, reconnect_interval_ms=100)
+    config = replace(
+        CONFIG, max_peer_queue_bytes=100, stall_timeout_ms=50, reconnect_interval_ms=100
+    )
     transport = GrpcRaftTransport(node_id=1, voters={1: "", 2: f"127.0.0.1:{port}"}, config=config)
     await transport.start(here)
     await here.connections.get()

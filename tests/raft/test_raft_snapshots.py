@@ -30,9 +30,9 @@ OLD, NEW = SnapshotId(10, 2), SnapshotId(25, 3)
 OLD_RECORDS = [b"old", b""]
 NEW_RECORDS = [bytes([number]) * 300 for number in range(5)]
 NEW_FILE = b"".join(encode_snapshot(NEW, NEW_RECORDS))
-HEADER = (17, 25, 3, b"\1\0\0\0")
+HEADER = (17, 25, 3, b"\2\0\0\0")
 HEADER_CRC = zlib.crc32(encode_record(Record(*HEADER)))
-NEXT_FORMAT = (17, 25, 3, b"\2\0\0\0")
+NEXT_FORMAT = (17, 25, 3, b"\3\0\0\0")
 NEXT_FORMAT_CRC = zlib.crc32(encode_record(Record(*NEXT_FORMAT)))
 Work = Callable[[SnapshotStore], Awaitable[None]]
 

@@ -93,6 +93,7 @@ class Voters:
                 node_id=node_id,
                 voter_ids=VOTERS,
                 directory=self.directory,
+                config=self.config,
             ),
             config=self.config,
             on_fatal=lambda error: self.scheduler.record_failure(loop.name, repr(error)),

@@ -77,6 +77,13 @@ def _text(value: Any) -> str:  # a TOML value
     return value
 
 
+def _cluster_id(value: Any) -> str:  # a TOML value
+    text = _text(value)
+    if not 0 < len(text) <= CLUSTER_ID_CHARACTERS_MAX or not text.isprintable():
+        raise ValueError(f"must be 1 to {CLUSTER_ID_CHARACTERS_MAX} printable characters")
+    return text
+
+
 def _choice(allowed: tuple[str, ...]) -> Callable[[Any], str]:
     def read(value: Any) -> str:  # a TOML value
         if value not in allowed:
@@ -111,6 +118,8 @@ def _voters(value: Any) -> dict[int, str]:  # a TOML value
     return {int(node_id): _address(address) for node_id, address in sorted(value.items())}
 
 
+CLUSTER_ID_CHARACTERS_MAX = 100
+"""It travels with each message between nodes, and lies in the metadata log."""
 MAX_MS = 24 * 3600 * 1000
 MAX_BYTES = 2**63 - 1
 _REPLICA = ReplicaConfig()
@@ -118,7 +127,7 @@ _CONTROLLER = ControllerConfig(cluster_id="")
 _RAFT = RaftConfig()
 KEYS = (
     ConfigKey("node.id", _integer(1, 2**31 - 1), None, "This node's id, unique in the cluster."),
-    ConfigKey("cluster.id", _text, None, "The cluster this node belongs to."),
+    ConfigKey("cluster.id", _cluster_id, None, "The cluster this node belongs to."),
     ConfigKey("listeners", _address, None, "host:port of the gRPC listener."),
     ConfigKey("log.dirs", _text, None, "Absolute path of the folder that holds all data."),
     ConfigKey("controller.quorum.voters", _voters, None, "Node id -> host:port of every voter."),
@@ -349,6 +358,7 @@ def _raft_config(values: Mapping[str, Any]) -> RaftConfig:  # as above
     if values[reserve] < 2 * values[between]:
         raise _invalid(f"{reserve} must be at least twice {between}")
     return RaftConfig(
+        cluster_id=values["cluster.id"],
         engine=values["controller.quorum.engine"],
         election_timeout_min_ms=values[election],
         election_timeout_max_ms=2 * values[election],

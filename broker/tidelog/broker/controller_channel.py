@@ -13,9 +13,10 @@ from typing import Protocol
 import structlog
 
 from tidelog.broker.controller_epoch import ControllerEpoch, StaleControllerError
+from tidelog.broker.own_cluster import OwnCluster
 from tidelog.broker.peers import Peers
 from tidelog.log.env import Clock
-from tidelog.log.errors import CallFailedError, TidelogError, UnreachableError
+from tidelog.log.errors import CallFailedError, KafkaError, TidelogError, UnreachableError
 from tidelog.metadata.attempts import LATE_CODES
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
@@ -44,9 +45,16 @@ class ControllerChannel:
     """One broker's way to the quorum; `epoch` is the broker's."""
 
     def __init__(
-        self, *, peers: Peers, addresses: Sequence[str], clock: Clock, epoch: ControllerEpoch
+        self,
+        *,
+        peers: Peers,
+        addresses: Sequence[str],
+        clock: Clock,
+        epoch: ControllerEpoch,
+        own: OwnCluster | None = None,
     ) -> None:
         self.epoch = epoch
+        self.own = own or OwnCluster()
         self._peers = peers
         self._addresses = list(addresses)
         self._clock = clock
@@ -66,15 +74,17 @@ class ControllerChannel:
     ) -> Response:
         """Send to one controller after the other until one answers anything but NOT_CONTROLLER.
 
-        Pauses whenever all were asked. Answers of controllers that have been replaced are refused.
-        Errors: the last call's, or `StaleControllerError`, once `timeout_ms` has passed. Requests
-        must be idempotent: after a `CallFailedError` the next controller is asked again, by an
-        attempt with a higher number where requests are numbered. An answer then says what became of
-        all earlier attempts, too.
+        Pauses whenever all were asked. Answers of controllers that have been replaced are refused,
+        and those of another cluster's. Errors: the last call's, or `StaleControllerError`, once
+        `timeout_ms` has passed; INCONSISTENT_CLUSTER_ID at once when all are of another cluster.
+        Requests must be idempotent: after a `CallFailedError` the next controller is asked again,
+        by an attempt with a higher number where requests are numbered. An answer then says what
+        became of all earlier attempts, too.
         """
+        self.own.stamp(request)
         deadline = self._clock.monotonic_ms() + timeout_ms
         last: TidelogError = UnreachableError("no controller was asked in time")
-        asked = 0
+        asked = strangers = 0
         while (left := deadline - self._clock.monotonic_ms()) > 0:
             known_epoch = self.epoch.highest
             try:
@@ -82,14 +92,21 @@ class ControllerChannel:
                 response = await self._peers.call(
                     self.address, method, self.epoch.attempt(request), timeout_ms=max(1, left // 2)
                 )
+                self.own.check(response, who=f"the node at {self.address}")
                 answer = answer_in(response)
                 self.epoch.check(answer.controller_epoch, source=self.address)
+            except KafkaError as error:
+                last = error
+                strangers += 1
             except (UnreachableError, CallFailedError) as error:
                 last = error
+                strangers = 0
             except StaleControllerError as error:
                 log.warning("controller was replaced", method=method.name, error=str(error))
                 last = error
+                strangers = 0
             else:
+                strangers = 0
                 if answer.error.code not in _ASK_AGAIN:
                     self.epoch.learn(answer.controller_epoch)
                     return response
@@ -100,6 +117,8 @@ class ControllerChannel:
                         continue  # the active controller, whom this broker had not heard of
             self.rotate()
             asked += 1
+            if strangers == len(self._addresses):
+                break
             if asked % len(self._addresses) == 0:
                 await asyncio.sleep(RETRY_BACKOFF_MS / 1000)
         raise last

@@ -21,6 +21,7 @@ import structlog
 from tidelog.broker import following
 from tidelog.broker.background import Background
 from tidelog.broker.hosted_partition import HostedPartition
+from tidelog.broker.own_cluster import OwnCluster
 from tidelog.broker.partition_map import PartitionMap
 from tidelog.broker.peers import Peers
 from tidelog.broker.replica_config import ReplicaConfig
@@ -64,6 +65,7 @@ class Fetchers:
         config: ReplicaConfig,
         background: Background,
         on_broken: Callable[[int], None],
+        own: OwnCluster | None = None,
     ) -> None:
         self.broker_epoch = -1
         self.broker_id = broker_id
@@ -72,6 +74,7 @@ class Fetchers:
         self.clock = clock
         self.random = random
         self.config = config
+        self.own = own or OwnCluster()
         self.on_broken = on_broken
         """Told the leader whose connection broke."""
         self._background = background
@@ -212,7 +215,9 @@ class _FetchLoop:
 
     async def _receive(self, stream: Stream[FetchRequest, FetchResponse]) -> None:
         while True:
-            self._responses.append(await stream.receive())
+            response = await stream.receive()
+            self._fetchers.own.check(response, who=f"the node in the place of {self._leader_id}")
+            self._responses.append(response)
             self._news.set()
 
     def _on_break(self, receiving: asyncio.Task[None]) -> None:
@@ -276,6 +281,7 @@ class _FetchLoop:
         config = self._config
         forgotten = [key for key in self._forgotten if key not in self._named]
         request = FetchRequest(
+            cluster_id=self._fetchers.own.cluster_id,
             replica_id=self._fetchers.broker_id,
             replica_epoch=self._fetchers.broker_epoch,
             max_wait_ms=config.replica_fetch_wait_max_ms,

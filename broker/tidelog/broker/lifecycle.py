@@ -13,7 +13,7 @@ import structlog
 from tidelog.broker.background import Background
 from tidelog.broker.config import NodeConfig
 from tidelog.broker.controller_channel import ControllerChannel
-from tidelog.broker.errors import code_name, raise_for
+from tidelog.broker.errors import code_name
 from tidelog.broker.journal.event import Event, Kind
 from tidelog.broker.metadata_follower import MetadataFollower
 from tidelog.log.env import Random
@@ -118,10 +118,10 @@ class Lifecycle:
                     REGISTER_BROKER, request, timeout_ms=REGISTER_TIMEOUT_MS
                 )
             except TidelogError as error:
+                if error.code == common_pb2.INCONSISTENT_CLUSTER_ID:
+                    raise  # every controller said so
                 log.info("not registered yet", error=str(error))
                 continue
-            if response.error.code == common_pb2.INCONSISTENT_CLUSTER_ID:
-                raise_for(response.error)
             if response.error.code == common_pb2.NONE:
                 break
             is_late = response.error.code == common_pb2.STALE_BROKER_EPOCH

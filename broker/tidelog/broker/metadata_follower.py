@@ -128,6 +128,7 @@ class MetadataFollower:
         request = FollowMetadataRequest(
             from_offset=self.image.offset, broker_id=self._broker_id, accepts_snapshot=True
         )
+        self._source.own.stamp(request)
         reader = SnapshotReader()
         stream = self._peers.stream(self._source.address, FOLLOW_METADATA, request)
         async with aclosing(stream) as responses:  # type: ignore[type-var]  # a generator
@@ -139,7 +140,11 @@ class MetadataFollower:
                 self._apply(response, reader)
 
     def _apply(self, response: FollowMetadataResponse, reader: SnapshotReader) -> None:
-        """Errors: `StaleControllerError` for a source that has not heard of a new controller."""
+        """Errors: `StaleControllerError` for a source that has not heard of a new controller.
+
+        `KafkaError` INCONSISTENT_CLUSTER_ID for one of another cluster.
+        """
+        self._source.own.check(response, who=f"the node at {self._source.address}")
         self._source.epoch.check(response.controller_epoch, source=self._source.address)
         self.leader_id = response.leader_id if response.HasField("leader_id") else None
         image = self.image

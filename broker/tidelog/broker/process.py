@@ -28,6 +28,7 @@ from tidelog.broker.rpc.grpc_server import GrpcServer
 from tidelog.broker.server import Node, Ports, build_node
 from tidelog.log.errors import TidelogError
 from tidelog.log.grpc_transport import GrpcTransport
+from tidelog.log.strangers import Strangers
 from tidelog.log.system import (
     SystemClock,
     SystemDisk,
@@ -94,8 +95,9 @@ async def _serve(config: NodeConfig, surround: Callable[[NodeConfig], Surroundin
 
 
 async def _run(config: NodeConfig, disk: SystemDisk, surroundings: Surroundings) -> None:
-    transport = _raft_transport(config, surroundings.raft_voters)
-    node = _build(config, disk, surroundings.peers, transport)
+    strangers = Strangers()
+    transport = _raft_transport(config, surroundings.raft_voters, strangers)
+    node = _build(config, disk, surroundings.peers, transport, strangers)
     if transport is not None:
         node.services["tidelog.v1.RaftPeer"] = RaftPeerHandler(transport)
     server = GrpcServer(
@@ -122,7 +124,11 @@ async def _run(config: NodeConfig, disk: SystemDisk, surroundings: Surroundings)
 
 
 def _build(
-    config: NodeConfig, disk: SystemDisk, peers: Peers, transport: GrpcRaftTransport | None
+    config: NodeConfig,
+    disk: SystemDisk,
+    peers: Peers,
+    transport: GrpcRaftTransport | None,
+    strangers: Strangers,
 ) -> Node:
     ports = Ports(
         clock=SystemClock(),
@@ -133,6 +139,7 @@ def _build(
         on_fatal=_end_at_once,
         process_id=process_id(),
         boot_id=boot_id(),
+        strangers=strangers,
     )
     return build_node(config, ports)
 
@@ -145,10 +152,14 @@ async def _or_end(start: Coroutine[Any, Any, None]) -> None:
         _end_at_once(error, how="error")
 
 
-def _raft_transport(config: NodeConfig, voters: Mapping[int, str]) -> GrpcRaftTransport | None:
+def _raft_transport(
+    config: NodeConfig, voters: Mapping[int, str], strangers: Strangers
+) -> GrpcRaftTransport | None:
     if not config.is_controller:
         return None
-    return GrpcRaftTransport(node_id=config.node_id, voters=voters, config=config.raft)
+    return GrpcRaftTransport(
+        node_id=config.node_id, voters=voters, config=config.raft, strangers=strangers
+    )
 
 
 def _http_server(config: NodeConfig, node: Node) -> HttpServer | None:

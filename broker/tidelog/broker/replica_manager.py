@@ -23,6 +23,7 @@ from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.isr_proposals import AlterPartition, IsrProposals
 from tidelog.broker.journal.event import Event
 from tidelog.broker.log_upkeep import LogUpkeep
+from tidelog.broker.own_cluster import OwnCluster
 from tidelog.broker.partition.events import FollowersFenced
 from tidelog.broker.partition.leader import Leader
 from tidelog.broker.partition.replica import Replica
@@ -78,10 +79,9 @@ class ReplicaManager:
         on_broken: Callable[[int], None],
         on_fatal: Callable[[BaseException], None],
         note: Callable[[Event], None] = lambda _: None,
+        own: OwnCluster | None = None,
     ) -> None:
-        self._broker_id = broker_id
-        self._clock = clock
-        self._config = config
+        self._broker_id, self._clock, self._config = broker_id, clock, config
         self._held_until_ms = 0
         self._are_closed_cleanly = True
         self._stats = ReplicaStats()
@@ -106,6 +106,7 @@ class ReplicaManager:
             config=config,
             background=self._background,
             on_broken=on_broken,
+            own=own,
         )
         self._proposals = IsrProposals(
             broker_id=broker_id,

@@ -6,7 +6,7 @@ The same `build_node` serves the real process and the simulation; nothing here k
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 
 import structlog
@@ -18,6 +18,7 @@ from tidelog.broker.controller_epoch import ControllerEpoch
 from tidelog.broker.lifecycle import Lifecycle
 from tidelog.broker.metadata_follower import MetadataFollower
 from tidelog.broker.node_journal import NodeJournal
+from tidelog.broker.own_cluster import OwnCluster
 from tidelog.broker.peers import Peers
 from tidelog.broker.producer_ids import ProducerIds
 from tidelog.broker.replica_manager import ReplicaManager
@@ -28,6 +29,7 @@ from tidelog.broker.rpc.node import NodeHandler
 from tidelog.broker.start_record import StartRecord
 from tidelog.broker.unreachable_reports import UnreachableReports
 from tidelog.log.env import Clock, Disk, Random
+from tidelog.log.strangers import Strangers
 from tidelog.log.transport import Dialled
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.quorum import Quorum
@@ -65,6 +67,8 @@ class Ports:
     process_id: int = 0
     boot_id: str = ""
     """Another one each time the machine starts; empty: not known, so it may have."""
+    strangers: Strangers = field(default_factory=Strangers)
+    """The raft transport's, too."""
 
 
 class Node:
@@ -127,6 +131,7 @@ class Node:
         numbers: dict[str, float] = {
             "ready": float(self.is_ready()),
             "events_journal_bytes": self._journal.size_bytes,
+            "foreign_cluster_messages": self._ports.strangers.refused,
         }
         if self._broker is not None:
             numbers["metadata_offset"] = self._broker.follower.image.offset
@@ -173,6 +178,7 @@ class Node:
 
     def _add_services(self) -> None:
         config, peers = self.config, self._ports.peers
+        own = _own_cluster(config, self._ports)
         self.services["tidelog.v1.Node"] = NodeHandler(
             status=self._status,
             prepare_stop=self._prepare_stop,
@@ -181,6 +187,7 @@ class Node:
         if self._quorum is not None:
             self.services["tidelog.v1.Controller"] = ControllerHandler(
                 node_id=config.node_id,
+                own=own,
                 quorum=self._quorum,
                 peers=peers,
                 voters=config.controller_voters,
@@ -188,7 +195,7 @@ class Node:
             )
         if self._broker is not None:
             self.services["tidelog.v1.Broker"] = BrokerHandler(
-                cluster_id=config.cluster_id,
+                own=own,
                 replica_manager=self._broker.replica_manager,
                 image=self._image,
                 controller_id=self._controller_id,
@@ -344,7 +351,17 @@ def _controller_channel(
     """The own controller first, then the others: a broker beside a controller asks next door."""
     voters = sorted(config.controller_voters, key=lambda node_id: node_id != config.node_id)
     addresses = [config.controller_voters[node_id] for node_id in voters]
-    return ControllerChannel(peers=ports.peers, addresses=addresses, clock=ports.clock, epoch=epoch)
+    return ControllerChannel(
+        peers=ports.peers,
+        addresses=addresses,
+        clock=ports.clock,
+        epoch=epoch,
+        own=_own_cluster(config, ports),
+    )
+
+
+def _own_cluster(config: NodeConfig, ports: Ports) -> OwnCluster:
+    return OwnCluster(config.cluster_id, ports.strangers)
 
 
 def _build_replica_manager(
@@ -377,6 +394,7 @@ def _build_replica_manager(
         note=journal.note,
         on_broken=reports.broken,
         on_fatal=ports.on_fatal,
+        own=_own_cluster(config, ports),
     )
 
 

@@ -52,21 +52,23 @@ class ReplicaAssignment(_message.Message):
     def __init__(self, partition: _Optional[int] = ..., broker_ids: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class CreateTopicsRequest(_message.Message):
-    __slots__ = ("topics", "timeout_ms", "validate_only", "command_id", "forwarded")
+    __slots__ = ("topics", "timeout_ms", "validate_only", "command_id", "cluster_id", "forwarded")
     TOPICS_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
     VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
     COMMAND_ID_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     FORWARDED_FIELD_NUMBER: _ClassVar[int]
     topics: _containers.RepeatedCompositeFieldContainer[NewTopic]
     timeout_ms: int
     validate_only: bool
     command_id: bytes
+    cluster_id: str
     forwarded: bool
-    def __init__(self, topics: _Optional[_Iterable[_Union[NewTopic, _Mapping]]] = ..., timeout_ms: _Optional[int] = ..., validate_only: _Optional[bool] = ..., command_id: _Optional[bytes] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+    def __init__(self, topics: _Optional[_Iterable[_Union[NewTopic, _Mapping]]] = ..., timeout_ms: _Optional[int] = ..., validate_only: _Optional[bool] = ..., command_id: _Optional[bytes] = ..., cluster_id: _Optional[str] = ..., forwarded: _Optional[bool] = ...) -> None: ...
 
 class CreateTopicsResponse(_message.Message):
-    __slots__ = ("topics", "error", "controller_epoch")
+    __slots__ = ("topics", "error", "controller_epoch", "cluster_id")
     class Topic(_message.Message):
         __slots__ = ("name", "error", "topic_id", "partitions", "replication_factor")
         NAME_FIELD_NUMBER: _ClassVar[int]
@@ -83,25 +85,29 @@ class CreateTopicsResponse(_message.Message):
     TOPICS_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
     CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     topics: _containers.RepeatedCompositeFieldContainer[CreateTopicsResponse.Topic]
     error: _common_pb2.Error
     controller_epoch: int
-    def __init__(self, topics: _Optional[_Iterable[_Union[CreateTopicsResponse.Topic, _Mapping]]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
+    cluster_id: str
+    def __init__(self, topics: _Optional[_Iterable[_Union[CreateTopicsResponse.Topic, _Mapping]]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., controller_epoch: _Optional[int] = ..., cluster_id: _Optional[str] = ...) -> None: ...
 
 class DeleteTopicsRequest(_message.Message):
-    __slots__ = ("names", "timeout_ms", "command_id", "forwarded")
+    __slots__ = ("names", "timeout_ms", "command_id", "cluster_id", "forwarded")
     NAMES_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
     COMMAND_ID_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     FORWARDED_FIELD_NUMBER: _ClassVar[int]
     names: _containers.RepeatedScalarFieldContainer[str]
     timeout_ms: int
     command_id: bytes
+    cluster_id: str
     forwarded: bool
-    def __init__(self, names: _Optional[_Iterable[str]] = ..., timeout_ms: _Optional[int] = ..., command_id: _Optional[bytes] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+    def __init__(self, names: _Optional[_Iterable[str]] = ..., timeout_ms: _Optional[int] = ..., command_id: _Optional[bytes] = ..., cluster_id: _Optional[str] = ..., forwarded: _Optional[bool] = ...) -> None: ...
 
 class DeleteTopicsResponse(_message.Message):
-    __slots__ = ("topics", "error", "controller_epoch")
+    __slots__ = ("topics", "error", "controller_epoch", "cluster_id")
     class Topic(_message.Message):
         __slots__ = ("name", "error")
         NAME_FIELD_NUMBER: _ClassVar[int]
@@ -112,10 +118,12 @@ class DeleteTopicsResponse(_message.Message):
     TOPICS_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
     CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     topics: _containers.RepeatedCompositeFieldContainer[DeleteTopicsResponse.Topic]
     error: _common_pb2.Error
     controller_epoch: int
-    def __init__(self, topics: _Optional[_Iterable[_Union[DeleteTopicsResponse.Topic, _Mapping]]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
+    cluster_id: str
+    def __init__(self, topics: _Optional[_Iterable[_Union[DeleteTopicsResponse.Topic, _Mapping]]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., controller_epoch: _Optional[int] = ..., cluster_id: _Optional[str] = ...) -> None: ...
 
 class DescribeTopicsRequest(_message.Message):
     __slots__ = ("names",)
@@ -269,7 +277,7 @@ class DescribeConfigsResponse(_message.Message):
     def __init__(self, resources: _Optional[_Iterable[_Union[DescribeConfigsResponse.Resource, _Mapping]]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ...) -> None: ...
 
 class AlterConfigsRequest(_message.Message):
-    __slots__ = ("resources", "timeout_ms", "validate_only", "command_id", "forwarded")
+    __slots__ = ("resources", "timeout_ms", "validate_only", "command_id", "cluster_id", "forwarded")
     class Change(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -290,16 +298,18 @@ class AlterConfigsRequest(_message.Message):
     TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
     VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
     COMMAND_ID_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     FORWARDED_FIELD_NUMBER: _ClassVar[int]
     resources: _containers.RepeatedCompositeFieldContainer[AlterConfigsRequest.Resource]
     timeout_ms: int
     validate_only: bool
     command_id: bytes
+    cluster_id: str
     forwarded: bool
-    def __init__(self, resources: _Optional[_Iterable[_Union[AlterConfigsRequest.Resource, _Mapping]]] = ..., timeout_ms: _Optional[int] = ..., validate_only: _Optional[bool] = ..., command_id: _Optional[bytes] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+    def __init__(self, resources: _Optional[_Iterable[_Union[AlterConfigsRequest.Resource, _Mapping]]] = ..., timeout_ms: _Optional[int] = ..., validate_only: _Optional[bool] = ..., command_id: _Optional[bytes] = ..., cluster_id: _Optional[str] = ..., forwarded: _Optional[bool] = ...) -> None: ...
 
 class AlterConfigsResponse(_message.Message):
-    __slots__ = ("resources", "error", "metadata_offset", "controller_epoch")
+    __slots__ = ("resources", "error", "metadata_offset", "controller_epoch", "cluster_id")
     class Resource(_message.Message):
         __slots__ = ("type", "name", "error")
         TYPE_FIELD_NUMBER: _ClassVar[int]
@@ -313,11 +323,13 @@ class AlterConfigsResponse(_message.Message):
     ERROR_FIELD_NUMBER: _ClassVar[int]
     METADATA_OFFSET_FIELD_NUMBER: _ClassVar[int]
     CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     resources: _containers.RepeatedCompositeFieldContainer[AlterConfigsResponse.Resource]
     error: _common_pb2.Error
     metadata_offset: int
     controller_epoch: int
-    def __init__(self, resources: _Optional[_Iterable[_Union[AlterConfigsResponse.Resource, _Mapping]]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., metadata_offset: _Optional[int] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
+    cluster_id: str
+    def __init__(self, resources: _Optional[_Iterable[_Union[AlterConfigsResponse.Resource, _Mapping]]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., metadata_offset: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., cluster_id: _Optional[str] = ...) -> None: ...
 
 class NodeStatusRequest(_message.Message):
     __slots__ = ()
@@ -360,7 +372,7 @@ class PrepareStopResponse(_message.Message):
     def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ...) -> None: ...
 
 class ElectLeadersRequest(_message.Message):
-    __slots__ = ("election_type", "topics", "timeout_ms", "forwarded")
+    __slots__ = ("election_type", "topics", "timeout_ms", "cluster_id", "forwarded")
     class Topic(_message.Message):
         __slots__ = ("name", "partitions")
         NAME_FIELD_NUMBER: _ClassVar[int]
@@ -371,15 +383,17 @@ class ElectLeadersRequest(_message.Message):
     ELECTION_TYPE_FIELD_NUMBER: _ClassVar[int]
     TOPICS_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     FORWARDED_FIELD_NUMBER: _ClassVar[int]
     election_type: ElectionType
     topics: _containers.RepeatedCompositeFieldContainer[ElectLeadersRequest.Topic]
     timeout_ms: int
+    cluster_id: str
     forwarded: bool
-    def __init__(self, election_type: _Optional[_Union[ElectionType, str]] = ..., topics: _Optional[_Iterable[_Union[ElectLeadersRequest.Topic, _Mapping]]] = ..., timeout_ms: _Optional[int] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+    def __init__(self, election_type: _Optional[_Union[ElectionType, str]] = ..., topics: _Optional[_Iterable[_Union[ElectLeadersRequest.Topic, _Mapping]]] = ..., timeout_ms: _Optional[int] = ..., cluster_id: _Optional[str] = ..., forwarded: _Optional[bool] = ...) -> None: ...
 
 class ElectLeadersResponse(_message.Message):
-    __slots__ = ("partitions", "error", "controller_epoch")
+    __slots__ = ("partitions", "error", "controller_epoch", "cluster_id")
     class Partition(_message.Message):
         __slots__ = ("topic", "partition", "error", "leader_id")
         TOPIC_FIELD_NUMBER: _ClassVar[int]
@@ -394,10 +408,12 @@ class ElectLeadersResponse(_message.Message):
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
     CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     partitions: _containers.RepeatedCompositeFieldContainer[ElectLeadersResponse.Partition]
     error: _common_pb2.Error
     controller_epoch: int
-    def __init__(self, partitions: _Optional[_Iterable[_Union[ElectLeadersResponse.Partition, _Mapping]]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
+    cluster_id: str
+    def __init__(self, partitions: _Optional[_Iterable[_Union[ElectLeadersResponse.Partition, _Mapping]]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., controller_epoch: _Optional[int] = ..., cluster_id: _Optional[str] = ...) -> None: ...
 
 class ListEventsRequest(_message.Message):
     __slots__ = ("topic", "partition", "kinds", "since_ms", "after_sequence", "limit")
@@ -464,7 +480,7 @@ class JournalEvent(_message.Message):
     def __init__(self, sequence: _Optional[int] = ..., time_ms: _Optional[int] = ..., last_ms: _Optional[int] = ..., count: _Optional[int] = ..., kind: _Optional[str] = ..., cause: _Optional[str] = ..., before: _Optional[str] = ..., after: _Optional[str] = ..., topic: _Optional[str] = ..., partition: _Optional[int] = ..., broker_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., metadata_offset: _Optional[int] = ...) -> None: ...
 
 class CreatePartitionsRequest(_message.Message):
-    __slots__ = ("topics", "timeout_ms", "validate_only", "command_id", "forwarded")
+    __slots__ = ("topics", "timeout_ms", "validate_only", "command_id", "cluster_id", "forwarded")
     class Topic(_message.Message):
         __slots__ = ("name", "count", "assignments")
         NAME_FIELD_NUMBER: _ClassVar[int]
@@ -478,16 +494,18 @@ class CreatePartitionsRequest(_message.Message):
     TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
     VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
     COMMAND_ID_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     FORWARDED_FIELD_NUMBER: _ClassVar[int]
     topics: _containers.RepeatedCompositeFieldContainer[CreatePartitionsRequest.Topic]
     timeout_ms: int
     validate_only: bool
     command_id: bytes
+    cluster_id: str
     forwarded: bool
-    def __init__(self, topics: _Optional[_Iterable[_Union[CreatePartitionsRequest.Topic, _Mapping]]] = ..., timeout_ms: _Optional[int] = ..., validate_only: _Optional[bool] = ..., command_id: _Optional[bytes] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+    def __init__(self, topics: _Optional[_Iterable[_Union[CreatePartitionsRequest.Topic, _Mapping]]] = ..., timeout_ms: _Optional[int] = ..., validate_only: _Optional[bool] = ..., command_id: _Optional[bytes] = ..., cluster_id: _Optional[str] = ..., forwarded: _Optional[bool] = ...) -> None: ...
 
 class CreatePartitionsResponse(_message.Message):
-    __slots__ = ("topics", "error", "metadata_offset", "controller_epoch")
+    __slots__ = ("topics", "error", "metadata_offset", "controller_epoch", "cluster_id")
     class Topic(_message.Message):
         __slots__ = ("name", "error")
         NAME_FIELD_NUMBER: _ClassVar[int]
@@ -499,8 +517,10 @@ class CreatePartitionsResponse(_message.Message):
     ERROR_FIELD_NUMBER: _ClassVar[int]
     METADATA_OFFSET_FIELD_NUMBER: _ClassVar[int]
     CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     topics: _containers.RepeatedCompositeFieldContainer[CreatePartitionsResponse.Topic]
     error: _common_pb2.Error
     metadata_offset: int
     controller_epoch: int
-    def __init__(self, topics: _Optional[_Iterable[_Union[CreatePartitionsResponse.Topic, _Mapping]]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., metadata_offset: _Optional[int] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
+    cluster_id: str
+    def __init__(self, topics: _Optional[_Iterable[_Union[CreatePartitionsResponse.Topic, _Mapping]]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., metadata_offset: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., cluster_id: _Optional[str] = ...) -> None: ...

@@ -40,21 +40,24 @@ class RegisterBrokerRequest(_message.Message):
     def __init__(self, broker_id: _Optional[int] = ..., cluster_id: _Optional[str] = ..., incarnation_id: _Optional[bytes] = ..., address: _Optional[str] = ..., rack: _Optional[str] = ..., start_loss: _Optional[_Union[StartLoss, str]] = ..., forwarded: _Optional[bool] = ..., previous_broker_epoch: _Optional[int] = ...) -> None: ...
 
 class RegisterBrokerResponse(_message.Message):
-    __slots__ = ("error", "broker_epoch", "controller_epoch")
+    __slots__ = ("error", "broker_epoch", "controller_epoch", "cluster_id")
     ERROR_FIELD_NUMBER: _ClassVar[int]
     BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     error: _common_pb2.Error
     broker_epoch: int
     controller_epoch: int
-    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., broker_epoch: _Optional[int] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
+    cluster_id: str
+    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., broker_epoch: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., cluster_id: _Optional[str] = ...) -> None: ...
 
 class BrokerHeartbeatRequest(_message.Message):
-    __slots__ = ("broker_id", "broker_epoch", "metadata_offset", "want_shut_down", "forwarded", "controller_epoch", "attempt")
+    __slots__ = ("broker_id", "broker_epoch", "metadata_offset", "want_shut_down", "cluster_id", "forwarded", "controller_epoch", "attempt")
     BROKER_ID_FIELD_NUMBER: _ClassVar[int]
     BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     METADATA_OFFSET_FIELD_NUMBER: _ClassVar[int]
     WANT_SHUT_DOWN_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     FORWARDED_FIELD_NUMBER: _ClassVar[int]
     CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
@@ -62,27 +65,30 @@ class BrokerHeartbeatRequest(_message.Message):
     broker_epoch: int
     metadata_offset: int
     want_shut_down: bool
+    cluster_id: str
     forwarded: bool
     controller_epoch: int
     attempt: int
-    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., metadata_offset: _Optional[int] = ..., want_shut_down: _Optional[bool] = ..., forwarded: _Optional[bool] = ..., controller_epoch: _Optional[int] = ..., attempt: _Optional[int] = ...) -> None: ...
+    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., metadata_offset: _Optional[int] = ..., want_shut_down: _Optional[bool] = ..., cluster_id: _Optional[str] = ..., forwarded: _Optional[bool] = ..., controller_epoch: _Optional[int] = ..., attempt: _Optional[int] = ...) -> None: ...
 
 class BrokerHeartbeatResponse(_message.Message):
-    __slots__ = ("error", "is_fenced", "should_shut_down", "metadata_offset", "controller_epoch")
+    __slots__ = ("error", "is_fenced", "should_shut_down", "metadata_offset", "controller_epoch", "cluster_id")
     ERROR_FIELD_NUMBER: _ClassVar[int]
     IS_FENCED_FIELD_NUMBER: _ClassVar[int]
     SHOULD_SHUT_DOWN_FIELD_NUMBER: _ClassVar[int]
     METADATA_OFFSET_FIELD_NUMBER: _ClassVar[int]
     CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     error: _common_pb2.Error
     is_fenced: bool
     should_shut_down: bool
     metadata_offset: int
     controller_epoch: int
-    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., is_fenced: _Optional[bool] = ..., should_shut_down: _Optional[bool] = ..., metadata_offset: _Optional[int] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
+    cluster_id: str
+    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., is_fenced: _Optional[bool] = ..., should_shut_down: _Optional[bool] = ..., metadata_offset: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., cluster_id: _Optional[str] = ...) -> None: ...
 
 class AlterPartitionRequest(_message.Message):
-    __slots__ = ("broker_id", "broker_epoch", "partitions", "forwarded", "controller_epoch", "attempt")
+    __slots__ = ("broker_id", "broker_epoch", "partitions", "cluster_id", "forwarded", "controller_epoch", "attempt")
     class Member(_message.Message):
         __slots__ = ("broker_id", "broker_epoch")
         BROKER_ID_FIELD_NUMBER: _ClassVar[int]
@@ -110,19 +116,21 @@ class AlterPartitionRequest(_message.Message):
     BROKER_ID_FIELD_NUMBER: _ClassVar[int]
     BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     FORWARDED_FIELD_NUMBER: _ClassVar[int]
     CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     broker_id: int
     broker_epoch: int
     partitions: _containers.RepeatedCompositeFieldContainer[AlterPartitionRequest.Partition]
+    cluster_id: str
     forwarded: bool
     controller_epoch: int
     attempt: int
-    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[AlterPartitionRequest.Partition, _Mapping]]] = ..., forwarded: _Optional[bool] = ..., controller_epoch: _Optional[int] = ..., attempt: _Optional[int] = ...) -> None: ...
+    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[AlterPartitionRequest.Partition, _Mapping]]] = ..., cluster_id: _Optional[str] = ..., forwarded: _Optional[bool] = ..., controller_epoch: _Optional[int] = ..., attempt: _Optional[int] = ...) -> None: ...
 
 class AlterPartitionResponse(_message.Message):
-    __slots__ = ("error", "partitions", "controller_epoch")
+    __slots__ = ("error", "partitions", "controller_epoch", "cluster_id")
     class Partition(_message.Message):
         __slots__ = ("topic", "partition", "error", "leader_id", "leader_epoch", "partition_epoch", "isr", "elr")
         TOPIC_FIELD_NUMBER: _ClassVar[int]
@@ -145,23 +153,27 @@ class AlterPartitionResponse(_message.Message):
     ERROR_FIELD_NUMBER: _ClassVar[int]
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
     CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     error: _common_pb2.Error
     partitions: _containers.RepeatedCompositeFieldContainer[AlterPartitionResponse.Partition]
     controller_epoch: int
-    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., partitions: _Optional[_Iterable[_Union[AlterPartitionResponse.Partition, _Mapping]]] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
+    cluster_id: str
+    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., partitions: _Optional[_Iterable[_Union[AlterPartitionResponse.Partition, _Mapping]]] = ..., controller_epoch: _Optional[int] = ..., cluster_id: _Optional[str] = ...) -> None: ...
 
 class FollowMetadataRequest(_message.Message):
-    __slots__ = ("from_offset", "broker_id", "accepts_snapshot")
+    __slots__ = ("from_offset", "broker_id", "accepts_snapshot", "cluster_id")
     FROM_OFFSET_FIELD_NUMBER: _ClassVar[int]
     BROKER_ID_FIELD_NUMBER: _ClassVar[int]
     ACCEPTS_SNAPSHOT_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     from_offset: int
     broker_id: int
     accepts_snapshot: bool
-    def __init__(self, from_offset: _Optional[int] = ..., broker_id: _Optional[int] = ..., accepts_snapshot: _Optional[bool] = ...) -> None: ...
+    cluster_id: str
+    def __init__(self, from_offset: _Optional[int] = ..., broker_id: _Optional[int] = ..., accepts_snapshot: _Optional[bool] = ..., cluster_id: _Optional[str] = ...) -> None: ...
 
 class FollowMetadataResponse(_message.Message):
-    __slots__ = ("entries", "committed_offset", "leader_id", "snapshot", "controller_epoch")
+    __slots__ = ("entries", "committed_offset", "leader_id", "snapshot", "controller_epoch", "cluster_id")
     class Entry(_message.Message):
         __slots__ = ("offset", "batch")
         OFFSET_FIELD_NUMBER: _ClassVar[int]
@@ -174,12 +186,14 @@ class FollowMetadataResponse(_message.Message):
     LEADER_ID_FIELD_NUMBER: _ClassVar[int]
     SNAPSHOT_FIELD_NUMBER: _ClassVar[int]
     CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     entries: _containers.RepeatedCompositeFieldContainer[FollowMetadataResponse.Entry]
     committed_offset: int
     leader_id: int
     snapshot: _metadata_records_pb2.MetadataSnapshotPiece
     controller_epoch: int
-    def __init__(self, entries: _Optional[_Iterable[_Union[FollowMetadataResponse.Entry, _Mapping]]] = ..., committed_offset: _Optional[int] = ..., leader_id: _Optional[int] = ..., snapshot: _Optional[_Union[_metadata_records_pb2.MetadataSnapshotPiece, _Mapping]] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
+    cluster_id: str
+    def __init__(self, entries: _Optional[_Iterable[_Union[FollowMetadataResponse.Entry, _Mapping]]] = ..., committed_offset: _Optional[int] = ..., leader_id: _Optional[int] = ..., snapshot: _Optional[_Union[_metadata_records_pb2.MetadataSnapshotPiece, _Mapping]] = ..., controller_epoch: _Optional[int] = ..., cluster_id: _Optional[str] = ...) -> None: ...
 
 class DescribeQuorumRequest(_message.Message):
     __slots__ = ()
@@ -227,29 +241,33 @@ class DescribeQuorumResponse(_message.Message):
     def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., node_id: _Optional[int] = ..., role: _Optional[str] = ..., term: _Optional[int] = ..., leader_id: _Optional[int] = ..., last_index: _Optional[int] = ..., commit_index: _Optional[int] = ..., applied_index: _Optional[int] = ..., snapshot_index: _Optional[int] = ..., snapshot_bytes: _Optional[int] = ..., wal_bytes: _Optional[int] = ..., last_contact_ms: _Optional[int] = ..., peers: _Optional[_Iterable[_Union[DescribeQuorumResponse.Peer, _Mapping]]] = ..., voters: _Optional[_Iterable[_Union[_common_pb2.Endpoint, _Mapping]]] = ...) -> None: ...
 
 class AllocateProducerIdsRequest(_message.Message):
-    __slots__ = ("broker_id", "broker_epoch", "forwarded")
+    __slots__ = ("broker_id", "broker_epoch", "cluster_id", "forwarded")
     BROKER_ID_FIELD_NUMBER: _ClassVar[int]
     BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     FORWARDED_FIELD_NUMBER: _ClassVar[int]
     broker_id: int
     broker_epoch: int
+    cluster_id: str
     forwarded: bool
-    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., cluster_id: _Optional[str] = ..., forwarded: _Optional[bool] = ...) -> None: ...
 
 class AllocateProducerIdsResponse(_message.Message):
-    __slots__ = ("error", "producer_id_start", "producer_id_len", "controller_epoch")
+    __slots__ = ("error", "producer_id_start", "producer_id_len", "controller_epoch", "cluster_id")
     ERROR_FIELD_NUMBER: _ClassVar[int]
     PRODUCER_ID_START_FIELD_NUMBER: _ClassVar[int]
     PRODUCER_ID_LEN_FIELD_NUMBER: _ClassVar[int]
     CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     error: _common_pb2.Error
     producer_id_start: int
     producer_id_len: int
     controller_epoch: int
-    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., producer_id_start: _Optional[int] = ..., producer_id_len: _Optional[int] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
+    cluster_id: str
+    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., producer_id_start: _Optional[int] = ..., producer_id_len: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., cluster_id: _Optional[str] = ...) -> None: ...
 
 class ReportDamageRequest(_message.Message):
-    __slots__ = ("broker_id", "broker_epoch", "partitions", "forwarded", "controller_epoch", "attempt")
+    __slots__ = ("broker_id", "broker_epoch", "partitions", "cluster_id", "forwarded", "controller_epoch", "attempt")
     class Condition(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         DAMAGED: _ClassVar[ReportDamageRequest.Condition]
@@ -282,19 +300,21 @@ class ReportDamageRequest(_message.Message):
     BROKER_ID_FIELD_NUMBER: _ClassVar[int]
     BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     FORWARDED_FIELD_NUMBER: _ClassVar[int]
     CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     broker_id: int
     broker_epoch: int
     partitions: _containers.RepeatedCompositeFieldContainer[ReportDamageRequest.Partition]
+    cluster_id: str
     forwarded: bool
     controller_epoch: int
     attempt: int
-    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[ReportDamageRequest.Partition, _Mapping]]] = ..., forwarded: _Optional[bool] = ..., controller_epoch: _Optional[int] = ..., attempt: _Optional[int] = ...) -> None: ...
+    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[ReportDamageRequest.Partition, _Mapping]]] = ..., cluster_id: _Optional[str] = ..., forwarded: _Optional[bool] = ..., controller_epoch: _Optional[int] = ..., attempt: _Optional[int] = ...) -> None: ...
 
 class ReportDamageResponse(_message.Message):
-    __slots__ = ("error", "partitions", "controller_epoch")
+    __slots__ = ("error", "partitions", "controller_epoch", "cluster_id")
     class Partition(_message.Message):
         __slots__ = ("topic", "partition", "error")
         TOPIC_FIELD_NUMBER: _ClassVar[int]
@@ -307,31 +327,37 @@ class ReportDamageResponse(_message.Message):
     ERROR_FIELD_NUMBER: _ClassVar[int]
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
     CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     error: _common_pb2.Error
     partitions: _containers.RepeatedCompositeFieldContainer[ReportDamageResponse.Partition]
     controller_epoch: int
-    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., partitions: _Optional[_Iterable[_Union[ReportDamageResponse.Partition, _Mapping]]] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
+    cluster_id: str
+    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., partitions: _Optional[_Iterable[_Union[ReportDamageResponse.Partition, _Mapping]]] = ..., controller_epoch: _Optional[int] = ..., cluster_id: _Optional[str] = ...) -> None: ...
 
 class ReportUnreachableBrokerRequest(_message.Message):
-    __slots__ = ("broker_id", "broker_epoch", "reporter_id", "reporter_epoch", "forwarded")
+    __slots__ = ("broker_id", "broker_epoch", "reporter_id", "reporter_epoch", "cluster_id", "forwarded")
     BROKER_ID_FIELD_NUMBER: _ClassVar[int]
     BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     REPORTER_ID_FIELD_NUMBER: _ClassVar[int]
     REPORTER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     FORWARDED_FIELD_NUMBER: _ClassVar[int]
     broker_id: int
     broker_epoch: int
     reporter_id: int
     reporter_epoch: int
+    cluster_id: str
     forwarded: bool
-    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., reporter_id: _Optional[int] = ..., reporter_epoch: _Optional[int] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., reporter_id: _Optional[int] = ..., reporter_epoch: _Optional[int] = ..., cluster_id: _Optional[str] = ..., forwarded: _Optional[bool] = ...) -> None: ...
 
 class ReportUnreachableBrokerResponse(_message.Message):
-    __slots__ = ("error", "is_fenced", "controller_epoch")
+    __slots__ = ("error", "is_fenced", "controller_epoch", "cluster_id")
     ERROR_FIELD_NUMBER: _ClassVar[int]
     IS_FENCED_FIELD_NUMBER: _ClassVar[int]
     CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     error: _common_pb2.Error
     is_fenced: bool
     controller_epoch: int
-    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., is_fenced: _Optional[bool] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
+    cluster_id: str
+    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., is_fenced: _Optional[bool] = ..., controller_epoch: _Optional[int] = ..., cluster_id: _Optional[str] = ...) -> None: ...

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15tidelog/v1/raft.proto\x12\ntidelog.v1\"\xe8\x04\n\x0bRaftMessage\x12\x11\n\tsender_id\x18\x01 \x01(\x05\x12\x13\n\x0breceiver_id\x18\x02 \x01(\x05\x12\x13\n\x0bincarnation\x18\x03 \x01(\x03\x12\x0c\n\x04term\x18\x04 \x01(\x03\x12\x33\n\x0e\x61ppend_entries\x18\x05 \x01(\x0b\x32\x19.tidelog.v1.AppendEntriesH\x00\x12>\n\x14\x61ppend_entries_reply\x18\x06 \x01(\x0b\x32\x1e.tidelog.v1.AppendEntriesReplyH\x00\x12/\n\x0crequest_vote\x18\x07 \x01(\x0b\x32\x17.tidelog.v1.RequestVoteH\x00\x12/\n\x0cvote_granted\x18\x08 \x01(\x0b\x32\x17.tidelog.v1.VoteGrantedH\x00\x12\'\n\x08pre_vote\x18\t \x01(\x0b\x32\x13.tidelog.v1.PreVoteH\x00\x12\x32\n\x0epre_vote_reply\x18\n \x01(\x0b\x32\x18.tidelog.v1.PreVoteReplyH\x00\x12\x37\n\x10install_snapshot\x18\x0b \x01(\x0b\x32\x1b.tidelog.v1.InstallSnapshotH\x00\x12\x42\n\x16install_snapshot_reply\x18\x0c \x01(\x0b\x32 .tidelog.v1.InstallSnapshotReplyH\x00\x12$\n\x06rejoin\x18\r \x01(\x0b\x32\x12.tidelog.v1.RejoinH\x00\x12/\n\x0crejoin_reply\x18\x0e \x01(\x0b\x32\x17.tidelog.v1.RejoinReplyH\x00\x42\x06\n\x04\x62ody\")\n\x08LogEntry\x12\x0c\n\x04term\x18\x01 \x01(\x03\x12\x0f\n\x07\x63ommand\x18\x02 \x01(\x0c\"\x8a\x01\n\rAppendEntries\x12\x16\n\x0eprevious_index\x18\x01 \x01(\x03\x12\x15\n\rprevious_term\x18\x02 \x01(\x03\x12\x14\n\x0c\x63ommit_index\x18\x03 \x01(\x03\x12%\n\x07\x65ntries\x18\x04 \x03(\x0b\x32\x14.tidelog.v1.LogEntry\x12\r\n\x05round\x18\x05 \x01(\x03\"]\n\x12\x41ppendEntriesReply\x12\x12\n\nnext_index\x18\x01 \x01(\x03\x12\x12\n\nis_success\x18\x02 \x01(\x08\x12\x10\n\x08is_reset\x18\x03 \x01(\x08\x12\r\n\x05round\x18\x04 \x01(\x03\"<\n\x0bRequestVote\x12\x16\n\x0elast_log_index\x18\x01 \x01(\x03\x12\x15\n\rlast_log_term\x18\x02 \x01(\x03\"\r\n\x0bVoteGranted\"8\n\x07PreVote\x12\x16\n\x0elast_log_index\x18\x01 \x01(\x03\x12\x15\n\rlast_log_term\x18\x02 \x01(\x03\"6\n\x0cPreVoteReply\x12\x12\n\nasked_term\x18\x01 \x01(\x03\x12\x12\n\nis_granted\x18\x02 \x01(\x08\"z\n\x0fInstallSnapshot\x12\x12\n\nlast_index\x18\x01 \x01(\x03\x12\x11\n\tlast_term\x18\x02 \x01(\x03\x12\x13\n\x0btotal_bytes\x18\x03 \x01(\x03\x12\x0e\n\x06offset\x18\x04 \x01(\x03\x12\x0c\n\x04\x64\x61ta\x18\x05 \x01(\x0c\x12\r\n\x05round\x18\x06 \x01(\x03\"N\n\x14InstallSnapshotReply\x12\x12\n\nlast_index\x18\x01 \x01(\x03\x12\x13\n\x0bnext_offset\x18\x02 \x01(\x03\x12\r\n\x05round\x18\x03 \x01(\x03\"\x08\n\x06Rejoin\"m\n\x0bRejoinReply\x12\x19\n\x11\x61sked_incarnation\x18\x01 \x01(\x03\x12\x12\n\nlast_index\x18\x02 \x01(\x03\x12\x14\n\x0c\x63ommit_index\x18\x03 \x01(\x03\x12\x19\n\x11known_incarnation\x18\x04 \x01(\x03\"\x11\n\x0fRaftExchangeEnd2N\n\x08RaftPeer\x12\x42\n\x08\x45xchange\x12\x17.tidelog.v1.RaftMessage\x1a\x1b.tidelog.v1.RaftExchangeEnd(\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15tidelog/v1/raft.proto\x12\ntidelog.v1\"\xa4\x05\n\x0bRaftMessage\x12\x11\n\tsender_id\x18\x01 \x01(\x05\x12\x13\n\x0breceiver_id\x18\x02 \x01(\x05\x12\x13\n\x0bincarnation\x18\x03 \x01(\x03\x12\x0c\n\x04term\x18\x04 \x01(\x03\x12\x33\n\x0e\x61ppend_entries\x18\x05 \x01(\x0b\x32\x19.tidelog.v1.AppendEntriesH\x00\x12>\n\x14\x61ppend_entries_reply\x18\x06 \x01(\x0b\x32\x1e.tidelog.v1.AppendEntriesReplyH\x00\x12/\n\x0crequest_vote\x18\x07 \x01(\x0b\x32\x17.tidelog.v1.RequestVoteH\x00\x12/\n\x0cvote_granted\x18\x08 \x01(\x0b\x32\x17.tidelog.v1.VoteGrantedH\x00\x12\'\n\x08pre_vote\x18\t \x01(\x0b\x32\x13.tidelog.v1.PreVoteH\x00\x12\x32\n\x0epre_vote_reply\x18\n \x01(\x0b\x32\x18.tidelog.v1.PreVoteReplyH\x00\x12\x37\n\x10install_snapshot\x18\x0b \x01(\x0b\x32\x1b.tidelog.v1.InstallSnapshotH\x00\x12\x42\n\x16install_snapshot_reply\x18\x0c \x01(\x0b\x32 .tidelog.v1.InstallSnapshotReplyH\x00\x12$\n\x06rejoin\x18\r \x01(\x0b\x32\x12.tidelog.v1.RejoinH\x00\x12/\n\x0crejoin_reply\x18\x0e \x01(\x0b\x32\x17.tidelog.v1.RejoinReplyH\x00\x12&\n\x05hello\x18\x10 \x01(\x0b\x32\x15.tidelog.v1.RaftHelloH\x00\x12\x12\n\ncluster_id\x18\x0f \x01(\tB\x06\n\x04\x62ody\"\x1b\n\tRaftHello\x12\x0e\n\x06\x65ngine\x18\x01 \x01(\t\")\n\x08LogEntry\x12\x0c\n\x04term\x18\x01 \x01(\x03\x12\x0f\n\x07\x63ommand\x18\x02 \x01(\x0c\"\x8a\x01\n\rAppendEntries\x12\x16\n\x0eprevious_index\x18\x01 \x01(\x03\x12\x15\n\rprevious_term\x18\x02 \x01(\x03\x12\x14\n\x0c\x63ommit_index\x18\x03 \x01(\x03\x12%\n\x07\x65ntries\x18\x04 \x03(\x0b\x32\x14.tidelog.v1.LogEntry\x12\r\n\x05round\x18\x05 \x01(\x03\"]\n\x12\x41ppendEntriesReply\x12\x12\n\nnext_index\x18\x01 \x01(\x03\x12\x12\n\nis_success\x18\x02 \x01(\x08\x12\x10\n\x08is_reset\x18\x03 \x01(\x08\x12\r\n\x05round\x18\x04 \x01(\x03\"<\n\x0bRequestVote\x12\x16\n\x0elast_log_index\x18\x01 \x01(\x03\x12\x15\n\rlast_log_term\x18\x02 \x01(\x03\"\r\n\x0bVoteGranted\"8\n\x07PreVote\x12\x16\n\x0elast_log_index\x18\x01 \x01(\x03\x12\x15\n\rlast_log_term\x18\x02 \x01(\x03\"6\n\x0cPreVoteReply\x12\x12\n\nasked_term\x18\x01 \x01(\x03\x12\x12\n\nis_granted\x18\x02 \x01(\x08\"z\n\x0fInstallSnapshot\x12\x12\n\nlast_index\x18\x01 \x01(\x03\x12\x11\n\tlast_term\x18\x02 \x01(\x03\x12\x13\n\x0btotal_bytes\x18\x03 \x01(\x03\x12\x0e\n\x06offset\x18\x04 \x01(\x03\x12\x0c\n\x04\x64\x61ta\x18\x05 \x01(\x0c\x12\r\n\x05round\x18\x06 \x01(\x03\"N\n\x14InstallSnapshotReply\x12\x12\n\nlast_index\x18\x01 \x01(\x03\x12\x13\n\x0bnext_offset\x18\x02 \x01(\x03\x12\r\n\x05round\x18\x03 \x01(\x03\"\x08\n\x06Rejoin\"m\n\x0bRejoinReply\x12\x19\n\x11\x61sked_incarnation\x18\x01 \x01(\x03\x12\x12\n\nlast_index\x18\x02 \x01(\x03\x12\x14\n\x0c\x63ommit_index\x18\x03 \x01(\x03\x12\x19\n\x11known_incarnation\x18\x04 \x01(\x03\"\x11\n\x0fRaftExchangeEnd2N\n\x08RaftPeer\x12\x42\n\x08\x45xchange\x12\x17.tidelog.v1.RaftMessage\x1a\x1b.tidelog.v1.RaftExchangeEnd(\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,31 +32,33 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tidelog.v1.raft_pb2', _glob
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_RAFTMESSAGE']._serialized_start=38
-  _globals['_RAFTMESSAGE']._serialized_end=654
-  _globals['_LOGENTRY']._serialized_start=656
-  _globals['_LOGENTRY']._serialized_end=697
-  _globals['_APPENDENTRIES']._serialized_start=700
-  _globals['_APPENDENTRIES']._serialized_end=838
-  _globals['_APPENDENTRIESREPLY']._serialized_start=840
-  _globals['_APPENDENTRIESREPLY']._serialized_end=933
-  _globals['_REQUESTVOTE']._serialized_start=935
-  _globals['_REQUESTVOTE']._serialized_end=995
-  _globals['_VOTEGRANTED']._serialized_start=997
-  _globals['_VOTEGRANTED']._serialized_end=1010
-  _globals['_PREVOTE']._serialized_start=1012
-  _globals['_PREVOTE']._serialized_end=1068
-  _globals['_PREVOTEREPLY']._serialized_start=1070
-  _globals['_PREVOTEREPLY']._serialized_end=1124
-  _globals['_INSTALLSNAPSHOT']._serialized_start=1126
-  _globals['_INSTALLSNAPSHOT']._serialized_end=1248
-  _globals['_INSTALLSNAPSHOTREPLY']._serialized_start=1250
-  _globals['_INSTALLSNAPSHOTREPLY']._serialized_end=1328
-  _globals['_REJOIN']._serialized_start=1330
-  _globals['_REJOIN']._serialized_end=1338
-  _globals['_REJOINREPLY']._serialized_start=1340
-  _globals['_REJOINREPLY']._serialized_end=1449
-  _globals['_RAFTEXCHANGEEND']._serialized_start=1451
-  _globals['_RAFTEXCHANGEEND']._serialized_end=1468
-  _globals['_RAFTPEER']._serialized_start=1470
-  _globals['_RAFTPEER']._serialized_end=1548
+  _globals['_RAFTMESSAGE']._serialized_end=714
+  _globals['_RAFTHELLO']._serialized_start=716
+  _globals['_RAFTHELLO']._serialized_end=743
+  _globals['_LOGENTRY']._serialized_start=745
+  _globals['_LOGENTRY']._serialized_end=786
+  _globals['_APPENDENTRIES']._serialized_start=789
+  _globals['_APPENDENTRIES']._serialized_end=927
+  _globals['_APPENDENTRIESREPLY']._serialized_start=929
+  _globals['_APPENDENTRIESREPLY']._serialized_end=1022
+  _globals['_REQUESTVOTE']._serialized_start=1024
+  _globals['_REQUESTVOTE']._serialized_end=1084
+  _globals['_VOTEGRANTED']._serialized_start=1086
+  _globals['_VOTEGRANTED']._serialized_end=1099
+  _globals['_PREVOTE']._serialized_start=1101
+  _globals['_PREVOTE']._serialized_end=1157
+  _globals['_PREVOTEREPLY']._serialized_start=1159
+  _globals['_PREVOTEREPLY']._serialized_end=1213
+  _globals['_INSTALLSNAPSHOT']._serialized_start=1215
+  _globals['_INSTALLSNAPSHOT']._serialized_end=1337
+  _globals['_INSTALLSNAPSHOTREPLY']._serialized_start=1339
+  _globals['_INSTALLSNAPSHOTREPLY']._serialized_end=1417
+  _globals['_REJOIN']._serialized_start=1419
+  _globals['_REJOIN']._serialized_end=1427
+  _globals['_REJOINREPLY']._serialized_start=1429
+  _globals['_REJOINREPLY']._serialized_end=1538
+  _globals['_RAFTEXCHANGEEND']._serialized_start=1540
+  _globals['_RAFTEXCHANGEEND']._serialized_end=1557
+  _globals['_RAFTPEER']._serialized_start=1559
+  _globals['_RAFTPEER']._serialized_end=1637
 # @@protoc_insertion_point(module_scope)

@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class RaftMessage(_message.Message):
-    __slots__ = ("sender_id", "receiver_id", "incarnation", "term", "append_entries", "append_entries_reply", "request_vote", "vote_granted", "pre_vote", "pre_vote_reply", "install_snapshot", "install_snapshot_reply", "rejoin", "rejoin_reply")
+    __slots__ = ("sender_id", "receiver_id", "incarnation", "term", "append_entries", "append_entries_reply", "request_vote", "vote_granted", "pre_vote", "pre_vote_reply", "install_snapshot", "install_snapshot_reply", "rejoin", "rejoin_reply", "hello", "cluster_id")
     SENDER_ID_FIELD_NUMBER: _ClassVar[int]
     RECEIVER_ID_FIELD_NUMBER: _ClassVar[int]
     INCARNATION_FIELD_NUMBER: _ClassVar[int]
@@ -22,6 +22,8 @@ class RaftMessage(_message.Message):
     INSTALL_SNAPSHOT_REPLY_FIELD_NUMBER: _ClassVar[int]
     REJOIN_FIELD_NUMBER: _ClassVar[int]
     REJOIN_REPLY_FIELD_NUMBER: _ClassVar[int]
+    HELLO_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     sender_id: int
     receiver_id: int
     incarnation: int
@@ -36,7 +38,15 @@ class RaftMessage(_message.Message):
     install_snapshot_reply: InstallSnapshotReply
     rejoin: Rejoin
     rejoin_reply: RejoinReply
-    def __init__(self, sender_id: _Optional[int] = ..., receiver_id: _Optional[int] = ..., incarnation: _Optional[int] = ..., term: _Optional[int] = ..., append_entries: _Optional[_Union[AppendEntries, _Mapping]] = ..., append_entries_reply: _Optional[_Union[AppendEntriesReply, _Mapping]] = ..., request_vote: _Optional[_Union[RequestVote, _Mapping]] = ..., vote_granted: _Optional[_Union[VoteGranted, _Mapping]] = ..., pre_vote: _Optional[_Union[PreVote, _Mapping]] = ..., pre_vote_reply: _Optional[_Union[PreVoteReply, _Mapping]] = ..., install_snapshot: _Optional[_Union[InstallSnapshot, _Mapping]] = ..., install_snapshot_reply: _Optional[_Union[InstallSnapshotReply, _Mapping]] = ..., rejoin: _Optional[_Union[Rejoin, _Mapping]] = ..., rejoin_reply: _Optional[_Union[RejoinReply, _Mapping]] = ...) -> None: ...
+    hello: RaftHello
+    cluster_id: str
+    def __init__(self, sender_id: _Optional[int] = ..., receiver_id: _Optional[int] = ..., incarnation: _Optional[int] = ..., term: _Optional[int] = ..., append_entries: _Optional[_Union[AppendEntries, _Mapping]] = ..., append_entries_reply: _Optional[_Union[AppendEntriesReply, _Mapping]] = ..., request_vote: _Optional[_Union[RequestVote, _Mapping]] = ..., vote_granted: _Optional[_Union[VoteGranted, _Mapping]] = ..., pre_vote: _Optional[_Union[PreVote, _Mapping]] = ..., pre_vote_reply: _Optional[_Union[PreVoteReply, _Mapping]] = ..., install_snapshot: _Optional[_Union[InstallSnapshot, _Mapping]] = ..., install_snapshot_reply: _Optional[_Union[InstallSnapshotReply, _Mapping]] = ..., rejoin: _Optional[_Union[Rejoin, _Mapping]] = ..., rejoin_reply: _Optional[_Union[RejoinReply, _Mapping]] = ..., hello: _Optional[_Union[RaftHello, _Mapping]] = ..., cluster_id: _Optional[str] = ...) -> None: ...
+
+class RaftHello(_message.Message):
+    __slots__ = ("engine",)
+    ENGINE_FIELD_NUMBER: _ClassVar[int]
+    engine: str
+    def __init__(self, engine: _Optional[str] = ...) -> None: ...
 
 class LogEntry(_message.Message):
     __slots__ = ("term", "command")

@@ -42,6 +42,7 @@ def build_replicated_log(
             node_id=node_id,
             wall_ms=clock.wall_ms(),
             reserve_bytes=config.wal_reserve_bytes,
+            cluster_id=config.cluster_id,
         )
 
     def make_engine(storage: Storage) -> Engine:

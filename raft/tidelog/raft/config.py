@@ -17,6 +17,9 @@ class RaftConfig:
     Errors: `KafkaError` INVALID_CONFIG names the setting.
     """
 
+    cluster_id: str = ""
+    """The voter's cluster: on each stream and message, and in the first entry of the log."""
+
     engine: str = "tidelog"
     """`tidelog`, or `pysyncobj`: PySyncObj's core behind the same port, without snapshots."""
 
@@ -83,7 +86,7 @@ class RaftConfig:
         if self.engine not in ENGINES:
             raise _invalid(f"engine must be one of {', '.join(ENGINES)}")
         for name in self.__slots__:
-            if name != "engine" and getattr(self, name) <= 0:
+            if name not in ("engine", "cluster_id") and getattr(self, name) <= 0:
                 raise _invalid(f"{name} must be above 0")
         if self.wal_reserve_bytes < 2 * self.snapshot_interval_bytes:
             raise _invalid("wal_reserve_bytes must be at least twice snapshot_interval_bytes")

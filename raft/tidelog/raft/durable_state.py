@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 REGULAR, NO_OP = b"\0", b"\1"
-"""The first byte of an entry's command. What follows a regular one was proposed."""
+"""The first byte of an entry's command. What follows a regular one was proposed; a no-op names the
+cluster (`log_origin`)."""
 
 
 class WalEntry(NamedTuple):

@@ -1,7 +1,8 @@
 """Raft's messages over gRPC: one stream for each direction of each pair of voters.
 
 It owns this node's streams to its peers and, in `RaftPeerHandler`, the peers' streams to this node.
-It never reads what a message says beyond who sent it, and keeps nothing a peer cannot take.
+A stream begins with a `RaftHello`, and who opens one to a stranger is told so. It never reads what
+a later message says beyond who sent it, and keeps nothing a peer cannot take.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import grpc
 import structlog
 
 from tidelog.log.errors import KafkaError
+from tidelog.log.strangers import Strangers
 from tidelog.raft.config import RaftConfig
+from tidelog.raft.hello import check_cluster, check_hello, hello_of
 from tidelog.raft.transport import RaftReceiver
 from tidelog.raft.well_formed import fault
 from tidelog.v1 import common_pb2, raft_pb2
@@ -28,11 +31,18 @@ class GrpcRaftTransport:
     """The `RaftTransport` of a real node, whose server must serve a `RaftPeerHandler` of it."""
 
     def __init__(
-        self, *, node_id: int, voters: Mapping[int, str], config: RaftConfig | None = None
+        self,
+        *,
+        node_id: int,
+        voters: Mapping[int, str],
+        config: RaftConfig | None = None,
+        strangers: Strangers | None = None,
     ) -> None:
         self.node_id = node_id
+        self._config = config or RaftConfig()
+        self._strangers = strangers or Strangers()
         self._links = {
-            peer_id: _Link(peer_id, address=address, config=config or RaftConfig())
+            peer_id: _Link(peer_id, address=address, node_id=node_id, config=self._config)
             for peer_id, address in voters.items()
             if peer_id != node_id
         }
@@ -62,11 +72,19 @@ class GrpcRaftTransport:
         """See `RaftTransport`."""
         return self._links[peer_id].is_connected
 
+    def check_cluster(self, message: raft_pb2.RaftMessage) -> None:
+        """Errors: `KafkaError` INCONSISTENT_CLUSTER_ID for a message of another cluster's node."""
+        check_cluster(message, self._config, self._strangers)
+
+    def check_hello(self, message: raft_pb2.RaftMessage) -> None:
+        """Errors: `KafkaError` INVALID_REQUEST for a stream that must not go on."""
+        check_hello(message, node_id=self.node_id, peer_ids=self._links, config=self._config)
+
     def on_message(self, message: raft_pb2.RaftMessage) -> None:
-        """A message arrived; one of no other voter is dropped."""
-        link = self._links.get(message.sender_id)
-        if link is not None and self._receiver is not None:
-            link.on_heard()
+        """A message of another voter arrived."""
+        link = self._links[message.sender_id]
+        link.on_heard()
+        if self._receiver is not None:
             self._receiver.on_message(link.peer_id, message)
 
 
@@ -82,18 +100,23 @@ class RaftPeerHandler:
     ) -> raft_pb2.RaftExchangeEnd:
         """Take one peer's messages until either side ends it or a newer stream supersedes it.
 
-        Errors: `KafkaError` INVALID_REQUEST for a message that no voter writes, is not for this
-        node or not of the peer that opened the stream, and when superseded.
+        Errors: `KafkaError` INCONSISTENT_CLUSTER_ID for a message of another cluster's node;
+        INVALID_REQUEST for a stream without a voter's hello, a message that no voter writes, is not
+        for this node or not of the peer that opened the stream, and when superseded.
         """
         task = asyncio.current_task()
         peer_id: int | None = None
         try:
             async for message in requests:
-                self._check(peer_id, message)
-                if peer_id is None and task is not None:
-                    peer_id = message.sender_id
+                self._transport.check_cluster(message)
+                if peer_id is not None:
+                    self._check(peer_id, message)
+                    self._transport.on_message(message)
+                    continue
+                self._transport.check_hello(message)
+                peer_id = message.sender_id
+                if task is not None:
                     self._supersede(peer_id, task)
-                self._transport.on_message(message)
         except asyncio.CancelledError:
             if peer_id is None or self._streams.get(peer_id) is task:
                 raise
@@ -111,7 +134,7 @@ class RaftPeerHandler:
             older.cancel()
         self._streams[peer_id] = task
 
-    def _check(self, peer_id: int | None, message: raft_pb2.RaftMessage) -> None:
+    def _check(self, peer_id: int, message: raft_pb2.RaftMessage) -> None:
         node_id = self._transport.node_id
         what = fault(message)
         if what is not None:
@@ -120,7 +143,7 @@ class RaftPeerHandler:
                 f"a raft message that names node {message.sender_id} as its sender is malformed: "
                 f"{what}",
             )
-        if message.receiver_id != node_id or peer_id not in (None, message.sender_id):
+        if message.receiver_id != node_id or peer_id != message.sender_id:
             raise KafkaError(
                 common_pb2.INVALID_REQUEST,
                 f"a raft message from node {message.sender_id} to node {message.receiver_id} on "
@@ -131,14 +154,16 @@ class RaftPeerHandler:
 class _Link:
     """This node's stream to one peer, dialled again and again, fed from a bounded queue."""
 
-    def __init__(self, peer_id: int, *, address: str, config: RaftConfig) -> None:
+    def __init__(self, peer_id: int, *, address: str, node_id: int, config: RaftConfig) -> None:
         self.peer_id = peer_id
+        self._hello = hello_of(node_id, receiver_id=peer_id, config=config)
         self.is_connected = False
         self._address = address
         self._config = config
         self._queue: deque[bytes] = deque()
         self._queued_bytes = 0
         self._wake = asyncio.Event()
+        self._refusal = ""  # the last reason that was told
         self._asked_s: float | None = None  # since when the peer owes a sign of life
 
     def send(self, message: raft_pb2.RaftMessage) -> bool:
@@ -178,17 +203,28 @@ class _Link:
         call: Any = channel.stream_unary(RAFT_EXCHANGE.path)()  # generic in nothing here
         call.add_done_callback(lambda _: self._wake.set())
         self._asked_s = None
-        self.is_connected = True
-        receiver.on_connected(self.peer_id)
         try:
+            await call.write(self._hello.SerializeToString())
+            self.is_connected = True
+            receiver.on_connected(self.peer_id)
             while not call.done():
                 await self._send_queued(call)
         finally:
-            self.is_connected = False
+            if self.is_connected:
+                self.is_connected = False
+                receiver.on_disconnected(self.peer_id)
             self._queue.clear()
             self._queued_bytes = 0
-            receiver.on_disconnected(self.peer_id)
+            if call.done():
+                await self._tell_refusal(call)
             call.cancel()
+
+    async def _tell_refusal(self, call: Any) -> None:
+        """Log once for which reason the peer refuses this node's streams, though it asks on."""
+        reason = await call.details()
+        if await call.code() is grpc.StatusCode.INVALID_ARGUMENT and reason != self._refusal:
+            self._refusal = reason
+            logger.warning("a voter refuses this one", peer_id=self.peer_id, reason=reason)
 
     async def _send_queued(self, call: Any) -> None:
         await self._wake.wait()

@@ -9,8 +9,9 @@ from __future__ import annotations
 from tidelog.log.errors import invariant
 from tidelog.raft import rules
 from tidelog.raft.config import RaftConfig
-from tidelog.raft.durable_state import NO_OP, REGULAR, DurableLog, SnapshotId, Snapshots, WalEntry
+from tidelog.raft.durable_state import REGULAR, DurableLog, SnapshotId, Snapshots, WalEntry
 from tidelog.raft.engine import EngineEntry
+from tidelog.raft.log_origin import are_own, term_start
 from tidelog.v1.raft_pb2 import (
     AppendEntries,
     AppendEntriesReply,
@@ -45,7 +46,8 @@ class LocalLog:
     def append(self, proposal: bytes | None) -> int:
         """Append a command, or a no-op, in the present term; return its index."""
         index = self._log.last_index + 1
-        command = NO_OP if proposal is None else REGULAR + proposal
+        cluster_id = self._config.cluster_id
+        command = term_start(cluster_id) if proposal is None else REGULAR + proposal
         self._log.write_entry(command, index=index, term=self._log.term)
         return index
 
@@ -57,12 +59,17 @@ class LocalLog:
     # As a follower
 
     def take(self, body: AppendEntries, reply: AppendEntriesReply) -> None:
-        """Take the entries of the present term's leader, or say from where on they are wanted."""
+        """Take the entries of the present term's leader, or say from where on they are wanted.
+
+        Entries of another cluster are not taken, and nothing is said of them.
+        """
         previous_index, previous_term = body.previous_index, body.previous_term
         entries = [
             WalEntry(entry.command, previous_index + position, entry.term)
             for position, entry in enumerate(body.entries, start=1)
         ]
+        if not are_own(entries, self._config.cluster_id):
+            return
         below_base = self._log.base_index - previous_index
         if below_base > 0:  # committed long ago, and in a snapshot: only the rest matters
             previous_index, previous_term = self._log.base_index, self._log.base_term

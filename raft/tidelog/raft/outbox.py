@@ -1,4 +1,4 @@
-"""The messages of one step, each stamped with its sender, incarnation and term as it is written."""
+"""The messages of one step, stamped as they are written: cluster, sender, incarnation and term."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from tidelog.v1.raft_pb2 import RaftMessage
 class Outbox:
     """Grows by `to`, emptied by `take`."""
 
-    def __init__(self, log: DurableLog) -> None:
+    def __init__(self, log: DurableLog, *, cluster_id: str) -> None:
         self._log = log
+        self._cluster_id = cluster_id
         self._messages: list[RaftMessage] = []
 
     def to(self, peer_id: int) -> RaftMessage:
         """A new message to this voter; the caller fills its body."""
         message = RaftMessage(
+            cluster_id=self._cluster_id,
             sender_id=self._log.node_id,
             receiver_id=peer_id,
             incarnation=self._log.incarnation,

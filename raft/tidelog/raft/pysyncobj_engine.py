@@ -26,10 +26,12 @@ from pysyncobj.transport import Transport
 
 from tidelog.log.env import Clock, Random
 from tidelog.log.errors import InvariantError, StorageError, invariant
+from tidelog.raft import rules
 from tidelog.raft.codec import Message, decode, encode
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import NO_OP, REGULAR, WalEntry
 from tidelog.raft.engine import ConfirmedRead, EngineEntry, Leadership, Ready
+from tidelog.raft.log_origin import are_own, term_start
 from tidelog.raft.replicated_log import PeerStatus
 from tidelog.raft.wal import Wal
 from tidelog.v1 import raft_pb2
@@ -90,7 +92,7 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
         self._config = config
         self._peers = {voter: Node(voter) for voter in voters if voter != wal.node_id}
         self._incarnations = dict.fromkeys(self._peers, 0)
-        self._outbox = _Outbox(wal)
+        self._outbox = _Outbox(wal, cluster_id=config.cluster_id)
         self._committed: list[EngineEntry] = []
         self._told = (0, 0)
         self._resend_due_s = _NEVER_S
@@ -103,7 +105,7 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
         super().__init__(
             Node(wal.node_id),
             self._peers.values(),
-            _library_config(config, _WalJournal(wal)),
+            _library_config(config, _WalJournal(wal, cluster_id=config.cluster_id)),
             transport=self._outbox,
             nodeClass=Node,
         )
@@ -163,6 +165,8 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
     # What happened
 
     def _receive(self, envelope: raft_pb2.RaftMessage) -> None:
+        if not rules.is_of_this_cluster(envelope.cluster_id, self._config.cluster_id):
+            return
         peer = self._peers.get(envelope.sender_id)
         if peer is None or envelope.receiver_id != self._wal.node_id:
             return
@@ -267,6 +271,8 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
             self.__sendNextNodeIdx(node, nextNodeIdx=self._retry_index(previous_index), reset=True)
             return
         entries: list[WalEntry] = message["entries"]
+        if not are_own(entries, self._config.cluster_id):
+            return
         self._store(entries)
         verified_index = previous_index + len(entries)
         self.__sendNextNodeIdx(node, nextNodeIdx=verified_index + 1, success=True)
@@ -398,13 +404,15 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
 class _Outbox(Transport):  # type: ignore[misc]  # the library has no types
     """Keeps what the library sends, stamped with the term it was said in."""
 
-    def __init__(self, wal: Wal) -> None:
+    def __init__(self, wal: Wal, *, cluster_id: str) -> None:
         super().__init__(None, None, None)
+        self._cluster_id = cluster_id
         self.messages: list[raft_pb2.RaftMessage] = []
         self._wal = wal
 
     def send(self, node: Node, message: Message) -> bool:
         envelope = raft_pb2.RaftMessage(
+            cluster_id=self._cluster_id,
             sender_id=self._wal.node_id,
             receiver_id=node.id,
             incarnation=self._wal.incarnation,
@@ -417,10 +425,13 @@ class _Outbox(Transport):  # type: ignore[misc]  # the library has no types
 class _WalJournal(Journal):  # type: ignore[misc]  # the library has no types
     """The write-ahead log under the library's names. Commit indexes are learnt anew at a start."""
 
-    def __init__(self, wal: Wal) -> None:
+    def __init__(self, wal: Wal, *, cluster_id: str) -> None:
         self._wal = wal
+        self._term_start = term_start(cluster_id)
 
     def add(self, command: bytes, idx: int, term: int) -> None:
+        if command == NO_OP:  # the library's own, too
+            command = self._term_start
         self._wal.write_entry(command, index=idx, term=term)
 
     def deleteEntriesFrom(self, entryFrom: int) -> None:  # noqa: N802, N803

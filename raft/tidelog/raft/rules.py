@@ -14,6 +14,16 @@ from tidelog.raft.durable_state import WalEntry
 # What a message is worth
 
 
+def is_of_this_cluster(cluster_id: str, own_cluster_id: str) -> bool:
+    """Two clusters' logs match by chance: index and term are small numbers (decision 0024)."""
+    return cluster_id == own_cluster_id
+
+
+def continues_own_log(cluster_named: str | None, own_cluster_id: str) -> bool:
+    """A log goes on with what its own cluster wrote, whoever sends it (decision 0024)."""
+    return cluster_named in (None, own_cluster_id)
+
+
 def is_stale(term: int, current_term: int) -> bool:
     """What was said in an older term counts no more (5.1)."""
     return term < current_term

@@ -1,7 +1,7 @@
 """The file of a snapshot: its form and name, how it is encoded, and how it is read without a node.
 
     file     = frame+          as in the write-ahead log (`wal_frames`), without reserve
-    HEADER     a: last index   b: its term                            body: format u32
+    HEADER     a: last index   b: its term                            body: format u32 | cluster id
     RECORD     -               -                                      body: a record of the state
     END        a: RECORDs      b: CRC-32 of all payloads before it    the last frame, alone in it
 It is called `<last index, 20 digits>-<its term, 10 digits>.checkpoint`, as Kafka's are.
@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from itertools import chain
 
+from tidelog.raft import rules
 from tidelog.raft.durable_state import SnapshotId
 from tidelog.raft.wal_frames import (
     DamagedFileError,
@@ -30,7 +31,7 @@ from tidelog.raft.wal_frames import (
 
 SUFFIX = ".checkpoint"
 _NAME = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
-_FORMAT = (1).to_bytes(4, "little")
+_FORMAT = (2).to_bytes(4, "little")
 
 
 class SnapshotKind(IntEnum):
@@ -63,9 +64,12 @@ def read_snapshot(read_at: ReadAt, size: int) -> Iterator[tuple[Frame, Record]]:
     reader.check_end(size)
 
 
-def encode_snapshot(snapshot: SnapshotId, records: Iterable[bytes]) -> Iterator[bytes]:
+def encode_snapshot(
+    snapshot: SnapshotId, records: Iterable[bytes], *, cluster_id: str = ""
+) -> Iterator[bytes]:
     """The frames of the file, of about `SLICE_BYTES` each unless a record is larger."""
-    header = Record(SnapshotKind.HEADER, snapshot.index, snapshot.term, _FORMAT)
+    body = _FORMAT + cluster_id.encode()
+    header = Record(SnapshotKind.HEADER, snapshot.index, snapshot.term, body)
     bodies = _Counted(records)
     crc = number = 0
     for payload in chain([encode_record(header)], payloads(bodies)):
@@ -88,10 +92,14 @@ class _Counted:
 
 
 class SnapshotReader:
-    """Goes through the frames of a snapshot, which may still be growing, and checks their order."""
+    """Goes through the frames of a snapshot, which may still be growing, and checks their order.
 
-    def __init__(self, read_at: ReadAt) -> None:
+    And that it is of the cluster, unless that is None: tools read any.
+    """
+
+    def __init__(self, read_at: ReadAt, *, cluster_id: str | None = None) -> None:
         self._read_at = read_at
+        self._cluster_id = cluster_id
         self._position = 0
         self._frames = 0
         self._records = 0
@@ -129,7 +137,8 @@ class SnapshotReader:
 
     def _check_record(self, record: Record, *, is_alone: bool) -> None:
         match record.kind:
-            case SnapshotKind.HEADER if self._snapshot is None and record.body == _FORMAT:
+            case SnapshotKind.HEADER if self._snapshot is None and _has_form(record.body):
+                self._check_cluster(record.body[len(_FORMAT) :].decode("utf-8", "replace"))
                 self._snapshot = SnapshotId(record.a, record.b)
             case SnapshotKind.RECORD if self._snapshot is not None:
                 self._records += 1
@@ -139,3 +148,12 @@ class SnapshotReader:
                 self._has_ended = True
             case _:
                 raise self.damaged(f"a record of kind {record.kind} cannot stand there")
+
+    def _check_cluster(self, cluster_id: str) -> None:
+        own = self._cluster_id
+        if own is not None and not rules.continues_own_log(cluster_id, own):
+            raise self.damaged(f"it holds the metadata of cluster {cluster_id!r}, not of {own!r}")
+
+
+def _has_form(header: bytes) -> bool:
+    return header[: len(_FORMAT)] == _FORMAT

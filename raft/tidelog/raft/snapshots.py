@@ -35,26 +35,28 @@ _OWN, _RECEIVED = ".tmp", ".part"
 class SnapshotStore:
     """The snapshots in one folder, of which one counts: the newest."""
 
-    def __init__(self, disk: Disk, directory: str) -> None:
+    def __init__(self, disk: Disk, directory: str, *, cluster_id: str = "") -> None:
         self.latest: SnapshotId | None = None
         """The newest one on stable storage."""
         self.size_bytes = 0
         """Of its file; 0 when there is none."""
         self._disk = disk
         self._directory = directory
+        self._cluster_id = cluster_id
         self._file: File | None = None
         self._incoming: _Incoming | None = None
         self._publishing = asyncio.Lock()
 
     @classmethod
-    async def open(cls, *, disk: Disk, directory: str) -> SnapshotStore:
+    async def open(cls, *, disk: Disk, directory: str, cluster_id: str = "") -> SnapshotStore:
         """Find the newest, read all of it, and remove what is older or was never finished.
 
-        Errors: `StorageError` when it is damaged; the message says what to do.
+        Errors: `StorageError` when it is damaged or of another cluster; the message says what to
+        do.
         """
         await make_directory_durably(disk, directory)
         await disk.sync_directory(directory)  # who renamed the newest may not have come to this
-        store = cls(disk, directory)
+        store = cls(disk, directory, cluster_id=cluster_id)
         names = disk.list(directory)
         latest = max(filter(None, map(parse_name, names)), default=None)
         if latest is not None:
@@ -111,7 +113,7 @@ class SnapshotStore:
         file = self._new_file(snapshot, _OWN)
         try:
             position = 0
-            for piece in encode_snapshot(snapshot, records):
+            for piece in encode_snapshot(snapshot, records, cluster_id=self._cluster_id):
                 file.write_at(position, piece)
                 position += len(piece)
                 await asyncio.sleep(0)
@@ -165,7 +167,8 @@ class SnapshotStore:
         self._remove_others()
 
     def _begin(self, snapshot: SnapshotId, total_bytes: int) -> _Incoming:
-        return _Incoming(snapshot, total_bytes, self._new_file(snapshot, _RECEIVED))
+        file = self._new_file(snapshot, _RECEIVED)
+        return _Incoming(snapshot, total_bytes, file, cluster_id=self._cluster_id)
 
     def _drop_incoming(self) -> None:
         if self._incoming is not None:
@@ -203,7 +206,7 @@ class SnapshotStore:
 
     async def _verify(self) -> None:
         assert self._file is not None
-        reader = SnapshotReader(self._file.read_at)
+        reader = SnapshotReader(self._file.read_at, cluster_id=self._cluster_id)
         try:
             while frame := reader.next_frame(self.size_bytes):
                 reader.check(frame)
@@ -222,12 +225,16 @@ class SnapshotStore:
 class _Incoming:
     """The pieces of a snapshot that is being received, checked and stored as they come."""
 
-    def __init__(self, snapshot: SnapshotId, size_bytes: int, file: File) -> None:
+    def __init__(
+        self, snapshot: SnapshotId, size_bytes: int, file: File, *, cluster_id: str
+    ) -> None:
         self.snapshot = snapshot
         self.size_bytes = size_bytes
         self.file = file
         self._data = bytearray()
-        self._reader = SnapshotReader(lambda at, length: bytes(self._data[at : at + length]))
+        self._reader = SnapshotReader(
+            lambda at, length: bytes(self._data[at : at + length]), cluster_id=cluster_id
+        )
 
     @property
     def is_whole(self) -> bool:

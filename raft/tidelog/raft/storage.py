@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from tidelog.log.env import Disk
 from tidelog.log.errors import StorageError
 from tidelog.raft import rules
+from tidelog.raft.log_origin import are_own
 from tidelog.raft.snapshots import SnapshotStore
 from tidelog.raft.wal import Wal
 
@@ -23,9 +24,20 @@ class Storage:
 
     @classmethod
     async def open(
-        cls, *, disk: Disk, directory: str, node_id: int, wall_ms: int, reserve_bytes: int
+        cls,
+        *,
+        disk: Disk,
+        directory: str,
+        node_id: int,
+        wall_ms: int,
+        reserve_bytes: int,
+        cluster_id: str = "",
     ) -> Storage:
-        """Read both. Errors: `StorageError` when either is damaged or they do not fit together."""
+        """Read both.
+
+        Errors: `StorageError` when either is damaged or of another cluster, or they do not fit
+        together.
+        """
         wal = await Wal.open(
             disk=disk,
             directory=directory,
@@ -34,12 +46,25 @@ class Storage:
             reserve_bytes=reserve_bytes,
         )
         try:
-            storage = cls(wal, await SnapshotStore.open(disk=disk, directory=directory))
+            snapshots = await SnapshotStore.open(
+                disk=disk, directory=directory, cluster_id=cluster_id
+            )
+            storage = cls(wal, snapshots)
+            storage._check_cluster(directory, cluster_id)
             storage._fit_together(directory)
         except BaseException:
             wal.close()
             raise
         return storage
+
+    def _check_cluster(self, directory: str, cluster_id: str) -> None:
+        if not are_own(self.wal.entries, cluster_id):
+            raise StorageError(
+                f"{directory}: the write-ahead log is not of cluster {cluster_id!r}: the folder is "
+                "another cluster's, or its entries were mixed with this one's. Check log.dirs; or "
+                "restore the folder from a copy; or, if a majority of the other controllers is "
+                "healthy, remove it once, and this node learns everything from them"
+            )
 
     def _fit_together(self, directory: str) -> None:
         """The log must begin where a snapshot ends, or before."""

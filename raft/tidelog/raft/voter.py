@@ -68,7 +68,7 @@ class Voter:
         self._peers = sorted(set(voters) - {log.node_id})
         self._incarnations = dict.fromkeys(self._peers, 0)
         self._connected: Sequence[int] = ()
-        self._outbox = Outbox(log)
+        self._outbox = Outbox(log, cluster_id=config.cluster_id)
         self._leading: Leading | None = None
         self._rejoining = Rejoining(self._peers) if log.is_rejoining else None
         self._ballots: set[int] = set()
@@ -135,6 +135,8 @@ class Voter:
             self._due_s = min(self._due_s, now_s + self._random.random() * self._interval_s)
 
     def _receive(self, message: RaftMessage, now_s: float) -> None:
+        if not rules.is_of_this_cluster(message.cluster_id, self._config.cluster_id):
+            return
         peer_id = message.sender_id
         known = self._incarnations.get(peer_id)
         if known is None or message.receiver_id != self._log.node_id:

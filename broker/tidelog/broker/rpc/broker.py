@@ -16,6 +16,7 @@ from typing import Any
 
 from tidelog.broker.cluster_changes import ClusterChanges
 from tidelog.broker.errors import error_message
+from tidelog.broker.own_cluster import OwnCluster
 from tidelog.broker.produce_stream import ProduceStream
 from tidelog.broker.producer_ids import ProducerIds
 from tidelog.broker.replica_manager import ReplicaManager
@@ -49,7 +50,7 @@ class BrokerHandler:
     def __init__(
         self,
         *,
-        cluster_id: str,
+        own: OwnCluster,
         replica_manager: ReplicaManager,
         image: Callable[[], MetadataImage],
         controller_id: Callable[[], int | None],
@@ -57,7 +58,7 @@ class BrokerHandler:
         producer_ids: ProducerIds,
         reports: UnreachableReports,
     ) -> None:
-        self._cluster_id = cluster_id
+        self._own = own
         self._replica_manager = replica_manager
         self._image = image
         self._controller_id = controller_id
@@ -79,7 +80,11 @@ class BrokerHandler:
 
     async def fetch(self, request: FetchRequest) -> FetchResponse:
         """See `Broker.Fetch`."""
-        return await self._replica_manager.fetch(request)
+        self._check(request)
+        response = await self._replica_manager.fetch(request)
+        if request.HasField("replica_id"):
+            self._own.stamp(response)
+        return response
 
     async def fetch_stream(
         self, requests: AsyncIterator[FetchRequest]
@@ -90,6 +95,7 @@ class BrokerHandler:
         async def heard() -> AsyncGenerator[FetchRequest, None]:
             nonlocal replica_id
             async for request in requests:
+                self._check(request)
                 if request.HasField("replica_id"):
                     replica_id = request.replica_id
                     self._reports.heard(replica_id)
@@ -98,11 +104,18 @@ class BrokerHandler:
         try:
             async with aclosing(self._replica_manager.fetch_stream(heard())) as responses:
                 async for response in responses:
+                    if replica_id is not None:
+                        self._own.stamp(response)
                     yield response
         except (asyncio.CancelledError, GeneratorExit):
             if replica_id is not None:
                 self._reports.hung_up(replica_id)
             raise
+
+    def _check(self, request: FetchRequest) -> None:
+        """Compare a replica's cluster; consumers name none."""
+        if request.HasField("replica_id"):
+            self._own.check(request, who=f"replica {request.replica_id}")
 
     async def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
         """See `Broker.ListOffsets`."""
@@ -141,7 +154,7 @@ class BrokerHandler:
         names = list(dict.fromkeys(request.topics)) or sorted(image.topics)
         return MetadataResponse(
             brokers=_live(image),
-            cluster_id=self._cluster_id,
+            cluster_id=self._own.cluster_id,
             controller_id=self._controller_id(),
             topics=[self._topics.answer(image, name, failed.get(name)) for name in names],
             metadata_offset=image.offset,

@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 from tidelog.broker.errors import error_message, to_wire
+from tidelog.broker.own_cluster import OwnCluster
 from tidelog.broker.peers import Peers
 from tidelog.broker.unreachable_reports import UnreachableReports
-from tidelog.log.errors import CallFailedError, UnreachableError
+from tidelog.log.errors import CallFailedError, KafkaError, UnreachableError
 from tidelog.metadata.quorum import Quorum
 from tidelog.raft.replicated_log import QuorumStatus
 from tidelog.v1 import common_pb2, methods
@@ -57,12 +58,14 @@ class ControllerHandler:
         self,
         *,
         node_id: int,
+        own: OwnCluster,
         quorum: Quorum,
         peers: Peers,
         voters: Mapping[int, str],
         reports: UnreachableReports,
     ) -> None:
         self._node_id = node_id
+        self._own = own
         self._quorum = quorum
         self._peers = peers
         self._voters = voters
@@ -134,6 +137,7 @@ class ControllerHandler:
         self, request: FollowMetadataRequest
     ) -> AsyncIterator[FollowMetadataResponse]:
         """See `Controller.FollowMetadata`; never forwarded."""
+        self._own.check(request, who=f"broker {request.broker_id}")
         self._reports.heard(request.broker_id)
         try:
             async for response in self._followed(request):
@@ -150,6 +154,7 @@ class ControllerHandler:
         )
         async for followed in following:
             response = FollowMetadataResponse(
+                cluster_id=self._own.cluster_id,
                 committed_offset=self._quorum.image.offset,
                 leader_id=self._quorum.leader_id,
                 controller_epoch=self._quorum.term,
@@ -172,22 +177,39 @@ class ControllerHandler:
         local: Callable[[Request], Awaitable[Response]],
         request: Request,
     ) -> Response:
+        try:
+            self._own.check(request, who=f"a caller of {method.name}")
+        except KafkaError as error:
+            response = _answer(method, to_wire(error))
+        else:
+            response = await self._decide_or_forward(method, local, request)
+        self._own.stamp(response)
+        return response
+
+    async def _decide_or_forward(
+        self,
+        method: Method[Request, Response],
+        local: Callable[[Request], Awaitable[Response]],
+        request: Request,
+    ) -> Response:
         if self._quorum.is_active:
             return await local(request)
         leader_id = self._quorum.leader_id
         if _is_forwarded(request) or leader_id is None or leader_id == self._node_id:
             return _answer(method, _not_controller(self._node_id, leader_id))
         try:
-            return await self._peers.call(
+            response = await self._peers.call(
                 self._voters[leader_id],
                 method,
                 _forwarded(request),
                 timeout_ms=FORWARD_TIMEOUT_MS,
             )
-        except UnreachableError:
+            self._own.check(response, who=f"the node at {self._voters[leader_id]}")
+        except (UnreachableError, KafkaError):
             return _answer(method, _not_controller(self._node_id, leader_id))
         except CallFailedError as error:
             return _answer(method, to_wire(error))
+        return response
 
 
 def _described(status: QuorumStatus, voters: Mapping[int, str]) -> DescribeQuorumResponse:

@@ -10,6 +10,7 @@ from tidelog.raft.config import RaftConfig
 
 NARROW_PROBABILITY = 0.3
 """Of election time-outs so much alike that voters often stand in the same term."""
+CLUSTER_ID = "own"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ def draw_config(random: SimRandom, *, engine: str, is_calm: bool) -> WorldConfig
         voter_ids=(1, 2, 3) if random.random() < 0.6 else (1, 2, 3, 4, 5),
         raft=replace(
             usual,
+            cluster_id=CLUSTER_ID,
             engine=engine,
             election_timeout_max_ms=timeout_max_ms,
             snapshot_interval_bytes=interval_bytes,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, TypeVar
 
@@ -317,6 +317,7 @@ class SimCluster:
             node_id=machine.node_id,
             voter_ids=self.controller_ids,
             directory=self._voters,
+            config=self._node_config(machine).raft,
         )
 
     def _node_config(self, machine: Machine) -> NodeConfig:
@@ -330,7 +331,8 @@ class SimCluster:
             process_roles=tuple(role for role, ids in roles.items() if machine.node_id in ids),
             controller=ControllerConfig(cluster_id=CLUSTER_ID),
         )
-        return self._config.configure(config)
+        config = self._config.configure(config)
+        return replace(config, raft=replace(config.raft, cluster_id=CLUSTER_ID))
 
     def _end_process(self, machine: Machine, *, is_power_cut: bool = False) -> None:
         host = self._host(machine)

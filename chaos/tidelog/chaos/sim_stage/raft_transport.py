@@ -10,7 +10,12 @@ import asyncio
 from collections.abc import Iterable
 
 from tidelog.chaos.sim_stage.network import Connection, Host, SimNetwork
+from tidelog.log.errors import KafkaError
+from tidelog.log.strangers import Strangers
+from tidelog.raft.config import RaftConfig
+from tidelog.raft.hello import check_cluster, check_hello, hello_of
 from tidelog.raft.transport import RaftReceiver
+from tidelog.raft.well_formed import fault
 from tidelog.v1.raft_pb2 import RaftMessage
 
 CONNECT_TIMEOUT_S = 1.0
@@ -28,8 +33,11 @@ class SimRaftTransport:
         node_id: int,
         voter_ids: Iterable[int],
         directory: dict[int, SimRaftTransport],
+        config: RaftConfig | None = None,
     ) -> None:
         self.host = host
+        self.strangers = Strangers()
+        self._config = config or RaftConfig()
         self._network = network
         self._node_id = node_id
         self._peer_ids = sorted(set(voter_ids) - {node_id})
@@ -99,8 +107,10 @@ class SimRaftTransport:
                 broken.set()
 
         connection = self._network.connect((self.host, peer.host), on_broken)
+        hello = hello_of(self._node_id, receiver_id=peer_id, config=self._config)
+        content = hello.SerializeToString(deterministic=True)
         connection.send(
-            self.host, "hello", b"", lambda: peer.on_hello(self._node_id, connection, accepted)
+            self.host, "hello", content, lambda: peer.on_hello(content, connection, accepted)
         )
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_S):
@@ -112,13 +122,24 @@ class SimRaftTransport:
 
     # Incoming, called on this node's loop by the network
 
-    def on_hello(self, peer_id: int, connection: Connection, accepted: asyncio.Event) -> None:
+    def on_hello(self, content: bytes, connection: Connection, accepted: asyncio.Event) -> None:
         """A peer connects: what still comes over its older connections is dropped."""
-        if self._receiver is not None:
-            self._newest_incoming[peer_id] = connection.number
+        hello = RaftMessage.FromString(content)
+        if self._receiver is not None and not self._refuses(hello):
+            self._newest_incoming[hello.sender_id] = connection.number
             connection.send(self.host, "welcome", b"", accepted.set)
 
+    def _refuses(self, hello: RaftMessage) -> bool:
+        try:
+            check_cluster(hello, self._config, self.strangers)
+            check_hello(hello, node_id=self._node_id, peer_ids=self._peer_ids, config=self._config)
+        except KafkaError:
+            return True
+        return False
+
     def on_arrival(self, peer_id: int, connection: Connection, content: bytes) -> None:
-        """A message of a peer."""
-        if self._receiver is not None and self._newest_incoming.get(peer_id) == connection.number:
-            self._receiver.on_message(peer_id, RaftMessage.FromString(content))
+        """A message of a peer; as at a real node's edge, one that no voter writes ends here."""
+        message = RaftMessage.FromString(content)
+        is_heard = self._newest_incoming.get(peer_id) == connection.number and not fault(message)
+        if self._receiver is not None and is_heard:
+            self._receiver.on_message(peer_id, message)

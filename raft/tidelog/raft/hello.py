@@ -1,0 +1,66 @@
+"""How a stream between two voters begins: with who opens it, and what the other end makes of that.
+
+Decides whether a stream may go on; never acts. The cluster is compared before anything else: a node
+of another one may stand at a voter's address, with a log that looks alike (decision 0024).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from tidelog.log.errors import KafkaError
+from tidelog.log.strangers import Strangers
+from tidelog.raft import rules
+from tidelog.raft.config import RaftConfig
+from tidelog.v1 import common_pb2
+from tidelog.v1.raft_pb2 import RaftHello, RaftMessage
+
+ENGINE_SHOWN_MAX = 50
+
+
+def hello_of(node_id: int, *, receiver_id: int, config: RaftConfig) -> RaftMessage:
+    """The message with which `node_id` begins a stream to `receiver_id`."""
+    return RaftMessage(
+        sender_id=node_id,
+        receiver_id=receiver_id,
+        cluster_id=config.cluster_id,
+        hello=RaftHello(engine=config.engine),
+    )
+
+
+def check_cluster(message: RaftMessage, config: RaftConfig, strangers: Strangers) -> None:
+    """Errors: `KafkaError` INCONSISTENT_CLUSTER_ID for a message of another cluster's node."""
+    if not rules.is_of_this_cluster(message.cluster_id, config.cluster_id):
+        who = f"the node that calls itself voter {message.sender_id}"
+        raise strangers.refuse(message.cluster_id, config.cluster_id, who=who)
+
+
+def check_hello(
+    message: RaftMessage, *, node_id: int, peer_ids: Collection[int], config: RaftConfig
+) -> None:
+    """Check the first message of a stream, once its cluster was compared.
+
+    Errors: `KafkaError` INVALID_REQUEST says what the opener or its operator has to change.
+    """
+    what = _fault(message, node_id=node_id, peer_ids=peer_ids, config=config)
+    if what is not None:
+        raise KafkaError(common_pb2.INVALID_REQUEST, what)
+
+
+def _fault(
+    message: RaftMessage, *, node_id: int, peer_ids: Collection[int], config: RaftConfig
+) -> str | None:
+    sender_id, engine = message.sender_id, message.hello.engine
+    if not message.HasField("hello"):
+        return f"the stream of node {sender_id} to node {node_id} does not begin with a hello"
+    if message.receiver_id != node_id or sender_id not in peer_ids:
+        return (
+            f"node {sender_id} opens a raft stream to node {message.receiver_id}, and reached node "
+            f"{node_id} with the peers {sorted(peer_ids)}: check controller voters"
+        )
+    if engine != config.engine:
+        return (
+            f"voter {sender_id} runs the raft engine {engine[:ENGINE_SHOWN_MAX]!r}, this one "
+            f"{config.engine!r}: configure one controller.quorum.engine for all controllers"
+        )
+    return None
