@@ -9,7 +9,7 @@ counts as a durable copy. It never decides anything about Raft.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 import structlog
 
@@ -241,6 +241,7 @@ class RaftDriver:
             proposals=[proposal.command for proposal in proposals],
             reads=self._reads.take(),
         )
+        self._send(ready.at_once)
         self._leadership = ready.leadership
         if ready.appended or not proposals:
             self._proposals.keep(proposals, ready.appended, term=self.term)
@@ -256,8 +257,7 @@ class RaftDriver:
         return ready
 
     def _tell(self, ready: Ready, storage: Storage, machine: StateMachine) -> None:
-        for message in ready.messages:
-            self._transport.send(message.receiver_id, message)
+        self._send(ready.messages)
         self._commit_index = ready.commit_index
         if ready.restored is not None:
             invariant(storage.snapshots.latest == ready.restored, "installed", ready.restored)
@@ -273,6 +273,10 @@ class RaftDriver:
             self._proposals.on_leadership_lost()
             self._reads.fail_all(self._not_leader())
         self._announce()
+
+    def _send(self, messages: Iterable[raft_pb2.RaftMessage]) -> None:
+        for message in messages:
+            self._transport.send(message.receiver_id, message)
 
     def _restore(self, machine: StateMachine, storage: Storage, snapshot: SnapshotId) -> None:
         machine.restore(storage.snapshots.records(), index=snapshot.index, term=snapshot.term)

@@ -48,6 +48,7 @@ class Voter:
     """Implements `engine.Engine`. `voters` holds this node's id too."""
 
     has_snapshots = True
+    steps_while_syncing = True
 
     def __init__(
         self,
