@@ -60,8 +60,8 @@ class Ready:
     at_once: list[raft_pb2.RaftMessage] = field(default_factory=list)
     """Messages that no crash makes untrue: they leave now."""
     restored: SnapshotId | None = None
-    """A snapshot the leader gave: once it is on stable storage, the state machine becomes what it
-    says, before `committed` of this and later steps."""
+    """A snapshot of the leader, on stable storage by now: the state machine becomes what it says,
+    before `committed`."""
     committed: list[EngineEntry] = field(default_factory=list)
     """All entries that became committed, in index order, each once; this node's own copy need not
     be on stable storage."""
