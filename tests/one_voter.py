@@ -32,7 +32,13 @@ from tidelog.v1.raft_pb2 import (
 )
 
 Entry = tuple[int, bytes]  # term, command
-CONFIG = RaftConfig(retained_entries=1, wal_reserve_bytes=16_384, snapshot_interval_bytes=8_192)
+CONFIG = RaftConfig(
+    election_timeout_min_ms=300,
+    election_timeout_max_ms=600,
+    retained_entries=1,
+    wal_reserve_bytes=16_384,
+    snapshot_interval_bytes=8_192,
+)
 DIRECTORY = "/data/meta"
 
 
@@ -274,18 +280,23 @@ async def snapshot_content(
     return voter.storage.snapshots.read_chunk(0, voter.storage.snapshots.size_bytes)
 
 
+def told(ready: Ready) -> list[RaftMessage]:
+    """Everything a step says, now or once it is stored."""
+    return [*ready.at_once, *ready.messages]
+
+
 def kinds(ready: Ready) -> list[str | None]:
-    return [message.WhichOneof("body") for message in ready.messages]
+    return [message.WhichOneof("body") for message in told(ready)]
 
 
 def replies(ready: Ready) -> list[AppendEntriesReply]:
-    return [m.append_entries_reply for m in ready.messages if m.HasField("append_entries_reply")]
+    return [m.append_entries_reply for m in told(ready) if m.HasField("append_entries_reply")]
 
 
 def appends(ready: Ready, receiver_id: int) -> list[AppendEntries]:
     return [
         message.append_entries
-        for message in ready.messages
+        for message in told(ready)
         if message.receiver_id == receiver_id and message.HasField("append_entries")
     ]
 
@@ -293,7 +304,7 @@ def appends(ready: Ready, receiver_id: int) -> list[AppendEntries]:
 def pieces(ready: Ready, receiver_id: int) -> list[InstallSnapshot]:
     return [
         message.install_snapshot
-        for message in ready.messages
+        for message in told(ready)
         if message.receiver_id == receiver_id and message.HasField("install_snapshot")
     ]
 

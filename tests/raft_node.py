@@ -27,7 +27,11 @@ Run = Callable[[Coroutine[Any, Any, None]], None]
 SYNC_S = 0.05
 DIRECTORY = "/data/meta"
 CONFIG = RaftConfig(
-    wal_reserve_bytes=64 * 1024, snapshot_interval_bytes=32 * 1024, retained_entries=2
+    election_timeout_min_ms=300,
+    election_timeout_max_ms=600,
+    wal_reserve_bytes=64 * 1024,
+    snapshot_interval_bytes=32 * 1024,
+    retained_entries=2,
 )
 
 

@@ -180,7 +180,7 @@ class Stage:
         has_synced = rules.must_sync(storage.is_dirty)
         if has_synced:
             await storage.sync()
-        self.in_flight += [m for m in ready.messages if self._is_sent(m)]
+        self.in_flight += [m for m in (*ready.at_once, *ready.messages) if self._is_sent(m)]
         if ready.restored is not None:
             invariant(ready.restored == storage.snapshots.latest, "installed", ready.restored)
             self._restore(machine, storage)

@@ -51,7 +51,13 @@ from tidelog.raft.wal import Wal
 from tidelog.v1.raft_pb2 import LogEntry, RaftMessage
 
 FOLDER = Path(__file__).parent / "testdata" / "raft"
-CONFIG = RaftConfig(retained_entries=1, wal_reserve_bytes=16_384, snapshot_interval_bytes=8_192)
+CONFIG = RaftConfig(
+    election_timeout_min_ms=300,
+    election_timeout_max_ms=600,
+    retained_entries=1,
+    wal_reserve_bytes=16_384,
+    snapshot_interval_bytes=8_192,
+)
 ROUNDS_MAX = 60
 
 
@@ -299,7 +305,7 @@ class Player:
             if applied:
                 self._print(f"{step.node_id} applies {', '.join(applied)}")
             self._tell_reads(step)
-            for message in step.ready.messages:
+            for message in (*step.ready.at_once, *step.ready.messages):
                 self._print(describe(message))
 
     def _tell_leadership(self, step: Happened) -> None:

@@ -26,6 +26,8 @@ from tidelog.v1.raft_pb2 import (
     VoteGranted,
 )
 
+CONFIG = RaftConfig(election_timeout_min_ms=300, election_timeout_max_ms=600)
+
 
 class Voter:
     """Node 1 of three or five, on a clock that moves by hand; syncs after every step."""
@@ -42,7 +44,7 @@ class Voter:
             disk=self.disk, directory="/data/meta", node_id=1, wall_ms=0, reserve_bytes=16_384
         )
         self.engine = SyncObj(
-            self.voters, self.wal, clock=self.clock, random=SimRandom(7), config=RaftConfig()
+            self.voters, self.wal, clock=self.clock, random=SimRandom(7), config=CONFIG
         )
         await self.wal.sync()
         return self

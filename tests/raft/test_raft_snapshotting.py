@@ -30,9 +30,10 @@ def storage_of(node: Node) -> Storage:
     return node.log.storage
 
 
-async def propose(node: Node, count: int) -> None:
+async def propose(node: Node, count: int, *, every_s: float = 0) -> None:
     for number in range(count):
         await node.log.propose(b"%d " % number + bytes(400), timeout_ms=5000)
+        await asyncio.sleep(every_s)
 
 
 async def until_snapshot(node: Node) -> SnapshotId:
@@ -101,6 +102,7 @@ def test_a_start_restores_the_snapshot_before_it_applies_what_follows(node: Node
         await node.lead()
         await propose(node, 18)
         latest = await until_snapshot(node)
+        await propose(node, 2)
         state = node.machine.state
         await node.restart()
 
@@ -142,7 +144,7 @@ def test_any_other_error_of_a_snapshot_ends_the_node(node: Node, run: Run, actio
             name = file_name(SnapshotId(index, 1))
             node.disk.faults.fail(action, f"{DIRECTORY}/{name}.tmp")
         with pytest.raises(Exception, match=r"stopped|does not lead"):
-            await propose(node, 30)
+            await propose(node, 50, every_s=SYNC_S)
         assert [type(error) for error in node.fatal] == [StorageError]
 
     run(main())

@@ -19,6 +19,7 @@ from one_voter import (
     replies,
     request_vote,
     snapshot_content,
+    told,
     vote,
 )
 
@@ -108,7 +109,7 @@ async def test_a_leader_of_an_older_term_is_told_the_newer_one_and_heard_no_furt
     ready = await voter.step(append(2, 1, entries=(A,), commit_index=1))
 
     assert voter.log() == []
-    assert [(m.receiver_id, m.term) for m in ready.messages] == [(2, 5)]
+    assert [(m.receiver_id, m.term) for m in told(ready)] == [(2, 5)]
     assert not replies(ready)[0].is_success
     assert not replies(ready)[0].is_reset
     assert ready.leadership.leader_id == 3
@@ -121,7 +122,7 @@ async def test_messages_of_an_older_incarnation_are_dropped() -> None:
     ready = await voter.step(append(2, 1, after=(1, 1), entries=(B,), incarnation=7))
 
     assert voter.log() == [A]
-    assert ready.messages == []
+    assert told(ready) == []
 
 
 async def test_messages_of_strangers_and_for_others_are_dropped() -> None:
@@ -132,7 +133,7 @@ async def test_messages_of_strangers_and_for_others_are_dropped() -> None:
     ready = await voter.step(append(9, 1, entries=(A,)), for_another)
 
     assert voter.log() == []
-    assert ready.messages == []
+    assert told(ready) == []
     assert voter.wal.term == 0
 
 
@@ -175,6 +176,8 @@ async def test_a_snapshot_replaces_a_log_that_lacks_its_last_entry() -> None:
     content = await snapshot_content((2, 2), b"state")
 
     ready = await voter.step(piece(3, 2, snapshot=(2, 2), content=content))
+    assert (ready.restored, ready.commit_index) == (None, 2)  # not on stable storage yet
+    ready = await voter.step()
     await voter.step(append(3, 2, after=(2, 2), entries=(X,), commit_index=3))
 
     assert ready.restored == voter.storage.snapshots.latest
@@ -206,7 +209,7 @@ async def test_a_snapshot_of_what_is_committed_changes_nothing() -> None:
 
     assert ready.restored is None
     assert voter.log() == [A, B]
-    (answer,) = ready.messages
+    (answer,) = told(ready)
     assert answer.install_snapshot_reply.next_offset == len(content)
 
 
@@ -235,10 +238,11 @@ async def test_a_whole_snapshot_is_not_dropped_for_the_next_ones_first_piece() -
     first = await snapshot_content((5, 2), b"first")
     second = await snapshot_content((9, 2), b"second")
 
-    ready = await voter.step(
+    await voter.step(
         piece(2, 2, snapshot=(5, 2), content=first),
         piece(2, 2, snapshot=(9, 2), content=second, length=512),
     )
+    ready = await voter.step()
 
     assert ready.restored is not None
     assert (ready.restored.index, ready.commit_index) == (5, 5)
@@ -288,14 +292,14 @@ async def test_a_rejected_pre_vote_teaches_the_higher_term() -> None:
     ready = await voter.pass_time(0.601)
 
     assert (voter.wal.term, voter.wal.voted_for) == (9, None)
-    assert [message.term for message in ready.messages] == [9, 9]
+    assert [message.term for message in told(ready)] == [9, 9]
 
 
 async def test_a_rejection_carries_the_responders_term_and_changes_nothing() -> None:
     voter = await OneVoter().start()
     await voter.step(append(2, 4, entries=(A,)))
 
-    (answer,) = (await voter.pass_time(0.301, pre_vote(3, 2, last=(9, 2)))).messages[:1]
+    (answer,) = told(await voter.pass_time(0.301, pre_vote(3, 2, last=(9, 2))))[:1]
 
     assert (answer.term, answer.pre_vote_reply.is_granted) == (4, False)
     assert (answer.pre_vote_reply.asked_term, voter.wal.term) == (2, 4)
@@ -308,11 +312,11 @@ async def test_who_hears_a_leader_neither_votes_nor_promises_to() -> None:
 
     ready = await voter.step(*asked)
 
-    assert [m.pre_vote_reply.is_granted for m in ready.messages] == [False]
+    assert [m.pre_vote_reply.is_granted for m in told(ready)] == [False]
     assert voter.wal.term == 1
     ready = await voter.pass_time(0.301, *asked)
     assert kinds(ready)[:2] == ["pre_vote_reply", "vote_granted"]
-    assert ready.messages[0].pre_vote_reply.is_granted
+    assert told(ready)[0].pre_vote_reply.is_granted
 
 
 async def test_a_lost_connection_to_the_leader_ends_its_protection() -> None:
@@ -322,7 +326,7 @@ async def test_a_lost_connection_to_the_leader_ends_its_protection() -> None:
 
     ready = await voter.step(pre_vote(3, 1))
 
-    assert ready.messages[0].pre_vote_reply.is_granted
+    assert told(ready)[0].pre_vote_reply.is_granted
 
 
 async def test_a_shorter_log_gets_no_promise() -> None:
@@ -331,7 +335,7 @@ async def test_a_shorter_log_gets_no_promise() -> None:
 
     ready = await voter.pass_time(0.301, pre_vote(3, 1, last=(1, 1)))
 
-    assert not ready.messages[0].pre_vote_reply.is_granted
+    assert not told(ready)[0].pre_vote_reply.is_granted
 
 
 @pytest.mark.parametrize(("last", "is_enough"), [((1, 1), False), ((2, 1), True), ((1, 2), True)])

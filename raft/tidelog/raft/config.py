@@ -23,11 +23,14 @@ class RaftConfig:
     engine: str = "tidelog"
     """`tidelog`, or `pysyncobj`: PySyncObj's core behind the same port, without snapshots."""
 
-    election_timeout_min_ms: int = 300
+    election_timeout_min_ms: int = 1000
     """A follower without a leader for a random time from here to the maximum asks for votes."""
 
-    election_timeout_max_ms: int = 600
+    election_timeout_max_ms: int = 2000
     """Also how long a leader without answers of a majority goes on leading."""
+
+    election_backoff_ms: int = 500
+    """A candidate without a majority asks again after a random time from half of this to all."""
 
     heartbeat_interval_ms: int = 80
     """How often an idle leader speaks; less than a third of the minimal election timeout."""
@@ -60,10 +63,13 @@ class RaftConfig:
     """Proposals waiting for their commit; more are refused."""
 
     max_inbox_messages: int = 1000
-    """Received messages waiting for a running sync; more are dropped, which Raft repairs."""
+    """Received messages waiting for the next step; more are dropped, which Raft repairs."""
 
     max_inbox_bytes: int = 64 * 1024 * 1024
     """Likewise, in bytes."""
+
+    max_promises: int = 1000
+    """Votes and acknowledgements waiting for a running sync; more are dropped, likewise."""
 
     max_peer_queue_bytes: int = 32 * 1024 * 1024
     """Messages waiting for a slow peer; more are dropped, which Raft repairs."""

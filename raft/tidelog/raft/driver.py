@@ -1,21 +1,20 @@
 """The shell around a Raft engine: persist, then tell.
 
 It owns the node's Raft task, which turns what arrived and the passing of time into steps of the
-engine, puts on stable storage off the loop what a step wrote, and only then sends messages and
-applies committed entries. The engine steps only while nothing is unsynced, so that its own log
-counts as a durable copy. It never decides anything about Raft.
+engine. What a step wrote is put on stable storage beside further steps (`syncing`); what it
+promised leaves after that, what it did not promise at once. Entries are applied as soon as they are
+committed, the own copy stored or not. It never decides anything about Raft.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 import structlog
 
 from tidelog.log.env import Clock
 from tidelog.log.errors import invariant
-from tidelog.raft import rules
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import SnapshotId
 from tidelog.raft.engine import Engine, Leadership, Ready
@@ -26,8 +25,10 @@ from tidelog.raft.replicated_log import (
     QuorumStatus,
     StateMachine,
 )
+from tidelog.raft.run_clock import RunClock
 from tidelog.raft.snapshotting import Snapshotting
 from tidelog.raft.storage import Storage
+from tidelog.raft.syncing import Syncing
 from tidelog.raft.transport import RaftTransport
 from tidelog.v1 import raft_pb2
 
@@ -69,6 +70,7 @@ class RaftDriver:
         self._inbox_bytes = 0
         self._proposals = Proposals(config)
         self._reads = Reads(config)
+        self._run_clock = RunClock()
         self._wake = asyncio.Event()
         self._waits_for: list[int] = []
         self._is_stopping = False
@@ -151,7 +153,8 @@ class RaftDriver:
 
     def status(self) -> QuorumStatus:
         """See `ReplicatedLog`."""
-        storage, engine, now_s = self.storage, self.engine, self._clock.monotonic_s()
+        storage, engine = self.storage, self.engine
+        now_s = self._run_clock.now(self._clock.monotonic_s())
         snapshot = storage.snapshots.latest if storage else None
         return QuorumStatus(
             node_id=self.node_id,
@@ -196,9 +199,10 @@ class RaftDriver:
 
     async def _run(self, storage: Storage, engine: Engine, machine: StateMachine) -> None:
         snapshotting = Snapshotting(storage, self._config)
+        syncing = Syncing(storage, snapshotting, config=self._config, on_done=self._wake.set)
         try:
             while not self._is_stopping:
-                ready = await self._step(storage, engine, machine, snapshotting)
+                next_step_in_s = await self._step(storage, engine, machine, syncing)
                 self._tell_who_is_missing(list(engine.waits_for))
                 if engine.has_snapshots:
                     snapshotting.begin_if_due(
@@ -208,7 +212,8 @@ class RaftDriver:
                         may_replace=not engine.is_sending_snapshot,
                         on_done=self._wake.set,
                     )
-                await self._wait_for_work(ready.next_step_in_s)
+                await self._wait_for_work(next_step_in_s)
+            await syncing.finish()
         except Exception as error:
             logger.exception("raft cannot go on", node_id=self.node_id)
             self._is_stopping = True
@@ -217,25 +222,42 @@ class RaftDriver:
             self._leadership = Leadership(
                 role="follower", term=self.term, leader_id=None, own_term_index=None
             )
+            await syncing.abandon()
             await snapshotting.abandon()
             self._proposals.fail_all("this node stopped", self._not_leader())
             self._reads.fail_all(self._not_leader())
             storage.close()
 
-    async def _wait_for_work(self, timeout_s: float) -> None:
+    async def _wait_for_work(self, next_step_in_s: float) -> None:
+        # Short waits, so that it shows when this loop does not run.
+        timeout_s = min(next_step_in_s, 2 * self._config.heartbeat_interval_ms / 1000)
+        self._run_clock.plan(self._clock.monotonic_s(), timeout_s)
         timer = asyncio.get_running_loop().call_later(timeout_s, self._wake.set)
         await self._wake.wait()
         timer.cancel()
         self._wake.clear()
 
     async def _step(
-        self, storage: Storage, engine: Engine, machine: StateMachine, snapshotting: Snapshotting
-    ) -> Ready:
-        await snapshotting.finish_if_written()
+        self, storage: Storage, engine: Engine, machine: StateMachine, syncing: Syncing
+    ) -> float:
+        """Tell what is stored by now, step, and begin to store what that wrote."""
+        syncing.begin_if_due()
+        self._send(syncing.kept())
+        ready = self._step_engine(engine)
+        syncing.promise(ready.messages)
+        syncing.begin_if_due()
+        if not engine.steps_while_syncing:
+            await syncing.finish()
+        self._send(ready.at_once)
+        self._send(syncing.kept())
+        self._apply(ready, storage, machine)
+        return ready.next_step_in_s
+
+    def _step_engine(self, engine: Engine) -> Ready:
         received, self._inbox, self._inbox_bytes = self._inbox, [], 0
         proposals = self._proposals.take()
         ready = engine.step(
-            now_s=self._clock.monotonic_s(),
+            now_s=self._run_clock.step(self._clock.monotonic_s()),
             connected=sorted(self._connected),
             received=received,
             proposals=[proposal.command for proposal in proposals],
@@ -247,17 +269,13 @@ class RaftDriver:
         else:
             self._proposals.refuse(proposals, self._not_leader())
         self._announce()
-        if rules.must_sync(storage.is_dirty):
-            if storage.snapshots.has_received:
-                await snapshotting.wait()
-            await storage.sync()
-            self._wake.set()  # a sole voter may commit now
-        self._tell(ready, storage, machine)
         return ready
 
-    def _tell(self, ready: Ready, storage: Storage, machine: StateMachine) -> None:
-        for message in ready.messages:
+    def _send(self, messages: Iterable[raft_pb2.RaftMessage]) -> None:
+        for message in messages:
             self._transport.send(message.receiver_id, message)
+
+    def _apply(self, ready: Ready, storage: Storage, machine: StateMachine) -> None:
         self._commit_index = ready.commit_index
         if ready.restored is not None:
             invariant(storage.snapshots.latest == ready.restored, "installed", ready.restored)

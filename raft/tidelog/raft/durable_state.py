@@ -1,7 +1,7 @@
 """What a Raft engine needs of storage: its port down to the write-ahead log and the snapshots.
 
-Reading and writing are immediate; writes become durable when the driver syncs, which it does
-before anything of the step is told. This module decides nothing.
+Reading and writing are immediate; writes become durable when the driver has synced, and the engine
+goes on meanwhile. This module decides nothing.
 """
 
 from __future__ import annotations
@@ -42,6 +42,16 @@ class DurableLog(Protocol):
     """The disk was new at this or an earlier start, and this voter has not caught up since."""
     base_index: int
     base_term: int
+    durable_index: int
+    """Up to here the log, as it is now, is on stable storage."""
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether something was written that is not on stable storage yet."""
+
+    @property
+    def is_stamp_durable(self) -> bool:
+        """Whether incarnation and term, which all messages carry, are on stable storage."""
 
     @property
     def last_index(self) -> int:

@@ -1,7 +1,8 @@
 """The port between the Raft engine, which decides, and its driver, which acts.
 
-One call in, effects out. What a step writes to the write-ahead log and to the snapshots must be on
-stable storage before anything of its `Ready` is told. This module decides nothing.
+One call in, effects out. What a step writes to the write-ahead log and to the snapshots reaches
+stable storage while the engine goes on stepping; `Ready` says what waits for that. An engine that
+cannot go on meanwhile says so: `steps_while_syncing`. This module decides nothing.
 """
 
 from __future__ import annotations
@@ -45,17 +46,25 @@ class ConfirmedRead:
 
 @dataclass(slots=True)
 class Ready:
-    """What one step decided, to be told only when all it wrote is on stable storage."""
+    """What one step decided, and what of it waits for the sync of all that was written up to it.
+
+    Of an engine that does not step while syncing everything waits.
+    """
 
     leadership: Leadership
     commit_index: int
     next_step_in_s: float
     """When to step again if nothing happens before."""
     messages: list[raft_pb2.RaftMessage] = field(default_factory=list)
+    """Promises: they leave when they are on stable storage, in order."""
+    at_once: list[raft_pb2.RaftMessage] = field(default_factory=list)
+    """Messages that no crash makes untrue: they leave now."""
     restored: SnapshotId | None = None
-    """A snapshot the leader gave: the state machine becomes what it says, before `committed`."""
+    """A snapshot of the leader, on stable storage by now: the state machine becomes what it says,
+    before `committed`."""
     committed: list[EngineEntry] = field(default_factory=list)
-    """All entries that became committed, in index order, each once."""
+    """All entries that became committed, in index order, each once; this node's own copy need not
+    be on stable storage."""
     appended: list[int] = field(default_factory=list)
     """The indexes of this step's proposals; empty: none was appended, this node does not lead."""
     reads: list[ConfirmedRead] = field(default_factory=list)
@@ -76,8 +85,7 @@ class Engine(Protocol):
     ) -> Ready:
         """Take what happened up to `now_s`, and decide.
 
-        Only with synced storage: what is in it counts as this node's durable copy. A proposal of
-        None is a no-op. `reads` are the ids of reads asked for since the last step.
+        A proposal of None is a no-op. `reads` are the ids of reads asked for since the last step.
         """
 
     def peers(self, now_s: float) -> tuple[PeerStatus, ...]:
@@ -89,6 +97,10 @@ class Engine(Protocol):
     @property
     def waits_for(self) -> Sequence[int]:
         """The voters without whose answer this one, its disk being new, takes no part."""
+
+    steps_while_syncing: bool
+    """Whether it tells this node's durable copy from what is only written. If not, it is stepped
+    only when everything is synced, and counts all of its log as durable."""
 
     has_snapshots: bool
     """Whether it can go on with a log whose head is in a snapshot."""

@@ -21,7 +21,10 @@ from tidelog.v1.raft_pb2 import AppendEntriesReply, InstallSnapshotReply
 
 
 class Leading:
-    """Lives as long as this node leads in one term."""
+    """Lives as long as this node leads in one term.
+
+    All it tells leaves at once: its followers sync beside it, and its own vote is stored.
+    """
 
     def __init__(
         self,
@@ -74,13 +77,14 @@ class Leading:
         heard_s = [now_s, *(follower.heard_s for follower in self.followers.values())]
         return now_s - sorted(heard_s, reverse=True)[len(heard_s) // 2]
 
-    def commit_index(self, durable_index: int) -> int:
-        """What a majority holds; `durable_index` is this node's own stable end of the log.
+    def commit_index(self) -> int:
+        """What a majority holds on stable storage, be this node among it or not.
 
         Meant only if `rules.may_commit` says so of the entry's term.
         """
+        own_index = rules.own_copy(self._log.durable_index, self._log.last_index)
         return rules.quorum_index(
-            [durable_index, *(follower.match_index for follower in self.followers.values())]
+            [own_index, *(follower.match_index for follower in self.followers.values())]
         )
 
     # Reads
@@ -133,7 +137,7 @@ class Leading:
         previous_index = max(follower.next_index - 1, self._log.base_index)
         previous_term = self._log.term_at(previous_index)
         invariant(previous_term is not None, "a leader's log has no holes", previous_index)
-        body = self._outbox.to(peer_id).append_entries
+        body = self._outbox.hint(peer_id).append_entries
         body.previous_index = previous_index
         body.previous_term = previous_term or 0
         body.commit_index = commit_index
@@ -160,7 +164,7 @@ class Leading:
         if follower.piece_sent_s is not None and now_s - follower.piece_sent_s < patience_s:
             return
         follower.piece_sent_s = now_s
-        body = self._outbox.to(peer_id).install_snapshot
+        body = self._outbox.hint(peer_id).install_snapshot
         body.last_index, body.last_term = snapshot.index, snapshot.term
         body.total_bytes = self._snapshots.size_bytes
         body.offset = follower.snapshot_offset

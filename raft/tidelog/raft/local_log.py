@@ -126,14 +126,17 @@ class LocalLog:
     # What to tell
 
     def take_restored(self) -> SnapshotId | None:
-        """The snapshot that was installed since the last call."""
-        restored, self._restored = self._restored, None
+        """A snapshot that replaced the log and is on stable storage by now, each once."""
+        restored, latest = self._restored, self._snapshots.latest
+        if restored is None or latest is None or latest.index < restored.index:
+            return None
+        self._restored = None
         return restored
 
     @property
     def has_more(self) -> bool:
-        """Whether committed entries wait to be handed out."""
-        return self._handed_out < self.commit_index
+        """Whether committed entries wait to be handed out, and no snapshot before them."""
+        return self._restored is None and self._handed_out < self.commit_index
 
     def newly_committed(self) -> list[EngineEntry]:
         """The next committed entries, a bounded number at a time."""

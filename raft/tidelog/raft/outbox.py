@@ -1,32 +1,55 @@
-"""The messages of one step, stamped as they are written: cluster, sender, incarnation and term."""
+"""The messages of one step, each stamped with cluster, sender, incarnation and term as written.
+
+Owns which of them wait for the disk: a promise waits until all is stored that was written before
+it. What promises nothing says only that its sender lives in this term, and leaves at once if no
+crash can make that untrue.
+"""
 
 from __future__ import annotations
 
+from tidelog.raft import rules
 from tidelog.raft.durable_state import DurableLog
 from tidelog.v1.raft_pb2 import RaftMessage
 
 
 class Outbox:
-    """Grows by `to`, emptied by `take`."""
+    """Grows by `promise` and `hint`, emptied by `take_promises` and `take_hints`."""
 
     def __init__(self, log: DurableLog, *, cluster_id: str) -> None:
         self._log = log
         self._cluster_id = cluster_id
-        self._messages: list[RaftMessage] = []
+        self._promises: list[RaftMessage] = []
+        self._hints: list[RaftMessage] = []
 
-    def to(self, peer_id: int) -> RaftMessage:
-        """A new message to this voter; the caller fills its body."""
-        message = RaftMessage(
+    def promise(self, peer_id: int) -> RaftMessage:
+        """A new message to this voter that waits for the disk; the caller fills its body."""
+        message = self._stamped(peer_id)
+        self._promises.append(message)
+        return message
+
+    def hint(self, peer_id: int) -> RaftMessage:
+        """A new message to this voter that relies on nothing but the stamp."""
+        if not rules.may_hint(self._log.is_stamp_durable):
+            return self.promise(peer_id)
+        message = self._stamped(peer_id)
+        self._hints.append(message)
+        return message
+
+    def take_promises(self) -> list[RaftMessage]:
+        """Those that wait, in the order they were written."""
+        messages, self._promises = self._promises, []
+        return messages
+
+    def take_hints(self) -> list[RaftMessage]:
+        """Those that do not, in the order they were written."""
+        messages, self._hints = self._hints, []
+        return messages
+
+    def _stamped(self, peer_id: int) -> RaftMessage:
+        return RaftMessage(
             cluster_id=self._cluster_id,
             sender_id=self._log.node_id,
             receiver_id=peer_id,
             incarnation=self._log.incarnation,
             term=self._log.term,
         )
-        self._messages.append(message)
-        return message
-
-    def take(self) -> list[RaftMessage]:
-        """All messages, in the order they were written."""
-        messages, self._messages = self._messages, []
-        return messages

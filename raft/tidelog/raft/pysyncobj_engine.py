@@ -59,6 +59,7 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
 
     waits_for: Sequence[int] = ()
     has_snapshots = False
+    steps_while_syncing = False
     is_sending_snapshot = False
 
     # The library's state that is read or written here.

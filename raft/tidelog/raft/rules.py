@@ -135,5 +135,20 @@ def may_read(own_term_index: int, commit_index: int) -> bool:
 
 
 def must_sync(has_unsynced: bool) -> bool:  # noqa: FBT001  # a rule of one fact
-    """Nothing is told that a crash could make untrue (5.2, 5.3)."""
+    """What is written is put on stable storage (5.2, 5.3)."""
     return has_unsynced
+
+
+def may_promise(is_stored: bool) -> bool:  # noqa: FBT001  # a rule of one fact
+    """Nothing is promised that a crash could take back: votes, acknowledgements (5.2, 5.3)."""
+    return is_stored
+
+
+def may_hint(is_stamp_durable: bool) -> bool:  # noqa: FBT001  # a rule of one fact
+    """Who forgets its term or its incarnation in a crash has told nobody of it."""
+    return is_stamp_durable
+
+
+def own_copy(durable_index: int, _last_index: int) -> int:
+    """A leader counts of its own log what is on stable storage, as it does of others' (10.2.1)."""
+    return durable_index

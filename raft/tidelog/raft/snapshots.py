@@ -40,6 +40,10 @@ class SnapshotStore:
         """The newest one on stable storage."""
         self.size_bytes = 0
         """Of its file; 0 when there is none."""
+        self.received = 0
+        """How many of a leader's were whole."""
+        self.installed = 0
+        """How many of those are on stable storage, or were older than the newest."""
         self._disk = disk
         self._directory = directory
         self._cluster_id = cluster_id
@@ -142,7 +146,10 @@ class SnapshotStore:
         try:
             if incoming is None:
                 incoming = self._incoming = self._begin(snapshot, total_bytes)
-            return incoming.take(offset, data)
+            was_whole = incoming.is_whole
+            next_offset = incoming.take(offset, data)
+            self.received += incoming.is_whole and not was_whole
+            return next_offset
         except DamagedFileError:
             self._drop_incoming()
             return 0
@@ -164,6 +171,7 @@ class SnapshotStore:
             await self._publish(incoming.snapshot, incoming.file)
         finally:
             self._drop_incoming()
+        self.installed = self.received
         self._remove_others()
 
     def _begin(self, snapshot: SnapshotId, total_bytes: int) -> _Incoming:

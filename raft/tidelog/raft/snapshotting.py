@@ -26,7 +26,7 @@ RETRY_S = 30.0
 
 
 class Snapshotting:
-    """At most one snapshot at a time. All methods belong to the Raft task but `begin`'s own."""
+    """At most one snapshot at a time; `finish_if_written` and `wait` belong to the sync's task."""
 
     def __init__(self, storage: Storage, config: RaftConfig) -> None:
         self._storage = storage
@@ -64,25 +64,34 @@ class Snapshotting:
         )
         self._task.add_done_callback(lambda _: on_done())
 
+    @property
+    def is_written(self) -> bool:
+        """Whether a snapshot was written, or could not be, and the log has its head yet."""
+        return self._task is not None and self._task.done()
+
     async def finish_if_written(self) -> None:
         """Cut the head off the log once the snapshot is on stable storage.
 
-        Errors: `StorageError`, any but a lack of space.
+        Not while a sync runs. Errors: `StorageError`, any but a lack of space.
         """
         if self._task is None or not self._task.done():
             return
-        task, self._task = self._task, None
-        wal, latest = self._storage.wal, self._storage.snapshots.latest
         try:
-            task.result()
-            base_index = self._base_index(latest.index if latest else 0)
-            if base_index > wal.base_index:
-                await wal.compact(base_index=base_index)
+            self._task.result()
+            if not await self._cut_head():
+                return
         except DiskFullError as error:
             logger.warning("no space for a snapshot of the metadata: free some", error=str(error))
-            return
-        self._begun_bytes = wal.size_bytes
-        self._not_before_s = float("-inf")
+        else:
+            self._begun_bytes = self._storage.wal.size_bytes
+            self._not_before_s = float("-inf")
+        self._task = None
+
+    async def _cut_head(self) -> bool:
+        """False: a leader's snapshot must be installed before."""
+        wal, latest = self._storage.wal, self._storage.snapshots.latest
+        base_index = self._base_index(latest.index if latest else 0)
+        return base_index <= wal.base_index or await self._storage.compact(base_index=base_index)
 
     def _base_index(self, snapshot_index: int) -> int:
         """Where the log shall begin: some entries behind the snapshot, in number and in size."""

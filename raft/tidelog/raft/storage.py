@@ -6,6 +6,7 @@ Owns the order in which the two reach the disk. Decides nothing about Raft.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tidelog.log.env import Disk
 from tidelog.log.errors import StorageError
@@ -15,9 +16,19 @@ from tidelog.raft.snapshots import SnapshotStore
 from tidelog.raft.wal import Wal
 
 
+class Written(NamedTuple):
+    """What a process has written: records of its log, and snapshots that it received."""
+
+    records: int
+    snapshots: int
+
+
 @dataclass(slots=True)
 class Storage:
-    """Both are open. After an error of `sync` the node must end: nobody knows what is on disk."""
+    """Both are open. After an error of `sync` the node must end: nobody knows what is on disk.
+
+    More may be written while `sync` or `compact` runs, but only one of them runs at a time.
+    """
 
     wal: Wal
     snapshots: SnapshotStore
@@ -85,8 +96,17 @@ class Storage:
 
     @property
     def is_dirty(self) -> bool:
-        """Whether something was written that `sync` has not put on stable storage."""
+        """Whether something was written that is not on stable storage yet."""
         return self.wal.is_dirty or self.snapshots.has_received
+
+    @property
+    def written(self) -> Written:
+        """Everything up to now; `is_stored` tells when it is on stable storage."""
+        return Written(self.wal.written, self.snapshots.received)
+
+    def is_stored(self, written: Written) -> bool:
+        """Whether all of it is on stable storage."""
+        return self.wal.stored >= written.records and self.snapshots.installed >= written.snapshots
 
     async def sync(self) -> None:
         """Put on stable storage all that was written: the snapshot before the log that needs it."""
@@ -94,6 +114,14 @@ class Storage:
             await self.snapshots.install()
         if self.wal.is_dirty:
             await self.wal.sync()
+
+    async def compact(self, *, base_index: int) -> bool:
+        """`Wal.compact`, unless the log relies on a received snapshot that is not installed yet."""
+        await self.wal.prepare_compaction()
+        if self.snapshots.has_received:
+            return False
+        await self.wal.compact(base_index=base_index)
+        return True
 
     def close(self) -> None:
         """Close the files; what was not synced is lost, as nobody was told of it."""

@@ -48,6 +48,7 @@ class Voter:
     """Implements `engine.Engine`. `voters` holds this node's id too."""
 
     has_snapshots = True
+    steps_while_syncing = True
 
     def __init__(
         self,
@@ -72,6 +73,11 @@ class Voter:
         self._leading: Leading | None = None
         self._rejoining = Rejoining(self._peers) if log.is_rejoining else None
         self._ballots: set[int] = set()
+        """Who would vote for this pre-candidate."""
+        self._votes: set[int] = set()
+        """Who voted for this node in the present term; empty when it does not stand any more."""
+        self._round = 0
+        """Of the leader's, the newest that was heard."""
         self._leader_heard_s = _NEVER_S
         self._due_s = _NEVER_S
         self._is_new = True
@@ -86,7 +92,6 @@ class Voter:
         reads: Sequence[int],
     ) -> Ready:
         """See `engine.Engine`."""
-        durable_index = self._log.last_index
         if self._is_new:
             self._is_new = False
             self._due_s = now_s if self._rejoining else self._election_due_s(now_s)
@@ -96,7 +101,7 @@ class Voter:
         self._tick(now_s)
         appended = self._append(proposals)
         if self._leading is not None:
-            self._lead(self._leading, durable_index, reads, now_s)
+            self._lead(self._leading, reads, now_s)
         return self._ready(appended, now_s)
 
     def peers(self, now_s: float) -> tuple[PeerStatus, ...]:
@@ -167,7 +172,7 @@ class Voter:
         if rules.is_stale(message.term, self._log.term):
             if kind in ("append_entries", "install_snapshot"):
                 # It carries no news but the term, which tells the old leader to step down.
-                self._outbox.to(message.sender_id).append_entries_reply.SetInParent()
+                self._outbox.hint(message.sender_id).append_entries_reply.SetInParent()
             return
         if kind == "request_vote" and self._hears_leader(now_s):
             return
@@ -178,8 +183,8 @@ class Voter:
                 self._on_leader(message, now_s)
             case "request_vote":
                 self._on_request_vote(message, now_s)
-            case "vote_granted" if self.role is Role.CANDIDATE:
-                self._count(message.sender_id, now_s)
+            case "vote_granted" if self._votes:
+                self._count_vote(message.sender_id, now_s)
             case "append_entries_reply" if self._leading is not None:
                 self._leading.on_append_reply(
                     message.sender_id, message.append_entries_reply, now_s
@@ -195,7 +200,9 @@ class Voter:
             if not rules.has_quorum_contact(self._leading.silent_s(now_s), timeout_s):
                 self._follow_nobody(now_s)
         elif now_s >= self._due_s:
-            if self._rejoining is not None and not self._has_begun_anew(self._rejoining):
+            if self.role is Role.CANDIDATE and not self._log.is_stamp_durable:
+                self._due_s = self._again_due_s(now_s)  # nobody was asked yet
+            elif self._rejoining is not None and not self._has_begun_anew(self._rejoining):
                 self._ask_to_rejoin(self._rejoining, now_s)
             else:
                 self._ask_pre_votes(now_s)
@@ -209,6 +216,8 @@ class Voter:
     def _follow_nobody(self, now_s: float) -> None:
         self.role = Role.FOLLOWER if self._rejoining is None else Role.REJOINING
         self.leader_id = None
+        self._votes = set()
+        self._round = 0
         self._leading = None
         self._leader_heard_s = _NEVER_S
         self._due_s = self._election_due_s(now_s)
@@ -225,13 +234,14 @@ class Voter:
     def _on_leader(self, message: RaftMessage, now_s: float) -> None:
         """The leader of this term gives entries or a piece of a snapshot."""
         self._follow(message.sender_id, now_s)
-        answer = self._outbox.to(message.sender_id)
+        answer = self._outbox.promise(message.sender_id)
         if message.HasField("append_entries"):
             self._local.take(message.append_entries, answer.append_entries_reply)
             answer.append_entries_reply.round = message.append_entries.round
         else:
             self._local.take_piece(message.install_snapshot, answer.install_snapshot_reply)
             answer.install_snapshot_reply.round = message.install_snapshot.round
+        self._say_hello(message)
         rejoining = self._rejoining
         if rejoining is not None and rejoining.has_caught_up(
             commit_index=self._local.commit_index,
@@ -239,6 +249,19 @@ class Voter:
             leader_term=self._log.term,
         ):
             self._take_part()
+
+    def _say_hello(self, message: RaftMessage) -> None:
+        """Tell the leader that it is heard, while the answer waits for the disk.
+
+        It counts for contact and rounds of reads, and acknowledges nothing. An append with entries
+        of a round that was answered gets none: there is another soon.
+        """
+        append = message.append_entries
+        round_ = append.round or message.install_snapshot.round
+        is_awaited = round_ > self._round or not append.entries
+        self._round = max(self._round, round_)
+        if is_awaited and self._log.is_dirty and self._log.is_stamp_durable:
+            self._outbox.hint(message.sender_id).append_entries_reply.round = round_
 
     def _hears_leader(self, now_s: float) -> bool:
         timeout_s = self._config.election_timeout_min_ms / 1000
@@ -251,7 +274,7 @@ class Voter:
         """Say whether this node would vote for the sender in the sender's term + 1."""
         body = message.pre_vote
         theirs = body.last_log_term, body.last_log_index
-        reply = self._outbox.to(message.sender_id).pre_vote_reply
+        reply = self._outbox.hint(message.sender_id).pre_vote_reply
         reply.asked_term = message.term
         reply.is_granted = (
             rules.takes_part(self._rejoining is not None)
@@ -271,7 +294,7 @@ class Voter:
             return
         self._log.write_vote(term=self._log.term, voted_for=candidate_id)
         self._due_s = self._election_due_s(now_s)
-        self._outbox.to(candidate_id).vote_granted.SetInParent()
+        self._outbox.promise(candidate_id).vote_granted.SetInParent()
 
     def _on_pre_vote_reply(self, message: RaftMessage, now_s: float) -> None:
         """Count a promise, whatever older term it comes from, or learn of a newer term.
@@ -283,7 +306,7 @@ class Voter:
         reply = message.pre_vote_reply
         is_asked = self.role is Role.PRE_CANDIDATE and reply.asked_term == self._log.term
         if is_asked and reply.is_granted:
-            self._count(message.sender_id, now_s)
+            self._count_ballot(message.sender_id, now_s)
 
     def _ask_pre_votes(self, now_s: float) -> None:
         if not rules.takes_part(self._rejoining is not None):
@@ -295,32 +318,42 @@ class Voter:
         # Soon again: who refuses now because it hears a leader may miss it a moment later.
         self._due_s = now_s + self._interval_s * (1 + self._random.random())
         for peer_id in self._peers:
-            body = self._outbox.to(peer_id).pre_vote
+            body = self._outbox.hint(peer_id).pre_vote
             body.last_log_term, body.last_log_index = self._local.last_entry
-        self._count(self._log.node_id, now_s)
+        self._count_ballot(self._log.node_id, now_s)
 
     def _campaign(self, now_s: float) -> None:
         self.role = Role.CANDIDATE
-        self._ballots = set()
         self._log.write_vote(term=self._log.term + 1, voted_for=self._log.node_id)
-        self._due_s = self._election_due_s(now_s)
-        for peer_id in self._peers:
-            body = self._outbox.to(peer_id).request_vote
-            body.last_log_term, body.last_log_index = self._local.last_entry
-        self._count(self._log.node_id, now_s)
+        self._votes = set()
+        self._due_s = self._again_due_s(now_s)
+        self._ask_votes()
+        self._count_vote(self._log.node_id, now_s)
 
-    def _count(self, voter_id: int, now_s: float) -> None:
+    def _ask_votes(self) -> None:
+        """A promise: the own vote must be stored, or another life of this node votes again."""
+        for peer_id in self._peers:
+            body = self._outbox.promise(peer_id).request_vote
+            body.last_log_term, body.last_log_index = self._local.last_entry
+
+    def _count_ballot(self, voter_id: int, now_s: float) -> None:
         self._ballots.add(voter_id)
-        if len(self._ballots) <= (len(self._peers) + 1) // 2:
-            return
-        if self.role is Role.PRE_CANDIDATE:
+        if self._is_majority(self._ballots):
             self._campaign(now_s)
-        else:
+
+    def _count_vote(self, voter_id: int, now_s: float) -> None:
+        """Count it, also while this node asks whether to stand again: slow disks vote late."""
+        self._votes.add(voter_id)
+        if self._is_majority(self._votes):
             self._begin_to_lead(now_s)
+
+    def _is_majority(self, voter_ids: set[int]) -> bool:
+        return len(voter_ids) > (len(self._peers) + 1) // 2
 
     def _begin_to_lead(self, now_s: float) -> None:
         self.role = Role.LEADER
         self.leader_id = self._log.node_id
+        self._votes = set()
         self._local.append(None)
         self._leading = Leading(
             self._peers,
@@ -339,10 +372,10 @@ class Voter:
     def _ask_to_rejoin(self, rejoining: Rejoining, now_s: float) -> None:
         self._due_s = now_s + self._interval_s
         for peer_id in rejoining.silent:
-            self._outbox.to(peer_id).rejoin.SetInParent()
+            self._outbox.promise(peer_id).rejoin.SetInParent()
 
     def _answer_rejoin(self, message: RaftMessage, *, known_incarnation: int = 0) -> None:
-        reply = self._outbox.to(message.sender_id).rejoin_reply
+        reply = self._outbox.promise(message.sender_id).rejoin_reply
         reply.known_incarnation = known_incarnation
         reply.asked_incarnation = message.incarnation
         reply.last_index = self._log.last_index
@@ -385,10 +418,8 @@ class Voter:
             return []
         return [self._local.append(proposal) for proposal in proposals]
 
-    def _lead(
-        self, leading: Leading, durable_index: int, reads: Sequence[int], now_s: float
-    ) -> None:
-        self._local.commit_as_leader(leading.commit_index(durable_index))
+    def _lead(self, leading: Leading, reads: Sequence[int], now_s: float) -> None:
+        self._local.commit_as_leader(leading.commit_index())
         leading.ask_reads(reads)
         leading.send(self._connected, commit_index=self._local.commit_index, now_s=now_s)
 
@@ -405,7 +436,8 @@ class Voter:
                 own_term_index=None if leading is None else leading.own_term_index,
             ),
             commit_index=commit_index,
-            messages=self._outbox.take(),
+            messages=self._outbox.take_promises(),
+            at_once=self._outbox.take_hints(),
             restored=self._local.take_restored(),
             committed=self._local.newly_committed(),
             appended=appended,
@@ -418,6 +450,11 @@ class Voter:
     @property
     def _interval_s(self) -> float:
         return self._config.heartbeat_interval_ms / 1000
+
+    def _again_due_s(self, now_s: float) -> float:
+        """When a candidate gives up: rivals who split the votes shall not do so again."""
+        backoff_s = self._config.election_backoff_ms / 1000
+        return now_s + backoff_s * (1 + self._random.random()) / 2
 
     def _election_due_s(self, now_s: float) -> float:
         least_ms, most_ms = (

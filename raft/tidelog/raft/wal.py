@@ -2,9 +2,10 @@
 
 It owns `raft.wal` and what it says; it never decides what to write. Writes are collected and reach
 the disk as one frame at the next `sync`, so that a frame is on stable storage before the next
-begins (`wal_file` has the form). A crash can leave only the last frame unfinished; it is cleared at
-open, since nothing that depends on it has left the node. Any other damage means that a vote or an
-acknowledged entry may be gone: the node refuses to start.
+begins (`wal_file` has the form). More may be written while a sync runs: it waits for the next one.
+A crash can leave only the last frame unfinished; it is cleared at open, since nothing that depends
+on it has left the node. Any other damage means that a vote or an acknowledged entry may be gone:
+the node refuses to start.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ _NEXT = ".next"
 
 
 class Wal:
-    """The durable state, read at `open`, changed by `write_*`, made safe by `sync`.
+    """The durable state, read at `open`, changed by `write_*`, made safe by `sync` or `compact`.
+
+    It shows at once what was written. `written` and `stored` count: who waits for a record waits
+    until `stored` is what `written` was behind it.
 
     After an error of `sync`, or one of `compact` that came too late to leave all as it was, the
     state on disk is unknown: every later call of them fails, and the node must end.
@@ -50,6 +54,12 @@ class Wal:
         self.base_term = 0
         self.entries: list[WalEntry] = []
         """Entry `index` is at position `index - base_index - 1`."""
+        self.written = 0
+        """Records written by this process."""
+        self.stored = 0
+        """How many of them are on stable storage."""
+        self.durable_index = 0
+        """Up to here the log, as it is now, is on stable storage."""
         self._file = file
         self._disk = disk
         self._path = file.path
@@ -58,6 +68,8 @@ class Wal:
         self._end = 0
         self._frames = 0
         self._unwritten: list[bytes] = []
+        self._syncing_index = 0
+        self._stamped = 0
         self._is_known = True
 
     @classmethod
@@ -84,6 +96,7 @@ class Wal:
             wal.close()
             raise
         wal._reserve_bytes = reserve_bytes
+        wal.durable_index = wal.last_index
         wal._write(RecordKind.START, a=max(wal.incarnation + 1, wall_ms))
         return wal
 
@@ -106,8 +119,13 @@ class Wal:
 
     @property
     def is_dirty(self) -> bool:
-        """Whether something was written that `sync` has not made safe."""
-        return bool(self._unwritten)
+        """Whether something was written that is not on stable storage yet."""
+        return self.stored < self.written
+
+    @property
+    def is_stamp_durable(self) -> bool:
+        """Whether the incarnation and the term, which all messages carry, are on stable storage."""
+        return self.stored >= self._stamped
 
     def term_at(self, index: int) -> int | None:
         """The term of an entry, that of `base_index` included; None where nothing is known."""
@@ -156,18 +174,21 @@ class Wal:
         self._write(RecordKind.BASE, a=term, b=index)
 
     async def sync(self) -> None:
-        """Put everything written before the call on stable storage, off the loop."""
+        """Put everything written before the call on stable storage, off the loop.
+
+        What is written while it runs waits for the next one; one at a time, `compact` included.
+        """
         self._require_known()
         if not self._unwritten:
             return
         frame = encode_frame(self._frames, b"".join(self._unwritten))
-        self._unwritten = []
+        covered = self._begin_storing()
         self._is_known = False
         self._file.write_at(self._end, frame)
         self._end += len(frame)
         self._frames += 1
         await self._file.sync()
-        self._is_known = True
+        self._end_storing(covered)
 
     async def prepare_compaction(self) -> None:
         """Reserve the space of the next file, for `compact`; may run while the log is in use.
@@ -180,20 +201,22 @@ class Wal:
     async def compact(self, *, base_index: int) -> None:
         """Go on in a new file without the entries up to `base_index`, which a snapshot holds.
 
-        Not while something is written or synced. Errors: `StorageError`; when it is for want of
-        space this log is as it was, and goes on.
+        Stores what was written before as `sync` does; it may not be `write_base` whose snapshot is
+        not on stable storage. Errors: `StorageError`; when it is for want of space this log is as
+        it was, and goes on.
         """
+        await self.prepare_compaction()
         self._require_known()
-        invariant(not self.is_dirty, "compaction of a synced log")
         is_inside = self.base_index <= base_index <= self.last_index
         invariant(is_inside, "compaction inside the log", base_index)
-        await self.prepare_compaction()
         kept = self.entries[base_index - self.base_index :]
         file, self._next = self._next, None
         assert file is not None
+        unwritten, covered = self._unwritten, self._begin_storing()
         try:
             place = await fill(file, self._state(base_index), kept, node_id=self.node_id)
         except BaseException:
+            self._unwritten = unwritten + self._unwritten
             discard(self._disk, file)
             raise
         file.close()
@@ -201,16 +224,33 @@ class Wal:
         await publish(self._disk, file.path, self._path)
         self._file.close()
         self._file = self._disk.open(self._path)
-        self.base_term = self.term_at(base_index) or 0
-        self.base_index, self.entries = base_index, kept
+        self._forget(base_index)
         self._frames, self._end = place.number, place.position
-        self._is_known = True
+        self._end_storing(covered)
 
     def close(self) -> None:
         """Close the file; what was not synced is lost, as nobody was told of it."""
         self._file.close()
         if self._next is not None:
             self._next.close()
+
+    def _begin_storing(self) -> int:
+        """What was written up to now is on its way; returns how many records that is."""
+        self._unwritten = []
+        self._syncing_index = self.last_index
+        return self.written
+
+    def _end_storing(self, covered: int) -> None:
+        self.stored = covered
+        # What was removed meanwhile was not stored, whatever took its place.
+        self.durable_index = self._syncing_index
+        self._is_known = True
+
+    def _forget(self, base_index: int) -> None:
+        """Drop the entries up to there, unless a snapshot took them away meanwhile."""
+        if base_index > self.base_index:
+            self.base_term, kept = self.term_at(base_index) or 0, base_index - self.base_index
+            self.base_index, self.entries = base_index, self.entries[kept:]
 
     def _state(self, base_index: int) -> list[Record]:
         """What a file says whose log begins after `base_index`, but for the entries."""
@@ -226,6 +266,9 @@ class Wal:
         record = Record(kind, a, b, body)
         self._apply(record)
         self._unwritten.append(encode_record(record))
+        self.written += 1
+        if kind in (RecordKind.START, RecordKind.VOTE):
+            self._stamped = self.written
 
     def _apply(self, record: Record) -> None:
         kind, a, b, body = record
@@ -243,6 +286,7 @@ class Wal:
             case RecordKind.TRUNCATION:
                 invariant(self.base_index < b <= self.last_index, "truncation inside the log", b)
                 del self.entries[b - self.base_index - 1 :]
+                self._shorten(b - 1)
             case RecordKind.REJOINED:
                 self.is_rejoining = False
             case RecordKind.BASE:
@@ -266,8 +310,14 @@ class Wal:
     def _apply_base(self, *, index: int, term: int) -> None:
         invariant(index >= self.base_index, "the log's begin never falls", index)
         invariant(term >= self.base_term, "terms never fall", term, self.base_term)
+        self._shorten(self.base_index)
         self.base_index, self.base_term = index, term
         self.entries = []
+
+    def _shorten(self, last_index: int) -> None:
+        """The log behind `last_index` is another one now, or none."""
+        self.durable_index = min(self.durable_index, last_index)
+        self._syncing_index = min(self._syncing_index, last_index)
 
     def _require_known(self) -> None:
         if not self._is_known:

@@ -7,14 +7,11 @@ from typing import Any, cast
 
 from tidelog.chaos.mutants.mutant import replaces
 from tidelog.log.env import Disk, File
-from tidelog.raft import wal, wal_file
-from tidelog.raft.driver import RaftDriver
+from tidelog.raft import rules, wal, wal_file
 from tidelog.raft.durable_state import SnapshotId
-from tidelog.raft.engine import Engine, Ready
-from tidelog.raft.replicated_log import StateMachine
 from tidelog.raft.snapshots import SnapshotStore
-from tidelog.raft.snapshotting import Snapshotting
 from tidelog.raft.storage import Storage
+from tidelog.raft.voter import Voter
 from tidelog.raft.wal import FILE_NAME, Wal
 from tidelog.raft.wal_frames import (
     DamagedFileError,
@@ -24,29 +21,42 @@ from tidelog.raft.wal_frames import (
     unfinished_end,
 )
 
-_step = RaftDriver._step
+_ask_votes = Voter._ask_votes
+_end_storing = Wal._end_storing
 _open = Storage.open
 
 
-class _SaidToBeSynced(Storage):
-    @property
-    def is_dirty(self) -> bool:
-        return self.snapshots.has_received
-
-
-@replaces(RaftDriver, "_step")
-async def send_before_sync(
-    self: RaftDriver,
-    storage: Storage,
-    engine: Engine,
-    machine: StateMachine,
-    snapshotting: Snapshotting,
-) -> Ready:
+@replaces(rules, "may_promise")
+def send_before_sync(_is_stored: object) -> bool:
     """Votes and acknowledgements leave before the disk has them."""
-    said = _SaidToBeSynced(storage.wal, storage.snapshots)
-    ready = await _step(self, said, engine, machine, snapshotting)
-    await storage.sync()
-    return ready
+    return True
+
+
+@replaces(rules, "may_hint")
+def stamp_told_before_sync(_is_stamp_durable: object) -> bool:
+    """A voter speaks in a term that a crash makes it forget."""
+    return True
+
+
+@replaces(rules, "own_copy")
+def own_ack_before_sync(_durable_index: int, last_index: int) -> int:
+    """A leader counts its own copy before the disk has it."""
+    return last_index
+
+
+@replaces(Voter, "_ask_votes")
+def candidate_asks_before_its_vote_is_stored(self: Voter) -> None:
+    """A vote is asked for while a crash would forget the candidate's own."""
+    promises = self._outbox.take_promises()
+    _ask_votes(self)
+    self._outbox._hints += self._outbox.take_promises()
+    self._outbox._promises += promises
+
+
+@replaces(Wal, "_end_storing")
+def later_writes_counted_as_synced(self: Wal, _covered: int) -> None:
+    """A sync is taken to cover what was written while it ran."""
+    _end_storing(self, self.written)
 
 
 @replaces(Wal, "sync")
@@ -54,10 +64,11 @@ async def frames_not_synced(self: Wal) -> None:
     """Frames are written and not synced."""
     if self._unwritten:
         frame = encode_frame(self._frames, b"".join(self._unwritten))
-        self._unwritten = []
+        covered = self._begin_storing()
         self._file.write_at(self._end, frame)
         self._end += len(frame)
         self._frames += 1
+        self._end_storing(covered)
 
 
 @replaces(Wal, "write_vote")

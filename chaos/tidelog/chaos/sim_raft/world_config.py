@@ -8,6 +8,9 @@ from tidelog.chaos.sim_raft.network import NetworkKind
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.raft.config import RaftConfig
 
+QUICK_PROBABILITY = 0.8
+QUICK_MS = 300, 600
+"""Of election time-outs shorter than the product's: more elections in as many seconds."""
 NARROW_PROBABILITY = 0.3
 """Of election time-outs so much alike that voters often stand in the same term."""
 CLUSTER_ID = "own"
@@ -30,18 +33,21 @@ def draw_config(random: SimRandom, *, engine: str, is_calm: bool) -> WorldConfig
     """
     interval_bytes = random.randrange(2048, 8192)
     usual = RaftConfig()
-    is_narrow = random.random() < NARROW_PROBABILITY
-    timeout_max_ms = (
-        usual.election_timeout_min_ms + random.randrange(5, 60)
-        if is_narrow
-        else usual.election_timeout_max_ms
-    )
+    timeout_min_ms, timeout_max_ms = QUICK_MS
+    if random.random() >= QUICK_PROBABILITY:
+        timeout_min_ms, timeout_max_ms = (
+            usual.election_timeout_min_ms,
+            usual.election_timeout_max_ms,
+        )
+    if random.random() < NARROW_PROBABILITY:
+        timeout_max_ms = timeout_min_ms + random.randrange(5, 60)
     return WorldConfig(
         voter_ids=(1, 2, 3) if random.random() < 0.6 else (1, 2, 3, 4, 5),
         raft=replace(
             usual,
             cluster_id=CLUSTER_ID,
             engine=engine,
+            election_timeout_min_ms=timeout_min_ms,
             election_timeout_max_ms=timeout_max_ms,
             snapshot_interval_bytes=interval_bytes,
             retained_entries=random.randrange(1, 30),
