@@ -72,7 +72,7 @@ def test_the_quorum_is_what_the_file_says() -> None:
     ("line", "named"),
     [
         ('"controller.quorum.engine" = "zookeeper"', "must be one of tidelog, pysyncobj"),
-        ('"controller.quorum.heartbeat.interval.ms" = 100', "must be below a third of controller"),
+        ('"controller.quorum.heartbeat.interval.ms" = 400', "must be below a third of controller"),
         ('"metadata.log.reserve.bytes" = 4096', "must be at least twice metadata.log.max"),
         ('"http.port" = 70000', "http.port = 70000: must be a whole number from 0 to 65535"),
         ('"process.roles" = ["boss"]', "process.roles"),

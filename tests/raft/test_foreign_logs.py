@@ -18,6 +18,7 @@ from one_voter import (
     replies,
     request_vote,
     snapshot_content,
+    told,
     vote,
 )
 
@@ -79,7 +80,7 @@ async def test_no_message_of_another_cluster_is_heard_or_answered(
 async def test_all_a_voter_says_names_its_cluster() -> None:
     voter = await voter_with_a_log()
     ready = await voter.pass_time(0.601)
-    assert {message.cluster_id for message in ready.messages} == {OWN}
+    assert {message.cluster_id for message in told(ready)} == {OWN}
 
 
 async def test_a_leader_begins_its_term_with_the_clusters_name() -> None:
@@ -115,7 +116,8 @@ async def test_another_clusters_snapshot_is_not_installed() -> None:
     assert ready.restored is None
     assert voter.storage.snapshots.latest is None
     own = await snapshot_content((9, 1), b"ours", cluster_id=OWN)
-    ready = await voter.step(of(OWN, piece(2, 1, snapshot=(9, 1), content=own)))
+    await voter.step(of(OWN, piece(2, 1, snapshot=(9, 1), content=own)))
+    ready = await voter.step()
     assert ready.restored == SnapshotId(9, 1)
 
 
