@@ -82,6 +82,7 @@ CORES = (
     "metadata/tidelog/metadata/leaders.py",
     "metadata/tidelog/metadata/partitions.py",
     "metadata/tidelog/metadata/placement.py",
+    "metadata/tidelog/metadata/plans.py",
     "metadata/tidelog/metadata/producer_ids.py",
     "metadata/tidelog/metadata/reachability.py",
     "metadata/tidelog/metadata/records.py",
