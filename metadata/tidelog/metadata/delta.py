@@ -69,12 +69,23 @@ def is_void(image: MetadataImage, batch: MetadataBatch) -> bool:
     return batch.base_offset != image.offset or batch.controller_epoch < image.controller_epoch
 
 
-def assemble(
-    records: Iterable[MetadataRecord], *, offset: int, controller_epoch: int
-) -> MetadataImage:
-    """The image that a snapshot's records make; raises `InvariantError` for what no image is."""
-    after = _apply(EMPTY_IMAGE, records, broker_epoch=UNCOMMITTED_EPOCH)
-    return replace(after, offset=offset, controller_epoch=controller_epoch)
+class Assembly:
+    """The image that a snapshot's records make, piece by piece.
+
+    Raises `InvariantError` for what no image is.
+    """
+
+    def __init__(self) -> None:
+        self._draft = _Draft(EMPTY_IMAGE, UNCOMMITTED_EPOCH)
+
+    def add(self, records: Iterable[MetadataRecord]) -> None:
+        """The next records."""
+        for record in records:
+            self._draft.apply(record)
+
+    def image(self, *, offset: int, controller_epoch: int) -> MetadataImage:
+        """The image, once all records were added."""
+        return replace(self._draft.finish(), offset=offset, controller_epoch=controller_epoch)
 
 
 def speculate(image: MetadataImage, records: Iterable[MetadataRecord]) -> MetadataImage:
