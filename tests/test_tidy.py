@@ -92,6 +92,7 @@ CORES = (
     "metadata/tidelog/metadata/topics.py",
     "broker/tidelog/broker/config.py",
     "broker/tidelog/broker/journal/*.py",
+    "broker/tidelog/broker/fetch_rounds.py",
     "broker/tidelog/broker/partition/*.py",
     "broker/tidelog/broker/partition_map.py",
     "broker/tidelog/broker/peers.py",

@@ -56,11 +56,13 @@ class ImageChanges:
 
 def changed_partitions(before: MetadataImage, now: MetadataImage) -> Iterator[Key]:
     """Partitions that are gone, new, or have another state or other configs; gone ones first."""
+    are_defaults_kept = now.cluster_configs == before.cluster_configs
+    if now.topics is before.topics and are_defaults_kept:
+        return
     for topic in before.topics.values():
         kept = now.topics.get(topic.name)
         if kept is None or kept.topic_id != topic.topic_id:
             yield from ((topic.name, state.partition) for state in topic.partitions)
-    are_defaults_kept = now.cluster_configs == before.cluster_configs
     for topic in now.topics.values():
         known = before.topics.get(topic.name)
         if known is topic and are_defaults_kept:

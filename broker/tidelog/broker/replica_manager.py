@@ -333,6 +333,7 @@ class ReplicaManager:
             hosted = self._partitions.held[key] = self._new_partition(topic, state.partition)
             self._live(hosted.name, self._open(hosted, config))
         hosted.change(state, config)
+        self._fetchers.note_changed(hosted)
         self._note_state(hosted)
 
     def _new_partition(self, topic: TopicImage, partition: int) -> HostedPartition:
