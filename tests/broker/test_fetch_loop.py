@@ -193,11 +193,11 @@ async def test_a_round_that_names_everything_is_not_undone_by_an_answer(bench: B
 async def test_of_a_thousand_partitions_those_that_moved_are_named(bench: Bench) -> None:
     for partition in range(1_000):
         bench.follow(partition, 0)
-    requests = []
-    while sum(map(len, requests)) < 1_000:
+    requests: list[list[tuple[int, int]]] = []
+    while sum(len(one) for one in requests) < 1_000:
         requests.append(await bench.leader.next_names())
         bench.leader.answer()
-    assert max(map(len, requests)) <= NAMED_PER_REQUEST_MAX
+    assert max(len(one) for one in requests) <= NAMED_PER_REQUEST_MAX
     assert sorted(name for one in requests for name in one) == [(n, 0) for n in range(1_000)]
     bench.leader.answer(3, 500, 999)
     assert await bench.leader.next_names() == [(3, 1), (500, 1), (999, 1)]

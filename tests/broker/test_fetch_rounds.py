@@ -20,7 +20,7 @@ def rounds_of(count: int, *, outside: int = 0) -> tuple[FetchRounds, list[list[K
     def is_outside(key: Key) -> bool:
         return key[1] < outside
 
-    while len(rounds._outside) > outside:  # noqa: SLF001
+    while len(rounds._outside) > outside:
         rounds.next(is_outside)
     return rounds, [rounds.next(is_outside) for _ in range(4 * ROUNDS_PER_TURN)]
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from tidelog.broker.background import Background
+from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
 
 Key = tuple[str, int]
@@ -21,10 +22,10 @@ class ImageChanges:
     """The first slice is done at once, the rest in turns; `apply` brings one partition in line."""
 
     def __init__(
-        self, *, apply: Callable[[Key], None], per_slice_max: int, background: Background
+        self, apply: Callable[[Key], None], config: ReplicaConfig, background: Background
     ) -> None:
         self._apply = apply
-        self._per_slice_max = per_slice_max
+        self._per_slice_max = config.changes_per_slice_max
         self._background = background
         self._waiting: dict[Key, None] = {}
         self._task: asyncio.Task[None] | None = None

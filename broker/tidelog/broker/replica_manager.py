@@ -81,24 +81,16 @@ class ReplicaManager:
         note: Callable[[Event], None] = lambda _: None,
     ) -> None:
         self._broker_id = broker_id
-        self._clock = clock
-        self._config = config
+        self._clock, self._config = clock, config
         self._held_until_ms = 0
-        self._found: list[tuple[str, int, bytes]] = []
-        """Folders of replicas as they were before the first image: topic, partition, topic id."""
+        self._found: list[tuple[str, int, bytes]] = []  # folders before the first image, and whose
         self._are_closed_cleanly = True
-        self._stats = ReplicaStats()
-        self._start_record = start_record
+        self._stats, self._start_record = ReplicaStats(), start_record
         self._background = Background(on_fatal)
         self._folders = PartitionFolders(log_dir=log_dir, disk=disk, clock=clock)
         partitions = self._partitions = PartitionMap(broker_id, note)
-        self._changes = ImageChanges(
-            apply=self._bring_in_line,
-            per_slice_max=config.changes_per_slice_max,
-            background=self._background,
-        )
-        self._slots = asyncio.Semaphore(config.log_tasks_max)
-        self._beginning = asyncio.Lock()
+        self._changes = ImageChanges(self._bring_in_line, config, self._background)
+        self._slots, self._beginning = asyncio.Semaphore(config.log_tasks_max), asyncio.Lock()
         self._lives: dict[str, asyncio.Task[None]] = {}
         self._appender = Appender(
             partitions=partitions, config=config, is_held=lambda: self.is_held
@@ -294,6 +286,10 @@ class ReplicaManager:
         """See `PartitionHost`."""
         self._reports.submit(partition)
 
+    def touch(self, partition: HostedPartition) -> None:
+        """See `PartitionHost`."""
+        self._upkeep.touch(partition)
+
     def note(self, event: Event) -> None:
         """See `PartitionHost`."""
         self._partitions.note(event)
@@ -442,9 +438,12 @@ class ReplicaManager:
     async def _tick_forever(self) -> None:
         while True:
             await asyncio.sleep(self._config.replica_lag_time_max_ms / 2000)
-            for hosted in list(self._partitions.held.values()):
-                hosted.tick()
-                self._note_state(hosted)
+            for number, hosted in enumerate(list(self._partitions.held.values()), start=1):
+                if self._partitions.held.get((hosted.topic, hosted.partition)) is hosted:
+                    hosted.tick()
+                    self._note_state(hosted)
+                if number % self._config.changes_per_slice_max == 0:
+                    await asyncio.sleep(0)
             self._reopen_where_space_is()
 
     def _reopen_where_space_is(self) -> None:
