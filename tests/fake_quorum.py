@@ -34,6 +34,7 @@ CONFIG = ControllerConfig(
     commands_queued_max=8,
     commands_per_batch_max=4,
     session_check_interval_ms=1,
+    partitions_per_batch_max=3,
     follow_keep_alive_ms=5,
 )
 
@@ -92,6 +93,8 @@ class FakeLog:
         self.is_isolated = False
         self.thinks_it_leads = False
         self.is_answer_lost = False
+        self.proposals_left: int | None = None
+        """After so many proposals somebody else is elected."""
         self.in_limbo: list[bytes] = []
         self.missed: list[CommittedEntry] = []
         self.proposed: list[MetadataBatch] = []
@@ -142,6 +145,11 @@ class FakeLog:
     async def propose(self, command: bytes, *, timeout_ms: int) -> CommittedEntry:
         self.proposed.append(MetadataBatch.FromString(command))
         await self.gate.wait()
+        if self.proposals_left is not None:
+            self.proposals_left -= 1
+            if self.proposals_left < 0:
+                self.proposals_left = None
+                self.raft.elect(next(log for log in self.raft.logs if log is not self))
         if self.is_answer_lost:
             self.in_limbo.append(command)
             raise ProposalUnknownError("no answer in time")
@@ -234,8 +242,9 @@ async def start_broker(quorum: Quorum, broker_id: int) -> BrokerHeartbeatRequest
     return beat
 
 
-def creation(name: str, *, command_id: bytes = b"") -> CreateTopicsRequest:
-    return CreateTopicsRequest(topics=[NewTopic(name=name)], command_id=command_id)
+def creation(*names: str, command_id: bytes = b"", partitions: int = 1) -> CreateTopicsRequest:
+    topics = [NewTopic(name=name, partitions=partitions) for name in names]
+    return CreateTopicsRequest(topics=topics, command_id=command_id)
 
 
 async def until(condition: Callable[[], bool]) -> None:

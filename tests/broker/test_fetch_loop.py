@@ -11,7 +11,8 @@ import pytest
 
 from tidelog.broker import following
 from tidelog.broker.background import Background
-from tidelog.broker.fetcher import FULL_ROUND, REQUESTS_MAX, Fetchers
+from tidelog.broker.fetch_rounds import ROUNDS_PER_TURN, TURN_PER_ROUND_MAX
+from tidelog.broker.fetcher import NAMED_PER_REQUEST_MAX, REQUESTS_MAX, Fetchers
 from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.log.errors import CallFailedError
 from tidelog.log.system import SystemClock, SystemRandom
@@ -179,7 +180,9 @@ async def test_a_round_that_names_everything_is_not_undone_by_an_answer(bench: B
     await bench.leader.next_names()
     bench.follow(1, 0)
     await bench.leader.next_names()
-    for newcomer in range(2, 3 + FULL_ROUND):  # rounds pass, and no further request may be sent
+    for newcomer in range(
+        2, 3 + ROUNDS_PER_TURN
+    ):  # rounds pass, and no further request may be sent
         await asyncio.sleep(1.5 * ROUND_MS / 1000)
         bench.follow(newcomer, 0)
     await asyncio.sleep(0)
@@ -194,3 +197,30 @@ async def test_a_leaders_place_taken_by_another_cluster_gives_no_records(bench: 
     assert await bench.leader.next_names() == [(0, 0)]
     assert bench.applied == []
     assert bench.fetchers.own.strangers.refused == 1
+
+
+async def test_of_a_thousand_partitions_those_that_moved_are_named(bench: Bench) -> None:
+    for partition in range(1_000):
+        bench.follow(partition, 0)
+    requests: list[list[tuple[int, int]]] = []
+    while sum(len(one) for one in requests) < 1_000:
+        requests.append(await bench.leader.next_names())
+        bench.leader.answer()
+    assert max(len(one) for one in requests) <= NAMED_PER_REQUEST_MAX
+    assert sorted(name for one in requests for name in one) == [(n, 0) for n in range(1_000)]
+    bench.leader.answer(3, 500, 999)
+    assert await bench.leader.next_names() == [(3, 1), (500, 1), (999, 1)]
+
+
+@pytest.mark.parametrize("bench", [ROUND_MS], indirect=True)
+async def test_what_rounds_name_does_not_grow_with_what_is_followed(bench: Bench) -> None:
+    for partition in range(1_000):
+        bench.follow(partition, 0)
+    named = 0
+    while named < 1_000:
+        named += len(await bench.leader.next_names())
+        bench.leader.answer()
+    for _ in range(5):
+        names = await bench.leader.next_names()
+        bench.leader.answer()
+        assert len(names) <= 2 * TURN_PER_ROUND_MAX

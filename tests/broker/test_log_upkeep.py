@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from replica_stage import CONFIG, TOPIC, ReplicaStage
+
+from tidelog.broker import log_upkeep
+from tidelog.broker.background import Background
+from tidelog.broker.log_upkeep import LogUpkeep
+from tidelog.broker.replica_config import ReplicaConfig
+from tidelog.log.config_types import MAX_I64
+from tidelog.log.system import SystemClock
 
 pytestmark = pytest.mark.sim
 
@@ -97,3 +107,103 @@ def test_a_log_that_fails_at_its_upkeep_holds_up_no_other() -> None:
         assert stage.manager(1).stats()["offline_partitions"] == 1
 
     ReplicaStage().run(story)
+
+
+class Held:
+    """A partition that counts what is done to its log."""
+
+    def __init__(self, *, flush_ms: int = MAX_I64) -> None:
+        self.is_sound = True
+        self.tended = 0
+        self.log: Any = SimpleNamespace(
+            config=SimpleNamespace(flush_ms=flush_ms, is_compacted=False),
+            recovery_point=0,
+            log_end_offset=1,
+            is_flush_overdue=False,
+            has_deleted_files=lambda: False,
+        )
+
+    async def tend(self, _work: Callable[[Any], Awaitable[object]]) -> None:
+        self.tended += 1
+
+
+def upkeep_of(
+    held: list[Held], monkeypatch: pytest.MonkeyPatch, **intervals: int
+) -> tuple[LogUpkeep, Background]:
+    """Every kind of work each hour, but for those given."""
+    hourly = dict.fromkeys(
+        (
+            "high_watermark_checkpoint_interval_ms",
+            "log_retention_check_interval_ms",
+            "log_flush_scheduler_interval_ms",
+            "log_deleted_check_interval_ms",
+        ),
+        3_600_000,
+    )
+    monkeypatch.setattr(LogUpkeep, "_clean", lambda _: asyncio.sleep(0))
+    config = replace(
+        ReplicaConfig(log_scrub_bytes_per_second=0),
+        **{**hourly, **intervals},  # type: ignore[arg-type]  # all are numbers
+    )
+    partitions: Any = SimpleNamespace(held=dict(enumerate(held)))
+    upkeep = LogUpkeep(partitions=partitions, config=config, clock=SystemClock())
+    background = Background(lambda error: pytest.fail(repr(error)))
+    upkeep.start(background)
+    return upkeep, background
+
+
+@pytest.mark.parametrize(
+    "kind", ["high_watermark_checkpoint_interval_ms", "log_flush_scheduler_interval_ms"]
+)
+async def test_of_a_thousand_logs_those_that_were_touched_are_looked_at(
+    monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(log_upkeep, "ALL_TOUCHED_MS", 3_600_000)
+    held = [Held() for _ in range(1_000)]
+    upkeep, background = upkeep_of(held, monkeypatch, **{kind: 1})
+    await asyncio.sleep(0.02)
+    at_first = sum(one.tended for one in held)
+    for number in (3, 500, 999):
+        upkeep.touch(held[number])  # type: ignore[arg-type]  # what it needs of one
+    await asyncio.sleep(0.02)
+    assert sum(one.tended for one in held) == at_first + 3
+    assert at_first <= log_upkeep.LOGS_PER_STEP_MAX, "the first step of the round over all"
+    await background.stop()
+
+
+async def test_every_log_is_looked_at_once_in_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_upkeep, "ALL_TOUCHED_MS", 20)
+    held = [Held() for _ in range(100)]
+    _, background = upkeep_of(held, monkeypatch, high_watermark_checkpoint_interval_ms=1)
+    async with asyncio.timeout(5):
+        while not all(one.tended for one in held):  # noqa: ASYNC110  # of a fake
+            await asyncio.sleep(0.001)
+    await background.stop()
+
+
+async def test_a_log_with_flush_ms_is_looked_at_until_it_is_flushed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(log_upkeep, "ALL_TOUCHED_MS", 3_600_000)
+    held = [Held(flush_ms=1_000)]
+    upkeep, background = upkeep_of(held, monkeypatch, log_flush_scheduler_interval_ms=1)
+    upkeep.touch(held[0])  # type: ignore[arg-type]  # what it needs of one
+    async with asyncio.timeout(5):
+        while held[0].tended < 3:  # noqa: ASYNC110  # of a fake
+            await asyncio.sleep(0.001)
+    held[0].log.recovery_point = 1
+    await asyncio.sleep(0.01)
+    before = held[0].tended
+    await asyncio.sleep(0.02)
+    assert held[0].tended == before
+    await background.stop()
+
+
+async def test_files_are_removed_where_there_are_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = [Held() for _ in range(10)]
+    held[7].log.has_deleted_files = lambda: True
+    _, background = upkeep_of(held, monkeypatch, log_deleted_check_interval_ms=1)
+    await asyncio.sleep(0.02)
+    assert held[7].tended
+    assert not any(one.tended for number, one in enumerate(held) if number != 7)
+    await background.stop()

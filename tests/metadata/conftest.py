@@ -88,6 +88,9 @@ class World:
             self.last_identified = command
         decision = self.controller.handle(command, self.image, self.now_ms)
         self.commit(decision.records)
+        while not decision.is_last:
+            decision = self.controller.handle(command, self.image, self.now_ms)
+            self.commit(decision.records)
         reply = decision.reply
         if isinstance(reply, RegisterBrokerResponse) and not reply.error.code:
             reply.broker_epoch = reply.broker_epoch or self.image.offset

@@ -31,8 +31,12 @@ _STEPS = st.one_of(
     st.tuples(st.just("register"), _NODES, st.just(""), _IDS),
     st.tuples(st.just("elect"), _NODES, st.just(""), st.just(0)),
     st.tuples(st.just("isolate"), _NODES, st.just(""), st.sampled_from([0, 1])),
+    st.tuples(st.just("create many"), _NODES, _NAMES, _IDS),
+    st.tuples(st.just("elect after"), _NODES, st.just(""), st.sampled_from([0, 1, 2])),
     st.tuples(st.just("lose answers"), _NODES, st.just(""), st.sampled_from([0, 1])),
 )
+_PARTITIONS = 7
+"""Of a topic that takes several batches."""
 _UNDECIDED = (common_pb2.NOT_CONTROLLER, common_pb2.REQUEST_TIMED_OUT)
 
 
@@ -61,6 +65,9 @@ class Truth:
         followed = self.image.commands.get(command_id)
         if topic.error.code == common_pb2.NONE:
             assert followed is not None
+            assert not followed.is_unfinished
+            created = self.image.topic_by_id(topic.topic_id)
+            assert created is None or len(created.partitions) == topic.partitions
             assert topic.topic_id == followed.create_topics.topics[0].topic_id
         else:
             assert topic.error.code == common_pb2.TOPIC_ALREADY_EXISTS
@@ -81,16 +88,18 @@ class Truth:
 
 async def _ask(nodes: Nodes, truth: Truth, kind: str, node: int, name: str, number: int) -> None:
     quorum = nodes.quorums[node]
-    command_id = f"{kind}{name}{number}".encode().ljust(16)
+    command_id = f"{kind}{name}{number}".encode().ljust(16)[:16]
     was_followed = command_id in truth.image.commands
-    if kind == "create":
-        created = await quorum.create_topics(creation(name, command_id=command_id))
+    if kind.startswith("create"):
+        partitions = _PARTITIONS if kind == "create many" else 1
+        request = creation(name, command_id=command_id, partitions=partitions)
+        created = await quorum.create_topics(request)
         code, epoch = created.error.code, created.controller_epoch
         if epoch:
             truth.check_created(created, name, command_id)
     elif kind == "delete":
-        request = DeleteTopicsRequest(names=[name], command_id=command_id)
-        deleted = await quorum.delete_topics(request)
+        deletion = DeleteTopicsRequest(names=[name], command_id=command_id)
+        deleted = await quorum.delete_topics(deletion)
         code, epoch = deleted.error.code, deleted.controller_epoch
         if epoch:
             truth.check_deleted(deleted, name, command_id)
@@ -122,6 +131,8 @@ async def _run(random: SeededRandom, steps: list[tuple[str, int, str, int]]) -> 
         log = nodes.logs[node]
         if kind == "elect":
             nodes.raft.elect(log)
+        elif kind == "elect after":
+            log.proposals_left = number
         elif kind == "isolate":
             log.is_isolated = bool(number)
             if not number:

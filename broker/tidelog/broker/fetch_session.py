@@ -26,6 +26,8 @@ from tidelog.log.errors import KafkaError
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import FetchPartition, FetchRequest, FetchResponse, PartitionFetchResult
 
+READ_PER_STEP_MAX = 200
+"""Partitions that are read for one answer before other work has its turn."""
 REQUESTS_MAX = 4
 """Read ahead of their answers; then the stream is read no further."""
 
@@ -175,9 +177,10 @@ class FetchSession:
         answer.max_bytes = self._reader.max_bytes(request)
         answer.min_bytes = max(1, request.min_bytes)
         self._merge(request, answer)
-        self._fill(answer)
+        is_all_read = self._fill(answer)
         if not answer.is_complete:
-            await self._wait(answer, self._reader.deadline_ms(request))
+            deadline_ms = self._reader.deadline_ms(request)
+            await self._wait(answer, deadline_ms, is_all_read=is_all_read)
         for slot in answer.sizes:
             slot.is_armed = False
             self._dirty.pop(slot, None)
@@ -186,7 +189,7 @@ class FetchSession:
         self._reader.count(self._follower, answer.size_bytes)
         return answer.response
 
-    async def _wait(self, answer: _Answer, deadline_ms: int) -> None:
+    async def _wait(self, answer: _Answer, deadline_ms: int, *, is_all_read: bool) -> None:
         """Read what has news, until there is enough, its time has come or the next one asks."""
         is_consumer = self._replica_id is None
         if is_consumer and not self._reader.may_wait:
@@ -200,19 +203,30 @@ class FetchSession:
                 left_ms = deadline_ms - self._clock.monotonic_ms()
                 if left_ms <= 0:
                     return
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(left_ms / 1000):
-                        await self._next_signal()
-                self._fill(answer)
+                if is_all_read:
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(left_ms / 1000):
+                            await self._next_signal()
+                else:
+                    await asyncio.sleep(0)
+                is_all_read = self._fill(answer)
         finally:
             self._reader.waiting_consumers -= is_consumer
 
-    def _fill(self, answer: _Answer) -> None:
-        """Read the partitions that may have something to say, the longest waiting first."""
-        for slot in self._reader.turned(self._dirty) if answer.is_whole else list(self._dirty):
-            if answer.size_bytes >= answer.max_bytes and not answer.is_whole:
-                return
+    def _fill(self, answer: _Answer) -> bool:
+        """Read the partitions that may have something to say, the longest waiting first.
+
+        False: not all of them had their turn yet.
+        """
+        slots = self._reader.turned(self._dirty) if answer.is_whole else list(self._dirty)
+        for count, slot in enumerate(slots):
+            if not answer.is_whole:
+                if answer.size_bytes >= answer.max_bytes:
+                    break
+                if count == READ_PER_STEP_MAX:
+                    return False
             self._read(slot, answer)
+        return True
 
     def _read(self, slot: _Slot, answer: _Answer) -> None:
         result = answer.begin(slot)

@@ -2,24 +2,27 @@
 
 What a stream asks for acknowledges what this broker has. A partition is named when it comes, when
 its log has moved, and when it is due again after an error; the leader remembers the rest, and tells
-only news (KIP-227). So that each hears of the other though nothing is written, what is not in sync
-is named again at every `replica.fetch.wait.max.ms`, everything at every fourth. Two requests are on
-their way at most: the second takes what came meanwhile, and ends the first one's wait. Decides when
-to ask; what an answer means is the partition's core's.
+only news (KIP-227). So that each hears of the other though nothing is written, a few partitions are
+named again at every `replica.fetch.wait.max.ms`, see `fetch_rounds`. Two requests are on their way
+at most: the second takes what came meanwhile, and ends the first one's wait. Neither a request nor
+a step of an answer is about more than so many partitions, so that other work has its turn. Decides
+when to ask; what an answer means is the partition's core's.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 
 import structlog
 
 from tidelog.broker import following
 from tidelog.broker.background import Background
+from tidelog.broker.fetch_rounds import FetchRounds
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.own_cluster import OwnCluster
 from tidelog.broker.partition_map import PartitionMap
@@ -45,8 +48,9 @@ log = structlog.get_logger(__name__)
 
 REQUESTS_MAX = 2
 """On their way at one time."""
-FULL_ROUND = 4
-"""Everything is named again in every so manieth round."""
+NAMED_PER_REQUEST_MAX = 200
+APPLIED_PER_STEP_MAX = 200
+"""Partitions of one answer that are taken over before other work has its turn."""
 
 Key = tuple[str, int]
 
@@ -94,6 +98,11 @@ class Fetchers:
         for loop in self._loops.values():
             loop.remove(partition)
 
+    def note_changed(self, partition: HostedPartition) -> None:
+        """The image has a new state of it, perhaps outside the ISR."""
+        for loop in self._loops.values():
+            loop.note_changed(partition)
+
     async def stop(self) -> None:
         """End every loop; what answers ordered is finished first."""
         for loop in self._loops.values():
@@ -120,10 +129,14 @@ class _FetchLoop:
         self._followed: dict[Key, HostedPartition] = {}
         self._changed: dict[Key, bool] = {}
         """What to name, if it differs from what the leader holds, or in any case."""
+        self._put_off: dict[Key, bool] = {}
+        """The same, of partitions that an error put off."""
+        self._retry_at_ms = 0
+        self._rounds = FetchRounds()
         self._forgotten: dict[Key, None] = {}
         self._named: dict[Key, _Named] = {}
         self._responses: deque[FetchResponse] = deque()
-        self._sent = self._answered = self._round = 0
+        self._sent = self._answered = 0
         self._sent_ms = self._round_due_ms = 0
         self._failure: BaseException | None = None
         self._stream: Stream[FetchRequest, FetchResponse] | None = None
@@ -135,13 +148,21 @@ class _FetchLoop:
         key = partition.topic, partition.partition
         self._followed[key] = partition
         self._changed[key] = True
+        self._rounds.add(key)
         self._news.set()
+
+    def note_changed(self, partition: HostedPartition) -> None:
+        key = partition.topic, partition.partition
+        if self._followed.get(key) is partition:
+            self._rounds.add(key)
 
     def remove(self, partition: HostedPartition) -> None:
         key = partition.topic, partition.partition
         if self._followed.get(key) is partition:
             del self._followed[key]
             self._changed.pop(key, None)
+            self._put_off.pop(key, None)
+            self._rounds.remove(key)
             if self._named.pop(key, None) is not None:
                 self._forgotten[key] = None
 
@@ -208,6 +229,7 @@ class _FetchLoop:
         self._named.clear()
         self._forgotten.clear()
         self._responses.clear()
+        self._put_off.clear()
         self._changed = dict.fromkeys(self._followed, True)
         self._sent = self._answered = 0
         self._failure = None
@@ -234,7 +256,8 @@ class _FetchLoop:
         self._begin_round(now_ms)
         if self._sent - self._answered >= REQUESTS_MAX:
             return self._check_silence(now_ms)
-        named, retry_at_ms = self._next(now_ms)
+        named = self._next(now_ms)
+        retry_at_ms = now_ms if self._changed else self._retry_at_ms
         is_owed = self._sent > self._answered
         if named or self._forgotten or (self._named and not is_owed):
             await self._send(stream, named)
@@ -246,36 +269,38 @@ class _FetchLoop:
     def _begin_round(self, now_ms: int) -> None:
         if now_ms < self._round_due_ms:
             return
-        self._round += 1
         self._round_due_ms = now_ms + self._config.replica_fetch_wait_max_ms
-        is_full = self._round % FULL_ROUND == 0
-        for key in self._followed if is_full else self._out_of_sync():
-            self._changed[key] = True
+        for key in self._rounds.next(self._is_outside_isr):
+            if key not in self._put_off:
+                self._changed[key] = True
 
-    def _out_of_sync(self) -> Iterator[Key]:
-        partitions, broker_id = self._fetchers.partitions, self._fetchers.broker_id
-        for key in self._followed:
-            state = partitions.image.partition(*key)
-            if state is not None and broker_id not in state.isr:
-                yield key
+    def _is_outside_isr(self, key: Key) -> bool:
+        state = self._fetchers.partitions.image.partition(*key)
+        return state is not None and self._fetchers.broker_id not in state.isr
 
-    def _next(self, now_ms: int) -> tuple[list[_Named], int]:
-        """What to name now, and when the next one is due that an error put off."""
+    def _next(self, now_ms: int) -> list[_Named]:
+        """What to name now; `_changed` keeps what one request has no room for."""
+        if now_ms >= self._retry_at_ms:
+            for key, is_due_anyway in self._put_off.items():
+                self._changed[key] = is_due_anyway or self._changed.get(key, False)
+            self._put_off.clear()
+            self._retry_at_ms = now_ms + self._config.replica_fetch_timeout_ms
         named: list[_Named] = []
-        retry_at_ms = now_ms + self._config.replica_fetch_timeout_ms
-        for key, is_due_anyway in list(self._changed.items()):
-            partition = self._followed[key]
+        for key in list(islice(self._changed, 2 * NAMED_PER_REQUEST_MAX)):
+            if len(named) == NAMED_PER_REQUEST_MAX:
+                break
+            partition, is_due_anyway = self._followed[key], self._changed.pop(key)
             if partition.retry_fetch_at_ms > now_ms:
-                retry_at_ms = min(retry_at_ms, partition.retry_fetch_at_ms)
+                self._put_off[key] = is_due_anyway
+                self._retry_at_ms = min(self._retry_at_ms, partition.retry_fetch_at_ms)
                 continue
-            del self._changed[key]
             fetch = following.next_fetch(partition, max_bytes=self._config.replica_fetch_max_bytes)
             if fetch is None:
                 continue
             known = self._named.get(key)
             if is_due_anyway or known is None or known.fetch != fetch:
                 named.append(_Named(self._sent, partition, fetch))
-        return named, retry_at_ms
+        return named
 
     async def _send(self, stream: Stream[FetchRequest, FetchResponse], named: list[_Named]) -> None:
         config = self._config
@@ -319,8 +344,8 @@ class _FetchLoop:
         number, self._answered = self._answered, self._answered + 1
         self._is_failing = False
         retry_at_ms = self._backed_off()
-        unfinished = []
-        for result in response.partitions:
+        unfinished: list[asyncio.Task[None]] = []
+        for count, result in enumerate(response.partitions, start=1):
             key = result.topic, result.partition
             named = self._named.get(key)
             if named is None or not is_about(named.number, number):
@@ -333,7 +358,9 @@ class _FetchLoop:
                 named.partition, named.fetch, result, records, retry_at_ms=retry_at_ms
             )
             if work is not None:
-                unfinished.append(work)
+                unfinished.append(asyncio.create_task(work))
+            if count % APPLIED_PER_STEP_MAX == 0:
+                await asyncio.sleep(0)
         if unfinished:
             await asyncio.gather(*unfinished)
 

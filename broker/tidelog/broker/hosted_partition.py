@@ -95,6 +95,9 @@ class PartitionHost(Protocol):
     def report_failure(self, partition: HostedPartition) -> None:
         """Its disk refused, see `failure`, or its start may have lost something."""
 
+    def touch(self, partition: HostedPartition) -> None:
+        """Something happened to it."""
+
     def note(self, event: JournalEvent) -> None:
         """Have the node's journal tell of it."""
 
@@ -298,6 +301,8 @@ class HostedPartition:
 
     def tell(self, event: Event) -> Answer | None:
         """Let the core handle `event`, carry out its orders, return the one for the caller."""
+        if not isinstance(event, Ticked):
+            self._host.touch(self)
         answer: Answer | None = None
         for effect in self.replica.handle(event, self._clock.monotonic_ms()):
             if isinstance(effect, Answer):
@@ -361,6 +366,7 @@ class HostedPartition:
     def _carry_out(self, effect: Effect) -> None:
         match effect:
             case RaiseHighWatermark(offset):
+                self._host.touch(self)
                 self.log.set_high_watermark(offset)
                 self.acks_all.complete_up_to(offset)
                 self.consumers.wake()

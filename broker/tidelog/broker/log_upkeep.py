@@ -1,13 +1,15 @@
-"""What logs need from time to time, one loop for each kind of work: a log after the other.
+"""Upkeep that logs need from time to time, one loop for each kind of work: a log after the other.
 
-Decides when; what is done is the log's, and a log that fails is its partition's alone. Every loop
-goes on for as long as the broker runs, and works on one log at a time.
+Flushes and checkpoints look at the logs that something happened to since the last round, so that
+silent ones cost nothing; a slow round over all makes up for whatever that missed. Decides when;
+what is done is the log's, and a log that fails is its partition's alone. Every loop goes on for as
+long as the broker runs, works on one log at a time, and lets other work have its turn.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 import structlog
 
@@ -16,9 +18,14 @@ from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.partition_map import PartitionMap
 from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.log.cleaner import LogCleaner
+from tidelog.log.config_types import MAX_I64
 from tidelog.log.env import Clock
 from tidelog.log.partition_log import PartitionLog
 
+LOGS_PER_STEP_MAX = 20
+"""Logs that a loop looks at before other work has its turn."""
+ALL_TOUCHED_MS = 60_000
+"""Every log counts as touched once in this time."""
 SCRUB_CHUNK_BYTES = 256 << 10
 SCRUB_PAUSE_MS_MIN = 1_000
 
@@ -33,32 +40,73 @@ class LogUpkeep:
         self._config = config
         self._clock = clock
         self._cleaner = LogCleaner(clock, config.cleaner)
+        self._to_flush: dict[HostedPartition, None] = {}
+        self._to_checkpoint: dict[HostedPartition, None] = {}
 
     def start(self, background: Background) -> None:
         """Begin every loop."""
         config = self._config
-        for name, interval_ms, work in (
+        for name, interval_ms, logs, work in (
             (
                 "checkpoint",
                 config.high_watermark_checkpoint_interval_ms,
+                lambda: _taken(self._to_checkpoint),
                 PartitionLog.checkpoint,
             ),
-            ("retention", config.log_retention_check_interval_ms, self._apply_retention),
-            ("flush", config.log_flush_scheduler_interval_ms, _flush_overdue),
-            ("remove-deleted", config.log_deleted_check_interval_ms, PartitionLog.remove_deleted),
+            (
+                "flush",
+                config.log_flush_scheduler_interval_ms,
+                self._taken_to_flush,
+                _flush_overdue,
+            ),
+            (
+                "retention",
+                config.log_retention_check_interval_ms,
+                self._held,
+                self._apply_retention,
+            ),
+            (
+                "remove-deleted",
+                config.log_deleted_check_interval_ms,
+                self._with_deleted_files,
+                PartitionLog.remove_deleted,
+            ),
         ):
-            background.spawn(name, self._every(interval_ms, work))
+            background.spawn(name, self._every(interval_ms, logs, work))
+        background.spawn("touch-all", self._touch_all())
         background.spawn("clean", self._clean())
         if config.log_scrub_bytes_per_second:
             background.spawn("scrub", self._scrub())
 
+    def touch(self, hosted: HostedPartition) -> None:
+        """Something happened to it, to its log perhaps."""
+        self._to_flush[hosted] = None
+        self._to_checkpoint[hosted] = None
+
     async def _every(
-        self, interval_ms: int, work: Callable[[PartitionLog], Awaitable[object]]
+        self,
+        interval_ms: int,
+        logs: Callable[[], Iterable[HostedPartition]],
+        work: Callable[[PartitionLog], Awaitable[object]],
     ) -> None:
         while True:
             await asyncio.sleep(interval_ms / 1000)
-            for hosted in self._held():
+            for number, hosted in enumerate(logs(), start=1):
                 await hosted.tend(work)
+                if number % LOGS_PER_STEP_MAX == 0:
+                    await asyncio.sleep(0)
+
+    async def _touch_all(self) -> None:
+        while True:
+            held = list(self._held())
+            steps = -(-len(held) // LOGS_PER_STEP_MAX)
+            for step in range(steps):
+                first = step * LOGS_PER_STEP_MAX
+                for hosted in held[first : first + LOGS_PER_STEP_MAX]:
+                    self.touch(hosted)
+                await asyncio.sleep(ALL_TOUCHED_MS / steps / 1000)
+            if not steps:
+                await asyncio.sleep(ALL_TOUCHED_MS / 1000)
 
     async def _clean(self) -> None:
         while True:
@@ -98,9 +146,29 @@ class LogUpkeep:
                 log_start_offset=partition_log.log_start_offset,
             )
 
+    def _taken_to_flush(self) -> Iterator[HostedPartition]:
+        for hosted in _taken(self._to_flush):
+            yield hosted
+            if hosted.is_sound and _awaits_flush(hosted.log):
+                self._to_flush[hosted] = None
+
+    def _with_deleted_files(self) -> list[HostedPartition]:
+        return [one for one in self._held() if one.is_sound and one.log.has_deleted_files()]
+
     def _held(self) -> Iterator[HostedPartition]:
         """Those held now; which come and go meanwhile does not matter."""
         return iter(list(self._partitions.held.values()))
+
+
+def _taken(touched: dict[HostedPartition, None]) -> list[HostedPartition]:
+    taken = list(touched)
+    touched.clear()
+    return taken
+
+
+def _awaits_flush(partition_log: PartitionLog) -> bool:
+    is_asked_for = partition_log.config.flush_ms < MAX_I64
+    return is_asked_for and partition_log.recovery_point < partition_log.log_end_offset
 
 
 async def _flush_overdue(partition_log: PartitionLog) -> None:

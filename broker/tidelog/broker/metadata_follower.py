@@ -35,6 +35,8 @@ SOURCE_SILENCE_MS_MAX = 3000
 # How long a source may stay behind what the active controller has committed.
 SOURCE_LAG_MS_MAX = 2000
 RETRY_BACKOFF_MS = 100
+RECORDS_PER_SLICE = 100
+"""Records of one answer that are applied before other work has its turn."""
 
 # After these another source is asked.
 _LOST = (
@@ -137,9 +139,9 @@ class MetadataFollower:
                     response = await anext(responses, None)
                 if response is None:
                     return
-                self._apply(response, reader)
+                await self._apply(response, reader)
 
-    def _apply(self, response: FollowMetadataResponse, reader: SnapshotReader) -> None:
+    async def _apply(self, response: FollowMetadataResponse, reader: SnapshotReader) -> None:
         """Errors: `StaleControllerError` for a source that has not heard of a new controller.
 
         `KafkaError` INCONSISTENT_CLUSTER_ID for one of another cluster.
@@ -148,8 +150,14 @@ class MetadataFollower:
         self._source.epoch.check(response.controller_epoch, source=self._source.address)
         self.leader_id = response.leader_id if response.HasField("leader_id") else None
         image = self.image
+        records = 0
         for entry in response.entries:
+            if records >= RECORDS_PER_SLICE:
+                self._publish(image)
+                records = 0
+                await asyncio.sleep(0)
             before, image = image, replay(image, entry.batch, offset=entry.offset)
+            records += len(entry.batch.records)
             if image is not before and self._on_batch is not None:
                 self._on_batch(before, entry.batch, entry.offset)
         if response.HasField("snapshot"):
@@ -157,6 +165,9 @@ class MetadataFollower:
             if whole is not None and whole.offset > image.offset:
                 log.info("metadata snapshot applied", offset=whole.offset)
                 image = whole
+        self._publish(image)
+
+    def _publish(self, image: MetadataImage) -> None:
         if image is not self.image:
             self.image = image
             self._source.epoch.learn(image.controller_epoch)

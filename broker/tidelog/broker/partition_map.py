@@ -53,6 +53,8 @@ class PartitionMap:
                 f"this broker knows no partition {partition} of topic "
                 f"{topic[:TOPIC_CHARACTERS_MAX]!r}: create it, or try again if it is new",
             )
+        if hosted is not None and hosted.topic_id != self.image.topics[topic].topic_id:
+            hosted = None  # of a deleted topic of this name: it goes in its turn
         if hosted is not None and hosted.outage is not None:
             raise KafkaError(
                 common_pb2.KAFKA_STORAGE_ERROR,

@@ -61,6 +61,9 @@ class ReplicaConfig:
     log_tasks_max: int = 128
     """Logs that are opened, closed or removed at one time: they wait for the disk together."""
 
+    changes_per_slice_max: int = 50
+    """Partitions that are brought in line with a new image before other work has its turn."""
+
     def ack_timeout_ms(self, asked_ms: int) -> int:
         """How long a change waits for the in-sync replicas."""
         if asked_ms <= 0:

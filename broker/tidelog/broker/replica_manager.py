@@ -20,6 +20,7 @@ from tidelog.broker.background import Background
 from tidelog.broker.fetch_session import FetchSession
 from tidelog.broker.fetcher import Fetchers
 from tidelog.broker.hosted_partition import HostedPartition
+from tidelog.broker.image_changes import ImageChanges
 from tidelog.broker.isr_proposals import AlterPartition, IsrProposals
 from tidelog.broker.journal.event import Event
 from tidelog.broker.log_upkeep import LogUpkeep
@@ -40,7 +41,7 @@ from tidelog.log.config import LogConfig, log_config
 from tidelog.log.env import Clock, Disk, Random
 from tidelog.log.errors import StorageError
 from tidelog.log.partition_log import Damage
-from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, PartitionImage, TopicImage
+from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, TopicImage
 from tidelog.v1.data_pb2 import (
     DeleteRecordsRequest,
     DeleteRecordsResponse,
@@ -82,14 +83,14 @@ class ReplicaManager:
         own: OwnCluster | None = None,
     ) -> None:
         self._broker_id, self._clock, self._config = broker_id, clock, config
-        self._held_until_ms = 0
-        self._are_closed_cleanly = True
-        self._stats = ReplicaStats()
-        self._start_record = start_record
+        self._held_until_ms, self._are_closed_cleanly = 0, True
+        self._found: list[tuple[str, int, bytes]] = []  # folders before the first image, and whose
+        self._stats, self._start_record = ReplicaStats(), start_record
         self._background = Background(on_fatal)
         self._folders = PartitionFolders(log_dir=log_dir, disk=disk, clock=clock)
         partitions = self._partitions = PartitionMap(broker_id, note)
-        self._slots = asyncio.Semaphore(config.log_tasks_max)
+        self._changes = ImageChanges(self._bring_in_line, config, self._background)
+        self._slots, self._beginning = asyncio.Semaphore(config.log_tasks_max), asyncio.Lock()
         self._lives: dict[str, asyncio.Task[None]] = {}
         self._appender = Appender(
             partitions=partitions, config=config, is_held=lambda: self.is_held
@@ -131,6 +132,10 @@ class ReplicaManager:
     async def start(self, broker_epoch: int) -> None:
         """Begin with nothing held; `on_image` says what to hold."""
         self.set_broker_epoch(broker_epoch)
+        for number, owned in enumerate(self._folders.owned()):
+            self._found.append(owned)
+            if number % self._config.changes_per_slice_max == 0:
+                await asyncio.sleep(0)
         self.spawn("recovery", self._await_recovery())
         self.spawn("remove-leftovers", self._folders.remove_leftovers())
         self.spawn("isr-proposals", self._proposals.run())
@@ -155,6 +160,7 @@ class ReplicaManager:
         """
         return (
             self._partitions.image is not EMPTY_IMAGE
+            and self._changes.is_idle
             and all(one.is_settled for one in self._partitions.held.values())
             and self._reports.is_idle
         )
@@ -174,15 +180,7 @@ class ReplicaManager:
         before, self._partitions.image = self._partitions.image, image
         if before is EMPTY_IMAGE:
             self._remove_strays(image)
-        for topic in before.topics.values():
-            now = image.topics.get(topic.name)
-            if now is None or now.topic_id != topic.topic_id:
-                self._drop(topic)
-        are_defaults_kept = image.cluster_configs == before.cluster_configs
-        for topic in image.topics.values():
-            known = before.topics.get(topic.name) if are_defaults_kept else None
-            if known is not topic:
-                self._change(topic, known)
+        self._changes.note(before, image)
         if image.brokers is not before.brokers:
             self._note_fenced(before, image)
 
@@ -289,6 +287,10 @@ class ReplicaManager:
         """See `PartitionHost`."""
         self._reports.submit(partition)
 
+    def touch(self, partition: HostedPartition) -> None:
+        """See `PartitionHost`."""
+        self._upkeep.touch(partition)
+
     def note(self, event: Event) -> None:
         """See `PartitionHost`."""
         self._partitions.note(event)
@@ -309,25 +311,26 @@ class ReplicaManager:
             for hosted in self.led_partitions():
                 hosted.tell(FollowersFenced(fenced))
 
-    def _change(self, topic: TopicImage, known: TopicImage | None) -> None:
-        config = log_config(topic.configs, self._partitions.image.cluster_configs)
-        for state in topic.partitions:
-            if known is None or not _is_unchanged(state, topic, known):
-                self._change_partition(topic, state, config)
-
-    def _change_partition(
-        self, topic: TopicImage, state: PartitionImage, config: LogConfig
-    ) -> None:
-        key = (topic.name, state.partition)
+    def _bring_in_line(self, key: tuple[str, int]) -> None:
+        """Hold the partition as the newest image has it, or not at all."""
+        image = self._partitions.image
+        topic, state = image.topics.get(key[0]), image.partition(*key)
         hosted = self._partitions.held.get(key)
+        if hosted is not None and (topic is None or topic.topic_id != hosted.topic_id):
+            self._remove(hosted)
+            hosted = None
+        if topic is None or state is None:
+            return
         if self._broker_id not in state.replicas:
             if hosted is not None:
                 self._remove(hosted)
             return
+        config = log_config(topic.configs, image.cluster_configs)
         if hosted is None:
             hosted = self._partitions.held[key] = self._new_partition(topic, state.partition)
             self._live(hosted.name, self._open(hosted, config))
         hosted.change(state, config)
+        self._fetchers.note_changed(hosted)
         self._note_state(hosted)
 
     def _new_partition(self, topic: TopicImage, partition: int) -> HostedPartition:
@@ -349,12 +352,6 @@ class ReplicaManager:
         if state is not None:
             self._reports.note_state(hosted, state)
 
-    def _drop(self, topic: TopicImage) -> None:
-        for state in topic.partitions:
-            hosted = self._partitions.held.get((topic.name, state.partition))
-            if hosted is not None:
-                self._remove(hosted)
-
     def _remove(self, hosted: HostedPartition) -> None:
         del self._partitions.held[hosted.topic, hosted.partition]
         hosted.end_service()
@@ -367,7 +364,8 @@ class ReplicaManager:
         registration, holds no such topic.
         """
         known = {topic.topic_id for topic in image.topics.values()}
-        for topic, partition, topic_id in self._folders.owned():
+        found, self._found = self._found, []
+        for topic, partition, topic_id in found:
             if topic_id not in known:
                 name = f"{topic}-{partition}"
                 log.info("replica of a deleted topic", partition=name, topic_id=topic_id.hex())
@@ -382,6 +380,8 @@ class ReplicaManager:
             if previous is not None:
                 await previous
             async with self._slots:
+                async with self._beginning:
+                    await asyncio.sleep(0)  # one begins in each step of the loop: it makes files
                 await work
             if self._lives[name] is task:
                 del self._lives[name]
@@ -439,9 +439,12 @@ class ReplicaManager:
     async def _tick_forever(self) -> None:
         while True:
             await asyncio.sleep(self._config.replica_lag_time_max_ms / 2000)
-            for hosted in list(self._partitions.held.values()):
-                hosted.tick()
-                self._note_state(hosted)
+            for number, hosted in enumerate(list(self._partitions.held.values()), start=1):
+                if self._partitions.held.get((hosted.topic, hosted.partition)) is hosted:
+                    hosted.tick()
+                    self._note_state(hosted)
+                if number % self._config.changes_per_slice_max == 0:
+                    await asyncio.sleep(0)
             self._reopen_where_space_is()
 
     def _reopen_where_space_is(self) -> None:
@@ -467,11 +470,3 @@ class ReplicaManager:
         anew = self._partitions.held[key] = self._new_partition(topic, hosted.partition)
         anew.change(state, config)
         await self._open(anew, config)
-
-
-def _is_unchanged(state: PartitionImage, topic: TopicImage, known: TopicImage) -> bool:
-    return (
-        topic.configs == known.configs
-        and state.partition < len(known.partitions)
-        and known.partitions[state.partition] is state
-    )

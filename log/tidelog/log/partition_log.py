@@ -342,6 +342,10 @@ class PartitionLog:
             await self._stable.raise_log_start(self.segments[count].base_offset)
             return self._retire_below_start()
 
+    def has_deleted_files(self) -> bool:
+        """Whether `remove_deleted` has, or will have, something to do."""
+        return self._segments.has_retired
+
     async def remove_deleted(self) -> int:
         """Remove the files that left the log file.delete.delay.ms ago; how many."""
         before_ms = self._clock.monotonic_ms() - self.config.file_delete_delay_ms

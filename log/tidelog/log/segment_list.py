@@ -138,6 +138,11 @@ class SegmentList:
         cleaned.rename(suffix="")
         await self._disk.sync_directory(self._directory)
 
+    @property
+    def has_retired(self) -> bool:
+        """Whether files of segments that left the log are still there."""
+        return bool(self._retired)
+
     async def remove_retired(self, *, before_ms: int) -> int:
         """Remove the files of segments that left the log before that time; how many files."""
         due = [path for since_ms, path in self._retired if since_ms < before_ms]

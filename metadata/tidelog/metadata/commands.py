@@ -2,21 +2,24 @@
 
 A client whose answer was lost, or came with an unknown outcome, sends the same command again under
 the same id. What was followed is held in the image with its answer, in the batch that followed it:
-whoever is the controller by then knows. Commands without an id are idempotent by what they say
-(incarnations, broker epochs, partition epochs). Only the newest commands are held, see `delta`.
+whoever is the controller by then knows. Of a plan that takes several batches each holds the results
+of its slice, so that it goes on where it ended. Commands without an id are idempotent by what they
+say (incarnations, broker epochs, partition epochs). Only the newest commands are held, see `delta`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 from google.protobuf.message import Message
 
-from tidelog.log.errors import KafkaError
+from tidelog.log.errors import KafkaError, invariant
 from tidelog.metadata.decision import Decision
 from tidelog.metadata.image import MetadataImage
+from tidelog.metadata.plans import Slice
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (
     AlterConfigsRequest,
@@ -37,19 +40,59 @@ _FIELDS: Mapping[type, str] = {
     AlterConfigsRequest: "alter_configs",
     CreatePartitionsRequest: "create_partitions",
 }
-IdentifiedCommand = (
-    CreateTopicsRequest | DeleteTopicsRequest | AlterConfigsRequest | CreatePartitionsRequest
-)
-IdentifiedReply = (
-    CreateTopicsResponse | DeleteTopicsResponse | AlterConfigsResponse | CreatePartitionsResponse
-)
+PlanCommand = CreateTopicsRequest | DeleteTopicsRequest | CreatePartitionsRequest
+"""A command that may need several batches, see `plans`."""
+PlanReply = CreateTopicsResponse | DeleteTopicsResponse | CreatePartitionsResponse
+IdentifiedCommand = PlanCommand | AlterConfigsRequest
+IdentifiedReply = PlanReply | AlterConfigsResponse
 
 
 def earlier_reply(command: object, image: MetadataImage) -> IdentifiedReply | None:
-    """What the command was answered when it was followed; None: it was not, or has no id.
+    """What the command was answered when it was followed; None: it was not yet, or has no id.
 
     Errors: `KafkaError` INVALID_REQUEST for an id of another length or of another kind of command.
     """
+    record = _held(command, image)
+    return None if record is None or record.is_unfinished else _reply_in(record)
+
+
+def next_slice(command: PlanCommand, image: MetadataImage, *, room: int) -> Slice:
+    """The part of the command's plan that is next. Errors as of `earlier_reply`."""
+    record = _held(command, image)
+    if record is None:
+        return Slice(room)
+    results = [one.name for one in _plan_reply_in(record).topics]
+    if results != _names(command)[: len(results)]:
+        raise _of_another()
+    return Slice(room, results=len(results), growing_topic_id=record.growing_topic_id)
+
+
+def followed(command: object, decision: Decision[Any], image: MetadataImage) -> Decision[Any]:
+    """The decision with what remembers it, and with the results that earlier slices gave.
+
+    Nothing is remembered of a command without an id, nor of one by which nothing happens.
+    """
+    command_id = _id_of(command)
+    earlier = image.commands.get(command_id) if command_id else None
+    if not command_id or not (decision.records or earlier):
+        return decision
+    record = CommandRecord(
+        command_id=command_id,
+        is_unfinished=not decision.is_last,
+        growing_topic_id=decision.growing_topic_id,
+    )
+    of_slice: Message = getattr(record, _FIELDS[type(command)])
+    of_slice.CopyFrom(decision.reply)
+    of_slice.SetInParent()
+    reply = decision.reply
+    if earlier is not None:
+        reply = _reply_in(earlier)
+        reply.MergeFrom(decision.reply)
+    records = [*decision.records, MetadataRecord(command=record)]
+    return replace(decision, records=records, reply=reply)
+
+
+def _held(command: object, image: MetadataImage) -> CommandRecord | None:
     command_id = _id_of(command)
     if not command_id:
         return None
@@ -58,26 +101,34 @@ def earlier_reply(command: object, image: MetadataImage) -> IdentifiedReply | No
             common_pb2.INVALID_REQUEST, f"a command id has {COMMAND_ID_BYTES} bytes, or none"
         )
     record = image.commands.get(command_id)
-    if record is None:
-        return None
-    field = _FIELDS[type(command)]
-    if record.WhichOneof("reply") != field:
-        raise KafkaError(
-            common_pb2.INVALID_REQUEST, "this command id was used for another command: draw one"
-        )
-    reply: IdentifiedReply = getattr(deepcopy(record), field)
+    if record is not None and record.WhichOneof("reply") != _FIELDS[type(command)]:
+        raise _of_another()
+    return record
+
+
+def _of_another() -> KafkaError:
+    return KafkaError(
+        common_pb2.INVALID_REQUEST, "this command id was used for another command: draw one"
+    )
+
+
+def _names(command: PlanCommand) -> list[str]:
+    if isinstance(command, DeleteTopicsRequest):
+        return list(command.names)
+    return [one.name for one in command.topics]
+
+
+def _plan_reply_in(record: CommandRecord) -> PlanReply:
+    reply = _reply_in(record)
+    invariant(not isinstance(reply, AlterConfigsResponse), "a plan's reply", record)
+    return reply  # type: ignore[return-value]  # checked on the line above
+
+
+def _reply_in(record: CommandRecord) -> IdentifiedReply:
+    field = record.WhichOneof("reply")
+    invariant(field is not None, "a command is remembered with its reply", record)
+    reply: IdentifiedReply = deepcopy(getattr(record, field or ""))
     return reply
-
-
-def completion(command: object, decision: Decision[Any]) -> list[MetadataRecord]:
-    """What remembers the command as followed; empty when nothing happens or it has no id."""
-    command_id = _id_of(command)
-    if not command_id or not decision.records:
-        return []
-    record = CommandRecord(command_id=command_id)
-    reply: Message = getattr(record, _FIELDS[type(command)])
-    reply.CopyFrom(decision.reply)
-    return [MetadataRecord(command=record)]
 
 
 def _id_of(command: object) -> bytes:

@@ -24,7 +24,9 @@ class ControllerConfig:
 
     brokers_max: int = 1_000
     partitions_max: int = 10_000
-    """Partitions in the cluster; bounds the image and the size of one batch."""
+    """Partitions in the cluster; bounds the image."""
+    partitions_per_batch_max: int = 100
+    """New and removed partitions in one batch; a larger plan takes several, with others between."""
     topics_per_request_max: int = 1_000
     config_resources_per_request_max: int = 1_000
     config_changes_per_resource_max: int = 100

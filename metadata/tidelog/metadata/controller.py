@@ -24,6 +24,7 @@ from tidelog.metadata import (
     topics,
 )
 from tidelog.metadata.attempts import Attempts, NumberedRequest
+from tidelog.metadata.commands import PlanCommand
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.decision import Decision, wire_error
 from tidelog.metadata.image import MetadataImage
@@ -178,23 +179,32 @@ class Controller:
         is_held = self._is_held(now_ms)
         return brokers.is_quiet(request, image, vacancies=self._vacancies, is_held=is_held)
 
-    def handle(self, command: Command, image: MetadataImage, now_ms: int) -> Decision[Reply]:
+    def handle(
+        self, command: Command, image: MetadataImage, now_ms: int, *, room: int | None = None
+    ) -> Decision[Reply]:
         """Decide on a command: its records, and its reply once they have committed.
 
-        One that was followed already, by its id, is answered as it was then.
+        One that was followed already, by its id, is answered as it was then. A large plan is
+        decided as far as the batch has `room` for partitions, by default a whole batch's: hand the
+        command in again until the decision `is_last`. It has an id from then on.
         """
         try:
             done = commands.earlier_reply(command, image)
             if done is not None:
                 return Decision([], done)
-            decision = self._decide(command, image, now_ms)
-            return Decision(
-                [*decision.records, *commands.completion(command, decision)], decision.reply
-            )
+            room = self._config.partitions_per_batch_max if room is None else room
+            decision = self._decide(command, image, now_ms, room)
+            if isinstance(command, PlanCommand) and not decision.is_last:
+                # What has happened of it is found by its id.
+                drawn = command.command_id or self._random.randbytes(commands.COMMAND_ID_BYTES)
+                command.command_id = drawn
+            return commands.followed(command, decision, image)
         except KafkaError as error:
             return Decision([], refusal(command, error))
 
-    def _decide(self, command: Command, image: MetadataImage, now_ms: int) -> Decision[Reply]:
+    def _decide(
+        self, command: Command, image: MetadataImage, now_ms: int, room: int
+    ) -> Decision[Reply]:
         if isinstance(command, NumberedRequest):
             self._attempts.take(command, image)
         match command:
@@ -215,7 +225,7 @@ class Controller:
                 self._check_not_held(now_ms)
                 return replication.alter_partition(command, image)
             case CreateTopicsRequest() | DeleteTopicsRequest() | CreatePartitionsRequest():
-                return self._decide_on_topics(command, image)
+                return self._decide_on_topics(command, image, room)
             case AlterConfigsRequest():
                 return configs.alter_configs(command, image, config=self._config)
             case AllocateProducerIdsRequest():
@@ -229,18 +239,19 @@ class Controller:
                 return Decision(self._tended(command, image, now_ms), Checked())
 
     def _decide_on_topics(
-        self,
-        command: CreateTopicsRequest | DeleteTopicsRequest | CreatePartitionsRequest,
-        image: MetadataImage,
+        self, command: PlanCommand, image: MetadataImage, room: int
     ) -> Decision[Reply]:
         config, random = self._config, self._random
+        part = commands.next_slice(command, image, room=room)
         match command:
             case CreateTopicsRequest():
-                return topics.create_topics(command, image, config=config, random=random)
+                return topics.create_topics(command, image, config=config, random=random, part=part)
             case DeleteTopicsRequest():
-                return topics.delete_topics(command, image, config=config)
+                return topics.delete_topics(command, image, config=config, part=part)
             case CreatePartitionsRequest():
-                return partitions.create_partitions(command, image, config=config, random=random)
+                return partitions.create_partitions(
+                    command, image, config=config, random=random, part=part
+                )
 
     def _tended(
         self,

@@ -14,10 +14,19 @@ ReplyT_co = TypeVar("ReplyT_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Decision(Generic[ReplyT_co]):
-    """`reply` may be told only once `records`, if any, have committed and applied."""
+    """`reply` may be told only once `records`, if any, have committed and applied.
+
+    A plan too large for one batch is decided slice by slice, see `plans`; until `is_last`, `reply`
+    holds the results of this slice alone and is not told.
+    """
 
     records: list[MetadataRecord]
     reply: ReplyT_co
+    is_last: bool = True
+    growing_topic_id: bytes = b""
+    """Topic of the last result, where this slice holds only some of its partitions."""
+    partitions: int = 0
+    """Partitions that the records create or remove: these make a batch slow to apply."""
 
 
 def wire_error(error: TidelogError) -> Error:

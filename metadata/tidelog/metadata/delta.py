@@ -14,8 +14,9 @@ producer id is given out twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Generic, TypeVar
 
 from tidelog.log.errors import invariant
 from tidelog.metadata.image import (
@@ -68,12 +69,23 @@ def is_void(image: MetadataImage, batch: MetadataBatch) -> bool:
     return batch.base_offset != image.offset or batch.controller_epoch < image.controller_epoch
 
 
-def assemble(
-    records: Iterable[MetadataRecord], *, offset: int, controller_epoch: int
-) -> MetadataImage:
-    """The image that a snapshot's records make; raises `InvariantError` for what no image is."""
-    after = _apply(EMPTY_IMAGE, records, broker_epoch=UNCOMMITTED_EPOCH)
-    return replace(after, offset=offset, controller_epoch=controller_epoch)
+class Assembly:
+    """The image that a snapshot's records make, piece by piece.
+
+    Raises `InvariantError` for what no image is.
+    """
+
+    def __init__(self) -> None:
+        self._draft = _Draft(EMPTY_IMAGE, UNCOMMITTED_EPOCH)
+
+    def add(self, records: Iterable[MetadataRecord]) -> None:
+        """The next records."""
+        for record in records:
+            self._draft.apply(record)
+
+    def image(self, *, offset: int, controller_epoch: int) -> MetadataImage:
+        """The image, once all records were added."""
+        return replace(self._draft.finish(), offset=offset, controller_epoch=controller_epoch)
 
 
 def speculate(image: MetadataImage, records: Iterable[MetadataRecord]) -> MetadataImage:
@@ -93,17 +105,37 @@ def _apply(
     return draft.finish()
 
 
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+
+class _Copied(Generic[_K, _V]):
+    """A mapping of the image, copied when it is first changed: most batches change few of them."""
+
+    def __init__(self, of_image: Mapping[_K, _V]) -> None:
+        self.now: Mapping[_K, _V] = of_image
+        """As it is after the records so far."""
+        self._copy: dict[_K, _V] | None = None
+
+    @property
+    def changed(self) -> dict[_K, _V]:
+        """The same, to be changed."""
+        if self._copy is None:
+            self.now = self._copy = dict(self.now)
+        return self._copy
+
+
 class _Draft:
     """The next image while the records of one batch are applied to it."""
 
     def __init__(self, image: MetadataImage, broker_epoch: int) -> None:
         self._image = image
         self._broker_epoch = broker_epoch
-        self._brokers = dict(image.brokers)
-        self._topics = dict(image.topics)
-        self._topics_by_id = dict(image.topics_by_id)
-        self._cluster_configs = dict(image.cluster_configs)
-        self._commands = dict(image.commands)
+        self._brokers = _Copied(image.brokers)
+        self._topics = _Copied(image.topics)
+        self._topics_by_id = _Copied(image.topics_by_id)
+        self._cluster_configs = _Copied(image.cluster_configs)
+        self._commands = _Copied(image.commands)
         self._commands_bytes = image.commands_bytes
         self._next_producer_id = image.next_producer_id
         self._changed: dict[str, list[PartitionImage]] = {}
@@ -135,18 +167,19 @@ class _Draft:
 
     def finish(self) -> MetadataImage:
         for name, partitions in self._changed.items():
-            self._topics[name] = replace(self._topics[name], partitions=tuple(partitions))
+            topic = replace(self._topics.now[name], partitions=tuple(partitions))
+            self._topics.changed[name] = topic
         after = replace(
             self._image,
-            brokers=self._brokers,
-            topics=self._topics,
-            topics_by_id=self._topics_by_id,
-            cluster_configs=self._cluster_configs,
-            commands=self._commands,
+            brokers=self._brokers.now,
+            topics=self._topics.now,
+            topics_by_id=self._topics_by_id.now,
+            cluster_configs=self._cluster_configs.now,
+            commands=self._commands.now,
             commands_bytes=self._commands_bytes,
             next_producer_id=self._next_producer_id,
         )
-        if self._brokers == self._image.brokers:
+        if self._brokers.now == self._image.brokers:
             at_risk = [after.partition(*touched) for touched in self._touched]
         else:
             at_risk = [partition for _, partition in after.partitions()]
@@ -156,7 +189,7 @@ class _Draft:
         return after
 
     def _register_broker(self, record: RegisterBrokerRecord) -> None:
-        self._brokers[record.broker_id] = BrokerImage(
+        self._brokers.changed[record.broker_id] = BrokerImage(
             broker_id=record.broker_id,
             incarnation_id=record.incarnation_id,
             broker_epoch=record.broker_epoch or self._broker_epoch,
@@ -166,7 +199,7 @@ class _Draft:
         )
 
     def _set_fencing(self, record: BrokerFencingRecord) -> None:
-        broker = self._brokers.get(record.broker_id)
+        broker = self._brokers.now.get(record.broker_id)
         invariant(
             broker is not None and broker.broker_epoch == record.broker_epoch,
             "fencing names the broker's current epoch",
@@ -174,13 +207,13 @@ class _Draft:
             record.broker_epoch,
         )
         if broker is not None:
-            self._brokers[record.broker_id] = replace(broker, is_fenced=record.fenced)
+            self._brokers.changed[record.broker_id] = replace(broker, is_fenced=record.fenced)
 
     def _add_topic(self, record: TopicRecord) -> None:
-        is_new = record.name not in self._topics and record.topic_id not in self._topics_by_id
+        is_new = not (record.name in self._topics.now or record.topic_id in self._topics_by_id.now)
         invariant(is_new, "topic names and ids are unique", record.name, record.topic_id)
-        self._topics[record.name] = TopicImage(record.name, record.topic_id, (), {})
-        self._topics_by_id[record.topic_id] = record.name
+        self._topics.changed[record.name] = TopicImage(record.name, record.topic_id, (), {})
+        self._topics_by_id.changed[record.topic_id] = record.name
 
     def _add_partition(self, record: PartitionRecord) -> None:
         partitions = self._partitions_of(record.topic_id)
@@ -222,24 +255,30 @@ class _Draft:
 
     def _remove_topic(self, record: RemoveTopicRecord) -> None:
         name = self._name_of(record.topic_id)
-        del self._topics[name]
-        del self._topics_by_id[record.topic_id]
+        del self._topics.changed[name]
+        del self._topics_by_id.changed[record.topic_id]
         self._changed.pop(name, None)
 
     def _set_config(self, record: ConfigRecord) -> None:
         if record.resource_type == ConfigRecord.CLUSTER:
-            _set_or_reset(self._cluster_configs, record)
+            _set_or_reset(self._cluster_configs.changed, record)
             return
-        topic = self._topics.get(record.resource_name)
+        topic = self._topics.now.get(record.resource_name)
         invariant(topic is not None, "a config names a topic that exists", record.resource_name)
         if topic is not None:
             configs = dict(topic.configs)
             _set_or_reset(configs, record)
-            self._topics[record.resource_name] = replace(topic, configs=configs)
+            self._topics.changed[record.resource_name] = replace(topic, configs=configs)
 
     def _complete(self, record: CommandRecord) -> None:
-        commands = self._commands
-        invariant(record.command_id not in commands, "a command is followed once", record)
+        commands = self._commands.changed
+        earlier = commands.pop(record.command_id, None)
+        if earlier is not None:
+            invariant(earlier.is_unfinished, "a command is followed once", record)
+            kinds = earlier.WhichOneof("reply"), record.WhichOneof("reply")
+            invariant(kinds[0] == kinds[1], "the slices of a plan are of one kind", kinds)
+            self._commands_bytes -= earlier.ByteSize()
+            record = _continued(earlier, record)
         commands[record.command_id] = record
         self._commands_bytes += record.ByteSize()
         while len(commands) > COMMANDS_MAX or self._commands_bytes > COMMANDS_BYTES_MAX:
@@ -252,15 +291,24 @@ class _Draft:
         self._next_producer_id = after
 
     def _name_of(self, topic_id: bytes) -> str:
-        name = self._topics_by_id.get(topic_id)
+        name = self._topics_by_id.now.get(topic_id)
         invariant(name is not None, "a record names a topic id that exists", topic_id)
         return name or ""
 
     def _partitions_of(self, topic_id: bytes) -> list[PartitionImage]:
         name = self._name_of(topic_id)
         if name not in self._changed:
-            self._changed[name] = list(self._topics[name].partitions)
+            self._changed[name] = list(self._topics.now[name].partitions)
         return self._changed[name]
+
+
+def _continued(earlier: CommandRecord, record: CommandRecord) -> CommandRecord:
+    """A plan as it is remembered once its next slice has happened."""
+    both = CommandRecord()
+    both.CopyFrom(earlier)
+    both.MergeFrom(record)
+    both.is_unfinished, both.growing_topic_id = record.is_unfinished, record.growing_topic_id
+    return both
 
 
 def _set_or_reset(configs: dict[str, str], record: ConfigRecord) -> None:

@@ -13,7 +13,7 @@ from tidelog.metadata import assignments
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.decision import Decision, wire_error
 from tidelog.metadata.image import MetadataImage, TopicImage
-from tidelog.metadata.placement import Assigned, next_start
+from tidelog.metadata.plans import Planned, Slice, check_total, partitions_left
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import CreatePartitionsRequest, CreatePartitionsResponse
 from tidelog.v1.metadata_records_pb2 import MetadataRecord
@@ -25,10 +25,13 @@ def create_partitions(
     *,
     config: ControllerConfig,
     random: Random,
+    part: Slice,
 ) -> Decision[CreatePartitionsResponse]:
     """One result per topic, in the order asked; with `validate_only` no records.
 
-    Raises `KafkaError` INVALID_REQUEST for too many topics at once.
+    Of a large plan the `part` is decided. Errors of the whole request: `KafkaError` INVALID_REQUEST
+    for too many topics at once, INVALID_PARTITIONS where the cluster has no room for all of it,
+    REQUEST_TIMED_OUT as of `Slice.grown`.
     """
     if len(request.topics) > config.topics_per_request_max:
         raise KafkaError(
@@ -37,31 +40,49 @@ def create_partitions(
             f"send at most {config.topics_per_request_max}",
         )
     counts = Counter(asked.name for asked in request.topics)
-    partitions_left = config.partitions_max - sum(1 for _ in image.partitions())
+    left = partitions_left(image, partitions_max=config.partitions_max)
     records: list[MetadataRecord] = []
     response = CreatePartitionsResponse()
-    for asked in request.topics:
+    if part.is_first:
+        _check_total(request, image, left, config)
+    elif part.growing_topic_id:
+        growing = request.topics[part.results - 1]
+        records += part.go_on(growing.assignments, image, random, count=growing.count)
+    for asked in request.topics[part.results :]:
+        if part.is_full:
+            break
         result = response.topics.add(name=asked.name)
         try:
             if counts[asked.name] > 1:
                 raise KafkaError(common_pb2.INVALID_REQUEST, "the request names this topic twice")
-            added = _added(asked, image, partitions_left=partitions_left, random=random)
+            topic, planned = _planned(asked, image, partitions_left=left)
         except TidelogError as error:
             result.error.CopyFrom(wire_error(error))
             continue
-        partitions_left -= len(added)
+        left -= planned.partitions - len(topic.partitions)
         if not request.validate_only:
-            records += added
-    return Decision(records, response)
+            records += part.grown(topic, planned, image, random)
+    return part.decision(records, response, results=len(response.topics), asked=len(request.topics))
 
 
-def _added(
-    asked: CreatePartitionsRequest.Topic,
-    image: MetadataImage,
-    *,
-    partitions_left: int,
-    random: Random,
-) -> list[MetadataRecord]:
+def _check_total(
+    request: CreatePartitionsRequest, image: MetadataImage, left: int, config: ControllerConfig
+) -> None:
+    asked = {one.name: one.count for one in request.topics}
+    check_total(
+        (
+            count - len(topic.partitions)
+            for name, count in asked.items()
+            if (topic := image.topics.get(name)) is not None
+        ),
+        left,
+        partitions_max=config.partitions_max,
+    )
+
+
+def _planned(
+    asked: CreatePartitionsRequest.Topic, image: MetadataImage, *, partitions_left: int
+) -> tuple[TopicImage, Planned]:
     topic = image.topics.get(asked.name)
     if topic is None:
         raise KafkaError(
@@ -69,8 +90,18 @@ def _added(
         )
     present = len(topic.partitions)
     _check_count(asked.count, present, partitions_left)
-    placed = _placed(asked, topic, image, random)
-    return assignments.partition_records(topic.topic_id, placed, image, first_partition=present)
+    factor = len(topic.partitions[0].replicas)
+    if not asked.assignments:
+        assignments.check_replication_factor(factor, image)
+        return topic, Planned(asked.count, factor, None)
+    if len(asked.assignments) != asked.count - present:
+        raise KafkaError(
+            common_pb2.INVALID_REPLICA_ASSIGNMENT,
+            f"{asked.count - present} partitions are to be added, "
+            f"{len(asked.assignments)} are assigned",
+        )
+    named = assignments.named(asked.assignments, image, first_partition=present, factor=factor)
+    return topic, Planned(asked.count, factor, named)
 
 
 def _check_count(count: int, present: int, partitions_left: int) -> None:
@@ -85,21 +116,3 @@ def _check_count(count: int, present: int, partitions_left: int) -> None:
             f"{count - present} partitions more than now: the cluster's limit leaves "
             f"{partitions_left}",
         )
-
-
-def _placed(
-    asked: CreatePartitionsRequest.Topic, topic: TopicImage, image: MetadataImage, random: Random
-) -> list[Assigned]:
-    present, additional = len(topic.partitions), asked.count - len(topic.partitions)
-    factor = len(topic.partitions[0].replicas)
-    if asked.assignments:
-        if len(asked.assignments) != additional:
-            raise KafkaError(
-                common_pb2.INVALID_REPLICA_ASSIGNMENT,
-                f"{additional} partitions are to be added, {len(asked.assignments)} are assigned",
-            )
-        return assignments.named(asked.assignments, image, first_partition=present, factor=factor)
-    assignments.check_replication_factor(factor, image)
-    # The round goes on where the topic's last one ended, so that leaders stay evenly spread.
-    start = next_start(assignments.seats(image), topic.partitions[-1].replicas[0])
-    return assignments.chosen(image, random, partitions=additional, factor=factor, start=start)

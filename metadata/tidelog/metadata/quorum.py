@@ -13,6 +13,7 @@ proved that this node still led when it was decided.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import TypeVar
@@ -23,6 +24,7 @@ from tidelog.log.env import Clock, Random
 from tidelog.log.errors import KafkaError, TidelogError, error_for, invariant
 from tidelog.metadata.active_term import ActiveTerm, void
 from tidelog.metadata.attempts import LATE_CODES, NumberedRequest
+from tidelog.metadata.commands import PlanCommand
 from tidelog.metadata.committed import CommittedMetadata, Followed, OnBatch
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.controller import (
@@ -35,7 +37,7 @@ from tidelog.metadata.controller import (
     Reply,
     refusal,
 )
-from tidelog.metadata.decision import wire_error
+from tidelog.metadata.decision import Decision, wire_error
 from tidelog.metadata.delta import speculate
 from tidelog.metadata.election import IncompleteElection, incomplete_elections
 from tidelog.metadata.failure_detector import Dial, FailureDetector
@@ -79,16 +81,20 @@ _log = structlog.get_logger(__name__)
 _ReplyT = TypeVar("_ReplyT", bound=Reply)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class _Waiting:
     command: Command
     reply: asyncio.Future[Reply]
+    is_begun: bool = False
+    """A slice of its plan has happened: whatever comes, its outcome is not that nothing did."""
 
     def answer(self, reply: Reply) -> None:
         if not self.reply.done():
             self.reply.set_result(reply)
 
     def refuse(self, error: TidelogError) -> None:
+        if self.is_begun and not error.is_outcome_unknown:
+            error = ProposalUnknownError(f"part of it has happened, ask again: {error.message}")
         self.answer(refusal(self.command, error))
 
     def fail(self, error: Exception) -> None:
@@ -96,13 +102,36 @@ class _Waiting:
             self.reply.set_exception(error)
 
 
+class _Batch:
+    """Decisions in one batch, each on the image that those before it will leave."""
+
+    def __init__(self, image: MetadataImage, *, room: int) -> None:
+        self.image = image
+        self.room = room
+        """Partitions that it may still create or remove."""
+        self.records: list[MetadataRecord] = []
+        self.decided: list[tuple[_Waiting, Decision[Reply]]] = []
+        self.incomplete: list[IncompleteElection] = []
+        self.left_over: list[_Waiting] = []
+
+    def add(self, one: _Waiting, decision: Decision[Reply]) -> None:
+        before = self.image
+        if decision.records:
+            self.image = speculate(before, decision.records)
+        self.room -= decision.partitions
+        self.records += decision.records
+        self.decided.append((one, decision))
+        self.incomplete += incomplete_elections(before, decision.records)
+
+
 class Quorum:
     """One controller node. Any may be asked; only the active one does not answer NOT_CONTROLLER.
 
     A reply without an error is told only after its records committed and applied. REQUEST_TIMED_OUT
-    means that they may yet: look, or ask again. Any other error means that they never will. A reply
-    with a controller epoch was decided by the controller that led in this Raft term, on an image
-    that held all that was committed before it was asked; without one nobody decided.
+    means that they may yet, or that a part of a large plan has: look, or ask again. Any other error
+    means that they never will. A reply with a controller epoch was decided by the controller that
+    led in this Raft term, on an image that held all that was committed before it was asked; without
+    one nobody decided.
     """
 
     def __init__(
@@ -124,6 +153,8 @@ class Quorum:
             log=log, committed=self._committed, clock=clock, random=random, config=config
         )
         self._queue: asyncio.Queue[_Waiting] = asyncio.Queue(config.commands_queued_max)
+        self._unfinished: deque[_Waiting] = deque()
+        """Plans under way, and those that found no room in the last batch, in their order."""
         self._detector = FailureDetector(
             image=lambda: self.image, dial=dial, fence=self._fence_dead, clock=clock, config=config
         )
@@ -166,7 +197,9 @@ class Quorum:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         while not self._queue.empty():
-            self._queue.get_nowait().refuse(self._active.refusal())
+            self._unfinished.append(self._queue.get_nowait())
+        for one in self._unfinished:
+            one.refuse(self._active.refusal())
         self._committed.close()
 
     async def register_broker(self, request: RegisterBrokerRequest) -> RegisterBrokerResponse:
@@ -265,7 +298,7 @@ class Quorum:
         waiting = _Waiting(command, asyncio.get_running_loop().create_future())
         if not self.is_active:
             waiting.refuse(self._active.refusal())
-        elif self._queue.full():
+        elif self._queue.qsize() + len(self._unfinished) >= self._config.commands_queued_max:
             waiting.refuse(
                 KafkaError(
                     common_pb2.THROTTLING_QUOTA_EXCEEDED,
@@ -278,11 +311,10 @@ class Quorum:
 
     async def _decide_forever(self) -> None:
         while True:
-            waiting = [await self._queue.get()]
-            while len(waiting) < self._config.commands_per_batch_max and not self._queue.empty():
-                waiting.append(self._queue.get_nowait())
+            waiting = await self._next()
+            unfinished: list[_Waiting] = []
             try:
-                await self._decide(waiting)
+                unfinished = await self._decide(waiting)
             except TidelogError as error:
                 self._active.is_outcome_unknown |= error.is_outcome_unknown
                 for one in waiting:
@@ -292,51 +324,68 @@ class Quorum:
                 self._active.is_outcome_unknown = True
             finally:
                 for one in waiting:
-                    one.refuse(ProposalUnknownError("the controller stopped in the middle of it"))
+                    if one not in unfinished:
+                        stopped = ProposalUnknownError("the controller stopped in the middle of it")
+                        one.refuse(stopped)
+            self._unfinished.extend(unfinished)
 
-    async def _decide(self, waiting: list[_Waiting]) -> None:
+    async def _next(self) -> list[_Waiting]:
+        """Commands for the next batch: plans under way take half of the places at most."""
+        places = self._config.commands_per_batch_max
+        waiting = [] if self._unfinished else [await self._queue.get()]
+        while self._unfinished and len(waiting) < max(1, places // 2):
+            waiting.append(self._unfinished.popleft())
+        while len(waiting) < places and not self._queue.empty():
+            waiting.append(self._queue.get_nowait())
+        return waiting
+
+    async def _decide(self, waiting: list[_Waiting]) -> list[_Waiting]:
         """Decide on commands in order, commit their records as one batch, answer.
 
-        Raises the `TidelogError` that all those without an answer get. After an unknown outcome
-        nothing is decided until it is known.
+        Returns those that need another batch: what had no room, then plans that go on. Raises the
+        `TidelogError` that all those without an answer get. After an unknown outcome nothing is
+        decided until it is known.
         """
         if self._active.is_outcome_unknown:
             await self._active.settle()
         term, decided_on = self._active.current(), self.image
-        records, decided, incomplete = self._decide_in_order(waiting)
+        batch = self._decide_in_order(waiting)
         offset = decided_on.offset
-        if records:
-            offset = await self._active.commit(records, base_offset=offset, term=term)
+        if batch.records:
+            offset = await self._active.commit(batch.records, base_offset=offset, term=term)
         else:
             await self._active.confirm()
             if self.image is not decided_on:
                 raise void()
-        for election in incomplete:
+        for election in batch.incomplete:
             self._note_incomplete(election)
-        for one, reply in decided:
-            _note_late(one.command, reply)
-            one.answer(_completed(reply, offset=offset, term=term))
+        for one, decision in batch.decided:
+            if decision.is_last:
+                _note_late(one.command, decision.reply)
+                one.answer(_completed(decision.reply, offset=offset, term=term))
+            else:
+                one.is_begun = True
+                batch.left_over.append(one)
+        return batch.left_over
 
-    def _decide_in_order(
-        self, waiting: list[_Waiting]
-    ) -> tuple[list[MetadataRecord], list[tuple[_Waiting, Reply]], list[IncompleteElection]]:
-        image, now_ms = self.image, self._clock.monotonic_ms()
-        records: list[MetadataRecord] = []
-        decided: list[tuple[_Waiting, Reply]] = []
-        incomplete: list[IncompleteElection] = []
+    def _decide_in_order(self, waiting: list[_Waiting]) -> _Batch:
+        now_ms = self._clock.monotonic_ms()
+        batch = _Batch(self.image, room=self._config.partitions_per_batch_max)
         for one in waiting:
+            if batch.room <= 0 and isinstance(one.command, PlanCommand):
+                batch.left_over.append(one)
+                continue
             try:
-                decision = self._controller.handle(one.command, image, now_ms)
-                before = image
-                if decision.records:
-                    image = speculate(image, decision.records)
+                _check_is_known(one, batch.image)
+                decision = self._controller.handle(
+                    one.command, batch.image, now_ms, room=max(1, batch.room)
+                )
+                batch.add(one, decision)
+            except TidelogError as error:
+                one.refuse(error)
             except Exception as error:  # noqa: BLE001  # the caller's edge answers
                 one.fail(error)
-                continue
-            records += decision.records
-            decided.append((one, decision.reply))
-            incomplete += incomplete_elections(before, decision.records)
-        return records, decided, incomplete
+        return batch
 
     def _note_incomplete(self, election: IncompleteElection) -> None:
         self.incomplete_elections += 1
@@ -402,6 +451,14 @@ def _note_late(command: Command, reply: Reply) -> None:
             attempt=command.attempt,
             error=reply.error.message,
         )
+
+
+def _check_is_known(one: _Waiting, image: MetadataImage) -> None:
+    """Raise `ProposalUnknownError` where nobody knows any more how far a plan has come."""
+    if not one.is_begun or not isinstance(one.command, PlanCommand):
+        return
+    if one.command.command_id not in image.commands:
+        raise ProposalUnknownError("much was decided meanwhile: look what became of it")
 
 
 def _completed(reply: Reply, *, offset: int, term: int) -> Reply:

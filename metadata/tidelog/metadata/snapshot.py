@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidelog.log.errors import CorruptMessageError
-from tidelog.metadata.delta import assemble
+from tidelog.metadata.delta import Assembly
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
 from tidelog.metadata.records import fencing
 from tidelog.v1.metadata_records_pb2 import (
@@ -52,11 +52,12 @@ def pieces_of(image: MetadataImage) -> Iterator[MetadataSnapshotPiece]:
 
 
 class SnapshotReader:
-    """Collects the pieces of one snapshot; nothing shows before the last one is there."""
+    """Makes an image of the pieces of one snapshot; nothing shows before the last one is there."""
 
     def __init__(self) -> None:
-        self._pieces: list[MetadataSnapshotPiece] = []
-        self._records_count = 0
+        self._first: MetadataSnapshotPiece | None = None
+        self._pieces_count = self._records_count = 0
+        self._assembly = Assembly()
 
     def take(self, piece: MetadataSnapshotPiece) -> MetadataImage | None:
         """The image, once `piece` was the last one.
@@ -64,22 +65,22 @@ class SnapshotReader:
         Errors: `CorruptMessageError` for a piece that does not continue the last: begin again with
         another reader. `InvariantError` for records that no image has.
         """
-        first = self._pieces[0] if self._pieces else piece
-        is_next = piece.number == len(self._pieces)
+        first = self._first = self._first or piece
+        is_next = piece.number == self._pieces_count
         if not is_next or _identity(piece) != _identity(first):
             raise CorruptMessageError(
                 f"snapshot {_identity(piece)} piece {piece.number} does not follow piece "
-                f"{len(self._pieces) - 1} of snapshot {_identity(first)}: ask for it again"
+                f"{self._pieces_count - 1} of snapshot {_identity(first)}: ask for it again"
             )
+        self._pieces_count += 1
         self._records_count += len(piece.records)
         if self._records_count > RECORDS_MAX:
             raise CorruptMessageError(f"a snapshot of more than {RECORDS_MAX} records")
-        self._pieces.append(piece)
+        self._assembly.add(piece.records)
         if not piece.is_last:
             return None
-        records = (record for each in self._pieces for record in each.records)
-        image = assemble(records, offset=piece.offset, controller_epoch=piece.controller_epoch)
-        self._pieces = []
+        image = self._assembly.image(offset=piece.offset, controller_epoch=piece.controller_epoch)
+        self._first, self._pieces_count, self._assembly = None, 0, Assembly()
         return image
 
 

@@ -1,11 +1,12 @@
 """Creating and deleting topics: what is allowed, and what records it becomes.
 
-Never touches partitions of existing topics.
+Never touches partitions of existing topics, but of those that a slice of the same plan began.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from tidelog.log.config import log_config
 from tidelog.log.env import Random
@@ -13,8 +14,8 @@ from tidelog.log.errors import KafkaError, TidelogError
 from tidelog.metadata import assignments
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.decision import Decision, wire_error
-from tidelog.metadata.image import MetadataImage
-from tidelog.metadata.placement import Assigned
+from tidelog.metadata.image import MetadataImage, TopicImage
+from tidelog.metadata.plans import Planned, Slice, check_total, partitions_left
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (
     CreateTopicsRequest,
@@ -51,48 +52,72 @@ def validate_topic_name(name: str) -> None:
 
 
 def create_topics(
-    request: CreateTopicsRequest, image: MetadataImage, *, config: ControllerConfig, random: Random
+    request: CreateTopicsRequest,
+    image: MetadataImage,
+    *,
+    config: ControllerConfig,
+    random: Random,
+    part: Slice,
 ) -> Decision[CreateTopicsResponse]:
     """One result per topic, in the order asked; those without an error are created.
 
-    Replicas on live brokers start in the ISR. With `validate_only` no records.
+    Replicas on live brokers start in the ISR. With `validate_only` no records. Of a large plan the
+    `part` is decided. Errors of the whole request: `KafkaError` INVALID_REQUEST, INVALID_PARTITIONS
+    where the cluster has no room for all of it, REQUEST_TIMED_OUT as of `Slice.grown`.
     """
     _check_count(len(request.topics), limit=config.topics_per_request_max)
-    creation = _Creation(image, config, random)
+    creation = _Creation(image, config, random, part)
+    response = CreateTopicsResponse()
     records: list[MetadataRecord] = []
-    results = []
-    for topic in request.topics:
+    if part.is_first:
+        creation.check_total(request.topics)
+    elif part.growing_topic_id:
+        records += creation.go_on(request.topics[part.results - 1])
+    for topic in request.topics[part.results :]:
+        if part.is_full:
+            break
         try:
-            result, its_records = creation.create(topic)
+            planned = creation.planned(topic)
         except TidelogError as error:
-            result = CreateTopicsResponse.Topic(name=topic.name, error=wire_error(error))
-            its_records = []
-        if request.validate_only:
-            result.topic_id = b""
-            its_records = []
-        results.append(result)
-        records += its_records
-    return Decision(records, CreateTopicsResponse(topics=results))
+            response.topics.add(name=topic.name, error=wire_error(error))
+            continue
+        result = response.topics.add(
+            name=topic.name, partitions=planned.partitions, replication_factor=planned.factor
+        )
+        if not request.validate_only:
+            result.topic_id = random.randbytes(TOPIC_ID_BYTES)
+            records += creation.begin(topic, planned, result.topic_id)
+    return part.decision(records, response, results=len(response.topics), asked=len(request.topics))
 
 
 def delete_topics(
-    request: DeleteTopicsRequest, image: MetadataImage, *, config: ControllerConfig
+    request: DeleteTopicsRequest,
+    image: MetadataImage,
+    *,
+    config: ControllerConfig,
+    part: Slice,
 ) -> Decision[DeleteTopicsResponse]:
-    """One result per name, in the order asked; those that exist are deleted."""
+    """One result per name, in the order asked; those that exist are deleted.
+
+    Of a large plan the `part` is decided.
+    """
     _check_count(len(request.names), limit=config.topics_per_request_max)
-    remaining = dict(image.topics)
+    gone: set[str] = set()
     records = []
-    results = []
-    for name in request.names:
-        result = DeleteTopicsResponse.Topic(name=name)
-        topic = remaining.pop(name, None)
-        if topic is None:
+    response = DeleteTopicsResponse()
+    for name in request.names[part.results :]:
+        if part.is_full:
+            break
+        result = response.topics.add(name=name)
+        topic = image.topics.get(name)
+        if topic is None or name in gone:
             result.error.code = common_pb2.UNKNOWN_TOPIC_OR_PARTITION
             result.error.message = f"topic {name[:260]!r} does not exist"
-        else:
-            records.append(MetadataRecord(remove_topic=RemoveTopicRecord(topic_id=topic.topic_id)))
-        results.append(result)
-    return Decision(records, DeleteTopicsResponse(topics=results))
+            continue
+        gone.add(name)
+        part.take(len(topic.partitions))
+        records.append(MetadataRecord(remove_topic=RemoveTopicRecord(topic_id=topic.topic_id)))
+    return part.decision(records, response, results=len(response.topics), asked=len(request.names))
 
 
 def _check_count(count: int, *, limit: int) -> None:
@@ -103,54 +128,77 @@ def _check_count(count: int, *, limit: int) -> None:
 
 
 class _Creation:
-    """One request's topics, each checked against the image and those before it."""
+    """One slice of a request's topics, each checked against the image and those before it."""
 
-    def __init__(self, image: MetadataImage, config: ControllerConfig, random: Random) -> None:
+    def __init__(
+        self, image: MetadataImage, config: ControllerConfig, random: Random, part: Slice
+    ) -> None:
         self._config = config
         self._random = random
         self._image = image
-        self._default_configs = image.cluster_configs
-        self._names = {_collision_key(name): name for name in image.topics}
-        self._partitions_left = config.partitions_max - sum(1 for _ in image.partitions())
+        self._part = part
+        self._begun: set[str] = set()
+        self._collisions = {_collision_key(n): n for n in image.topics if _may_collide(n)}
+        self._partitions_left = partitions_left(image, partitions_max=config.partitions_max)
 
-    def create(self, topic: NewTopic) -> tuple[CreateTopicsResponse.Topic, list[MetadataRecord]]:
+    def check_total(self, topics: Iterable[NewTopic]) -> None:
+        """Raise INVALID_PARTITIONS where those that could be created one by one are too many."""
+        asked = {one.name: self._count(one) for one in topics}
+        check_total(
+            (count for name, count in asked.items() if name not in self._image.topics),
+            self._partitions_left,
+            partitions_max=self._config.partitions_max,
+        )
+
+    def planned(self, topic: NewTopic) -> Planned:
         """Raises the `TidelogError` that says why the topic cannot be."""
         self._check_name(topic.name)
-        placed = self._placed(topic)
-        log_config(topic.configs, self._default_configs)
-        topic_id = self._random.randbytes(TOPIC_ID_BYTES)
-        self._names[_collision_key(topic.name)] = topic.name
-        self._partitions_left -= len(placed)
-        result = CreateTopicsResponse.Topic(
-            name=topic.name,
-            topic_id=topic_id,
-            partitions=len(placed),
-            replication_factor=len(placed[0]),
-        )
-        records = _topic_records(topic, topic_id)
-        records += assignments.partition_records(topic_id, placed, self._image)
-        return result, records
+        planned = self._checked(topic)
+        log_config(topic.configs, self._image.cluster_configs)
+        self._begun.add(topic.name)
+        if _may_collide(topic.name):
+            self._collisions[_collision_key(topic.name)] = topic.name
+        self._partitions_left -= planned.partitions
+        return planned
 
-    def _placed(self, topic: NewTopic) -> list[Assigned]:
+    def begin(self, topic: NewTopic, planned: Planned, topic_id: bytes) -> list[MetadataRecord]:
+        """The topic, with as many of its partitions as the slice has room for."""
+        empty = TopicImage(topic.name, topic_id, (), {})
+        return [
+            *_topic_records(topic, topic_id),
+            *self._part.grown(empty, planned, self._image, self._random),
+        ]
+
+    def go_on(self, topic: NewTopic) -> list[MetadataRecord]:
+        """More partitions of a topic that an earlier slice began."""
+        return self._part.go_on(
+            topic.assignments, self._image, self._random, count=self._count(topic)
+        )
+
+    def _count(self, topic: NewTopic) -> int:
+        return len(topic.assignments) or topic.partitions or self._config.num_partitions
+
+    def _checked(self, topic: NewTopic) -> Planned:
+        count = self._count(topic)
         if topic.assignments:
             if topic.partitions or topic.replication_factor:
                 raise KafkaError(
                     common_pb2.INVALID_REQUEST,
                     "replicas are assigned: leave partitions and replication factor out",
                 )
-            self._check_partition_count(len(topic.assignments))
-            return assignments.named(topic.assignments, self._image, first_partition=0)
-        partitions = topic.partitions or self._config.num_partitions
+            self._check_partition_count(count)
+            named = assignments.named(topic.assignments, self._image, first_partition=0)
+            return Planned(count, len(named[0]), named)
         factor = topic.replication_factor or self._config.default_replication_factor
-        self._check_partition_count(partitions)
+        self._check_partition_count(count)
         assignments.check_replication_factor(factor, self._image)
-        return assignments.chosen(self._image, self._random, partitions=partitions, factor=factor)
+        return Planned(count, factor, None)
 
     def _check_name(self, name: str) -> None:
         validate_topic_name(name)
-        existing = self._names.get(_collision_key(name))
-        if existing == name:
+        if name in self._image.topics or name in self._begun:
             raise KafkaError(common_pb2.TOPIC_ALREADY_EXISTS, f"topic {name!r} already exists")
+        existing = self._collisions.get(_collision_key(name)) if _may_collide(name) else None
         if existing is not None:
             raise KafkaError(
                 common_pb2.INVALID_TOPIC,
@@ -166,6 +214,10 @@ class _Creation:
                 f"{self._partitions_left} that the cluster's limit of "
                 f"{self._config.partitions_max} leaves",
             )
+
+
+def _may_collide(name: str) -> bool:
+    return "." in name or "_" in name
 
 
 def _collision_key(name: str) -> str:

@@ -175,18 +175,22 @@ class ProducerIdsRecord(_message.Message):
     def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., next_producer_id: _Optional[int] = ...) -> None: ...
 
 class CommandRecord(_message.Message):
-    __slots__ = ("command_id", "create_topics", "delete_topics", "alter_configs", "create_partitions")
+    __slots__ = ("command_id", "create_topics", "delete_topics", "alter_configs", "create_partitions", "is_unfinished", "growing_topic_id")
     COMMAND_ID_FIELD_NUMBER: _ClassVar[int]
     CREATE_TOPICS_FIELD_NUMBER: _ClassVar[int]
     DELETE_TOPICS_FIELD_NUMBER: _ClassVar[int]
     ALTER_CONFIGS_FIELD_NUMBER: _ClassVar[int]
     CREATE_PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    IS_UNFINISHED_FIELD_NUMBER: _ClassVar[int]
+    GROWING_TOPIC_ID_FIELD_NUMBER: _ClassVar[int]
     command_id: bytes
     create_topics: _admin_pb2.CreateTopicsResponse
     delete_topics: _admin_pb2.DeleteTopicsResponse
     alter_configs: _admin_pb2.AlterConfigsResponse
     create_partitions: _admin_pb2.CreatePartitionsResponse
-    def __init__(self, command_id: _Optional[bytes] = ..., create_topics: _Optional[_Union[_admin_pb2.CreateTopicsResponse, _Mapping]] = ..., delete_topics: _Optional[_Union[_admin_pb2.DeleteTopicsResponse, _Mapping]] = ..., alter_configs: _Optional[_Union[_admin_pb2.AlterConfigsResponse, _Mapping]] = ..., create_partitions: _Optional[_Union[_admin_pb2.CreatePartitionsResponse, _Mapping]] = ...) -> None: ...
+    is_unfinished: bool
+    growing_topic_id: bytes
+    def __init__(self, command_id: _Optional[bytes] = ..., create_topics: _Optional[_Union[_admin_pb2.CreateTopicsResponse, _Mapping]] = ..., delete_topics: _Optional[_Union[_admin_pb2.DeleteTopicsResponse, _Mapping]] = ..., alter_configs: _Optional[_Union[_admin_pb2.AlterConfigsResponse, _Mapping]] = ..., create_partitions: _Optional[_Union[_admin_pb2.CreatePartitionsResponse, _Mapping]] = ..., is_unfinished: _Optional[bool] = ..., growing_topic_id: _Optional[bytes] = ...) -> None: ...
 
 class MetadataSnapshotPiece(_message.Message):
     __slots__ = ("offset", "controller_epoch", "number", "is_last", "records")

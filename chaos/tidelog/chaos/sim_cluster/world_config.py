@@ -58,6 +58,8 @@ class WorldConfig:
                 config.controller,
                 session_timeout_ms=self.session_timeout_ms,
                 leader_imbalance_check_interval_ms=5_000,
+                # So that a topic of two partitions is a plan of two batches already.
+                partitions_per_batch_max=1,
             ),
         )
 
@@ -143,6 +145,7 @@ def _draw_replica(random: SimRandom) -> ReplicaConfig:
         high_watermark_checkpoint_interval_ms=random.randrange(500, 5000),
         log_scrub_interval_ms=random.randrange(1000, 4000),
         log_deleted_check_interval_ms=2000,
+        changes_per_slice_max=1,
     )
 
 

@@ -1,0 +1,152 @@
+"""Plans: creations and deletions of many partitions, followed in slices, each in its own batch.
+
+A slice has room for so many partitions, so that no batch keeps a node's loop for long, and other
+commands are decided between two of them. How far a plan has come stands in the image, in the
+command's record, committed with the slice itself: whoever leads goes on where the last slice ended
+when the same command comes again (decision 0028). Decides what fits; never what is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+from tidelog.log.env import Random
+from tidelog.log.errors import KafkaError
+from tidelog.metadata import assignments
+from tidelog.metadata.decision import Decision
+from tidelog.metadata.image import MetadataImage, TopicImage
+from tidelog.metadata.placement import Assigned, next_start
+from tidelog.v1 import common_pb2
+from tidelog.v1.admin_pb2 import ReplicaAssignment
+from tidelog.v1.metadata_records_pb2 import MetadataRecord
+
+_ReplyT = TypeVar("_ReplyT")
+
+
+class Planned(NamedTuple):
+    """A topic as it will be once all its partitions are there."""
+
+    partitions: int
+    factor: int
+    named: list[Assigned] | None
+    """Replicas that were asked for, of the last of its partitions; None: the controller chooses."""
+
+
+@dataclass(slots=True)
+class Slice:
+    """The part of a plan that goes into one batch: `room` is left in it, `used` was taken."""
+
+    room: int
+    used: int = 0
+    results: int = 0
+    """Results that earlier slices gave: the plan goes on behind the items these are about."""
+    growing_topic_id: bytes = b""
+    """Topic of the last result that lacks partitions still, before this slice and then after it."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no other item of the plan may be begun in this slice."""
+        return self.room <= 0
+
+    @property
+    def is_first(self) -> bool:
+        """Whether nothing of the plan was decided before."""
+        return not self.results
+
+    def take(self, partitions: int) -> None:
+        """Count partitions that this slice creates or removes."""
+        self.room -= partitions
+        self.used += partitions
+
+    def grown(
+        self, topic: TopicImage, planned: Planned, image: MetadataImage, random: Random
+    ) -> list[MetadataRecord]:
+        """Partitions that `topic` lacks to be as planned, as many as there is room for.
+
+        Raises `KafkaError` REQUEST_TIMED_OUT while nobody is alive to lead one: earlier ones stay.
+        """
+        present = len(topic.partitions)
+        count = min(planned.partitions - present, self.room)
+        placed = _placed(topic, planned, image, random, count=count)
+        if not all(any(map(image.is_alive, one)) for one in placed):
+            raise KafkaError(
+                common_pb2.REQUEST_TIMED_OUT,
+                f"topic {topic.name!r} has {present} of {planned.partitions} partitions, and all "
+                "brokers of the next ones are fenced: ask again",
+            )
+        self.take(count)
+        self.growing_topic_id = b"" if present + count == planned.partitions else topic.topic_id
+        return assignments.partition_records(topic.topic_id, placed, image, first_partition=present)
+
+    def go_on(
+        self,
+        asked: Iterable[ReplicaAssignment],
+        image: MetadataImage,
+        random: Random,
+        *,
+        count: int,
+    ) -> list[MetadataRecord]:
+        """More of the topic that the last slice left growing, unless it was deleted since.
+
+        `count` partitions are to be there in the end. Errors as of `grown`.
+        """
+        topic = image.topic_by_id(self.growing_topic_id)
+        self.growing_topic_id = b""
+        if topic is None or len(topic.partitions) >= count:
+            return []
+        by_number = sorted(asked, key=lambda one: one.partition)
+        named = [tuple(one.broker_ids) for one in by_number] or None
+        factor = len(topic.partitions[0].replicas)
+        return self.grown(topic, Planned(count, factor, named), image, random)
+
+    def decision(
+        self, records: list[MetadataRecord], reply: _ReplyT, *, results: int, asked: int
+    ) -> Decision[_ReplyT]:
+        """The slice with `results` new ones, of `asked` that the whole plan has."""
+        is_last = self.results + results == asked and not self.growing_topic_id
+        return Decision(
+            records,
+            reply,
+            is_last=is_last,
+            growing_topic_id=self.growing_topic_id,
+            partitions=self.used,
+        )
+
+
+def partitions_left(image: MetadataImage, *, partitions_max: int) -> int:
+    """Partitions that the cluster's limit leaves."""
+    return partitions_max - sum(len(topic.partitions) for topic in image.topics.values())
+
+
+def check_total(added: Iterable[int], left: int, *, partitions_max: int) -> None:
+    """Refuse a plan as a whole that the cluster has no room for, before any of it is decided.
+
+    `added` are the partitions of each item. One that is too large all by itself is refused by
+    itself, and does not count here. Raises `KafkaError` INVALID_PARTITIONS.
+    """
+    total = sum(one for one in added if 0 < one <= left)
+    if total > left:
+        raise KafkaError(
+            common_pb2.INVALID_PARTITIONS,
+            f"{total} partitions in one request: the cluster's limit of {partitions_max} leaves "
+            f"{left}, and nothing of the request happened",
+        )
+
+
+def _placed(
+    topic: TopicImage, planned: Planned, image: MetadataImage, random: Random, *, count: int
+) -> list[Assigned]:
+    """Replicas of the next `count` partitions; of nobody where nobody is alive."""
+    present = len(topic.partitions)
+    if planned.named is not None:
+        done = present - (planned.partitions - len(planned.named))
+        return planned.named[done : done + count]
+    if not image.live_brokers():
+        return [()] * count
+    start = None
+    if present:
+        # The round goes on where the topic's last one ended, so that leaders stay evenly spread.
+        start = next_start(assignments.seats(image), topic.partitions[-1].replicas[0])
+    return assignments.chosen(image, random, partitions=count, factor=planned.factor, start=start)
