@@ -28,8 +28,8 @@ from tidelog.broker.rpc.grpc_server import GrpcServer
 from tidelog.broker.server import Node, Ports, build_node
 from tidelog.log.errors import TidelogError
 from tidelog.log.grpc_transport import GrpcTransport
-from tidelog.log.strangers import Strangers
 from tidelog.log.output_file import OutputFile
+from tidelog.log.strangers import Strangers
 from tidelog.log.system import (
     SystemClock,
     SystemDisk,
