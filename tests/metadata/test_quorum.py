@@ -261,7 +261,7 @@ async def test_the_active_controller_counts_the_partitions_without_a_leader(node
     await active.create_topics(creation("t"))
     assert active.offline_partitions == 0
     beat.want_shut_down = True
-    await active.broker_heartbeat(beat)
+    await active.broker_heartbeat(attempt(active, beat))
     assert active.image.topics["t"].partitions[0].leader_id is None
     assert active.offline_partitions == 1
     assert follower.image == active.image

@@ -42,7 +42,7 @@ def test_what_a_broker_says_of_itself_is_bounded(
 
 def test_no_more_brokers_register_than_a_cluster_may_have(world: World) -> None:
     world.controller = Controller(replace(world.config, brokers_max=2), world._ids)
-    world.controller.activate(world.now_ms)
+    world.activate()
     replies = [world.register(broker_id) for broker_id in (1, 2, 3)]
     codes = [reply.error.code for reply in replies]
     assert codes == [common_pb2.NONE, common_pb2.NONE, common_pb2.INVALID_REQUEST]

@@ -35,7 +35,7 @@ class Span(NamedTuple):
 
 LATE_S = Span(0.05, 16.0)
 """How late a message is."""
-SLOW_SYNC_S = Span(0.2, 2.0)
+SLOW_SYNC_S = Span(0.2, 3.0)
 """How long each sync of a slow majority takes."""
 STARVED_S = Span(0.2, 3.0)
 """How long a starved process is not stepped, again and again."""
