@@ -32,24 +32,6 @@ PRODUCE_TURNS = 10
 BOOTSTRAP = ",".join(ADDRESSES.values())
 
 
-class HastyClock:
-    """Goes on by `step_ms` whenever somebody looks at it."""
-
-    def __init__(self, *, step_ms: int) -> None:
-        self._step_ms = step_ms
-        self._now_ms = 0
-
-    def monotonic_ms(self) -> int:
-        self._now_ms += self._step_ms
-        return self._now_ms
-
-    def monotonic_s(self) -> float:
-        return self.monotonic_ms() / 1000
-
-    def wall_ms(self) -> int:
-        return 1_700_000_000_000 + self._now_ms
-
-
 @dataclass
 class Mishap:
     """What happens to the next matching call: an error before or after the work is done."""
@@ -74,6 +56,8 @@ class FakeCluster:
         self.configs: dict[str, dict[str, str]] = {}
         """What is set, by topic; the cluster's under the empty name."""
         self.metadata_offset = 0
+        self.append_time_ms: int | None = None
+        """The timestamp every record gets, as with LogAppendTime; None: it keeps its own."""
         self.fenced: set[int] = set()
         """Nodes that are fenced though they answer; dead ones are fenced anyway."""
         self.answers_behind: dict[int, int] = {}
@@ -254,6 +238,8 @@ class FakeCluster:
                 try:
                     offset = state.append(item.records)
                     result.base_offset = -1 if request.acks == 0 else offset
+                    if self.append_time_ms is not None:
+                        result.log_append_time_ms = self.append_time_ms
                 except TidelogError as error:
                     result.error.code = error.code
                     result.error.message = error.message
@@ -360,7 +346,8 @@ class FakeCluster:
         )
         for node_id, is_alive in self.alive.items():
             if is_alive:
-                response.brokers.add(node_id=node_id, address=ADDRESSES[node_id])
+                endpoint = response.brokers.add(node_id=node_id, address=ADDRESSES[node_id])
+                endpoint.rack = f"rack-{node_id}"
         for name in request.topics or list(self.topics):
             topic = response.topics.add(name=name)
             if name not in self.topics and request.allow_auto_topic_creation and self.auto_create:

@@ -90,6 +90,7 @@ class FakeGround:
         """The kinds, in order."""
         self.down: set[int] = set()
         self.paused: set[int] = set()
+        self.shares: dict[int, float] = {}
         self.cuts: Counter[Path] = Counter()
         self.full: set[int] = set()
         self.wiped: list[int] = []
@@ -116,7 +117,9 @@ class FakeGround:
 
     def is_whole(self) -> bool:
         """Nothing is left of any fault but what disks lost."""
-        return not (self.down or self.paused or +self.cuts or self.full or +self.counted)
+        return not (
+            self.down or self.paused or self.shares or +self.cuts or self.full or +self.counted
+        )
 
     def become(self, **changes: Any) -> None:  # of a `PartitionImage`
         """Change the partition's state."""
@@ -163,6 +166,13 @@ class FakeGround:
     async def resume(self, node_id: int) -> None:
         assert node_id not in self.down, f"node {node_id} is down"
         self.paused.discard(node_id)
+
+    async def starve(self, node_id: int, share: float) -> str:
+        self.shares[node_id] = share
+        return "held"
+
+    async def feed(self, node_id: int) -> None:
+        self.shares.pop(node_id, None)
 
     async def cut(self, paths: Iterable[Path]) -> None:
         self.cuts.update(paths)

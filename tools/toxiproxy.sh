@@ -1,9 +1,13 @@
 #!/usr/bin/env bash
 # toxiproxy.sh: build Toxiproxy's server as .tools/bin/toxiproxy-server, with Go from PATH or from PyPI.
+#
+# tools/toxiproxy/go.mod says which version, and go.sum the checksum of it and of each module it needs: Go
+# refuses what differs, whatever the user's GOFLAGS, GONOSUMDB or GOINSECURE say.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-version=v2.12.0
 tools=$PWD/.tools
+module=$PWD/tools/toxiproxy
+version=$(cat "$module/go.mod" "$module/go.sum" | sha256sum)
 
 die() {
   echo "toxiproxy: $*" >&2
@@ -11,8 +15,9 @@ die() {
 }
 
 build() { # build GO
-  GOBIN=$tools/bin GOPATH=$tools/go GOCACHE=$tools/go/cache GOFLAGS=-modcacherw CGO_ENABLED=0 \
-    "$1" install "github.com/Shopify/toxiproxy/v2/cmd/server@$version"
+  GOPATH=$tools/go GOCACHE=$tools/go/cache GOFLAGS=-modcacherw GOWORK=off GOTOOLCHAIN=local \
+    CGO_ENABLED=0 "$1" build -C "$module" -mod=readonly -buildvcs=false -o "$tools/bin/server" \
+    github.com/Shopify/toxiproxy/v2/cmd/server
 }
 
 go_from_pypi() {
@@ -23,10 +28,10 @@ go_from_pypi() {
 }
 
 if [ "$(cat "$tools/bin/toxiproxy-server.version" 2>/dev/null)" = "$version" ]; then exit 0; fi
-mkdir -p "$tools"
+mkdir -p "$tools/bin"
 exec 9>"$tools/toxiproxy.lock"
 flock 9
-echo "toxiproxy: building $version into .tools/bin (the first time takes a minute)" >&2
+echo "toxiproxy: building it into .tools/bin (the first time takes a minute)" >&2
 if ! { command -v go >/dev/null && build go; }; then
   { go_from_pypi && build "$tools/go-venv/bin/go"; } ||
     die "could not build it (the message is above); with the network back, run \`make setup\` again"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
@@ -27,6 +27,7 @@ from tidelog.client import (
     NewTopic,
     OnDelivery,
     Partitioner,
+    PartitionLeader,
     Producer,
     ProducerInterceptor,
     ProducerRecord,
@@ -83,6 +84,7 @@ def by_first_letter(
     _value: bytes | None,
     partitions: Sequence[int],
     available: Sequence[int],
+    _leaders: Mapping[int, PartitionLeader],
 ) -> int:
     """A partitioner of one's own: gauges of the same first letter lie together."""
     return partitions[key[0] % len(partitions)] if key else available[0]

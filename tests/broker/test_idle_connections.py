@@ -94,3 +94,11 @@ async def test_an_http_connection_that_asks_nothing_is_closed(http_port: int, sa
 async def test_an_http_request_is_answered_before_its_connection_is_closed(http_port: int) -> None:
     answer = await until_hung_up(http_port, b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 200")
+
+
+async def test_what_is_no_http_is_refused_without_a_line_in_the_log(
+    http_port: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    for said in (PREFACE + SETTINGS, b"GET / HTTP/9.9\r\n\r\n", b"\x16\x03\x01\r\n\r\n"):
+        assert b" 400 " in (await until_hung_up(http_port, said)).splitlines()[0]
+    assert caplog.records == []

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fake_quorum import FakeClock
+
 from tidelog.broker.journal.event import CAUSE_CHARACTERS_MAX, Event, Kind
 from tidelog.broker.journal.ring import REPEAT_MS_MAX, Journal
+from tidelog.broker.node_journal import PAGE_EVENTS_MAX, NodeJournal
+from tidelog.v1.admin_pb2 import ListEventsRequest
 
 LED = Event(Kind.LEADER, "broker 1 fenced", before="1", after="2", topic="t", partition=0)
 REFUSED = Event(
@@ -76,3 +80,11 @@ def test_sequences_grow_over_a_restart() -> None:
     again = Journal(size_max=9, bytes_max=1 << 20, first_sequence=2_000)
     again.note(LED, 1)
     assert again.page(after=first.page(after=0, limit=1)[0].sequence, limit=1)
+
+
+def test_a_page_is_bounded_whatever_is_asked() -> None:
+    journal = NodeJournal(node_id=1, clock=FakeClock(), size_max=4_000, bytes_max=4 << 20)
+    for number in range(PAGE_EVENTS_MAX + 1):
+        journal.note(replace(LED, partition=number))
+    answer = journal.list_events(ListEventsRequest(limit=10**9))
+    assert len(answer.events) == PAGE_EVENTS_MAX

@@ -104,7 +104,7 @@ def test_a_log_that_fails_at_its_upkeep_holds_up_no_other() -> None:
         for _ in range(3):
             await stage.until(lambda: sound.recovery_point == sound.log_end_offset)
             await stage.produce(1, b"x", partition=2)
-        assert stage.manager(1).stats()["offline_partitions"] == 1
+        assert stage.manager(1).stats()["offline_replicas"] == 1
 
     ReplicaStage().run(story)
 

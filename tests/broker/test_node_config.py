@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidelog.broker.config import KEYS, parse_config
+from tidelog.broker.config import CLUSTER_ID_CHARACTERS_MAX, KEYS, parse_config
 from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.log.cleaner import CleanerConfig
 from tidelog.log.errors import KafkaError
@@ -87,6 +87,18 @@ def test_wrong_value_is_named(line: str, named: str) -> None:
         parse_config(VALID + line)
     assert caught.value.code == common_pb2.INVALID_CONFIG
     assert named in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "cluster_id",
+    ["", "c" * (CLUSTER_ID_CHARACTERS_MAX + 1), "a\\nb"],
+    ids=["none", "long", "lines"],
+)
+def test_a_cluster_id_is_bounded_and_printable(cluster_id: str) -> None:
+    with pytest.raises(KafkaError, match=r"cluster\.id"):
+        parse_config(VALID.replace('"abc"', f'"{cluster_id}"'))
+    longest = "c" * CLUSTER_ID_CHARACTERS_MAX
+    assert parse_config(VALID.replace('"abc"', f'"{longest}"')).cluster_id == longest
 
 
 @pytest.mark.parametrize("name", ["node.id", "listeners", "log.dirs", "cluster.id"])

@@ -14,6 +14,7 @@ from tidelog.broker import following
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.log.batch import parse_header
 from tidelog.log.cleaner import CleanerConfig
+from tidelog.log.errors import StorageError
 from tidelog.log.records import Record, encode_batch
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import ListOffsetsRequest, PartitionFetchResult, PartitionProduceData
@@ -328,5 +329,32 @@ def test_flush_ms_brings_records_to_stable_storage_without_anyone_asking() -> No
         assert stage.hosted(1).log.recovery_point == 0
         await asyncio.sleep(3)
         assert stage.hosted(1).log.recovery_point == 1
+
+    ReplicaStage().run(story)
+
+
+def test_a_log_rests_again_though_nobody_came_to_await_its_work() -> None:
+    async def story(stage: ReplicaStage) -> None:
+        stage.create()
+        await stage.until_opened(1, 2, 3)
+        ended: list[str] = []
+
+        async def work(*, fails: bool) -> None:
+            await asyncio.sleep(0.1)
+            ended.append("failed" if fails else "done")
+            if fails:
+                raise StorageError("the disk refuses")
+
+        async def told(_: ReplicaManager) -> None:
+            hosted = stage.hosted(3)
+            hosted.at_rest_after(work(fails=False))  # and whoever was to await it raised
+            await asyncio.sleep(1)
+            hosted.at_rest_after(work(fails=True)).cancel()  # before its first step
+            await asyncio.sleep(1)
+            async with asyncio.timeout(5):
+                await hosted.close()
+
+        await stage.on(3, told)
+        assert ended == ["done"]
 
     ReplicaStage().run(story)

@@ -244,7 +244,7 @@ def test_a_log_that_cannot_be_opened_is_told_before_the_broker_is_prepared() -> 
         stage.blind.append(3)
         stage.publish(3)
         stage.is_deaf_to_damage = True
-        await stage.until(lambda: stage.manager(3).stats()["offline_partitions"] == 1)
+        await stage.until(lambda: stage.manager(3).stats()["offline_replicas"] == 1)
         assert not stage.manager(3).is_prepared
         stage.is_deaf_to_damage = False
         stage.blind.remove(3)

@@ -359,7 +359,7 @@ def test_a_failing_disk_takes_one_partition_offline_and_no_more(
         fetched = await stage.fetch_one(1, 0)
         assert fetched.error.code == common_pb2.KAFKA_STORAGE_ERROR
         assert (await stage.produce(1, b"d", partition=1)).error.code == common_pb2.NONE
-        assert stage.manager(1).stats()["offline_partitions"] == 1
+        assert stage.manager(1).stats()["offline_replicas"] == 1
 
     ReplicaStage().run(story)
 

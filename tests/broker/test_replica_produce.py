@@ -181,6 +181,6 @@ def test_a_failed_flush_is_told_at_once_and_takes_the_partition_offline(acks: in
             result = await produce(stage, batch(b"b"), acks=acks)
         assert result.error.code == common_pb2.REQUEST_TIMED_OUT
         assert await refusal(stage, batch(b"c")) == common_pb2.KAFKA_STORAGE_ERROR
-        assert stage.manager(1).stats()["offline_partitions"] == 1
+        assert stage.manager(1).stats()["offline_replicas"] == 1
 
     ReplicaStage().run(story)

@@ -32,6 +32,7 @@ from tidelog.chaos.faults.sequence import Sequence as InSequence
 from tidelog.chaos.faults.sequence import Step
 from tidelog.chaos.faults.slicer import Slicer
 from tidelog.chaos.faults.slow_close import SlowClose
+from tidelog.chaos.faults.starve import Starve
 from tidelog.chaos.faults.stored_batches import spans
 from tidelog.chaos.faults.swizzle import Swizzle
 from tidelog.chaos.faults.terminate import Terminate
@@ -65,6 +66,7 @@ EVERYWHERE: Sequence[Callable[[], Fault]] = (
     lambda: Kill(4),
     lambda: Terminate(4),
     lambda: Pause(4),
+    lambda: Starve((4, 5), 0.1),
     lambda: EmptyDisk(5),
     lambda: TornTail(5),
     lambda: BitFlip(5, ".log"),

@@ -6,8 +6,9 @@ import asyncio
 
 import pytest
 from consumer_cases import WAIT_MS, consumer, filled
-from fake_cluster import FakeCluster, HastyClock, Mishap, encoded
+from fake_cluster import FakeCluster, Mishap, encoded
 from fake_partition import FakeTopic
+from hasty_clock import HastyClock
 
 from tidelog.client import Consumer, TopicPartition, errors
 from tidelog.log.batch import parse_header

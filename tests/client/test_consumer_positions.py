@@ -127,3 +127,13 @@ async def test_lag_is_looked_up_once_the_application_was_told_that_its_topic_is_
             await c.getmany(timeout_ms=WAIT_MS)
         c.seek(P0, 0)
         assert await c.lag() == {P0: 1}
+
+
+async def test_a_look_up_that_nobody_answers_ends_with_the_time_of_the_call() -> None:
+    cluster = FakeCluster()
+    cluster.create("t")
+    cluster.alive = dict.fromkeys(cluster.alive, False)
+    async with consumer(cluster, api_timeout_ms=30) as c:
+        c.assign([P0])
+        with pytest.raises(errors.TidelogError):
+            await c.position(P0)

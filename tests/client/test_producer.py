@@ -374,3 +374,12 @@ def test_contradictory_sizes_are_refused() -> None:
         Producer(BOOTSTRAP, acks=2, transport=FakeCluster())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="not host:port"):
         Producer("localhost", transport=FakeCluster())
+
+
+async def test_a_brokers_timestamp_is_told_where_the_topic_has_it() -> None:
+    cluster = FakeCluster()
+    cluster.create("t")
+    async with producer(cluster) as p:
+        assert (await p.send("t", value=b"own", timestamp_ms=77)).timestamp_ms == 77
+        cluster.append_time_ms = 1_000
+        assert (await p.send("t", value=b"a", timestamp_ms=77)).timestamp_ms == 1_000

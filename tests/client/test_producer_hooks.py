@@ -217,3 +217,11 @@ async def test_failing_on_delivery_is_logged_and_its_neighbours_are_told() -> No
     assert [log["event"] for log in logs] == ["on_delivery raised"]
     assert len(told) == 1
     assert cluster.values("t") == [[b"a", b"b"]]
+
+
+async def test_interceptors_hear_a_brokers_timestamp_of_each_record() -> None:
+    cluster, spy = one_partition(), Spy()
+    cluster.append_time_ms = 1_000
+    async with producer(cluster, interceptors=[spy]) as p:
+        await p.send_many("t", [b"a", b"b"], timestamp_ms=77)
+    assert [told and told.timestamp_ms for told, _ in spy.outcomes] == [1_000, 1_000]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from fake_cluster import BOOTSTRAP, FakeCluster
+from fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster
 
 from tidelog.client import Producer, errors
-from tidelog.client.partitioners import Partitioner, murmur2
+from tidelog.client.partitioners import Partitioner, PartitionLeader, murmur2
 
 
 class CountingRandom:
@@ -101,6 +101,30 @@ async def test_names_leave_a_partition_without_a_leader_alone() -> None:
         assert cluster.values("t")[1] == []
 
 
+def told_of(broker_id: int | None) -> PartitionLeader:
+    assert broker_id is not None
+    host, _, port = ADDRESSES[broker_id].rpartition(":")
+    return PartitionLeader(broker_id, host, int(port), f"rack-{broker_id}")
+
+
+async def test_callable_follows_a_leader_that_an_answer_names() -> None:
+    cluster = three_partitions()
+    seen: list[PartitionLeader] = []
+
+    def first(*told: Any) -> int:
+        seen.append(told[-1][0])
+        return 0
+
+    async with producer(cluster, partitioner=first) as p:
+        await p.send("t", value=b"a")
+        before = cluster.topics["t"].partitions[0].leader_id
+        other = next(node for node in ADDRESSES if node != before)
+        cluster.move("t", 0, leader_id=other)
+        await p.send("t", value=b"b")
+        await p.send("t", value=b"c")
+    assert seen == [told_of(before), told_of(before), told_of(other)]
+
+
 async def test_callable_is_given_what_is_sent_and_decides() -> None:
     asked: list[object] = []
 
@@ -110,17 +134,20 @@ async def test_callable_is_given_what_is_sent_and_decides() -> None:
         value: bytes | None,
         partitions: Sequence[int],
         available: Sequence[int],
+        leaders: Mapping[int, PartitionLeader],
         /,
     ) -> int:
-        asked.append((topic, key, value, tuple(partitions), tuple(available)))
+        asked.append((topic, key, value, tuple(partitions), tuple(available), dict(leaders)))
         return available[-1]
 
     cluster = three_partitions()
     cluster.move("t", 2, leader_id=None)
+    states = cluster.topics["t"].partitions
+    led = {number: told_of(states[number].leader_id) for number in (0, 1)}
     async with producer(cluster, partitioner=last_available, batch_size=150) as p:
         await p.send("t", key=b"k", value=b"a")
         await p.send_many("t", [b"%d" % n for n in range(9)])
-        assert asked[0] == ("t", b"k", b"a", (0, 1, 2), (0, 1))
+        assert asked[0] == ("t", b"k", b"a", (0, 1, 2), (0, 1), led)
         assert len(asked) == 10
         await p.send("t", value=b"z", partition=0)
         await p.send_many("t", [b"z"], partition=0)

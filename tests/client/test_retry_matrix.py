@@ -14,7 +14,8 @@ from random import Random as PythonRandom
 from typing import Any
 
 import pytest
-from fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster, HastyClock, Mishap
+from fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster, Mishap
+from hasty_clock import HastyClock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,12 @@ pytestmark = [pytest.mark.process, pytest.mark.timeout(180)]
 
 def _files_below(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def _open_to_others(folder: Path) -> list[str]:
+    """What somebody else on the machine may look into; a file in a closed folder is closed."""
+    below = [folder, *folder.glob("*")]
+    return [str(path) for path in below if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO)]
 
 
 def _assert_one_line_of_error(done: subprocess.CompletedProcess[str], *words: str) -> None:
@@ -34,6 +41,7 @@ def test_starts_what_is_missing_and_stops_as_one(cluster: LocalCluster) -> None:
     assert all(address in first.stdout for address in cluster.addresses)
     before = cluster.pids()
     assert set(before) == {1, 2, 3}
+    assert _open_to_others(cluster.folder) == []
 
     cluster.kill(2)
     status = cluster.cluster("status", "--json")
@@ -56,6 +64,8 @@ def test_starts_what_is_missing_and_stops_as_one(cluster: LocalCluster) -> None:
     stopped = cluster.stop()
     assert stopped.returncode == 0, stopped.stderr
     assert cluster.pids() == {1: None, 2: None, 3: None}
+    for log in cluster.folder.glob("node-*.log"):
+        assert "Traceback" not in log.read_text()
     for pid in after.values():
         assert pid is not None
         assert not Path(f"/proc/{pid}/exe").exists()

@@ -18,6 +18,8 @@ from tidelog.v1.methods import NODE_STATUS
 SETTINGS = bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
 SETTINGS_TAKEN = bytes((0, 0, 0, 4, 1, 0, 0, 0, 0))
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+PING_TYPE, GOAWAY_TYPE = 6, 7
+PING = bytes((0, 0, 8, PING_TYPE, 0, 0, 0, 0, 0)) + bytes(8)
 WAIT_S = 20.0
 FASTER = 20
 
@@ -69,3 +71,34 @@ async def test_the_connection_of_a_silent_caller_is_closed(
             pass
     writer.close()
     await server.stop(grace_s=0)
+
+
+async def test_a_healthy_peer_is_not_hung_up_on_for_pinging_too_often() -> None:
+    """A busy node reads pings that were sent ten seconds apart at once."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+
+    def on_fatal(error: BaseException) -> None:
+        raise AssertionError(error)
+
+    server = grpc_server.GrpcServer(address=f"127.0.0.1:{port}", services={}, on_fatal=on_fatal)
+    await server.start()
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(PREFACE + SETTINGS + SETTINGS_TAKEN)
+    answers = []
+    async with asyncio.timeout(WAIT_S):
+        for _ in range(20):
+            writer.write(PING)
+            while (kind := await next_frame(reader)) not in (PING_TYPE, GOAWAY_TYPE):
+                pass
+            answers.append(kind)
+    assert answers == [PING_TYPE] * 20
+    writer.close()
+    await server.stop(grace_s=0)
+
+
+async def next_frame(reader: asyncio.StreamReader) -> int:
+    """The type of the next frame, which is read to its end."""
+    head = await reader.readexactly(9)
+    await reader.readexactly(int.from_bytes(head[:3], "big"))
+    return head[3]

@@ -6,7 +6,13 @@ from dataclasses import asdict
 
 import pytest
 
-from tidelog.log.config import TOPIC_CONFIGS, LogConfig, log_config
+from tidelog.log.config import (
+    _CHARACTERS_MAX,
+    TOPIC_CONFIGS,
+    LogConfig,
+    log_config,
+    topic_config,
+)
 from tidelog.log.errors import KafkaError
 from tidelog.v1 import common_pb2
 
@@ -179,3 +185,12 @@ def test_the_cleanup_policy_holds_delete_compact_or_both(
 ) -> None:
     config = log_config({"cleanup.policy": policy})
     assert (config.is_deleted, config.is_compacted) == (is_deleted, is_compacted)
+
+
+def test_a_value_or_a_name_of_many_characters_is_not_repeated_in_full() -> None:
+    with pytest.raises(KafkaError) as bad_value:
+        topic_config("segment.bytes").parse("9" * 100_000)
+    with pytest.raises(KafkaError) as bad_name:
+        topic_config("n" * 100_000)
+    for refused in (bad_value, bad_name):
+        assert len(refused.value.message) < 2 * _CHARACTERS_MAX + 2_000

@@ -253,3 +253,16 @@ async def test_stopping_answers_all_that_wait_and_ends_followers(random: SeededR
     async with asyncio.timeout(5):
         late = await quorum.register_broker(registration(3))
     assert late.error.code == common_pb2.NOT_CONTROLLER
+
+
+async def test_the_active_controller_counts_the_partitions_without_a_leader(nodes: Nodes) -> None:
+    active, follower = nodes.quorums
+    beat = await start_broker(active, 1)
+    await active.create_topics(creation("t"))
+    assert active.offline_partitions == 0
+    beat.want_shut_down = True
+    await active.broker_heartbeat(attempt(active, beat))
+    assert active.image.topics["t"].partitions[0].leader_id is None
+    assert active.offline_partitions == 1
+    assert follower.image == active.image
+    assert follower.offline_partitions == 0, "one node says it"

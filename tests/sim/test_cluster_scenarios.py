@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tidelog.chaos.scenarios.scene import UNOBSERVED
+from tidelog.chaos.scenarios import starvation
+from tidelog.chaos.scenarios.scene import PROMISE, UNOBSERVED
 from tidelog.chaos.sim_cluster.ground import SimGround
 from tidelog.chaos.sim_cluster.scenarios import SCENARIOS
 from tidelog.chaos.sim_cluster.seed_run import run_seed
@@ -45,6 +46,17 @@ def test_a_fault_that_does_not_bite_is_told(
 
     assert result.violation is not None
     assert result.violation.invariant == UNOBSERVED
+
+
+def test_with_too_little_of_a_processor_a_cluster_is_not_calm(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(starvation, "SHARE", 0.01)
+
+    result = run_seed(1, choice="starved")
+
+    assert result.violation is not None
+    assert result.violation.invariant == PROMISE
 
 
 def test_the_page_has_the_claims() -> None:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from tidelog.chaos.sim_stage.clock import SimClock, SimRandom
+from tidelog.chaos.sim_stage.loop import NodeLoop
 from tidelog.chaos.sim_stage.scheduler import (
     DeadlockError,
     LimitError,
@@ -266,3 +267,22 @@ def test_random_streams_depend_on_the_seed_and_their_name_alone() -> None:
     assert SimRandom(1).randbytes(10) != SimRandom(2).randbytes(10)
     assert {SimRandom(seed).randrange(3, 6) for seed in range(50)} == {3, 4, 5}
     assert all(0 <= SimRandom(seed).random() < 1 for seed in range(50))
+
+
+def test_a_slow_processor_makes_its_own_node_late_and_no_other(scheduler: Scheduler) -> None:
+    slow, fast = scheduler.new_loop("slow"), scheduler.new_loop("fast")
+    slow.step_cost_s = 0.1
+
+    async def work(loop: NodeLoop) -> float:
+        done = [loop.create_task(asyncio.sleep(0)) for _ in range(10)]
+        await asyncio.gather(*done)
+        return scheduler.now_s
+
+    async def main() -> None:
+        began_s = scheduler.now_s
+        took = {one: one.create_task(work(one)) for one in (slow, fast)}
+        await asyncio.sleep(5)
+        assert took[fast].result() - began_s < 0.1
+        assert took[slow].result() - began_s > 1.0
+
+    scheduler.run(scheduler.new_loop("main"), main())

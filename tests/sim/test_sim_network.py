@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tidelog.chaos.sim_stage.clock import SimRandom
-from tidelog.chaos.sim_stage.network import Host, SimNetwork
+from tidelog.chaos.sim_stage.network import Host, Lateness, SimNetwork
 from tidelog.chaos.sim_stage.peers import SimPeers
 from tidelog.chaos.sim_stage.raft_transport import SimRaftTransport
 from tidelog.chaos.sim_stage.scheduler import Scheduler, SchedulerLimits, UnhandledError
@@ -400,3 +400,34 @@ def test_raft_messages_keep_their_order_and_a_crash_disconnects(stage: Stage) ->
 
     assert receivers[2].events == ["+1", *(f"1:{term}" for term in range(50))]
     assert receivers[1].events == ["+2", "-2"]
+
+
+def test_a_late_request_is_worked_on_after_its_caller_gave_up_and_later_ones_overtake_it(
+    stage: Stage,
+) -> None:
+    late = Lateness(probability=1.0, delay_s_min=3.0, delay_s_max=3.1)
+
+    async def main() -> None:
+        stage.network.lateness["client", "server"] = late
+        with pytest.raises(CallFailedError, match="within 1000 ms"):
+            await stage.ask("first", timeout_ms=1000)
+        stage.network.lateness.clear()
+        assert (await stage.ask("second", timeout_ms=1000)).cluster_id == "second"
+        assert stage.scheduler.now_s < 1.5
+        await asyncio.sleep(5)
+        assert [request.topics for request in stage.handler.requests] == [["second"], ["first"]]
+
+    stage.run(main())
+
+
+def test_messages_of_one_connection_keep_their_order_however_late(stage: Stage) -> None:
+    async def main() -> None:
+        late = Lateness(probability=0.5, delay_s_min=0.1, delay_s_max=9.0)
+        stage.network.lateness["server", "client"] = late
+        request = FollowMetadataRequest(from_offset=20)
+        responses = stage.peers.stream(SERVER, FOLLOW_METADATA, request)
+        told = [response.committed_offset async for response in responses]
+        assert told == list(range(20))
+        assert stage.scheduler.now_s > 1.0
+
+    stage.run(main())

@@ -1,4 +1,4 @@
-"""`python -m tidelog.broker --config FILE`: one node as a process of its own.
+"""`python -m tidelog.broker --config FILE [--log FILE]`: one node as a process of its own.
 
 Exit 0 after a clean stop (SIGTERM, SIGINT), 1 with one line on stderr when it cannot run.
 """
@@ -16,7 +16,11 @@ def main() -> int:
     """Read the configuration, run the node until it is told to stop."""
     parser = argparse.ArgumentParser(prog="python -m tidelog.broker", description=__doc__)
     parser.add_argument("--config", required=True, type=Path, help="flat TOML, Kafka's key names")
-    return run_node(parser.parse_args().config)
+    parser.add_argument(
+        "--log", type=Path, help="where stdout and stderr go; begun anew at 8 MiB, one kept"
+    )
+    arguments = parser.parse_args()
+    return run_node(arguments.config, log_path=arguments.log)
 
 
 if __name__ == "__main__":

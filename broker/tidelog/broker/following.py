@@ -6,8 +6,7 @@ roles, log and the rule that both rest in turn are the partition's.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from typing import Any
+import asyncio
 
 import structlog
 
@@ -47,10 +46,10 @@ def apply_fetched(
     records: bytes,
     *,
     retry_at_ms: int,
-) -> Coroutine[Any, Any, None] | None:
+) -> asyncio.Task[None] | None:
     """Do what the leader's answer to `asked` orders; `records` are the result's.
 
-    Returns what is left to be awaited before the next fetch, if anything. After an error the
+    Returns the work to be awaited before the next fetch, if there is any. After an error the
     partition is not fetched before `retry_at_ms`.
     """
     try:

@@ -346,8 +346,12 @@ class HostedPartition:
                 return self.log.delete_records(offset)
         return None
 
-    def at_rest_after(self, work: Coroutine[Any, Any, object]) -> Coroutine[Any, Any, None]:
-        """Work on the log that no change of role may interrupt: it counts from this call on."""
+    def at_rest_after(self, work: Coroutine[Any, Any, object]) -> asyncio.Task[None]:
+        """Work on the log that no change of role may interrupt: it counts from this call on.
+
+        It runs whether or not the caller comes to await it, and the log is at rest after its end,
+        whatever that is: a log that never rests could never be closed.
+        """
         self._idle.clear()
 
         async def run() -> None:
@@ -355,11 +359,15 @@ class HostedPartition:
                 await work
             except StorageError as error:
                 self.fail(error)
-            finally:
-                self._idle.set()
-                self._apply_newest()
 
-        return run()
+        task = self._host.spawn(f"work-on-{self.name}", run())
+        task.add_done_callback(lambda _: self._rest(work))
+        return task
+
+    def _rest(self, work: Coroutine[Any, Any, object]) -> None:
+        work.close()
+        self._idle.set()
+        self._apply_newest()
 
     # Inside
 
@@ -408,7 +416,7 @@ class HostedPartition:
         self.log.config = config
         work = self.ordered(self.tell(self._partition_changed(state, config)))
         if work is not None:
-            self._host.spawn(f"heal-{self.name}", self.at_rest_after(work))
+            self.at_rest_after(work)
         if self.replica.role is not None and self.log.is_flush_due:
             # A follower's too: where flush.messages is 1 now, a power cut must take nothing.
             self.flush_soon()

@@ -7,9 +7,11 @@ request, holds a file for no longer.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web_protocol import RequestHandler
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
@@ -43,7 +45,7 @@ class HttpServer:
         application.add_routes(
             [web.get("/metrics", self._metrics), web.get("/health", self._health)]
         )
-        self._runner = web.AppRunner(application, access_log=None)
+        self._runner = web.AppRunner(application, access_log=None, logger=_logger())
 
     async def start(self) -> None:
         """Bind and serve. Errors: `TidelogError` naming the port when it is taken."""
@@ -84,3 +86,19 @@ class HttpServer:
         del request
         ready = self._is_ready()
         return web.json_response({"ready": ready}, status=200 if ready else 503)
+
+
+class _OfUnreadableRequests(logging.Filter):
+    """Drops a record of what is no HTTP: it was refused, and anybody may send any number."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        return not isinstance(error, HttpProcessingError)
+
+
+def _logger() -> logging.Logger:
+    """What aiohttp writes of requests that fail."""
+    logger = logging.getLogger("tidelog.http")
+    if not logger.filters:
+        logger.addFilter(_OfUnreadableRequests())
+    return logger

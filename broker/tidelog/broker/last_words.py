@@ -11,7 +11,9 @@ TAIL_BYTES = 8 << 10
 def last_words(log_path: Path, *, since: int = 0) -> str:
     """Its last line from byte `since` on that names an error, else its last line."""
     with log_path.open("rb") as log:
-        log.seek(max(since, log.seek(0, SEEK_END) - TAIL_BYTES))
+        size = log.seek(0, SEEK_END)
+        # A shorter file was begun anew since.
+        log.seek(max(since if since <= size else 0, size - TAIL_BYTES))
         lines = log.read().decode("utf-8", "replace").splitlines()
     lines = [line.strip() for line in lines if line.strip()]
     errors = [line for line in lines if line.startswith(("error: ", "fatal: "))]

@@ -7,7 +7,6 @@ cannot go on. Not what a node does (`server.py`), nor who starts the process.
 from __future__ import annotations
 
 import asyncio
-import logging
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Mapping
@@ -23,11 +22,13 @@ from tidelog.broker.config import NodeConfig, parse_config
 from tidelog.broker.data_directory import format_or_check
 from tidelog.broker.http import HttpServer
 from tidelog.broker.metrics import registry_for
+from tidelog.broker.node_log import NodeLog
 from tidelog.broker.peers import OwnPeers, Peers
 from tidelog.broker.rpc.grpc_server import GrpcServer
 from tidelog.broker.server import Node, Ports, build_node
 from tidelog.log.errors import TidelogError
 from tidelog.log.grpc_transport import GrpcTransport
+from tidelog.log.output_file import OutputFile
 from tidelog.log.strangers import Strangers
 from tidelog.log.system import (
     SystemClock,
@@ -67,15 +68,18 @@ def run_node(
     surround: Callable[[NodeConfig], Surroundings] | None = None,
     *,
     log_tap: Processor | None = None,
+    log_path: Path | None = None,
 ) -> int:
     """Run the node that the file configures until it is told to stop; the process's exit code.
 
-    `surround` is called on the loop; `log_tap` sees every log line before it is written.
+    `surround` is called on the loop; `log_tap` sees every log line before it is written; stdout and
+    stderr go to `log_path`, which is kept small, or stay where they are.
     """
-    _configure_logging([] if log_tap is None else [log_tap])
+    node_log = NodeLog(SystemClock(), output=None if log_path is None else OutputFile(log_path))
+    node_log.begin(tap=log_tap)
     try:
         config = parse_config(path.read_text(encoding="utf-8"))
-        asyncio.run(_serve(config, surround or _direct))
+        asyncio.run(_serve(config, surround or _direct, node_log))
     except (TidelogError, OSError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
@@ -86,12 +90,19 @@ def _direct(config: NodeConfig) -> Surroundings:
     return Surroundings(GrpcTransport(), config.controller_voters)
 
 
-async def _serve(config: NodeConfig, surround: Callable[[NodeConfig], Surroundings]) -> None:
+async def _serve(
+    config: NodeConfig, surround: Callable[[NodeConfig], Surroundings], node_log: NodeLog
+) -> None:
     raise_open_files_limit()
     disk = SystemDisk()
     await format_or_check(disk, config)
-    with lock_directory(config.data_dir):
-        await _run(config, disk, surround(config))
+    tending = asyncio.create_task(node_log.tend(), name="node-log")
+    try:
+        with lock_directory(config.data_dir):
+            await _run(config, disk, surround(config))
+    finally:
+        tending.cancel()
+        node_log.tell_counted()
 
 
 async def _run(config: NodeConfig, disk: SystemDisk, surroundings: Surroundings) -> None:
@@ -194,19 +205,3 @@ def _end_at_once(error: BaseException, *, how: str = "fatal") -> None:
     sys.stderr.write(f"{how}: {error}\n")
     sys.stderr.flush()
     end_process(1)
-
-
-def _configure_logging(taps: list[Processor]) -> None:
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    structlog.configure(
-        processors=[
-            *taps,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"]),
-        ],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        cache_logger_on_first_use=True,
-    )

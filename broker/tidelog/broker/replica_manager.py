@@ -252,7 +252,7 @@ class ReplicaManager:
             "leader_partitions": len(leaders),
             "under_replicated_partitions": sum(one.is_under_replicated() for one in leaders),
             "under_min_isr_partitions": sum(not one.has_min_insync() for one in leaders),
-            "offline_partitions": sum(hosted.is_failed for hosted in held.values()),
+            "offline_replicas": sum(hosted.is_failed for hosted in held.values()),
             "damaged_partitions": sum(hosted.damage is not None for hosted in held.values()),
             "produce_in_flight_bytes": self._appender.in_flight_bytes,
             "waiting_fetches": self._reader.waiting_consumers,

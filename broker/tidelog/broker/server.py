@@ -140,6 +140,7 @@ class Node:
             numbers["active_controller"] = float(self._quorum.is_active)
             numbers["unclean_leader_elections"] = self._quorum.incomplete_elections
             numbers["committed_metadata_offset"] = self._quorum.image.offset
+            numbers["offline_partitions"] = self._quorum.offline_partitions
         return numbers
 
     def _status(self) -> NodeStatusResponse:

@@ -75,7 +75,7 @@ def cluster() -> None:
 def start(data_dir: Path, ports: list[int] | None, http_ports: list[int] | None) -> None:
     """Start the nodes that do not run, and wait until the cluster is ready."""
     folder = data_dir.resolve()
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with cluster_process.only_command(folder):
         plans = load_or_create(folder, ports=ports, http_ports=http_ports)
         running = {plan.node_id: cluster_process.running_pid(plan) for plan in plans}

@@ -2,10 +2,11 @@
 
     .data/node-1.toml   the node's configuration, made once, then yours to edit
     .data/node-1.pid    the process that runs it, or ran it last
-    .data/node-1.log    what it writes to stdout and stderr
+    .data/node-1.log    what it writes to stdout and stderr; node-1.log.1 when it was full
     .data/node-1/       its data: meta.properties, a folder a partition
 
-The configuration files are the only record of a cluster. Never touches a folder it did not make.
+Nobody but the owner may read any of it. The configuration files are the only record of a cluster.
+Never touches a folder it did not make.
 """
 
 from __future__ import annotations
@@ -148,10 +149,17 @@ def _create(folder: Path, *, ports: Sequence[int], http_ports: Sequence[int]) ->
         for (node_id, address), http_port in zip(voters.items(), http_ports, strict=True)
     }
     for node_id, text in texts.items():
-        path = _config_path(folder, node_id)
-        temporary = path.with_suffix(".tmp")
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
+        write_private(_config_path(folder, node_id), text)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Replace the file as a whole; only its owner may read it."""
+    temporary = path.with_suffix(".tmp")
+    temporary.unlink(missing_ok=True)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    temporary.replace(path)
 
 
 def _config_path(folder: Path, node_id: int) -> Path:

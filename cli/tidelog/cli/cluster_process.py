@@ -21,10 +21,10 @@ from pathlib import Path
 import click
 
 from tidelog.broker import last_words as words
-from tidelog.cli.cluster_plan import NodePlan
+from tidelog.cli.cluster_plan import NodePlan, write_private
+from tidelog.log.output_file import open_output
 from tidelog.log.system import ALLOCATOR
 
-LOG_BYTES_MAX = 8 << 20
 POLL_S = 0.05
 
 
@@ -59,10 +59,9 @@ def running_pid(plan: NodePlan) -> int | None:
 
 def start(plan: NodePlan) -> Started:
     """Start the node in the background; it outlives this command and the terminal."""
-    command = [sys.executable, "-m", "tidelog.broker", "--config", str(plan.config_path)]
-    if plan.log_path.exists() and plan.log_path.stat().st_size > LOG_BYTES_MAX:
-        plan.log_path.replace(plan.log_path.with_suffix(".log.1"))
-    with plan.log_path.open("ab") as log:
+    files = ["--config", str(plan.config_path), "--log", str(plan.log_path)]
+    command = [sys.executable, "-m", "tidelog.broker", *files]
+    with os.fdopen(open_output(plan.log_path), "ab") as log:
         position = log.tell()
         process = subprocess.Popen(
             command,
@@ -73,9 +72,7 @@ def start(plan: NodePlan) -> Started:
             env={**ALLOCATOR, **os.environ},
             start_new_session=True,
         )
-    temporary = plan.pid_path.with_suffix(".tmp")
-    temporary.write_text(f"{process.pid}\n")
-    temporary.replace(plan.pid_path)
+    write_private(plan.pid_path, f"{process.pid}\n")
     return Started(process, position)
 
 

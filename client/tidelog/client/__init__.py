@@ -7,7 +7,7 @@ from tidelog.client.consumer_interceptors import ConsumerInterceptor
 from tidelog.client.descriptions import NewTopic
 from tidelog.client.deserializers import Deserializer
 from tidelog.client.offsets import ListedOffset
-from tidelog.client.partitioners import Partitioner
+from tidelog.client.partitioners import Partitioner, PartitionLeader
 from tidelog.client.producer import Producer
 from tidelog.client.producer_interceptors import OnDelivery, ProducerInterceptor, ProducerRecord
 from tidelog.client.record_batch import RecordBatch
@@ -23,6 +23,7 @@ __all__ = [
     "ListedOffset",
     "NewTopic",
     "OnDelivery",
+    "PartitionLeader",
     "Partitioner",
     "Producer",
     "ProducerInterceptor",

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from tidelog.client.errors import TidelogError, error_from_wire
 from tidelog.client.records import TopicPartition
 from tidelog.v1 import common_pb2
-from tidelog.v1.common_pb2 import LeaderHint
+from tidelog.v1.common_pb2 import Endpoint, LeaderHint
 from tidelog.v1.data_pb2 import MetadataResponse
 
 UNKNOWN_EPOCH = -1
+_UNKNOWN = Endpoint()
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,8 @@ class Leader:
     epoch: int
     broker_id: int | None
     address: str | None
+    rack: str = ""
+    """Of that broker; empty: not said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ class ClusterMetadata:
     """The newest known state; grows by `update` and `apply_hint` only."""
 
     def __init__(self) -> None:
-        self._brokers: dict[int, str] = {}
+        self._brokers: dict[int, Endpoint] = {}
         self._topics: dict[str, TopicView] = {}
         self._errors: dict[str, TidelogError] = {}
         self._cluster_id = ""
@@ -57,7 +60,7 @@ class ClusterMetadata:
     @property
     def addresses(self) -> list[str]:
         """Addresses of the live brokers."""
-        return list(self._brokers.values())
+        return [broker.address for broker in self._brokers.values()]
 
     @property
     def leaders(self) -> dict[str, Mapping[int, Leader]]:
@@ -96,7 +99,7 @@ class ClusterMetadata:
 
     def update(self, response: MetadataResponse, *, now_ms: int) -> None:
         """Take over a broker's answer."""
-        self._brokers = {broker.node_id: broker.address for broker in response.brokers}
+        self._brokers = {broker.node_id: broker for broker in response.brokers}
         if response.cluster_id != self._cluster_id:
             self._cluster_id = response.cluster_id
             self._known_at.clear()
@@ -135,7 +138,8 @@ class ClusterMetadata:
             return False
         if hint.leader_epoch == known.epoch and known.address is not None:
             return False
-        leader = Leader(hint.leader_epoch, hint.leader_id, hint.address)
+        rack = self._brokers.get(hint.leader_id, _UNKNOWN).rack
+        leader = Leader(hint.leader_epoch, hint.leader_id, hint.address, rack)
         leaders = {**view.leaders, tp.partition: leader}
         self._topics[tp.topic] = _view(view.topic_id, leaders, view.updated_ms)
         return True
@@ -146,8 +150,9 @@ class ClusterMetadata:
             return known
         if not answer.HasField("leader_id"):
             return Leader(answer.leader_epoch, None, None)
-        address = self._brokers.get(answer.leader_id)
-        return Leader(answer.leader_epoch, answer.leader_id, address)
+        broker = self._brokers.get(answer.leader_id, _UNKNOWN)
+        address = broker.address or None
+        return Leader(answer.leader_epoch, answer.leader_id, address, broker.rack)
 
 
 def _view(topic_id: bytes, leaders: dict[int, Leader], updated_ms: int) -> TopicView:

@@ -15,8 +15,13 @@ from tidelog.client.records import BulkMetadata, RecordMetadata, TopicPartition
 class Delivery(Protocol):
     """Told once for every run of its records."""
 
-    def acknowledged(self, tp: TopicPartition, base_offset: int, count: int, /) -> None:
-        """`count` records lie at `base_offset` on (-1: nobody knows, acks=0)."""
+    def acknowledged(
+        self, tp: TopicPartition, base_offset: int, count: int, append_time_ms: int | None, /
+    ) -> None:
+        """`count` records lie at `base_offset` on (-1: nobody knows, acks=0).
+
+        `append_time_ms`: their timestamp where the topic has the broker's (LogAppendTime).
+        """
 
     def failed(self, error: Exception, count: int, /) -> None:
         """`count` records were given up."""
@@ -35,11 +40,14 @@ class SingleDelivery:
         self._listener = listener
         self.future: asyncio.Future[RecordMetadata] = asyncio.get_running_loop().create_future()
 
-    def acknowledged(self, tp: TopicPartition, base_offset: int, _count: int, /) -> None:
+    def acknowledged(
+        self, tp: TopicPartition, base_offset: int, _count: int, append_time_ms: int | None, /
+    ) -> None:
         """See `Delivery`."""
         if self._listener is None and self.future.done():
             return
-        metadata = RecordMetadata(tp.topic, tp.partition, base_offset, self._timestamp_ms)
+        time_ms = self._timestamp_ms if append_time_ms is None else append_time_ms
+        metadata = RecordMetadata(tp.topic, tp.partition, base_offset, time_ms)
         if not self.future.done():
             self.future.set_result(metadata)
         if self._listener is not None:
@@ -79,14 +87,17 @@ class BulkDelivery:
         self.future: asyncio.Future[BulkMetadata] = asyncio.get_running_loop().create_future()
         self._resolve(0)
 
-    def acknowledged(self, tp: TopicPartition, base_offset: int, count: int, /) -> None:
+    def acknowledged(
+        self, tp: TopicPartition, base_offset: int, count: int, append_time_ms: int | None, /
+    ) -> None:
         """See `Delivery`."""
         self._acknowledged += count
         self._resolve(count)
         if self._listener is not None:
+            time_ms = self._timestamp_ms if append_time_ms is None else append_time_ms
             for place in range(count):
                 offset = base_offset + place if base_offset >= 0 else -1
-                metadata = RecordMetadata(tp.topic, tp.partition, offset, self._timestamp_ms)
+                metadata = RecordMetadata(tp.topic, tp.partition, offset, time_ms)
                 self._listener(metadata, None)
 
     def failed(self, error: Exception, count: int, /) -> None:

@@ -117,7 +117,7 @@ class Outcomes:
         if result.error.code == common_pb2.NONE:
             self._failures.pop(tp, None)
             self._accumulator.complete(batches)
-            _acknowledge(batches, result.base_offset)
+            _acknowledge(batches, result)
             return
         error = error_from_wire(result.error)
         if error.is_retriable:
@@ -174,7 +174,7 @@ class Outcomes:
         self._failures.pop(batch.tp, None)
         if self._sequences is not None:
             self._sequences.acknowledged(batch.tp)
-        _acknowledge([batch], result.base_offset)
+        _acknowledge([batch], result)
 
     def renumber(self, tp: TopicPartition) -> None:
         """Go on in the next epoch if the partition's sequence broke; see `Accumulator.renumber`."""
@@ -248,11 +248,14 @@ def _note_failure(batch: Batch[Delivery], error: TidelogError) -> None:
     batch.is_outcome_unknown |= error.is_outcome_unknown
 
 
-def _acknowledge(batches: Batches, base_offset: int) -> None:
+def _acknowledge(batches: Batches, result: PartitionProduceResult) -> None:
+    base_offset = result.base_offset
+    has_time = result.HasField("log_append_time_ms")
+    append_time_ms = result.log_append_time_ms if has_time else None
     for batch in batches:
         for run in batch.runs:
             offset = base_offset + run.first if base_offset >= 0 else -1
-            run.waiter.acknowledged(batch.tp, offset, run.records_count)
+            run.waiter.acknowledged(batch.tp, offset, run.records_count, append_time_ms)
         base_offset = base_offset + batch.records_count if base_offset >= 0 else -1
 
 

@@ -7,8 +7,8 @@ it. Without: stick to one partition until a batch's worth of bytes went there, t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Literal, Protocol, get_args
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple, Protocol, get_args
 
 from tidelog.client.cluster_metadata import TopicView
 from tidelog.client.errors import PartitionerError
@@ -79,6 +79,16 @@ class StickyPartitioner:
         self._bytes_left -= size_bytes
 
 
+class PartitionLeader(NamedTuple):
+    """The broker that leads a partition, as far as this client knows."""
+
+    broker_id: int
+    host: str
+    port: int
+    rack: str
+    """Empty: the broker has none."""
+
+
 class Partitioner(Protocol):
     """A partitioner of the application's own: any callable like this; it must not block."""
 
@@ -89,11 +99,12 @@ class Partitioner(Protocol):
         value: bytes | None,
         partitions: Sequence[int],
         available: Sequence[int],
+        leaders: Mapping[int, PartitionLeader],
         /,
     ) -> int:
         """One of `partitions`, best one of `available`: those with a leader, or all.
 
-        Key and value are what is sent: serialized.
+        Key and value are what is sent: serialized. `leaders`: of the partitions that have one.
         """
         ...
 
@@ -117,6 +128,7 @@ class Partitioning:
         self._keys = KeyPartitioner()
         self._sticky: dict[str, StickyPartitioner] = {}
         self._turns: dict[str, int] = {}
+        self._seen: dict[str, _Seen] = {}
 
     def one(self, topic: str, view: TopicView, pair: Pair, size_bytes: int) -> int:
         """The partition of one record; raises PartitionerError."""
@@ -126,7 +138,7 @@ class Partitioning:
                 return self._stick(topic, view, size_bytes)
             return self._keys.partition(key, len(view.leaders))
         if self._own is not None:
-            return _chosen(self._own, topic, pair, view, tuple(sorted(view.leaders)))
+            return _chosen(self._own, topic, pair, self._seen_by(topic, view))
         if self._name == "murmur2":
             return self._keys.partition(key or b"", len(view.leaders))
         if self._name == "random":
@@ -142,8 +154,8 @@ class Partitioning:
         """
         if self._own is None:
             return None
-        partitions = tuple(sorted(view.leaders))
-        return [_chosen(self._own, topic, pair, view, partitions) for pair in pairs]
+        seen = self._seen_by(topic, view)
+        return [_chosen(self._own, topic, pair, seen) for pair in pairs]
 
     def groups(
         self, topic: str, view: TopicView, pairs: list[Pair], size_bytes: int
@@ -165,6 +177,13 @@ class Partitioning:
         count, of_key = len(view.leaders), self._keys.partition
         targets = (stuck if key is None else of_key(key, count) for key, _ in pairs)
         return grouped(pairs, targets)
+
+    def _seen_by(self, topic: str, view: TopicView) -> _Seen:
+        """The view as the application's partitioner is told of it, made once a view."""
+        seen = self._seen.get(topic)
+        if seen is None or seen.view is not view:
+            seen = self._seen[topic] = _Seen(view, tuple(sorted(view.leaders)), _leaders(view))
+        return seen
 
     def _stick(self, topic: str, view: TopicView, size_bytes: int) -> int:
         sticky = self._sticky.get(topic)
@@ -192,15 +211,25 @@ def grouped(pairs: Iterable[Pair], targets: Iterable[int]) -> dict[int, list[Pai
     return groups
 
 
-def _chosen(
-    partitioner: Partitioner,
-    topic: str,
-    pair: Pair,
-    view: TopicView,
-    partitions: Sequence[int],
-) -> int:
+class _Seen(NamedTuple):
+    view: TopicView
+    partitions: Sequence[int]
+    leaders: Mapping[int, PartitionLeader]
+
+
+def _leaders(view: TopicView) -> dict[int, PartitionLeader]:
+    found = {}
+    for partition, leader in view.leaders.items():
+        if leader.broker_id is not None and leader.address is not None:
+            host, _, port = leader.address.rpartition(":")
+            found[partition] = PartitionLeader(leader.broker_id, host, int(port), leader.rack)
+    return found
+
+
+def _chosen(partitioner: Partitioner, topic: str, pair: Pair, seen: _Seen) -> int:
+    view = seen.view
     try:
-        chosen: object = partitioner(topic, *pair, partitions, view.available)
+        chosen: object = partitioner(topic, *pair, seen.partitions, view.available, seen.leaders)
     except Exception as error:  # the application's callable: whatever it raises
         raise PartitionerError(
             f"the partitioner raised for a record of topic {topic!r}: {error!r}", topic=topic

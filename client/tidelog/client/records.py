@@ -40,7 +40,10 @@ class Record(NamedTuple, Generic[K, V]):
 
 
 class RecordMetadata(NamedTuple):
-    """Where an acknowledged record lies. With acks=0 nobody knows: the offset is -1."""
+    """Where an acknowledged record lies. With acks=0 nobody knows: the offset is -1.
+
+    The timestamp is the record's own, or the broker's where the topic has LogAppendTime.
+    """
 
     topic: str
     partition: int

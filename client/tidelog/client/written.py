@@ -41,7 +41,14 @@ class Tally:
         """A batch of that size was handed over."""
         self._bytes += size_bytes
 
-    def acknowledged(self, tp: TopicPartition, base_offset: int, count: int, /) -> None:
+    def acknowledged(
+        self,
+        tp: TopicPartition,
+        base_offset: int,
+        count: int,
+        _append_time_ms: int | None = None,
+        /,
+    ) -> None:
         """See `Delivery`."""
         last_offset = base_offset + count - 1 if base_offset >= 0 else -1
         before = self._partitions.get(tp, PartitionWritten(0, base_offset, last_offset))

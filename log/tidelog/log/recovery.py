@@ -22,7 +22,11 @@ from tidelog.log.checkpoints import LOSSY_FILE, Checkpoint, CleanMarker
 from tidelog.log.config import LogConfig
 from tidelog.log.env import Disk, write_atomically
 from tidelog.log.epochs import NO_EPOCH, EpochCache
-from tidelog.log.errors import CorruptMessageError, DamagedLogError
+from tidelog.log.errors import (
+    CorruptMessageError,
+    DamagedLogError,
+    UnsupportedCompressionTypeError,
+)
 from tidelog.log.file_names import (
     CLEANED,
     DELETED,
@@ -355,11 +359,12 @@ class _Recovery:
                 if len(batch) < header.size_in_bytes or not self._continues(header, segment):
                     break
                 check_crc(header, batch)
+                # First: a marker that cannot be read ends the good ones before itself.
+                self._note_producer(header, batch)
                 self._found.epochs.assign(header.partition_leader_epoch, header.base_offset)
                 segment.extend(header)
-                self._note_producer(header, batch)
                 position += len(batch)
-        except CorruptMessageError:
+        except (CorruptMessageError, UnsupportedCompressionTypeError):
             pass  # Where the good ones end is the answer.
         return position > 0
 
@@ -429,7 +434,13 @@ def replay_producers(
     for position, header in segment.headers():
         if header.base_offset >= from_offset and header.producer_id >= 0:
             for found, batch in segment.batches(position, max_bytes=header.size_in_bytes):
-                update_producers(producers, found, batch, now_ms)
+                try:
+                    update_producers(producers, found, batch, now_ms)
+                except (CorruptMessageError, UnsupportedCompressionTypeError) as error:
+                    raise DamagedLogError(
+                        f"the marker at offset {found.base_offset} cannot be read: {error.message}",
+                        first_bad_offset=found.base_offset,
+                    ) from error
 
 
 async def rebuild_producers(

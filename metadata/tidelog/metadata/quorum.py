@@ -173,6 +173,14 @@ class Quorum:
         return self._active.is_active
 
     @property
+    def offline_partitions(self) -> int:
+        """Partitions that nobody leads; 0 unless this node is the active controller."""
+        if not self.is_active:
+            return 0
+        topics = self.image.topics.values()
+        return sum(one.leader_id is None for topic in topics for one in topic.partitions)
+
+    @property
     def leader_id(self) -> int | None:
         """The controller that leads as far as this node knows."""
         return self._log.leader_id

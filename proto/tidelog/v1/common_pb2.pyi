@@ -113,12 +113,14 @@ class TopicPartition(_message.Message):
     def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ...) -> None: ...
 
 class Endpoint(_message.Message):
-    __slots__ = ("node_id", "address")
+    __slots__ = ("node_id", "address", "rack")
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    RACK_FIELD_NUMBER: _ClassVar[int]
     node_id: int
     address: str
-    def __init__(self, node_id: _Optional[int] = ..., address: _Optional[str] = ...) -> None: ...
+    rack: str
+    def __init__(self, node_id: _Optional[int] = ..., address: _Optional[str] = ..., rack: _Optional[str] = ...) -> None: ...
 
 class LeaderHint(_message.Message):
     __slots__ = ("leader_id", "leader_epoch", "address")

@@ -181,7 +181,7 @@ class BrokerHandler:
 
 def _live(image: MetadataImage) -> Iterable[Endpoint]:
     return [
-        Endpoint(node_id=broker.broker_id, address=broker.address)
+        Endpoint(node_id=broker.broker_id, address=broker.address, rack=broker.rack)
         for _, broker in sorted(image.brokers.items())
         if not broker.is_fenced
     ]

@@ -2,7 +2,8 @@
 
 A request that cannot be read, or that names too much, is refused with INVALID_ARGUMENT or
 RESOURCE_EXHAUSTED before a handler sees it, and without a line in the log: anybody may send any
-number of them. What a handler did not expect is logged, and its outcome told as unknown.
+number of them. Nor is there one for a caller that has gone before its answer. What a handler did
+not expect is logged, and its outcome told as unknown.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from google.protobuf import message_factory
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import DecodeError
 
+from tidelog.broker.rpc.grpc_log import is_caller_gone
 from tidelog.broker.rpc.request_elements import ELEMENTS_MAX, SMALL_BYTES, has_too_many
 from tidelog.log.errors import InvariantError, KafkaError, StorageError, TidelogError
 from tidelog.v1 import common_pb2
@@ -64,6 +66,8 @@ class Edge:
             except grpc.aio.AbortError:
                 raise
             except Exception as error:  # the RPC edge: the process lives on
+                if is_caller_gone(error):
+                    raise
                 log.exception("request failed", error=repr(error))
                 what = f"outcome unknown, the server's log says more: {error!r}"
                 await context.abort(grpc.StatusCode.INTERNAL, what)

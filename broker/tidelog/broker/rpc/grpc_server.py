@@ -42,6 +42,9 @@ SERVER_OPTIONS = (
     ("grpc.keepalive_timeout_ms", 5_000),
     ("grpc.http2.ping_timeout_ms", 5_000),
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
+    # A node too busy to read in time finds pings of seconds at once, and would hang up on a healthy
+    # one, its calls with it: no number of them is too many.
+    ("grpc.http2.max_ping_strikes", 0),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.max_concurrent_streams", CONCURRENT_STREAMS_MAX),
     ("grpc.server.max_pending_requests", PENDING_CALLS),

@@ -22,6 +22,7 @@ from tidelog.chaos.scenarios import (
     leaders,
     links,
     network,
+    starvation,
     storms,
 )
 from tidelog.chaos.scenarios.scene import Scene
@@ -139,6 +140,7 @@ SCENARIOS: dict[str, Scenario] = {
     "asymmetric": Scenario("leader-mute", storms.asymmetric),
     "late-isr-attempt": Scenario("late-isr-attempt", late_calls.late_isr_attempt, SIM_ONLY),
     "ring": Scenario("ring-partition", storms.ring),
+    "starved": Scenario("starved-nodes", starvation.starved, has_separate_controllers=False),
     "swizzle": Scenario("swizzled-nodes", storms.swizzle),
 }
 

@@ -161,6 +161,12 @@ class Ground(Protocol):
     async def resume(self, node_id: int) -> None:
         """SIGCONT."""
 
+    async def starve(self, node_id: int, share: float) -> str:
+        """Give it a share of a processor and no more, until `feed`; how it is held, for people."""
+
+    async def feed(self, node_id: int) -> None:
+        """Let it have a processor again, if it was starved."""
+
     # Links
 
     async def cut(self, paths: Iterable[Path]) -> None:

@@ -1,7 +1,8 @@
 """The storm of the cluster suite: which faults there are, and when each strikes whom.
 
 A seed uses some of the kinds and leaves others out (swarm testing), so that each also strikes
-nearly alone. It owns the faults of links and processes; `disk_strikes` has those of machines.
+nearly alone. It owns the faults of links and processes; `disk_strikes` has those of machines, and
+`endless_strikes` those that last longer than the product waits, drawn beside the others.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from tidelog.chaos.sim_cluster.disk_strikes import DiskStrikes
+from tidelog.chaos.sim_cluster.endless_strikes import EndlessStrikes
 from tidelog.chaos.sim_cluster.inside import active_controller
 from tidelog.chaos.sim_cluster.late_calls import LateCallStrikes
 from tidelog.chaos.sim_cluster.replica_strikes import ReplicaStrikes
@@ -58,10 +60,12 @@ class Faults:
             name = list(moments)[random.randrange(0, len(moments))]
             self._kinds[name] = moments[name]
             self._used.append(name)
+        self._endless = EndlessStrikes(strikes, random.fork("endless"))
         self._tasks: list[asyncio.Task[None]] = []
 
     async def strike_until(self, end_s: float) -> None:
         """One fault after another, some while others last."""
+        self._tasks.append(asyncio.ensure_future(self._endless.strike_until(end_s)))
         while self._world.now_s < end_s and not self._world.findings.violations:
             await asyncio.sleep(self._random.uniform(PAUSE_S_MIN, PAUSE_S_MAX))
             kind = self._used[self._random.randrange(0, len(self._used))]
@@ -73,6 +77,7 @@ class Faults:
         await asyncio.gather(*self._tasks)
         world = self._world
         world.cluster.network.weather = None
+        world.cluster.network.lateness.clear()
         for node_id in world.config.node_ids:
             world.machine(node_id).disk.slow_down(world.config.sync_latency_s_max)
             if world.is_up(node_id):

@@ -31,6 +31,9 @@ from tidelog.metadata.quorum import Quorum
 from tidelog.raft.wal import FILE_NAME
 from tidelog.v1.data_pb2 import ProduceRequest, ProduceResponse
 
+STEP_COST_S = 200e-6
+"""What a callback takes with a processor of its own: a busy node's, with many partitions."""
+
 
 class SimGround:
     """All clients are one group here."""
@@ -149,6 +152,20 @@ class SimGround:
         """See `Ground`."""
         if self.is_up(node_id):
             self._world.cluster.resume(node_id)
+
+    async def starve(self, node_id: int, share: float) -> str:
+        """Every callback takes as much longer."""
+        self._set_step_cost(node_id, STEP_COST_S / share)
+        return f"{STEP_COST_S / share * 1000:.1f} ms a callback"
+
+    async def feed(self, node_id: int) -> None:
+        """See `Ground`."""
+        self._set_step_cost(node_id, 0.0)
+
+    def _set_step_cost(self, node_id: int, seconds: float) -> None:
+        host = self._world.machine(node_id).host
+        if host is not None:
+            host.loop.step_cost_s = seconds
 
     async def cut_power(self, node_id: int) -> bool:
         """See `Machines`."""

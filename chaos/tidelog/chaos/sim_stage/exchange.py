@@ -6,8 +6,9 @@ As over gRPC: whoever gives up ends the handler, a crash breaks the exchange, a 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
-from typing import Generic
+import inspect
+from collections.abc import Awaitable, Coroutine
+from typing import Any, Generic
 
 from tidelog.chaos.sim_stage.network import Host, SimNetwork
 from tidelog.log.errors import CallFailedError, TidelogError
@@ -34,6 +35,7 @@ class Exchange(Generic[Request, Response]):
         # handler sends ahead of its reader: the metadata log, or what a protocol leaves unanswered.
         self._responses: asyncio.Queue[bytes | TidelogError | None] = asyncio.Queue()
         # At the server:
+        self._work: Coroutine[Any, Any, None] | None = None
         self._task: asyncio.Task[None] | None = None
 
     # At either end
@@ -55,8 +57,15 @@ class Exchange(Generic[Request, Response]):
 
     def _on_cancel(self) -> None:
         self._network.forget(self._connection)
-        if self._task is not None:
-            self._task.cancel()
+        if self._task is None or self._work is None:
+            return
+        if self._task.cancel() and inspect.getcoroutinestate(self._work) == inspect.CORO_CREATED:
+            self._work.close()  # It came so late that the caller's leave came with it.
+
+    def _begin(self, work: Coroutine[Any, Any, None], *, name: str) -> None:
+        """Let the handler work."""
+        self._work = work
+        self._task = self._server.loop.create_task(self._guarded(work), name=name)
 
     async def _guarded(self, work: Awaitable[None]) -> None:
         """The work of a handler, whose failure the caller hears of."""

@@ -31,6 +31,9 @@ class LoopScheduler(Protocol):
     def add_timer(self, virtual_s: float, loop: NodeLoop, handle: asyncio.TimerHandle) -> None:
         """Make `handle` ready at `virtual_s`."""
 
+    def stall(self, loop: NodeLoop, seconds: float) -> None:
+        """Step `loop` no more for so long, beginning after the present step."""
+
     def record_failure(self, node: str, what: str) -> None:
         """Something failed on `node` in a way that must fail the run."""
 
@@ -54,12 +57,16 @@ def _refuse_the_rest(cls: LoopT) -> LoopT:
 
 @_refuse_the_rest
 class NodeLoop(asyncio.AbstractEventLoop):
-    """One incarnation of one node. Paused: its callbacks are held. Dead: they are dropped."""
+    """One incarnation of one node. Paused or stalled: its callbacks are held. Dead: dropped."""
 
     def __init__(self, *, name: str, clock: SimClock, scheduler: LoopScheduler) -> None:
         self.name = name
         self.clock = clock
         self.is_paused = False
+        self.stalled_until_s = 0.0
+        """In virtual time: something on it waits for a device till then."""
+        self.step_cost_s = 0.0
+        """Virtual time that every callback takes of this node alone: how slow its processor is."""
         self.is_dead = False
         self.held: deque[asyncio.Handle] = deque()
         self.tasks: list[asyncio.Task[Any]] = []
@@ -163,6 +170,14 @@ class NodeLoop(asyncio.AbstractEventLoop):
     def resume(self) -> None:
         """Step it again: what was held is ready now, in its order."""
         self.is_paused = False
+        self.release()
+
+    def stall(self, seconds: float) -> None:
+        """Wait on the loop, as a call does that does not await: nothing else runs meanwhile."""
+        self._scheduler.stall(self, seconds)
+
+    def release(self) -> None:
+        """Make what was held ready; it is held again unless it may run."""
         while self.held:
             self._scheduler.add_ready(self, self.held.popleft())
 

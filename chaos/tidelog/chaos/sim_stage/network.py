@@ -42,6 +42,19 @@ class Weather:
     """Probability that a request arrives twice, as through a proxy that sends again."""
 
 
+@dataclass(frozen=True, slots=True)
+class Lateness:
+    """Which messages of a link are late, and how late: `[min, max)`, each on its own.
+
+    Those of one connection keep their order, so what waits behind a late one is late, too; calls on
+    connections of their own overtake each other.
+    """
+
+    probability: float
+    delay_s_min: float
+    delay_s_max: float
+
+
 @dataclass(eq=False, slots=True)
 class Host:
     """One incarnation of a node as the network sees it; `services` is None until it listens."""
@@ -65,6 +78,8 @@ class SimNetwork:
         self._config = config or NetworkConfig()
         self._hosts: dict[str, Host] = {}
         self.weather: Weather | None = None
+        self.lateness: dict[tuple[str, str], Lateness] = {}
+        """Of links by host names, from and to."""
         self.is_expected: Callable[[BaseException], bool] = lambda _: False
         """Whether an error of a node is what faults do to it, and fails no run."""
         self._last_hosts: dict[str, Host] = {}
@@ -198,6 +213,13 @@ class SimNetwork:
         """Whether the next request arrives twice."""
         return self.weather is not None and self._random.random() < self.weather.repeat
 
+    def lateness_s(self, source: Host, target: Host) -> float:
+        """How late the next message on this link is, beside its latency."""
+        late = self.lateness.get((source.name, target.name))
+        if late is None or self._random.random() >= late.probability:
+            return 0.0
+        return self._random.uniform(late.delay_s_min, late.delay_s_max)
+
     def latency_s(self) -> float:
         """How long the next message takes."""
         config = self._config
@@ -260,7 +282,8 @@ class Connection:
             scheduler.trace.record_message(scheduler.now_s, route, content)
             deliver()
 
-        at_s = max(self._free_at_s[index], scheduler.now_s + self._network.latency_s())
+        delay_s = self._network.latency_s() + self._network.lateness_s(sender, target)
+        at_s = max(self._free_at_s[index], scheduler.now_s + delay_s)
         self._free_at_s[index] = at_s
         handle = scheduler.deliver(target.loop, arrive, delay_s=at_s - scheduler.now_s)
         on_the_way.append(handle)

@@ -162,8 +162,7 @@ class _Call(Exchange[Request, Response]):
         request = self._method.request_type.FromString(content)
         self._tap(request, None)
         name = f"{self._method.name}<{self._caller.name}"
-        work = self._guarded(self._serve(handler, request))
-        self._task = self._server.loop.create_task(work, name=name)
+        self._begin(self._serve(handler, request), name=name)
 
     def _arrive_late(self, content: bytes) -> None:
         """The request comes to whoever is at the address by now."""

@@ -6,6 +6,7 @@ ready. Decides whose callback runs next; never what a callback does.
     node      a callback that becomes ready
     running   runs
     paused    is held, and runs after resume (so do timers that fire meanwhile: late)
+    stalled   the same, until what its loop waits for is there
     dead      is dropped
 """
 
@@ -72,6 +73,8 @@ class Scheduler:
         self._timers: list[tuple[float, int, NodeLoop, asyncio.Handle]] = []
         self._sequence = 0
         self._loops: list[NodeLoop] = []
+        self._own = self.new_loop("scheduler")
+        """Runs what belongs to no node."""
         self._failures: list[str] = []
 
     def new_loop(self, name: str, clock: SimClock | None = None) -> NodeLoop:
@@ -141,6 +144,11 @@ class Scheduler:
         self._push(self.now_s + delay_s, loop, handle)
         return handle
 
+    def stall(self, loop: NodeLoop, seconds: float) -> None:
+        """Step `loop` no more for so long, beginning after the present step."""
+        loop.stalled_until_s = max(loop.stalled_until_s, self.now_s) + seconds
+        self._push(loop.stalled_until_s, self._own, asyncio.Handle(loop.release, (), self._own))
+
     def change_rate(self, loop: NodeLoop, rate: float) -> None:
         """Let the node's clock drift: its pending timers fire when its own clock says so."""
         loop.clock.set_rate(rate)
@@ -172,6 +180,8 @@ class Scheduler:
         if self.after_step is not None:
             self.after_step()
         self.now_s += CALLBACK_COST_S
+        if loop.step_cost_s:
+            self.stall(loop, loop.step_cost_s)
 
     def _next(self) -> tuple[NodeLoop, asyncio.Handle]:
         while True:
@@ -180,7 +190,8 @@ class Scheduler:
                 self._advance()
                 continue
             loop, handle = self._ready.popleft()
-            if loop.is_paused and not loop.is_dead:
+            is_held = loop.is_paused or loop.stalled_until_s > self.now_s
+            if is_held and not loop.is_dead:
                 loop.held.append(handle)
             elif not loop.is_dead and not handle.cancelled():
                 return loop, handle
@@ -207,7 +218,8 @@ class Scheduler:
         lines = [f"{reason}, and the scenario has not ended", *self.failures()]
         for loop in self._loops:
             if not loop.is_dead:
-                state = "paused" if loop.is_paused else "running"
+                is_stalled = loop.stalled_until_s > self.now_s
+                state = "paused" if loop.is_paused else "stalled" if is_stalled else "running"
                 lines.append(f"{loop.name} ({state}):")
                 lines += describe_tasks(loop.tasks)
         return "\n".join(lines)

@@ -81,8 +81,7 @@ class SimStream(Exchange[Request, Response]):
         self._requests.put_nowait(content)
         if self._task is None:
             name = f"{self._method.name}<{self._caller.name}"
-            work = self._guarded(self._pump())
-            self._task = self._server.loop.create_task(work, name=name)
+            self._begin(self._pump(), name=name)
 
     async def _pump(self) -> None:
         async with aclosing(self._serve()(self._arriving())) as responses:

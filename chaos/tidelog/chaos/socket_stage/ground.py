@@ -18,6 +18,7 @@ from tidelog.chaos.scenarios.ground import Answer, Load, LogLine, Path, ReplicaV
 from tidelog.chaos.scenarios.strangers import Strangers
 from tidelog.chaos.socket_stage.bands import Bands
 from tidelog.chaos.socket_stage.cluster import SETTINGS, SocketCluster
+from tidelog.chaos.socket_stage.cpu_share import CpuShare, hold
 from tidelog.chaos.socket_stage.path_toxics import cuts, delays
 from tidelog.chaos.socket_stage.port_strangers import PortStrangers
 from tidelog.chaos.socket_stage.samples import NodeSample
@@ -64,6 +65,7 @@ class SocketGround:
         self._bands = Bands()
         self._cuts = cuts(cluster.proxies)
         self._delays = delays(cluster.proxies)
+        self._held: dict[int, CpuShare] = {}
 
     @property
     def node_ids(self) -> Sequence[int]:
@@ -138,6 +140,7 @@ class SocketGround:
         for node_id in self.node_ids:
             await self.make_room(node_id)
             await self.resume(node_id)
+            await self.feed(node_id)
             await self.start(node_id)
         self._bands.close_all(at_s=self.now_s)
 
@@ -163,6 +166,21 @@ class SocketGround:
     async def resume(self, node_id: int) -> None:
         """See `Ground`."""
         await self._cluster.resume(node_id)
+
+    async def starve(self, node_id: int, share: float) -> str:
+        """See `Ground`; a process that begins later is not held."""
+        pid = self._cluster.pid(node_id)
+        if pid is None:
+            return "down"
+        await self.feed(node_id)
+        held = self._held[node_id] = hold(pid, share)
+        return held.way
+
+    async def feed(self, node_id: int) -> None:
+        """See `Ground`."""
+        held = self._held.pop(node_id, None)
+        if held is not None:
+            await held.release()
 
     # Links
 

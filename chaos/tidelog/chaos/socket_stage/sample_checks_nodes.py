@@ -13,7 +13,7 @@ from tidelog.chaos.socket_stage.samples import NodeSample
 MIB = 1 << 20
 
 DAMAGE_EVENTS = frozenset({"log damaged", "partition offline"})
-DAMAGE_STATS = ("damaged_partitions", "offline_partitions")
+DAMAGE_STATS = ("damaged_partitions", "offline_replicas")
 
 
 @dataclass(frozen=True, slots=True)

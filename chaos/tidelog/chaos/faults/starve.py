@@ -1,0 +1,36 @@
+"""Fault: processes get a share of a processor and no more, as beside other work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tidelog.chaos.faults.fault import FaultError
+from tidelog.chaos.scenarios.scene import Scene
+
+
+@dataclass(frozen=True, slots=True)
+class Starve:
+    """See the module. `share` is of one processor, each node's its own."""
+
+    kind: ClassVar[str] = "starve"
+    node_ids: Sequence[int]
+    share: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share < 1:
+            raise FaultError(f"starve: a share of {self.share} must lie between 0 and 1")
+
+    async def inject(self, scene: Scene) -> None:
+        """See `Fault`."""
+        ways = [await scene.ground.starve(node_id, self.share) for node_id in self.node_ids]
+        what = f"{self.share:.0%} of a processor a node ({', '.join(sorted(set(ways)))})"
+        scene.facts["held by"] = what
+        scene.ground.count(self.kind, what, *self.node_ids)
+
+    async def heal(self, scene: Scene) -> None:
+        """See `Fault`."""
+        for node_id in self.node_ids:
+            await scene.ground.feed(node_id)
+        scene.ground.over(self.kind, scene.facts.get("held by", ""), *self.node_ids)

@@ -1,0 +1,46 @@
+"""Stories: a machine with other work to do, on which nodes get little of a processor."""
+
+from __future__ import annotations
+
+from tidelog.chaos.faults.fault import lasting
+from tidelog.chaos.faults.starve import Starve
+from tidelog.chaos.history import ACKS_ALL, History
+from tidelog.chaos.scenarios.scene import Scene
+
+SHARE = 0.1
+"""Of a processor, for each node."""
+LOOK_S = 0.5
+FENCED = "silent brokers fenced"
+
+
+async def starved(scene: Scene) -> None:
+    """Each node has a tenth of a processor: nobody is elected or fenced, every send ends well."""
+    await scene.last(0.5, 1.5)
+    await scene.ground.look()
+    ground, before = scene.ground, scene.now
+    began, terms, fenced = len(ground.history.sends), _terms(scene), len(scene.told(FENCED))
+    async with lasting(scene, Starve(tuple(ground.node_ids), SHARE)):
+        ends_s = scene.now_s + ground.load_s
+        while scene.now_s < ends_s:
+            await scene.last(LOOK_S, LOOK_S)
+            await ground.look()
+    await scene.acknowledged_again()
+    fenced = len(scene.told(FENCED)) - fenced
+    passed = {node_id: _terms(scene)[node_id] - term for node_id, term in terms.items()}
+    scene.facts["elections"] = str(max(passed.values()))
+    scene.facts["fenced"] = str(fenced)
+    scene.promise(not any(passed.values()), f"no controller is elected: terms passed {passed}")
+    scene.promise(not fenced, f"no live broker is fenced: {fenced} were")
+    scene.promise(scene.now.leader_epoch == before.leader_epoch, "the leader goes on leading")
+    scene.at_the_end(lambda history, _: _no_failed_send(history, began))
+
+
+def _terms(scene: Scene) -> dict[int, int]:
+    return {node_id: scene.ground.term(node_id) for node_id in scene.ground.controller_ids}
+
+
+def _no_failed_send(history: History, began: int) -> tuple[bool, str]:
+    sends = [send for send in history.sends[began:] if send.acks == ACKS_ALL]
+    failed = [send for send in sends if send.outcome != "ok"]
+    reasons = sorted({send.reason for send in failed})
+    return not failed, f"{len(failed)} of {len(sends)} sends failed: {reasons}"
