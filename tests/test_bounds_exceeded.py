@@ -22,7 +22,10 @@ from product_bounds import Bound, bounds_in, product_bounds
 
 import tidelog.chaos.sim_cluster
 from tidelog.chaos.scenarios.catalogue import SCENARIOS
-from tidelog.chaos.sim_cluster.endless_strikes import SPANS, EndlessStrikes, Span
+from tidelog.chaos.sim_cluster import late_calls
+from tidelog.chaos.sim_cluster.endless_strikes import SPANS, EndlessStrikes
+from tidelog.chaos.sim_cluster.late_calls import LateCallStrikes
+from tidelog.chaos.sim_cluster.strikes import Span
 from tidelog.chaos.sim_stage.clock import SimRandom
 
 TESTS = Path(__file__).resolve().parent
@@ -130,7 +133,8 @@ def test_the_table_holds_nothing_that_the_product_has_not() -> None:
 
 def test_every_span_is_that_of_a_fault_that_may_strike() -> None:
     stage = cast("Any", SimpleNamespace(world=None))
-    assert set(EndlessStrikes(stage, SimRandom(0)).kinds) == set(SPANS)
+    assert set(EndlessStrikes(stage, SimRandom(0)).kinds) == set(SPANS), "none is left out"
+    assert set(LateCallStrikes(stage).kinds) >= set(late_calls.SPANS)
     assert all(0 < span.low < span.high for span in spans().values())
 
 

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import NamedTuple
 
 from tidelog.chaos import chance
 from tidelog.chaos.sim_cluster.inside import active_controller
-from tidelog.chaos.sim_cluster.strikes import Strikes
+from tidelog.chaos.sim_cluster.strikes import Span, Strikes
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.network import Lateness
 
@@ -24,13 +23,6 @@ USED_PROBABILITY = 0.5
 GAP_S_MIN, GAP_S_MAX = 0.5, 4.0
 KILL_PROBABILITY = 0.3
 """Of a kill in the midst of one of these."""
-
-
-class Span(NamedTuple):
-    """What a fault draws from, in seconds: `[low, high)`."""
-
-    low: float
-    high: float
 
 
 LATE_S = Span(0.05, 16.0)

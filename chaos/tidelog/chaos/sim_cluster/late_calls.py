@@ -6,17 +6,18 @@ order of strikes; each seed uses at most one of these kinds.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from tidelog.chaos.sim_cluster.inside import active_controller
-from tidelog.chaos.sim_cluster.strikes import Strikes
+from tidelog.chaos.sim_cluster.strikes import Span, Strikes
 from tidelog.metadata.image import PartitionImage
 
 METHODS = ("AlterPartition", "BrokerHeartbeat", "ReportDamage", "RegisterBroker")
 HEARTBEATS_MAX = 1_000
 CALLS_MAX = 4
-LATE_S_MAX = 8.0
-"""Longer than any of these calls is waited for, retries and all."""
+LATE_S = Span(0.3, 8.0)
+"""At most longer than any of these calls is waited for, retries and all."""
+SPANS: Mapping[str, Span] = {"late_calls": LATE_S}
 
 
 class LateCallStrikes:
@@ -41,7 +42,7 @@ class LateCallStrikes:
         late = network.hold_calls(self._strikes.host(victim), method, most=most)
         if method == "RegisterBroker" and self._strikes.kill(victim):
             await self._strikes.start_later(victim)
-        await self._strikes.last(0.3, LATE_S_MAX)
+        await self._strikes.last(*LATE_S)
         network.deliver_late(late)
 
     async def _late_heartbeats(self) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from tidelog.chaos import chance
 from tidelog.chaos.sim_cluster.inside import active_controller
@@ -25,6 +25,13 @@ UNTIL_S_MAX = 20.0
 T = TypeVar("T")
 Link = tuple[str, str]
 """Host names: from, to."""
+
+
+class Span(NamedTuple):
+    """What a fault draws from, in seconds: `[low, high)`."""
+
+    low: float
+    high: float
 
 
 class Strikes:
