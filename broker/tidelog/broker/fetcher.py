@@ -358,7 +358,7 @@ class _FetchLoop:
                 named.partition, named.fetch, result, records, retry_at_ms=retry_at_ms
             )
             if work is not None:
-                unfinished.append(asyncio.create_task(work))
+                unfinished.append(work)
             if count % APPLIED_PER_STEP_MAX == 0:
                 await asyncio.sleep(0)
         if unfinished:

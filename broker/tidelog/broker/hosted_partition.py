@@ -18,11 +18,8 @@ from tidelog.broker.errors import code_name, error_message
 from tidelog.broker.journal.event import Event as JournalEvent
 from tidelog.broker.journal.event import Kind
 from tidelog.broker.partition.effects import (
-    AnswerDivergingEpoch,
-    AppendFetched,
-    AppendToLog,
+    Answer,
     AssignEpoch,
-    BackOff,
     DeleteRecords,
     Effect,
     FailDeletions,
@@ -31,8 +28,6 @@ from tidelog.broker.partition.effects import (
     ProposeIsr,
     RaiseHighWatermark,
     RaiseLowWatermark,
-    Refuse,
-    ServeRecords,
     StartAnew,
     StartFetching,
     StopFetching,
@@ -59,18 +54,6 @@ from tidelog.log.partition_log import Damage, PartitionLog
 from tidelog.metadata.image import PartitionImage
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
-
-Answer = (
-    Refuse
-    | AppendToLog
-    | ServeRecords
-    | AnswerDivergingEpoch
-    | DeleteRecords
-    | TruncateTo
-    | StartAnew
-    | AppendFetched
-    | BackOff
-)
 
 T = TypeVar("T")
 

@@ -143,13 +143,22 @@ class BackOff:
     """Leave the partition out of fetches for a while; the image or the leader must change first."""
 
 
-Effect = (
+Answer = (
     Refuse
     | AppendToLog
     | ServeRecords
     | AnswerDivergingEpoch
-    | RaiseHighWatermark
     | DeleteRecords
+    | TruncateTo
+    | StartAnew
+    | AppendFetched
+    | BackOff
+)
+"""The orders that answer an event: its teller carries them out."""
+
+Effect = (
+    Answer
+    | RaiseHighWatermark
     | RaiseLowWatermark
     | AssignEpoch
     | FailWaiters
@@ -159,8 +168,4 @@ Effect = (
     | NoteIsrChange
     | StartFetching
     | StopFetching
-    | TruncateTo
-    | StartAnew
-    | AppendFetched
-    | BackOff
 )
