@@ -72,6 +72,7 @@ CORES = (
     "metadata/tidelog/metadata/assignments.py",
     "metadata/tidelog/metadata/brokers.py",
     "log/tidelog/log/transport.py",
+    "metadata/tidelog/metadata/attempts.py",
     "metadata/tidelog/metadata/commands.py",
     "metadata/tidelog/metadata/config.py",
     "metadata/tidelog/metadata/configs.py",
