@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from tidelog.chaos import chance
 from tidelog.chaos.sim_cluster.disk_strikes import DiskStrikes
 from tidelog.chaos.sim_cluster.endless_strikes import EndlessStrikes
 from tidelog.chaos.sim_cluster.inside import active_controller
@@ -21,6 +22,7 @@ from tidelog.chaos.sim_stage.network import Weather
 
 KINDS_USED_MIN, KINDS_USED_MAX = 2, 9
 REPLICA_STRIKE_PROBABILITY = 0.6
+LATE_CALLS_PROBABILITY = 0.6
 PAUSE_S_MIN, PAUSE_S_MAX = 0.1, 2.0
 DRIFT_MIN, DRIFT_MAX = 0.8, 1.25
 
@@ -56,12 +58,22 @@ class Faults:
         count = random.randrange(KINDS_USED_MIN, KINDS_USED_MAX + 1)
         self._used = [left.pop(random.randrange(0, len(left))) for _ in range(count)]
         if random.random() < REPLICA_STRIKE_PROBABILITY:
-            moments = {**ReplicaStrikes(strikes).kinds, **LateCallStrikes(strikes).kinds}
+            moments = ReplicaStrikes(strikes).kinds
             name = list(moments)[random.randrange(0, len(moments))]
             self._kinds[name] = moments[name]
             self._used.append(name)
+        else:
+            self._use_late_calls(random.fork("late calls"))
         self._endless = EndlessStrikes(strikes, random.fork("endless"))
         self._tasks: list[asyncio.Task[None]] = []
+
+    def _use_late_calls(self, random: SimRandom) -> None:
+        """Some of the other seeds use one of these kinds, most of the time, and few others."""
+        if random.random() < LATE_CALLS_PROBABILITY:
+            late = LateCallStrikes(self._strikes).kinds
+            name = chance.one_of(random, [*late, "late_isr_change"])
+            self._kinds[name] = late[name]
+            self._used = [self._used[0], name, name]
 
     async def strike_until(self, end_s: float) -> None:
         """One fault after another, some while others last."""

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from tidelog.chaos.sim_cluster.inside import active_controller
 from tidelog.chaos.sim_cluster.strikes import Span, Strikes
-from tidelog.metadata.image import PartitionImage
+from tidelog.chaos.sim_cluster.world_config import REPLICATION_FACTOR
 
 METHODS = ("AlterPartition", "BrokerHeartbeat", "ReportDamage", "RegisterBroker")
 HEARTBEATS_MAX = 1_000
@@ -28,6 +28,8 @@ class LateCallStrikes:
     def __init__(self, strikes: Strikes) -> None:
         self._strikes = strikes
         self._world = strikes.world
+        self._is_busy = False
+        """An ISR change is being made late: one at a time."""
         self.kinds: dict[str, Callable[[], Awaitable[None]]] = {
             "late_calls": self._late_calls,
             "late_isr_change": self._late_isr_change,
@@ -70,15 +72,16 @@ class LateCallStrikes:
         The attempts before that arrive when the follower is heard of again, perhaps by the next
         controller.
         """
-        place = self._a_follower()
-        if place is None:
+        pair = self._a_leader_and_a_follower()
+        if pair is None or self._is_busy:
             return
-        topic, state, leader, follower = place
-        self._strikes.count("late_isr_change", f"node {follower} of {topic}-{state.partition}")
+        self._is_busy = True
+        leader, follower = pair
+        self._strikes.count("late_isr_change", f"node {leader} of node {follower}")
         network, host = self._world.cluster.network, self._strikes.host
         links = self._strikes.links_between([leader], [follower])
         self._strikes.cut_now(links)
-        await self._strikes.until(lambda: not self._is_in_isr(place), within_s=6.0)
+        await self._strikes.until(lambda: not self._shared_isrs(leader, follower), within_s=6.0)
         silenced = network.hold_calls(host(follower), "BrokerHeartbeat", most=HEARTBEATS_MAX)
         change = network.hold_calls(host(leader), "AlterPartition", most=ATTEMPTS_HELD)
         self._strikes.mend(links)
@@ -87,17 +90,29 @@ class LateCallStrikes:
             lambda: not self._world.image.is_alive(follower), within_s=2 * self._session_s
         )
         self._strikes.cut_now(links)
-        await self._strikes.last(3.5, 4.5)
-        controller = active_controller(self._world.cluster)
-        is_free = controller is not None and controller not in (leader, follower)
-        is_killed = is_free and self._strikes.happens(0.5) and self._strikes.kill(controller or 0)
+        await self._strikes.last(3.0, 4.0)
+        if self._strikes.happens(0.5):
+            await self._depose()
         network.deliver_late(silenced)
         await self._strikes.until(lambda: self._world.image.is_alive(follower), within_s=4.0)
         network.deliver_late(change)
         await self._strikes.last(0.1, 0.5)
         self._strikes.mend(links)
-        if is_killed and controller is not None:
-            await self._strikes.start_later(controller)
+        self._is_busy = False
+
+    async def _depose(self) -> None:
+        """Another controller becomes active; nobody dies."""
+        before = active_controller(self._world.cluster)
+        if before is None:
+            return
+        others = [one for one in self._world.config.controller_ids if one != before]
+        links = self._strikes.links_between([before], others)
+        self._strikes.cut_now(links)
+        await self._strikes.until(
+            lambda: active_controller(self._world.cluster) not in (None, before), within_s=3.0
+        )
+        self._strikes.mend(links)
+        await self._strikes.last(0.1, 0.3)
 
     @property
     def _session_s(self) -> float:
@@ -106,15 +121,20 @@ class LateCallStrikes:
     def _some(self, most: int) -> int:
         return self._strikes.random.randrange(1, most + 1)
 
-    def _a_follower(self) -> tuple[str, PartitionImage, int, int] | None:
-        found = self._strikes.a_partition()
-        if found is None or found[1].leader_id is None or len(found[1].isr) < 3:
-            return None
-        leader = found[1].leader_id
-        follower = self._strikes.one_of([one for one in found[1].isr if one != leader])
-        return (*found, leader, follower)
+    def _a_leader_and_a_follower(self) -> tuple[int, int] | None:
+        """Of a partition whose ISR stays large enough without the follower."""
+        pairs = [
+            (state.leader_id, follower)
+            for _, state in self._world.image.partitions()
+            for follower in state.isr
+            if state.leader_id not in (None, follower) and len(state.isr) == REPLICATION_FACTOR
+        ]
+        pair = self._strikes.one_of(pairs) if pairs else (None, 0)
+        return None if pair[0] is None else (pair[0], pair[1])
 
-    def _is_in_isr(self, place: tuple[str, PartitionImage, int, int]) -> bool:
-        topic, state, _, follower = place
-        found = self._world.image.partition(topic, state.partition)
-        return found is not None and follower in found.isr
+    def _shared_isrs(self, leader: int, follower: int) -> bool:
+        """Whether the follower is in the ISR of anything that the leader leads."""
+        return any(
+            state.leader_id == leader and follower in state.isr
+            for _, state in self._world.image.partitions()
+        )
