@@ -39,6 +39,7 @@ UNSEEN = frozenset(
         "fetched_not_flushed",
         "isr_decided_on_older_isr",
         "late_answers_handed_out",
+        "late_registration_taken",
         "leads_below_its_logs_epoch",
         "newest_incarnation_named",
         "old_folder_taken_over",

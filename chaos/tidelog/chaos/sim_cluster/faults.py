@@ -22,7 +22,7 @@ from tidelog.chaos.sim_stage.network import Weather
 
 KINDS_USED_MIN, KINDS_USED_MAX = 2, 9
 REPLICA_STRIKE_PROBABILITY = 0.6
-LATE_CALLS_PROBABILITY = 0.6
+LATE_CALLS_PROBABILITY = 0.8
 PAUSE_S_MIN, PAUSE_S_MAX = 0.1, 2.0
 DRIFT_MIN, DRIFT_MAX = 0.8, 1.25
 
@@ -71,7 +71,7 @@ class Faults:
         """Some of the other seeds use one of these kinds, and few others: it takes its time."""
         if random.random() < LATE_CALLS_PROBABILITY:
             late = LateCallStrikes(self._strikes).kinds
-            name = chance.one_of(random, [*late, "late_isr_change"])
+            name = chance.one_of(random, [*late, "late_isr_change", "late_isr_change"])
             self._kinds[name] = late[name]
             self._used = [name] if name == "late_isr_change" else [*self._used[:2], name]
 
