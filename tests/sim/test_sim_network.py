@@ -417,6 +417,18 @@ def test_a_late_request_is_worked_on_after_its_caller_gave_up_and_later_ones_ove
         await asyncio.sleep(5)
         assert [request.topics for request in stage.handler.requests] == [["second"], ["first"]]
 
+
+def test_a_held_call_arrives_late_and_unheard_while_others_overtake_it(stage: Stage) -> None:
+    async def main() -> None:
+        late = stage.network.hold_calls("client", "Metadata", most=1)
+        with pytest.raises(CallFailedError):
+            await stage.ask("first", timeout_ms=100)
+        assert (await stage.ask("second")).cluster_id == "second"
+        assert late.count == 1
+        stage.network.deliver_late(late)
+        await asyncio.sleep(1.0)
+        assert [list(one.topics) for one in stage.handler.requests] == [["second"], ["first"]]
+
     stage.run(main())
 
 
@@ -429,5 +441,31 @@ def test_messages_of_one_connection_keep_their_order_however_late(stage: Stage) 
         told = [response.committed_offset async for response in responses]
         assert told == list(range(20))
         assert stage.scheduler.now_s > 1.0
+
+
+def test_calls_of_others_and_of_other_methods_are_not_held(stage: Stage) -> None:
+    async def main() -> None:
+        held = [
+            stage.network.hold_calls("server", "Metadata"),
+            stage.network.hold_calls("client", "Produce"),
+        ]
+        assert (await stage.ask("a")).cluster_id == "a"
+        assert not any(late.count for late in held)
+
+    stage.run(main())
+
+
+def test_a_late_call_comes_to_whoever_is_at_the_address_by_then(stage: Stage) -> None:
+    async def main() -> None:
+        late = stage.network.hold_calls("client", "Metadata")
+        with pytest.raises(CallFailedError):
+            await stage.ask("a", timeout_ms=100)
+        stage.crash(stage.server)
+        successor, handler = stage.add("server"), Handler()
+        successor.services = {"tidelog.v1.Broker": handler}
+        stage.network.deliver_late(late)
+        await asyncio.sleep(1.0)
+        assert [list(one.topics) for one in handler.requests] == [["a"]]
+        assert not stage.handler.requests
 
     stage.run(main())

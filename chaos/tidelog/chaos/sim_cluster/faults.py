@@ -77,7 +77,8 @@ class Faults:
 
     async def strike_until(self, end_s: float) -> None:
         """One fault after another, some while others last."""
-        self._tasks.append(asyncio.ensure_future(self._endless.strike_until(end_s)))
+        if self._used != ["late_isr_change"]:
+            self._tasks.append(asyncio.ensure_future(self._endless.strike_until(end_s)))
         while self._world.now_s < end_s and not self._world.findings.violations:
             await asyncio.sleep(self._random.uniform(PAUSE_S_MIN, PAUSE_S_MAX))
             kind = self._used[self._random.randrange(0, len(self._used))]
