@@ -14,7 +14,7 @@ from tidelog.chaos import chance
 from tidelog.chaos.sim_cluster.disk_strikes import DiskStrikes
 from tidelog.chaos.sim_cluster.endless_strikes import EndlessStrikes
 from tidelog.chaos.sim_cluster.inside import active_controller
-from tidelog.chaos.sim_cluster.late_calls import LateCallStrikes
+from tidelog.chaos.sim_cluster.late_calls import NEEDS_CALM, LateCallStrikes
 from tidelog.chaos.sim_cluster.replica_strikes import ReplicaStrikes
 from tidelog.chaos.sim_cluster.strikes import Strikes
 from tidelog.chaos.sim_stage.clock import SimRandom
@@ -56,6 +56,7 @@ class Faults:
         }
         left = list(self._kinds)
         count = random.randrange(KINDS_USED_MIN, KINDS_USED_MAX + 1)
+        self._is_calm = False
         self._used = [left.pop(random.randrange(0, len(left))) for _ in range(count)]
         if random.random() < REPLICA_STRIKE_PROBABILITY:
             moments = ReplicaStrikes(strikes).kinds
@@ -68,16 +69,17 @@ class Faults:
         self._tasks: list[asyncio.Task[None]] = []
 
     def _use_late_calls(self, random: SimRandom) -> None:
-        """Some of the other seeds use one of these kinds, and few others: it takes its time."""
+        """Most of the other seeds use one of these kinds, and few others beside it, or none."""
         if random.random() < LATE_CALLS_PROBABILITY:
             late = LateCallStrikes(self._strikes).kinds
-            name = chance.one_of(random, [*late, "late_isr_change", "late_isr_change"])
+            name = chance.one_of(random, [*late, NEEDS_CALM, NEEDS_CALM])
             self._kinds[name] = late[name]
-            self._used = [name] if name == "late_isr_change" else [*self._used[:2], name]
+            self._is_calm = name == NEEDS_CALM
+            self._used = [name] if self._is_calm else [*self._used[:2], name]
 
     async def strike_until(self, end_s: float) -> None:
         """One fault after another, some while others last."""
-        if self._used != ["late_isr_change"]:
+        if not self._is_calm:
             self._tasks.append(asyncio.ensure_future(self._endless.strike_until(end_s)))
         while self._world.now_s < end_s and not self._world.findings.violations:
             await asyncio.sleep(self._random.uniform(PAUSE_S_MIN, PAUSE_S_MAX))

@@ -13,6 +13,8 @@ from tidelog.chaos.sim_cluster.strikes import Span, Strikes
 from tidelog.chaos.sim_cluster.world_config import REPLICATION_FACTOR
 
 METHODS = ("AlterPartition", "BrokerHeartbeat", "ReportDamage", "RegisterBroker")
+NEEDS_CALM = "late_isr_change"
+"""The kind that waits for one thing after another, for most of a storm."""
 HEARTBEATS_MAX = 1_000
 CALLS_MAX = 4
 ATTEMPTS_HELD = 2
@@ -32,7 +34,7 @@ class LateCallStrikes:
         """An ISR change is being made late: one at a time."""
         self.kinds: dict[str, Callable[[], Awaitable[None]]] = {
             "late_calls": self._late_calls,
-            "late_isr_change": self._late_isr_change,
+            NEEDS_CALM: self._late_isr_change,
             "late_heartbeats": self._late_heartbeats,
         }
 
@@ -77,7 +79,7 @@ class LateCallStrikes:
             return
         self._is_busy = True
         leader, follower = pair
-        self._strikes.count("late_isr_change", f"node {leader} of node {follower}")
+        self._strikes.count(NEEDS_CALM, f"node {leader} of node {follower}")
         network, host = self._world.cluster.network, self._strikes.host
         links = self._strikes.links_between([leader], [follower])
         self._strikes.cut_now(links)
