@@ -38,6 +38,11 @@ async def main():
     for number in range(2_000):
         log.info("equal")
         log.info("of a kind", number=number)
+    for _ in range(3):
+        try:
+            raise LookupError("a bug")
+        except LookupError:
+            log.exception("request failed")
     for name in ("asyncio", "aiohttp.server"):
         try:
             raise ValueError("two\\nlines")
@@ -132,7 +137,9 @@ def test_a_processes_log_counts_what_is_equal_and_is_turned_while_it_runs(tmp_pa
     assert 'repeated="1999 times"' in before
     assert before.count('event="of a kind"') == 50
     assert 'event="lines left out" of="of a kind" repeated="1950 times"' in before
-    assert "Traceback" not in before
+    assert before.count('event="request failed"') == 2
+    assert before.count("Traceback") == 1, "of a bug, once"
+    assert "NoneType" not in before
     assert before.count("event=unexpected") == 2
     assert "two" in before
     assert "\nlines" not in before

@@ -65,8 +65,8 @@ class NodeLog:
     def tell_counted(self, now_s: float = math.inf) -> None:
         """Write how often the lines came whose window is over; without a time, all of them."""
         for line, count in self._lines.told_by(now_s):
-            said = {**line.fields, _TOLD: f"{count} times"}
-            getattr(structlog.get_logger(), line.level)(**said)
+            said = {name: value for name, value in line.fields.items() if name != "exc_info"}
+            getattr(structlog.get_logger(), line.level)(**said, **{_TOLD: f"{count} times"})
 
     def _leave_out_repeated(self, _logger: Any, method: str, fields: EventDict) -> EventDict:
         line = LogLine("error" if method == "exception" else method, dict(fields))

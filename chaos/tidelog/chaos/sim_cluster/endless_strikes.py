@@ -4,7 +4,7 @@ A call's answer is given up long before it comes, the disks of a majority sync m
 leader may be silent, a process gets so little of its processor that its timers are seconds late.
 Each lasts, and strikes beside all other faults of the storm and its own kind. Owns these kinds and
 when they strike; a seed uses some of them or none. How long each may be is data: a test holds the
-product's time constants against it (`tests/bounds_exceeded.py`).
+product's time constants against it (`tests/bounds.toml`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ USED_PROBABILITY = 0.5
 GAP_S_MIN, GAP_S_MAX = 0.5, 4.0
 KILL_PROBABILITY = 0.3
 """Of a kill in the midst of one of these."""
-
 
 LATE_S = Span(0.05, 16.0)
 """How late a message is."""
