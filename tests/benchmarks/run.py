@@ -6,6 +6,8 @@ One JSON line a figure. Each starts the nodes that it needs.
     spark      what Spark does with topics (needs Java): spark_bench.py runs parts of it
     log        the storage engine alone, without the cluster: log_bench.py runs parts of it
     partitions 1,000 partitions RF 3 in a cluster of its own: created to a record on each, memory
+    many       5,000 partitions in one CreateTopics, 3,000 at rest, restarted and beside six,
+               one-record batches to 300: many_bench.py runs parts of it
     quorum     three controllers alone, without the cluster: quorum_bench.py runs parts of it
     check      `tidelog check` on histories of growing size: check_bench.py takes other sizes
     arrow      records to Arrow columns and back, without the cluster: arrow_bench.py
@@ -26,6 +28,7 @@ from arrow_bench import arrow_figures
 from check_bench import check_figures
 from failover_bench import failover_figures
 from log_bench import log_figures
+from many_bench import many_figures
 from partitions_bench import partition_figures
 from quorum_bench import quorum_figures
 from spark_bench import Amounts, spark_figures
@@ -41,6 +44,7 @@ def main() -> None:
         "log": log_figures,
         "quorum": quorum_figures,
         "partitions": partition_figures,
+        "many": many_figures,
         "check": check_figures,
         "arrow": arrow_figures,
     }

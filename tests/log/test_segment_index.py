@@ -237,3 +237,23 @@ def test_truncation_keeps_whole_batches_below_the_offset(segment: Segment, offse
     assert segment.next_offset == offset - offset % 2
     assert segment.size == segment.file.size()
     assert_reads_are_right(segment)
+
+
+def test_the_last_batch_is_found_without_a_walk_and_not_where_it_was_cut(
+    segment: Segment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    last = BASE + 2 * (BATCHES - 1)
+    walked = segment.place_of(last + 1)  # within it: found by the index
+    with monkeypatch.context() as no_walk:
+        no_walk.setattr(segment, "_headers", lambda *_, **__: pytest.fail("it was walked"))
+        assert segment.place_of(last) == walked
+    segment.truncate_to(last)
+    assert segment.next_offset == last
+    assert segment.place_of(last) == (segment.size, last), "the end, where the batch began"
+    other = encode_batch([Record(0, 1, None, b"x" * 9)] * 2, base_offset=last, leader_epoch=1)
+    segment.append([other], [parse_header(other)])
+    segment.truncate_to(last - 2)
+    before = encode_batch([Record(0, 1, None, b"y")] * 4, base_offset=last - 2, leader_epoch=2)
+    segment.append([before], [parse_header(before)])
+    assert segment.place_of(last).base_offset == last - 2, "that batch holds it now"
+    assert segment.read(last, max_bytes=1 << 20, upper_bound=last + 2).records

@@ -76,6 +76,8 @@ class Segment:
         self._index_interval_bytes = config.index_interval_bytes
         self._indexed_position = 0
         self._newest: TimeEntry | None = None
+        self._last: tuple[Place, int, int] | None = None
+        """The last batch by `extend`, and the size and the end that it made."""
         self._first_timestamp: int | None = None
         self.file = disk.open(self._path(LOG, suffix), create=True)
         self._offsets = OffsetIndex(
@@ -150,8 +152,10 @@ class Segment:
             self._offsets.append(IndexEntry(last_offset, self.size))
             self._times.append(newest)
             self._indexed_position = self.size
+        place = Place(self.size, header.base_offset)
         self.size += header.size_in_bytes
         self.next_offset = last_offset + 1
+        self._last = place, self.size, self.next_offset
 
     def truncate_to(self, offset: int) -> None:
         """Drop every batch that holds `offset` or a later one."""
@@ -263,6 +267,10 @@ class Segment:
 
     def place_of(self, offset: int) -> Place:
         """The batch that holds `offset`, or the end; that batch itself may be damaged."""
+        if self._last is not None:
+            last, *end = self._last
+            if offset == last.base_offset and end == [self.size, self.next_offset]:
+                return last  # Where a follower in sync reads on, after each append.
         place = self._behind(lambda: self._offsets.floor(offset - 1))
         for position, header in self._headers(place, self.size, below=offset):
             if header.last_offset >= offset:
