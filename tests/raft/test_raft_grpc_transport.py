@@ -122,7 +122,7 @@ REFUSED = {
     "no hello": (message(2, 1), "does not begin with a hello"),
     "another engine": (
         hello_of(2, receiver_id=1, config=replace(CONFIG, engine="pysyncobj")),
-        "runs the raft engine 'pysyncobj', this one 'tidelog'",
+        "'pysyncobj', controller 1 'tidelog': configure one controller.quorum.engine for all",
     ),
     "for another node": (hello_of(2, receiver_id=3, config=CONFIG), "check controller voters"),
     "no voter": (hello_of(9, receiver_id=1, config=CONFIG), "check controller voters"),
