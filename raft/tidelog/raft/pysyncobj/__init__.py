@@ -14,8 +14,8 @@ Replaced, since 0.3.17 is not safe there:
     of commands. Where our own engine has a rule or a part for it, that one is used: `rules`,
     `local_log`, `rejoiner`. Its sockets, threads, pickle, forks and files are never reached.
 
-It can all that the port asks: the same log and snapshot files, so that a node's engine may be
-changed between two starts; reads that write nothing; snapshots, also sent to voters that lag
+It can all that the port asks: the same log and snapshot files, so that a stopped quorum may change
+its engine; reads that write nothing; snapshots, also sent to voters that lag
 behind; voters with a new disk (decision 0011).
 
 It cannot
