@@ -47,12 +47,13 @@ class LocalCluster:
         """Run `tidelog cluster …` on this cluster's folder."""
         return self.run("cluster", *arguments, "--data-dir", str(self.folder))
 
-    def start(self) -> subprocess.CompletedProcess[str]:
+    def start(self, *options: str) -> subprocess.CompletedProcess[str]:
         """Start what does not run; the answer says whether it worked."""
         ports, http_ports = self.ports[:3], self.ports[3:]
         return self.cluster(
             *("start", "--ports", ",".join(map(str, ports))),
             *("--http-ports", ",".join(map(str, http_ports))),
+            *options,
         )
 
     def stop(self) -> subprocess.CompletedProcess[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from raft_stage import FixedRandom
+from raft_stage import ENGINES, FixedRandom
 
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.disk import SimDisk
@@ -14,7 +14,6 @@ from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import NO_OP, REGULAR, SnapshotId
 from tidelog.raft.engine import ConfirmedRead, EngineEntry, Ready
 from tidelog.raft.storage import Storage
-from tidelog.raft.voter import Voter
 from tidelog.raft.wal import Wal
 from tidelog.v1.raft_pb2 import (
     AppendEntries,
@@ -45,6 +44,8 @@ DIRECTORY = "/data/meta"
 class OneVoter:
     """Syncs after every step, as the driver does; all peers are connected at first."""
 
+    engine_name = "tidelog"
+
     def __init__(self, *, voters: int = 3, **settings: int | str) -> None:
         self.now_s = 100.0
         self.disk = SimDisk(SimRandom(1), sync_latency_s=0)
@@ -66,7 +67,7 @@ class OneVoter:
         )
         if not is_new and self.wal.is_rejoining:
             self.wal.write_rejoined()
-        self.engine = Voter(
+        self.engine = ENGINES[self.engine_name](
             self.voters,
             log=self.wal,
             snapshots=self.storage.snapshots,

@@ -9,9 +9,9 @@ from typing import Any
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.chaos.sim_stage.scheduler import Scheduler
-from tidelog.raft.building import build_replicated_log
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.driver import RaftDriver
+from tidelog.raft.factory import build_replicated_log
 from tidelog.raft.replicated_log import CommittedEntry
 from tidelog.raft.transport import RaftReceiver
 from tidelog.v1.raft_pb2 import (

@@ -6,22 +6,23 @@ the golden traces; decides nothing about Raft.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from tidelog.chaos.sim_stage.clock import SimClock, SimRandom
+from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.log.errors import invariant
 from tidelog.raft import rules
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import SnapshotId
 from tidelog.raft.engine import Engine, Ready
-from tidelog.raft.pysyncobj_engine import SyncObj
+from tidelog.raft.pysyncobj.engine import SyncObj
 from tidelog.raft.storage import Storage
 from tidelog.raft.voter import Voter
 from tidelog.v1.raft_pb2 import RaftMessage
 
 DIRECTORY = "/data/meta"
+ENGINES: dict[str, Callable[..., Engine]] = {"tidelog": Voter, "pysyncobj": SyncObj}
 
 
 class FixedRandom:
@@ -107,8 +108,7 @@ class Stage:
     async def start(self, node_id: int) -> None:
         machine = self.machines[node_id]
         storage = machine.storage = await self.open(node_id)
-        # Every log of PySyncObj begins with the same entry, committed from the start.
-        machine.applied, machine.applied_index = [], 1 if self.engine == "pysyncobj" else 0
+        machine.applied, machine.applied_index = [], 0
         self._restore(machine, storage)
         machine.engine = self._make_engine(machine, storage)
 
@@ -197,15 +197,11 @@ class Stage:
             machine.applied_index = storage.snapshots.latest.index
 
     def _make_engine(self, machine: Machine, storage: Storage) -> Engine:
-        voters, random = sorted(self.machines), FixedRandom(machine.node_id)
-        if self.engine == "pysyncobj":
-            clock = SimClock(lambda: machine.now_s)
-            return SyncObj(voters, storage.wal, clock=clock, random=random, config=self.config)
-        return Voter(
-            voters,
+        return ENGINES[self.engine](
+            sorted(self.machines),
             log=storage.wal,
             snapshots=storage.snapshots,
-            random=random,
+            random=FixedRandom(machine.node_id),
             config=self.config,
         )
 

@@ -112,8 +112,6 @@ class Player:
 
     def __init__(self, engine: str) -> None:
         self._stage = Stage(engine=engine, config=replace(CONFIG, engine=engine))
-        self._first_index = 1 if engine == "tidelog" else 2
-        """Of PySyncObj's logs the first entry is the same everywhere and not Raft's own."""
         self._held: dict[str, list[RaftMessage]] = {}
         self._leaderships: dict[int, Leadership] = {}
         self._reads: dict[int, set[int]] = {}
@@ -161,8 +159,6 @@ class Player:
         storage = await self._stage.open(int(node))
         wal = storage.wal
         wal.write_rejoined()
-        if self._first_index > 1:
-            wal.write_entry(NO_OP, index=1, term=0)
         for item in filter(None, values.get("log", "").split(",")):
             term, _, command = item.partition(":")
             body = NO_OP if command == "-" else REGULAR + command.encode()
@@ -282,12 +278,11 @@ class Player:
             self._output.append(self._state(step))
 
     def _state(self, step: Happened) -> str:
-        leadership, moved = step.ready.leadership, self._first_index - 1
+        leadership = step.ready.leadership
         _, storage, _ = self._stage.running(step.node_id)
         return (
             f"{step.node_id}: leader={leadership.leader_id or '-'} term={leadership.term} "
-            f"commit={max(0, step.ready.commit_index - moved)} "
-            f"log={' '.join(_log(storage.wal, self._first_index))}"
+            f"commit={step.ready.commit_index} log={' '.join(_log(storage.wal))}"
         ).rstrip()
 
     # What is printed
@@ -410,12 +405,11 @@ def _command(command: bytes) -> str:
     return "-" if command[:1] == NO_OP else command[1:].decode()
 
 
-def _log(wal: Wal, first_index: int) -> Iterator[str]:
+def _log(wal: Wal) -> Iterator[str]:
     if wal.base_index:
         yield f"({wal.base_index}/{wal.base_term})"
     for entry in wal.entries:
-        if entry.log_index >= first_index:
-            yield f"{entry.term}:{_command(entry.command)}"
+        yield f"{entry.term}:{_command(entry.command)}"
 
 
 def _matches(message: RaftMessage, wanted: dict[str, str]) -> bool:

@@ -29,9 +29,9 @@ import structlog
 from tidelog.broker.rpc.grpc_server import GrpcServer
 from tidelog.log.errors import TidelogError
 from tidelog.log.system import SystemClock, SystemDisk, SystemRandom
-from tidelog.raft.building import build_replicated_log
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.driver import RaftDriver
+from tidelog.raft.factory import build_replicated_log
 from tidelog.raft.grpc_transport import GrpcRaftTransport, RaftPeerHandler
 from tidelog.raft.replicated_log import CommittedEntry
 

@@ -100,6 +100,31 @@ def test_foreign_folder_stays_untouched(cluster: LocalCluster) -> None:
     assert _files_below(cluster.folder) == {foreign: b"mine"}
 
 
+def test_engine_is_kept_checked_and_changed_over_the_same_data(cluster: LocalCluster) -> None:
+    started = cluster.start("--engine", "pysyncobj")
+    assert started.returncode == 0, started.stderr
+    paths = [cluster.folder / f"node-{node_id}.toml" for node_id in (1, 2, 3)]
+    assert all('"controller.quorum.engine" = "pysyncobj"' in path.read_text() for path in paths)
+    made = cluster.run("topics", "create", "kept", "--partitions", "3", "--replication-factor", "3")
+    assert made.returncode == 0, made.stderr
+    assert cluster.stop().returncode == 0
+    _assert_one_line_of_error(
+        cluster.start("--engine", "tidelog"), "controller.quorum.engine", "leave --engine out"
+    )
+
+    paths[2].write_text(paths[2].read_text().replace("pysyncobj", "tidelog"))
+    _assert_one_line_of_error(
+        cluster.start(), "controller.quorum.engine", "node 1 pysyncobj", "node 3 tidelog"
+    )
+    assert set(cluster.pids().values()) == {None}
+
+    for path in paths:
+        path.write_text(path.read_text().replace("pysyncobj", "tidelog"))
+    again = cluster.start()
+    assert again.returncode == 0, again.stderr
+    assert "kept" in cluster.run("topics", "list").stdout
+
+
 def test_node_folder_of_another_cluster_is_refused(cluster: LocalCluster) -> None:
     assert cluster.start().returncode == 0
     assert cluster.stop().returncode == 0

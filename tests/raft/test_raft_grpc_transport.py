@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import grpc
 import pytest
+import structlog
+from structlog.testing import capture_logs
 
 from tidelog.log.errors import KafkaError
 from tidelog.raft.config import RaftConfig
@@ -63,8 +65,14 @@ def message(sender_id: int, receiver_id: int, *, term: int = 1) -> RaftMessage:
 async def serve(transport: GrpcRaftTransport, *, port: int = 0) -> tuple[grpc.aio.Server, int]:
     handler = RaftPeerHandler(transport)
 
-    async def exchange(requests: AsyncIterator[RaftMessage], _: object) -> RaftExchangeEnd:
-        return await handler.exchange(requests)
+    async def exchange(
+        requests: AsyncIterator[RaftMessage],
+        context: grpc.aio.ServicerContext[RaftMessage, RaftExchangeEnd],
+    ) -> RaftExchangeEnd:
+        try:
+            return await handler.exchange(requests)
+        except KafkaError as error:  # as the edge of a node does
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, error.message)
 
     server = grpc.aio.server()
     method = grpc.stream_unary_rpc_method_handler(
@@ -122,7 +130,7 @@ REFUSED = {
     "no hello": (message(2, 1), "does not begin with a hello"),
     "another engine": (
         hello_of(2, receiver_id=1, config=replace(CONFIG, engine="pysyncobj")),
-        "runs the raft engine 'pysyncobj', this one 'tidelog'",
+        "'pysyncobj', controller 1 'tidelog': configure one controller.quorum.engine for all",
     ),
     "for another node": (hello_of(2, receiver_id=3, config=CONFIG), "check controller voters"),
     "no voter": (hello_of(9, receiver_id=1, config=CONFIG), "check controller voters"),
@@ -215,6 +223,28 @@ async def test_messages_cross_and_a_restarted_peer_is_reached_again() -> None:
     assert await there.messages.get() == (1, message(1, 2, term=8))
 
     await transport.stop()
+    await target.stop()
+    await server.stop(None)
+
+
+async def test_a_controller_of_another_engine_is_told_why_once_though_it_asks_on() -> None:
+    here = Receiver()
+    other = replace(CONFIG, engine="pysyncobj")
+    target = GrpcRaftTransport(node_id=2, voters={1: "127.0.0.1:1", 2: ""}, config=other)
+    await target.start(Receiver())
+    server, port = await serve(target)
+    config = replace(CONFIG, reconnect_interval_ms=50)
+    structlog.reset_defaults()
+    transport = GrpcRaftTransport(node_id=1, voters={1: "", 2: f"127.0.0.1:{port}"}, config=config)
+    with capture_logs() as lines:
+        await transport.start(here)
+        for _ in range(3):
+            assert await here.connections.get() == (2, True)
+            assert await here.connections.get() == (2, False)
+        await transport.stop()
+
+    (told,) = [line for line in lines if line["event"] == "a voter refuses this one"]
+    assert "controller 1 runs the raft engine 'tidelog', controller 2 'pysyncobj'" in told["reason"]
     await target.stop()
     await server.stop(None)
 

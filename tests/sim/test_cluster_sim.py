@@ -20,11 +20,13 @@ from tidelog.chaos.sim_cluster.suite import SUITE
 from tidelog.chaos.suites.findings import SeedResult, Violation
 from tidelog.chaos.suites.suite import SuiteConfig, SuiteResult, from_line
 from tidelog.cli.sim import sim
+from tidelog.raft.config import ENGINES
 
 pytestmark = pytest.mark.sim
 
 SEEDS = 48
 SEEDS_PER_TEST = 2
+PYSYNCOBJ_SEEDS = 4
 REGRESSIONS = Path(__file__).with_name("cluster_regressions.txt")
 
 
@@ -34,8 +36,8 @@ def regression_seeds() -> list[int]:
     return [int(line.split()[0]) for line in lines if line and not line.startswith("#")]
 
 
-def assert_seed_is_clean(seed: int, choice: str = SUITE.default) -> SeedResult:
-    result = run_seed(seed, choice=choice)
+def assert_seed_is_clean(seed: int, engine: str = ENGINES[0]) -> SeedResult:
+    result = run_seed(seed, engine=engine)
     assert result.violation is None, f"seed {seed}: {result.violation}"
     assert result.acknowledged > 100
     assert sum(result.faults.values()) >= 1
@@ -46,6 +48,12 @@ def assert_seed_is_clean(seed: int, choice: str = SUITE.default) -> SeedResult:
 def test_every_promise_holds_under_faults(first: int) -> None:
     for seed in range(first, first + SEEDS_PER_TEST):
         assert_seed_is_clean(seed)
+
+
+@pytest.mark.parametrize("first", range(0, PYSYNCOBJ_SEEDS, SEEDS_PER_TEST))
+def test_every_promise_holds_with_the_second_engine(first: int) -> None:
+    for seed in range(first, first + SEEDS_PER_TEST):
+        assert_seed_is_clean(seed, "pysyncobj")
 
 
 @pytest.mark.parametrize("seed", regression_seeds())
@@ -163,7 +171,7 @@ def test_replay_tells_faults_elections_and_sends() -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        ["--suite", "cluster", "--engine", "pysyncobj"],
+        ["--suite", "cluster", "--engine", "zookeeper"],
         ["--suite", "raft", "--scenario", "F12"],
         ["--suite", "cluster", "--scenario", "F99"],
     ],

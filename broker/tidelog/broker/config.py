@@ -14,7 +14,7 @@ from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.log.cleaner import CleanerConfig
 from tidelog.log.errors import KafkaError
 from tidelog.metadata.config import ControllerConfig
-from tidelog.raft.config import ENGINES, RaftConfig
+from tidelog.raft.config import ENGINE_KEY, ENGINES, RaftConfig
 from tidelog.v1 import common_pb2
 
 ROLES = ("broker", "controller")
@@ -145,10 +145,10 @@ KEYS = (
         "How often an idle leader speaks; less than a third of the election timeout.",
     ),
     ConfigKey(
-        "controller.quorum.engine",
+        ENGINE_KEY,
         _choice(ENGINES),
         _RAFT.engine,
-        "tidelog, or pysyncobj: PySyncObj's core behind the same port, without snapshots.",
+        "tidelog, or pysyncobj: PySyncObj's core behind the same port; the same in all voters.",
     ),
     ConfigKey(
         "metadata.log.max.record.bytes.between.snapshots",
@@ -359,7 +359,7 @@ def _raft_config(values: Mapping[str, Any]) -> RaftConfig:  # as above
         raise _invalid(f"{reserve} must be at least twice {between}")
     return RaftConfig(
         cluster_id=values["cluster.id"],
-        engine=values["controller.quorum.engine"],
+        engine=values[ENGINE_KEY],
         election_timeout_min_ms=values[election],
         election_timeout_max_ms=2 * values[election],
         heartbeat_interval_ms=values[heartbeat],

@@ -33,7 +33,7 @@ from tidelog.log.strangers import Strangers
 from tidelog.log.transport import Dialled
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.quorum import Quorum
-from tidelog.raft.building import build_replicated_log
+from tidelog.raft.factory import build_replicated_log
 from tidelog.raft.transport import RaftTransport
 from tidelog.v1.admin_pb2 import NodeStatusResponse
 from tidelog.v1.controller_pb2 import (

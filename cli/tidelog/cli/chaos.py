@@ -9,6 +9,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from tidelog.chaos.suites.ledger import checked_out_commit
 from tidelog.chaos.suites.worker import silence_nodes
 from tidelog.cli.bench.machine import command_text
 from tidelog.cli.chaos_output import Folder, Progress
+from tidelog.raft.config import ENGINES
 
 ALL = "all"
 SMOKE = "smoke"
@@ -88,6 +90,13 @@ def list_scenarios(*, is_json: bool) -> None:
 )
 @click.option("--full", "is_full", is_flag=True, help="As many rounds as the catalogue asks for.")
 @click.option("--combined", "is_combined", is_flag=True, help="Three nodes that are both.")
+@click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default=ENGINES[0],
+    show_default=True,
+    help="The controllers' implementation of Raft.",
+)
 @click.option("--json", "is_json", is_flag=True, help="Nothing but the line of sums.")
 @click.option(
     "--report",
@@ -108,6 +117,7 @@ def run(
     duration_s: float,
     is_full: bool,
     is_combined: bool,
+    engine: str,
     is_json: bool,
     folder: Path | None,
     ledger: Path | None,
@@ -117,8 +127,11 @@ def run(
     Each starts nodes of its own. The last line is a JSON object of sums. Exit code 0 only when the
     verdict is ok; 1 for a violation, or when a fault was not observed (inconclusive).
     """
+    usual = RunPlan(
+        "", seed, load_s=duration_s, is_full=is_full, is_combined=is_combined, engine=engine
+    )
     plans = [
-        RunPlan(key, seed=seed + n, load_s=duration_s, is_full=is_full, is_combined=is_combined)
+        replace(usual, scenario_id=key, seed=seed + n)
         for key in dict.fromkeys(key for keys in scenarios for key in keys)
         for n in range(runs)
     ]

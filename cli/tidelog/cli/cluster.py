@@ -28,6 +28,7 @@ from tidelog.cli.cluster_plan import PORTS, NodePlan, default_folder, load, load
 from tidelog.cli.cluster_process import Started
 from tidelog.log.errors import TidelogError
 from tidelog.log.system import SystemDisk
+from tidelog.raft.config import ENGINES
 from tidelog.v1.admin_pb2 import NodeStatusResponse
 
 START_TIMEOUT_S = 60.0
@@ -72,12 +73,22 @@ def cluster() -> None:
 @data_dir_option
 @click.option("--ports", type=Ports(), help="gRPC, a port a node; for a new cluster.")
 @click.option("--http-ports", type=Ports(), help="Metrics and health; likewise.")
-def start(data_dir: Path, ports: list[int] | None, http_ports: list[int] | None) -> None:
+@click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    help=f"The controllers' implementation of Raft; likewise. Default: {ENGINES[0]}.",
+)
+def start(
+    data_dir: Path,
+    ports: list[int] | None,
+    http_ports: list[int] | None,
+    engine: str | None,
+) -> None:
     """Start the nodes that do not run, and wait until the cluster is ready."""
     folder = data_dir.resolve()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with cluster_process.only_command(folder):
-        plans = load_or_create(folder, ports=ports, http_ports=http_ports)
+        plans = load_or_create(folder, ports=ports, http_ports=http_ports, engine=engine)
         running = {plan.node_id: cluster_process.running_pid(plan) for plan in plans}
         missing = [plan for plan in plans if running[plan.node_id] is None]
         _refuse_what_cannot_start(missing)

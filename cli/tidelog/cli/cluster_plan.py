@@ -22,6 +22,7 @@ import click
 from tidelog.broker.config import NodeConfig, parse_config
 from tidelog.broker.config_text import config_text
 from tidelog.log.errors import TidelogError
+from tidelog.raft.config import ENGINE_KEY
 
 HOST = "127.0.0.1"
 PORTS = (9192, 9193, 9194)
@@ -44,6 +45,11 @@ class NodePlan:
     def address(self) -> str:
         """The gRPC listener, host:port."""
         return self.config.address
+
+    @property
+    def is_controller(self) -> bool:
+        """Whether it is a voter."""
+        return "controller" in self.config.process_roles
 
     @property
     def config_path(self) -> Path:
@@ -79,17 +85,21 @@ def load(folder: Path) -> list[NodePlan]:
 
 
 def load_or_create(
-    folder: Path, *, ports: Sequence[int] | None, http_ports: Sequence[int] | None
+    folder: Path,
+    *,
+    ports: Sequence[int] | None,
+    http_ports: Sequence[int] | None,
+    engine: str | None = None,
 ) -> list[NodePlan]:
     """The nodes of the cluster in `folder`, planned first when it is new; None: the defaults.
 
     Errors: `click.ClickException` when the folder is not a cluster's, or its cluster has other
-    ports.
+    ports, another engine, or more than one.
     """
     plans = load(folder)
     if not plans:
         _refuse_foreign(folder)
-        _create(folder, ports=ports or PORTS, http_ports=http_ports or HTTP_PORTS)
+        _create(folder, ports=ports or PORTS, http_ports=http_ports or HTTP_PORTS, engine=engine)
         plans = load(folder)
     configured = [int(plan.address.rpartition(":")[2]) for plan in plans]
     if ports is not None and list(ports) != configured:
@@ -103,7 +113,24 @@ def load_or_create(
             f"{_config_path(folder, min(missing))} is missing though node-{plans[0].node_id}.toml"
             " names that node as a voter: put it back, or move the folder away to start empty"
         )
+    _check_engines(folder, plans, engine)
     return plans
+
+
+def _check_engines(folder: Path, plans: Sequence[NodePlan], wanted: str | None) -> None:
+    engines = {plan.node_id: plan.config.raft.engine for plan in plans if plan.is_controller}
+    if len(set(engines.values())) > 1:
+        told = ", ".join(f"node {node_id} {engine}" for node_id, engine in engines.items())
+        raise click.ClickException(
+            f"the controllers in {folder} have different {ENGINE_KEY}: {told}; set the same in all"
+            " node-*.toml"
+        )
+    if wanted is not None and wanted not in engines.values():
+        raise click.ClickException(
+            f"the cluster in {folder} has the {ENGINE_KEY} {next(iter(engines.values()))}, not"
+            f" {wanted}: leave --engine out; or stop the cluster and set {wanted} in all"
+            " node-*.toml, for both go on with the same data"
+        )
 
 
 def _load_node(folder: Path, path: Path) -> NodePlan:
@@ -129,7 +156,9 @@ def _refuse_foreign(folder: Path) -> None:
         )
 
 
-def _create(folder: Path, *, ports: Sequence[int], http_ports: Sequence[int]) -> None:
+def _create(
+    folder: Path, *, ports: Sequence[int], http_ports: Sequence[int], engine: str | None
+) -> None:
     if len(ports) != len(http_ports):
         raise click.ClickException("--ports and --http-ports must name as many ports, one a node")
     voters = {str(node_id): f"{HOST}:{port}" for node_id, port in enumerate(ports, start=1)}
@@ -144,6 +173,7 @@ def _create(folder: Path, *, ports: Sequence[int], http_ports: Sequence[int]) ->
                 "http.port": http_port,
                 "log.dirs": str(folder / f"node-{node_id}"),
                 "controller.quorum.voters": voters,
+                **({} if engine is None else {ENGINE_KEY: engine}),
             }
         )
         for (node_id, address), http_port in zip(voters.items(), http_ports, strict=True)

@@ -16,7 +16,6 @@ from tidelog.chaos.mutants import cluster, raft
 from tidelog.chaos.mutants.hunt import Verdict, hunt
 from tidelog.chaos.mutants.hunt import summary as summary_of
 from tidelog.chaos.sim_cluster.scenarios import SCENARIOS
-from tidelog.chaos.sim_raft.seed_run import ENGINES
 from tidelog.chaos.suites import ledger as ledgers
 from tidelog.chaos.suites.findings import SeedResult
 from tidelog.chaos.suites.suite import (
@@ -30,6 +29,7 @@ from tidelog.chaos.suites.suite import (
 )
 from tidelog.chaos.suites.worker import silence_nodes
 from tidelog.log.system import SystemClock
+from tidelog.raft.config import ENGINES
 
 SHOW_EVERY_SEEDS = 100
 MUTANT_SEEDS = range(100)
@@ -41,7 +41,11 @@ suite_option = click.option(
     "--suite", type=click.Choice(NAMES), required=True, help="Which simulation."
 )
 engine_option = click.option(
-    "--engine", type=click.Choice(ENGINES), help=f"Of the raft suite; usually {ENGINES[0]}."
+    "--engine",
+    type=click.Choice(ENGINES),
+    default=ENGINES[0],
+    show_default=True,
+    help="The controllers' implementation of Raft.",
 )
 scenario_option = click.option(
     "--scenario",
@@ -92,7 +96,7 @@ def sim() -> None:
 def run(
     *,
     suite: str,
-    engine: str | None,
+    engine: str,
     scenario: str | None,
     seeds: range,
     is_json: bool,
@@ -105,8 +109,8 @@ def run(
     they must.
     """
     chosen = suite_named(suite)
-    choice = _choice(chosen, engine=engine, scenario=scenario)
-    config = SuiteConfig(chosen, seeds, choice=choice, workers=workers)
+    choice = _choice(chosen, scenario)
+    config = SuiteConfig(chosen, seeds, choice=choice, engine=engine, workers=workers)
     progress = _Progress(suite, is_silent=is_json)
     commit = ledgers.checked_out_commit()
     result = asyncio.run(run_suite(config, progress.on_result))
@@ -123,12 +127,14 @@ def run(
 @engine_option
 @scenario_option
 @click.option("--seed", type=int, required=True)
-def replay(*, suite: str, engine: str | None, scenario: str | None, seed: int) -> None:
+def replay(*, suite: str, engine: str, scenario: str | None, seed: int) -> None:
     """Run one seed again and tell what happens, second by second."""
     silence_nodes()
     chosen = suite_named(suite)
-    choice = _choice(chosen, engine=engine, scenario=scenario)
-    result = chosen.run_seed(seed, choice=choice, has_faults=True, timeline_sink=click.echo)
+    choice = _choice(chosen, scenario)
+    result = chosen.run_seed(
+        seed, choice=choice, engine=engine, has_faults=True, timeline_sink=click.echo
+    )
     click.echo(
         f"{suite} seed {seed}: {result.operations} operations, {result.acknowledged} commands "
         f"acknowledged, {result.virtual_s} virtual s, {result.steps} steps, {result.trace_hash}"
@@ -180,12 +186,11 @@ def mutants(
     sys.exit(0 if all(verdict.is_caught for verdict in verdicts) else 1)
 
 
-def _choice(suite: Suite, **given: str | None) -> str:
-    """What the suite is told by its own option; others' options are refused."""
-    for option, value in given.items():
-        if value is not None and option != suite.option:
-            raise click.UsageError(f"--{option} is no option of the {suite.name} suite")
-    return given[suite.option] or suite.default
+def _choice(suite: Suite, scenario: str | None) -> str:
+    """The scenario, or the random storm."""
+    if scenario is not None and scenario not in suite.choices:
+        raise click.UsageError(f"the {suite.name} suite has no scenario {scenario}")
+    return scenario or suite.default
 
 
 class _Progress:

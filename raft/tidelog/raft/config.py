@@ -8,6 +8,8 @@ from tidelog.log.errors import KafkaError
 from tidelog.v1 import common_pb2
 
 ENGINES = ("tidelog", "pysyncobj")
+ENGINE_KEY = "controller.quorum.engine"
+"""What a node's configuration calls `engine`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +23,7 @@ class RaftConfig:
     """The voter's cluster: on each stream and message, and in the first entry of the log."""
 
     engine: str = "tidelog"
-    """`tidelog`, or `pysyncobj`: PySyncObj's core behind the same port, without snapshots."""
+    """`tidelog`, or `pysyncobj`: PySyncObj's core behind the same port, on the same files."""
 
     election_timeout_min_ms: int = 1000
     """A follower without a leader for a random time from here to the maximum asks for votes."""

@@ -204,14 +204,13 @@ class RaftDriver:
             while not self._is_stopping:
                 next_step_in_s = await self._step(storage, engine, machine, syncing)
                 self._tell_who_is_missing(list(engine.waits_for))
-                if engine.has_snapshots:
-                    snapshotting.begin_if_due(
-                        machine,
-                        applied_index=self._applied_index,
-                        now_s=self._clock.monotonic_s(),
-                        may_replace=not engine.is_sending_snapshot,
-                        on_done=self._wake.set,
-                    )
+                snapshotting.begin_if_due(
+                    machine,
+                    applied_index=self._applied_index,
+                    now_s=self._clock.monotonic_s(),
+                    may_replace=not engine.is_sending_snapshot,
+                    on_done=self._wake.set,
+                )
                 await self._wait_for_work(next_step_in_s)
             await syncing.finish()
         except Exception as error:

@@ -15,7 +15,7 @@ cluster (`log_origin`)."""
 
 
 class WalEntry(NamedTuple):
-    """One log entry, in the order of fields PySyncObj unpacks."""
+    """One log entry."""
 
     command: bytes
     log_index: int

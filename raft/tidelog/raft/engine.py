@@ -102,9 +102,6 @@ class Engine(Protocol):
     """Whether it tells this node's durable copy from what is only written. If not, it is stepped
     only when everything is synced, and counts all of its log as durable."""
 
-    has_snapshots: bool
-    """Whether it can go on with a log whose head is in a snapshot."""
-
     @property
     def is_sending_snapshot(self) -> bool:
         """Whether a newer snapshot now would make a follower begin again."""

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from tidelog.log.errors import KafkaError
 from tidelog.log.strangers import Strangers
 from tidelog.raft import rules
-from tidelog.raft.config import RaftConfig
+from tidelog.raft.config import ENGINE_KEY, RaftConfig
 from tidelog.v1 import common_pb2
 from tidelog.v1.raft_pb2 import RaftHello, RaftMessage
 
@@ -60,7 +60,7 @@ def _fault(
         )
     if engine != config.engine:
         return (
-            f"voter {sender_id} runs the raft engine {engine[:ENGINE_SHOWN_MAX]!r}, this one "
-            f"{config.engine!r}: configure one controller.quorum.engine for all controllers"
+            f"controller {sender_id} runs the raft engine {engine[:ENGINE_SHOWN_MAX]!r}, "
+            f"controller {node_id} {config.engine!r}: configure one {ENGINE_KEY} for all"
         )
     return None

@@ -2,7 +2,7 @@
 
 Decides everything, writes term, vote and entries to the durable log, acts on nothing else: see
 `engine.Engine`. Beyond the paper: pre-vote and leader stickiness (thesis, 9.6 and 4.2.3), check
-quorum (6.2), reads without writing (6.4), and voters with a new disk (`rejoining.py`).
+quorum (6.2), reads without writing (6.4), and voters with a new disk (`rejoiner.py`).
 
     role           leaves it when
     rejoining      it has caught up with what its new disk lacks               → follower
@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from tidelog.log.env import Random
-from tidelog.log.errors import invariant
 from tidelog.raft import rules
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import DurableLog, Snapshots
@@ -27,7 +26,7 @@ from tidelog.raft.engine import Leadership, Ready
 from tidelog.raft.leading import Leading
 from tidelog.raft.local_log import LocalLog
 from tidelog.raft.outbox import Outbox
-from tidelog.raft.rejoining import Rejoining
+from tidelog.raft.rejoiner import Rejoiner
 from tidelog.raft.replicated_log import PeerStatus
 from tidelog.v1.raft_pb2 import RaftMessage
 
@@ -47,7 +46,6 @@ class Role(StrEnum):
 class Voter:
     """Implements `engine.Engine`. `voters` holds this node's id too."""
 
-    has_snapshots = True
     steps_while_syncing = True
 
     def __init__(
@@ -71,7 +69,7 @@ class Voter:
         self._connected: Sequence[int] = ()
         self._outbox = Outbox(log, cluster_id=config.cluster_id)
         self._leading: Leading | None = None
-        self._rejoining = Rejoining(self._peers) if log.is_rejoining else None
+        self._rejoiner = Rejoiner(self._peers, log=log, local=self._local, outbox=self._outbox)
         self._ballots: set[int] = set()
         """Who would vote for this pre-candidate."""
         self._votes: set[int] = set()
@@ -94,7 +92,7 @@ class Voter:
         """See `engine.Engine`."""
         if self._is_new:
             self._is_new = False
-            self._due_s = now_s if self._rejoining else self._election_due_s(now_s)
+            self._due_s = now_s if self._rejoiner.is_rejoining else self._election_due_s(now_s)
         self._note_connections(connected, now_s)
         for message in received:
             self._receive(message, now_s)
@@ -119,7 +117,7 @@ class Voter:
     @property
     def waits_for(self) -> list[int]:
         """The voters without whose answer this one, its disk being new, takes no part."""
-        return self._rejoining.silent if self._rejoining else []
+        return self._rejoiner.waits_for
 
     @property
     def is_sending_snapshot(self) -> bool:
@@ -140,31 +138,38 @@ class Voter:
             self._due_s = min(self._due_s, now_s + self._random.random() * self._interval_s)
 
     def _receive(self, message: RaftMessage, now_s: float) -> None:
-        if not rules.is_of_this_cluster(message.cluster_id, self._config.cluster_id):
+        if not self._is_heard(message):
             return
-        peer_id = message.sender_id
-        known = self._incarnations.get(peer_id)
-        if known is None or message.receiver_id != self._log.node_id:
-            return
-        if rules.is_superseded(message.incarnation, known):
-            if message.HasField("rejoin"):
-                self._answer_rejoin(message, known_incarnation=known)
-            return
-        if message.incarnation > known:
-            self._incarnations[peer_id] = message.incarnation
-            if self._leading is not None and known:
-                self._leading.followers[peer_id].on_new_process(self._log.last_index)
         match message.WhichOneof("body"):
             case "rejoin":
-                self._answer_rejoin(message)
+                self._rejoiner.answer(message)
             case "rejoin_reply":
-                self._on_rejoin_reply(message)
-            case "pre_vote" if self._may_follow():
+                self._rejoiner.on_reply(message)
+                self._note_comeback()
+            case "pre_vote" if self._rejoiner.may_follow():
                 self._on_pre_vote(message, now_s)
-            case "pre_vote_reply" if self._may_follow():
+            case "pre_vote_reply" if self._rejoiner.may_follow():
                 self._on_pre_vote_reply(message, now_s)
-            case str() if self._may_follow():
+            case str() if self._rejoiner.may_follow():
                 self._on_message_of_a_term(message, now_s)
+
+    def _is_heard(self, message: RaftMessage) -> bool:
+        """Compare the cluster, then the sender's incarnation; tell a sender that is outnumbered."""
+        peer_id = message.sender_id
+        known = self._incarnations.get(peer_id)
+        if not rules.is_of_this_cluster(message.cluster_id, self._config.cluster_id):
+            return False
+        if known is None or message.receiver_id != self._log.node_id:
+            return False
+        if rules.is_superseded(message.incarnation, known):
+            if not message.HasField("rejoin_reply"):  # or two would answer each other for ever
+                self._rejoiner.answer(message, known_incarnation=known)
+            return False
+        if message.incarnation > known:
+            self._incarnations[peer_id] = rules.climbed_incarnation(message.incarnation, known)
+            if self._leading is not None and known:
+                self._leading.followers[peer_id].on_new_process(self._log.last_index)
+        return bool(message.incarnation == self._incarnations[peer_id])
 
     def _on_message_of_a_term(self, message: RaftMessage, now_s: float) -> None:
         """Compare terms first; only then look at what it says."""
@@ -176,8 +181,8 @@ class Voter:
             return
         if kind == "request_vote" and self._hears_leader(now_s):
             return
-        if message.term > self._log.term:
-            self._enter_term(message.term, now_s)
+        if message.term > self._log.term and not self._climb_to(message.term, now_s):
+            return
         match kind:
             case "append_entries" | "install_snapshot":
                 self._on_leader(message, now_s)
@@ -202,19 +207,22 @@ class Voter:
         elif now_s >= self._due_s:
             if self.role is Role.CANDIDATE and not self._log.is_stamp_durable:
                 self._due_s = self._again_due_s(now_s)  # nobody was asked yet
-            elif self._rejoining is not None and not self._has_begun_anew(self._rejoining):
-                self._ask_to_rejoin(self._rejoining, now_s)
+            elif not self._has_begun_anew():
+                self._due_s = now_s + self._interval_s
+                self._rejoiner.ask()
             else:
                 self._ask_pre_votes(now_s)
 
     # Terms and leaders
 
-    def _enter_term(self, term: int, now_s: float) -> None:
-        self._log.write_vote(term=term, voted_for=None)
+    def _climb_to(self, term: int, now_s: float) -> bool:
+        """Enter the term, or one on the way to it: False."""
+        self._log.write_vote(term=rules.climbed_term(term, self._log.term), voted_for=None)
         self._follow_nobody(now_s)
+        return self._log.term == term
 
     def _follow_nobody(self, now_s: float) -> None:
-        self.role = Role.FOLLOWER if self._rejoining is None else Role.REJOINING
+        self.role = Role.REJOINING if self._rejoiner.is_rejoining else Role.FOLLOWER
         self.leader_id = None
         self._votes = set()
         self._round = 0
@@ -223,8 +231,6 @@ class Voter:
         self._due_s = self._election_due_s(now_s)
 
     def _follow(self, leader_id: int, now_s: float) -> None:
-        is_only_leader = self.leader_id in (None, leader_id) and self._leading is None
-        invariant(is_only_leader, "one leader in a term", self._log.term, leader_id)
         if self.role is not Role.FOLLOWER:
             self._follow_nobody(now_s)
         self.leader_id = leader_id
@@ -233,6 +239,8 @@ class Voter:
 
     def _on_leader(self, message: RaftMessage, now_s: float) -> None:
         """The leader of this term gives entries or a piece of a snapshot."""
+        if not rules.may_lead(self.leader_id, message.sender_id):
+            return
         self._follow(message.sender_id, now_s)
         answer = self._outbox.promise(message.sender_id)
         if message.HasField("append_entries"):
@@ -242,13 +250,17 @@ class Voter:
             self._local.take_piece(message.install_snapshot, answer.install_snapshot_reply)
             answer.install_snapshot_reply.round = message.install_snapshot.round
         self._say_hello(message)
-        rejoining = self._rejoining
-        if rejoining is not None and rejoining.has_caught_up(
-            commit_index=self._local.commit_index,
-            commit_term=self._local.commit_term,
-            leader_term=self._log.term,
-        ):
-            self._take_part()
+        self._rejoiner.on_followed()
+        self._note_comeback()
+
+    def _has_begun_anew(self) -> bool:
+        has_begun = self._rejoiner.has_begun_anew()
+        self._note_comeback()
+        return has_begun
+
+    def _note_comeback(self) -> None:
+        if self.role is Role.REJOINING and not self._rejoiner.is_rejoining:
+            self.role = Role.FOLLOWER
 
     def _say_hello(self, message: RaftMessage) -> None:
         """Tell the leader that it is heard, while the answer waits for the disk.
@@ -277,7 +289,7 @@ class Voter:
         reply = self._outbox.hint(message.sender_id).pre_vote_reply
         reply.asked_term = message.term
         reply.is_granted = (
-            rules.takes_part(self._rejoining is not None)
+            self._rejoiner.takes_part()
             and not rules.is_stale(message.term, self._log.term)
             and rules.is_up_to_date(theirs, self._local.last_entry)
             and not self._hears_leader(now_s)
@@ -287,7 +299,7 @@ class Voter:
         body, candidate_id = message.request_vote, message.sender_id
         theirs = body.last_log_term, body.last_log_index
         if not (
-            rules.takes_part(self._rejoining is not None)
+            self._rejoiner.takes_part()
             and rules.may_vote(self._log.voted_for, candidate_id)
             and rules.is_up_to_date(theirs, self._local.last_entry)
         ):
@@ -302,14 +314,14 @@ class Voter:
         Else a longer log in a lower term and a shorter one in a greater would wait for each other.
         """
         if message.term > self._log.term:
-            self._enter_term(message.term, now_s)
+            self._climb_to(message.term, now_s)
         reply = message.pre_vote_reply
         is_asked = self.role is Role.PRE_CANDIDATE and reply.asked_term == self._log.term
         if is_asked and reply.is_granted:
             self._count_ballot(message.sender_id, now_s)
 
     def _ask_pre_votes(self, now_s: float) -> None:
-        if not rules.takes_part(self._rejoining is not None):
+        if not self._rejoiner.takes_part():
             self._due_s = self._election_due_s(now_s)
             return
         self.role = Role.PRE_CANDIDATE
@@ -363,53 +375,6 @@ class Voter:
             config=self._config,
             now_s=now_s,
         )
-
-    # Rejoining with a new disk
-
-    def _may_follow(self) -> bool:
-        return rules.may_follow(self._rejoining is not None and self._rejoining.is_asking)
-
-    def _ask_to_rejoin(self, rejoining: Rejoining, now_s: float) -> None:
-        self._due_s = now_s + self._interval_s
-        for peer_id in rejoining.silent:
-            self._outbox.promise(peer_id).rejoin.SetInParent()
-
-    def _answer_rejoin(self, message: RaftMessage, *, known_incarnation: int = 0) -> None:
-        reply = self._outbox.promise(message.sender_id).rejoin_reply
-        reply.known_incarnation = known_incarnation
-        reply.asked_incarnation = message.incarnation
-        reply.last_index = self._log.last_index
-        reply.commit_index = self._local.commit_index
-
-    def _on_rejoin_reply(self, message: RaftMessage) -> None:
-        rejoining, reply = self._rejoining, message.rejoin_reply
-        if rejoining is None or reply.asked_incarnation != self._log.incarnation:
-            return
-        if not rejoining.is_asking:
-            return
-        if reply.known_incarnation:
-            # The clock is behind where it was in a life that this disk knows nothing of.
-            self._log.write_incarnation(reply.known_incarnation + 1)
-            self._rejoining = Rejoining(self._peers)
-            return
-        rejoining.on_reply(message.sender_id, term=message.term, reply=reply)
-        self._has_begun_anew(rejoining)
-
-    def _has_begun_anew(self, rejoining: Rejoining) -> bool:
-        """Whether all others answered; what that allows is done when the last one does."""
-        if rejoining.is_asking:
-            return False
-        if rejoining.term > self._log.term:
-            # A vote in it may have been given and forgotten: it is spent.
-            self._log.write_vote(term=rejoining.term, voted_for=self._log.node_id)
-        if rejoining.is_first_start and self._log.last_index == 0:
-            self._take_part()
-        return True
-
-    def _take_part(self) -> None:
-        self._log.write_rejoined()
-        self._rejoining = None
-        self.role = Role.FOLLOWER
 
     # Leading
 

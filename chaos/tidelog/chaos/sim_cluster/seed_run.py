@@ -10,6 +10,7 @@ import logging
 import traceback
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import structlog
@@ -30,6 +31,7 @@ from tidelog.chaos.suites.findings import Findings, SeedResult
 from tidelog.chaos.suites.timeline import Timeline
 from tidelog.chaos.workloads.workload import Workload
 from tidelog.log.errors import TidelogError
+from tidelog.raft.config import ENGINES
 
 READY_S_MAX = 30.0
 CONTROL_S = 8.0
@@ -46,12 +48,14 @@ def run_seed(
     seed: int,
     *,
     choice: str = STORM,
+    engine: str = ENGINES[0],
     has_faults: bool = True,
     timeline_sink: Callable[[str], None] | None = None,
 ) -> SeedResult:
     """Run the story under `seed`; an error of the run is a violation like the checks'.
 
-    `choice` is a scenario's name, or the random storm. Without faults it is the control.
+    `choice` is a scenario's name, or the random storm; `engine` is the controllers'. Without faults
+    it is the control.
     """
     random = SimRandom(seed)
     findings = Findings()
@@ -60,6 +64,7 @@ def run_seed(
     config = draw_config(random.fork("config"), is_separate=is_separate)
     if scenario is not None:
         config = shape(scenario, config)
+    config = replace(config, raft=replace(config.raft, engine=engine))
     world = World(seed=seed, config=config, findings=findings, timeline_sink=timeline_sink)
     workload = Workload(world, random.fork("workload"))
     story = _Story(world, workload, random, choice=choice if has_faults else "")

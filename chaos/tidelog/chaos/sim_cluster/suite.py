@@ -11,7 +11,6 @@ SUITE = Suite(
     name="cluster",
     run_seed=run_seed,
     coverage=COVERAGE,
-    option="scenario",
     choices=(STORM, *SCENARIOS),
     not_covered=dict.fromkeys(SCENARIOS, frozenset(COVERAGE)),
 )

@@ -17,6 +17,3 @@ COVERAGE = (
     "retried_commands",
     "refused_commands",
 )
-
-NOT_OF_PYSYNCOBJ = frozenset({"snapshot_installs", "rejoins"})
-"""The second engine has neither snapshots nor a way back for an emptied voter."""

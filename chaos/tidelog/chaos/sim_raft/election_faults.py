@@ -36,10 +36,9 @@ class ElectionFaults:
             "struck_at_vote": self._struck_at_vote,
             "fall_of_leaders": self._fall_of_leaders,
             "hoard": self._hoard,
+            "wiped_at_election": self._wiped_at_election,
+            "relapse": self._relapse,
         }
-        if strikes.can_wipe:
-            self.kinds["wiped_at_election"] = self._wiped_at_election
-            self.kinds["relapse"] = self._relapse
 
     async def _struck_at_vote(self) -> None:
         """One election after another: voters end when they have voted, leaders when elected.

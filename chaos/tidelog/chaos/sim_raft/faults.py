@@ -36,10 +36,10 @@ LAST_WIPE_PROBABILITY = 0.3
 class Faults:
     """Strikes until `stop`; then `heal` takes all back."""
 
-    def __init__(self, world: World, random: SimRandom, *, seed: int, can_wipe: bool) -> None:
+    def __init__(self, world: World, random: SimRandom, *, seed: int) -> None:
         self._world = world
         self._random = random
-        self._strikes = Strikes(world, random, can_wipe=can_wipe)
+        self._strikes = Strikes(world, random)
         self._kinds: dict[str, Callable[[], Awaitable[None]]] = {
             "partition": self._partition,
             "shift": self._shift,
@@ -61,8 +61,7 @@ class Faults:
         elections = ElectionFaults(self._strikes)
         self._alone = frozenset(elections.kinds)
         self._kinds |= elections.kinds
-        if can_wipe:
-            self._kinds["wipe"] = self._wipe
+        self._kinds["wipe"] = self._wipe
         self._used = self._draw_kinds(seed)
         often = {"shift", "wipe", *self._alone}
         self._used += [kind for kind in self._used if kind in often] * (OFTEN - 1)
@@ -90,7 +89,7 @@ class Faults:
             voter.has_disk_error = False
             self._world.resume(voter)
             self._world.start(voter)
-        if self._strikes.can_wipe and self._strikes.happens(LAST_WIPE_PROBABILITY):
+        if self._strikes.happens(LAST_WIPE_PROBABILITY):
             await self._wipe_last()
 
     async def _wipe_last(self) -> None:

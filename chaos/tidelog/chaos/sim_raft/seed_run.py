@@ -16,13 +16,13 @@ from tidelog.chaos.sim_raft.world_config import draw_config
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.scheduler import SimulationError
 from tidelog.chaos.suites.findings import Findings, SeedResult
+from tidelog.raft.config import ENGINES
 
 STORM_S = 17.0
 RUN_S_MIN = 20.0
 OPERATIONS_MIN = 200
 CALM_S_MAX = 20.0
 LOOK_EVERY_S = 1.0
-ENGINES = ("tidelog", "pysyncobj")
 
 
 def run_seed(
@@ -44,8 +44,7 @@ def run_seed(
         findings=findings,
         timeline_sink=timeline_sink,
     )
-    can_wipe = engine == ENGINES[0]
-    story = _Story(world, random, seed=seed, can_wipe=can_wipe, has_faults=has_faults)
+    story = _Story(world, random, seed=seed, has_faults=has_faults)
     try:
         world.scheduler.run(world.loop, story.tell())
     except SimulationError as error:
@@ -68,12 +67,10 @@ def run_seed(
 
 
 class _Story:
-    def __init__(
-        self, world: World, random: SimRandom, *, seed: int, can_wipe: bool, has_faults: bool
-    ) -> None:
+    def __init__(self, world: World, random: SimRandom, *, seed: int, has_faults: bool) -> None:
         self.workload = Workload(world, random.fork("workload"))
         self._world = world
-        self._faults = Faults(world, random.fork("faults"), seed=seed, can_wipe=can_wipe)
+        self._faults = Faults(world, random.fork("faults"), seed=seed)
         self._has_faults = has_faults
 
     async def tell(self) -> None:

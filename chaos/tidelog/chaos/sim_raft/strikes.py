@@ -33,10 +33,9 @@ T = TypeVar("T")
 class Strikes:
     """The faults' hands on the world of one seed."""
 
-    def __init__(self, world: World, random: SimRandom, *, can_wipe: bool) -> None:
+    def __init__(self, world: World, random: SimRandom) -> None:
         self.world = world
         self.random = random
-        self.can_wipe = can_wipe
         self.end_s = 0.0
         """No fault goes on to its next part after this."""
         self._flooded = 0
@@ -159,11 +158,7 @@ class Strikes:
     def may_wipe(self, victim: Voter) -> bool:
         """Whether the others hold all it may have promised."""
         others = [voter for voter in self.world.voters.values() if voter is not victim]
-        return (
-            self.can_wipe
-            and not victim.was_rejoining
-            and all(_takes_part(voter) for voter in others)
-        )
+        return not victim.was_rejoining and all(_takes_part(voter) for voter in others)
 
     def wipe(self, victim: Voter) -> None:
         """It goes down and its disk is lost."""

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tidelog.chaos.sim_raft.coverage import COVERAGE, NOT_OF_PYSYNCOBJ
-from tidelog.chaos.sim_raft.seed_run import ENGINES, run_seed
+from tidelog.chaos.sim_raft.coverage import COVERAGE
+from tidelog.chaos.sim_raft.seed_run import run_seed
 from tidelog.chaos.suites.findings import SeedResult
 from tidelog.chaos.suites.suite import Suite
 
 
 def _run_seed(
-    seed: int, *, choice: str, has_faults: bool, timeline_sink: Callable[[str], None] | None
+    seed: int,
+    *,
+    choice: str,  # noqa: ARG001  # it has no scenarios
+    engine: str,
+    has_faults: bool,
+    timeline_sink: Callable[[str], None] | None,
 ) -> SeedResult:
-    return run_seed(seed, engine=choice, has_faults=has_faults, timeline_sink=timeline_sink)
+    return run_seed(seed, engine=engine, has_faults=has_faults, timeline_sink=timeline_sink)
 
 
 SUITE = Suite(
     name="raft",
     run_seed=_run_seed,
     coverage=COVERAGE,
-    option="engine",
-    choices=ENGINES,
-    not_covered={"pysyncobj": NOT_OF_PYSYNCOBJ},
+    choices=("storm",),
+    not_covered={},
 )

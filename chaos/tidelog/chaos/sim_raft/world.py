@@ -23,8 +23,8 @@ from tidelog.chaos.sim_stage.trace import Trace
 from tidelog.chaos.suites.findings import Findings
 from tidelog.chaos.suites.timeline import WORLD, Timeline
 from tidelog.log.errors import StorageError
-from tidelog.raft.building import build_replicated_log
 from tidelog.raft.driver import RaftDriver
+from tidelog.raft.factory import build_replicated_log
 from tidelog.v1.raft_pb2 import RaftMessage
 
 DIRECTORY = "/data/raft"

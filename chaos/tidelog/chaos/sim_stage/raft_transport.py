@@ -7,7 +7,9 @@ decides what a message means.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+
+import structlog
 
 from tidelog.chaos.sim_stage.network import Connection, Host, SimNetwork
 from tidelog.log.errors import KafkaError
@@ -17,6 +19,8 @@ from tidelog.raft.hello import check_cluster, check_hello, hello_of
 from tidelog.raft.transport import RaftReceiver
 from tidelog.raft.well_formed import fault
 from tidelog.v1.raft_pb2 import RaftMessage
+
+logger = structlog.get_logger(__name__)
 
 CONNECT_TIMEOUT_S = 1.0
 RECONNECT_INTERVAL_S = 0.1
@@ -46,6 +50,8 @@ class SimRaftTransport:
         self._outgoing: dict[int, Connection] = {}
         self._newest_incoming: dict[int, int] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._refusals: dict[int, str] = {}
+        """The last reason of each peer that was told."""
 
     async def start(self, receiver: RaftReceiver) -> None:
         """See `RaftTransport.start`."""
@@ -100,7 +106,7 @@ class SimRaftTransport:
         peer = self._directory.get(peer_id)
         if peer is None or self._network.host_at(peer.host.address) is not peer.host:
             return None
-        accepted = asyncio.Event()
+        accepted: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
         def on_broken(end: Host) -> None:
             if end is self.host:
@@ -109,33 +115,58 @@ class SimRaftTransport:
         connection = self._network.connect((self.host, peer.host), on_broken)
         hello = hello_of(self._node_id, receiver_id=peer_id, config=self._config)
         content = hello.SerializeToString(deterministic=True)
+
+        def on_answer(refusal: str) -> None:
+            if not accepted.done():
+                accepted.set_result(refusal)
+
         connection.send(
-            self.host, "hello", content, lambda: peer.on_hello(content, connection, accepted)
+            self.host, "hello", content, lambda: peer.on_hello(content, connection, on_answer)
         )
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_S):
-                await accepted.wait()
+                refusal = await accepted
         except TimeoutError:
-            self._network.forget(connection)
-            return None
-        return connection
+            refusal = ""
+        else:
+            if not refusal:
+                return connection
+        self._tell_refusal(peer_id, refusal)
+        self._network.forget(connection)
+        return None
+
+    def _tell_refusal(self, peer_id: int, reason: str) -> None:
+        """Log it once, as a real node does."""
+        if reason and self._refusals.get(peer_id) != reason:
+            self._refusals[peer_id] = reason
+            logger.warning("a voter refuses this one", peer_id=peer_id, reason=reason)
 
     # Incoming, called on this node's loop by the network
 
-    def on_hello(self, content: bytes, connection: Connection, accepted: asyncio.Event) -> None:
-        """A peer connects: what still comes over its older connections is dropped."""
-        hello = RaftMessage.FromString(content)
-        if self._receiver is not None and not self._refuses(hello):
-            self._newest_incoming[hello.sender_id] = connection.number
-            connection.send(self.host, "welcome", b"", accepted.set)
+    def on_hello(
+        self, content: bytes, connection: Connection, on_answer: Callable[[str], None]
+    ) -> None:
+        """A peer connects: what still comes over its older connections is dropped.
 
-    def _refuses(self, hello: RaftMessage) -> bool:
+        `on_answer` is called on the peer's loop with why it is refused, or nothing.
+        """
+        hello = RaftMessage.FromString(content)
+        if self._receiver is None:
+            return
+        refusal = self._refusal_of(hello)
+        if refusal:
+            connection.send(self.host, "refusal", refusal.encode(), lambda: on_answer(refusal))
+            return
+        self._newest_incoming[hello.sender_id] = connection.number
+        connection.send(self.host, "welcome", b"", lambda: on_answer(""))
+
+    def _refusal_of(self, hello: RaftMessage) -> str:
         try:
             check_cluster(hello, self._config, self.strangers)
             check_hello(hello, node_id=self._node_id, peer_ids=self._peer_ids, config=self._config)
-        except KafkaError:
-            return True
-        return False
+        except KafkaError as error:
+            return error.message
+        return ""
 
     def on_arrival(self, peer_id: int, connection: Connection, content: bytes) -> None:
         """A message of a peer; as at a real node's edge, one that no voter writes ends here."""

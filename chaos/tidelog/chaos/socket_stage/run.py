@@ -36,6 +36,7 @@ from tidelog.chaos.socket_stage.work_plan import work_of
 from tidelog.chaos.topology import CLIENTS, COMBINED, Topology
 from tidelog.chaos.workloads.workload import Workload
 from tidelog.log.errors import TidelogError
+from tidelog.raft.config import ENGINE_KEY, ENGINES
 
 STORY_S_MAX, FULL_STORY_S_MAX = 300.0, 6 * 3600.0
 """A story takes no longer than this and the load it was asked to last."""
@@ -57,6 +58,8 @@ class RunPlan:
     """The catalogue's rounds, not the reduced ones."""
     is_combined: bool = False
     """Three nodes that are brokers and controllers."""
+    engine: str = ENGINES[0]
+    """The controllers' implementation of Raft."""
     mutant: str | None = None
     """What every node is."""
 
@@ -75,6 +78,7 @@ class RunPlan:
         """What runs it again."""
         options = [f"--seed {self.seed}", f"--duration {self.load_s:g}"]
         options += ["--full"] * self.is_full + ["--combined"] * self.is_combined
+        options += [f"--engine {self.engine}"] * (self.engine != ENGINES[0])
         return " ".join(["tidelog chaos run", self.scenario_id, *options])
 
     @property
@@ -95,7 +99,7 @@ async def run_scenario(plan: RunPlan, *, folder: Path, tell: Callable[[str], Non
     cluster = SocketCluster(
         folder=folder / "nodes",
         topology=plan.topology,
-        settings=scenario.settings,
+        settings={ENGINE_KEY: plan.engine, **scenario.settings},
         mutant=plan.mutant,
         disk_bytes=sizes if scenario.disk_bytes else {},
     )

@@ -22,7 +22,8 @@ def append(path: Path, result: SuiteResult, *, commit: str, clock: Clock) -> Non
             "T", "seconds"
         ),
         "suite": config.suite.name,
-        config.suite.option: config.chosen,
+        "scenario": config.chosen,
+        "engine": config.engine,
         "seeds": f"{config.seeds.start}:{config.seeds.stop}",
         "result": {
             "run": result.seeds,

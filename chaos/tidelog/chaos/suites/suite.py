@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from tidelog.chaos.suites.findings import SeedResult, Violation
+from tidelog.raft.config import ENGINES
 
 NAMES = ("raft", "cluster")
 WORKERS = 2
@@ -36,6 +37,7 @@ class RunSeed(Protocol):
         seed: int,
         *,
         choice: str,
+        engine: str,
         has_faults: bool,
         timeline_sink: Callable[[str], None] | None,
     ) -> SeedResult:
@@ -50,10 +52,8 @@ class Suite:
     run_seed: RunSeed
     coverage: tuple[str, ...]
     """What a hundred seeds must each have made happen at least once."""
-    option: str
-    """What its runs are told beside the seed: an option of the command line, with `choices`."""
     choices: tuple[str, ...]
-    """The first is what is run when nothing is said."""
+    """Its scenarios: the random storm first, which is run when nothing is said, then stories."""
     not_covered: Mapping[str, frozenset[str]]
     """By choice: what it never makes happen."""
 
@@ -76,7 +76,9 @@ class SuiteConfig:
     suite: Suite
     seeds: range
     choice: str = ""
-    """One of the suite's; empty: the usual one."""
+    """One of the suite's scenarios; empty: the usual one."""
+    engine: str = ENGINES[0]
+    """Which implementation of Raft the controllers run."""
     has_faults: bool = True
     patch: str | None = None
     workers: int = WORKERS
@@ -144,9 +146,10 @@ class SuiteResult:
 
     def replay(self, seed: int) -> str:
         """The command that shows what happened."""
-        suite, chosen = self.config.suite, self.config.chosen
-        choice = "" if chosen == suite.default else f" --{suite.option} {chosen}"
-        return f"tidelog sim replay --suite {suite.name} --seed {seed}{choice}"
+        suite, chosen, engine = self.config.suite, self.config.chosen, self.config.engine
+        scenario = "" if chosen == suite.default else f" --scenario {chosen}"
+        engine = "" if engine == ENGINES[0] else f" --engine {engine}"
+        return f"tidelog sim replay --suite {suite.name} --seed {seed}{scenario}{engine}"
 
 
 async def run_suite(
@@ -185,6 +188,7 @@ async def _start_worker(config: SuiteConfig, number: int) -> asyncio.subprocess.
         f"--suite={config.suite.name}",
         f"--seeds={seeds.start}:{seeds.stop}:{seeds.step}",
         f"--choice={config.chosen}",
+        f"--engine={config.engine}",
     ]
     if config.patch is not None:
         options.append(f"--patch={config.patch}")

@@ -1,7 +1,8 @@
 """A worker process of a suite: runs its seeds one by one, a JSON line for each.
 
-`python -m tidelog.chaos.suites.worker --suite S --seeds FIRST:END:STEP [--choice C] [--patch M:F]`.
-The patch, a function without arguments, is called once before the first seed.
+`python -m tidelog.chaos.suites.worker --suite S --seeds FIRST:END:STEP`, with `--choice C`,
+`--engine E`, `--patch M:F`, `--no-faults` as needed. The patch, a function without arguments, is
+called once before the first seed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from importlib import import_module
 import structlog
 
 from tidelog.chaos.suites.suite import NAMES, suite_named, to_line
+from tidelog.raft.config import ENGINES
 
 
 def main() -> None:
@@ -21,7 +23,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Run seeds of a suite.")
     parser.add_argument("--suite", choices=NAMES, required=True)
     parser.add_argument("--seeds", required=True, help="FIRST:END:STEP")
-    parser.add_argument("--choice", help="what its runs are told; see Suite.option")
+    parser.add_argument("--choice", help="a scenario; see Suite.choices")
+    parser.add_argument("--engine", choices=ENGINES, default=ENGINES[0])
     parser.add_argument("--patch", help="MODULE:FUNCTION, called before the first seed")
     parser.add_argument("--no-faults", action="store_true", help="the control run")
     arguments = parser.parse_args()
@@ -33,6 +36,7 @@ def main() -> None:
         result = suite.run_seed(
             seed,
             choice=arguments.choice or suite.default,
+            engine=arguments.engine,
             has_faults=not arguments.no_faults,
             timeline_sink=None,
         )

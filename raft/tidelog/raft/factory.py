@@ -46,11 +46,12 @@ def build_replicated_log(
         )
 
     def make_engine(storage: Storage) -> Engine:
+        engine: Callable[..., Engine] = Voter
         if config.engine == "pysyncobj":
-            from tidelog.raft.pysyncobj_engine import SyncObj  # only when it is chosen
+            from tidelog.raft.pysyncobj.engine import SyncObj  # only when it is chosen
 
-            return SyncObj(sorted(voters), storage.wal, clock=clock, random=random, config=config)
-        return Voter(
+            engine = SyncObj
+        return engine(
             sorted(voters),
             log=storage.wal,
             snapshots=storage.snapshots,

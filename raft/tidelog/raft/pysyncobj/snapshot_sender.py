@@ -1,0 +1,87 @@
+"""How far each follower is that is being sent the newest snapshot, and which piece it gets next.
+
+One piece is under way to each follower; the next one follows its answer, or the same again when no
+answer came in time. The library's serializer, in whose place this stands, forks, pickles, sends a
+whole dump at once and counts it as received when it was sent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidelog.log.errors import InvariantError
+from tidelog.raft.durable_state import SnapshotId, Snapshots
+from tidelog.v1.raft_pb2 import InstallSnapshot, InstallSnapshotReply
+
+
+@dataclass(slots=True)
+class _Sent:
+    """One follower."""
+
+    snapshot: SnapshotId
+    size_bytes: int
+    offset: int = 0
+    piece_sent_s: float | None = None
+    """When the piece under way was sent; None: none is."""
+
+
+class SnapshotSender:
+    """Lives as long as the engine; `cancel_all` when this node begins to lead."""
+
+    def __init__(self, snapshots: Snapshots, *, chunk_bytes: int, patience_s: float) -> None:
+        self._snapshots = snapshots
+        self._chunk_bytes = chunk_bytes
+        self._patience_s = patience_s
+        self._sent: dict[int, _Sent] = {}
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether a newer snapshot now would make a follower begin again."""
+        return bool(self._sent)
+
+    def is_due(self, peer_id: int, now_s: float) -> bool:
+        """Whether a piece may be sent: none is under way, or its answer is overdue."""
+        sent = self._sent.get(peer_id)
+        if sent is None or sent.piece_sent_s is None or sent.snapshot != self._snapshots.latest:
+            return True
+        return now_s - sent.piece_sent_s >= self._patience_s
+
+    def next_piece(self, peer_id: int, now_s: float) -> InstallSnapshot:
+        """The piece that is due for a follower; it counts as sent now."""
+        latest = self._snapshots.latest
+        if latest is None:
+            raise InvariantError("the log begins with a snapshot, and there is none")
+        sent = self._sent.get(peer_id)
+        if sent is None or sent.snapshot != latest:
+            sent = self._sent[peer_id] = _Sent(latest, self._snapshots.size_bytes)
+        sent.piece_sent_s = now_s
+        return InstallSnapshot(
+            last_index=latest.index,
+            last_term=latest.term,
+            total_bytes=sent.size_bytes,
+            offset=sent.offset,
+            data=self._snapshots.read_chunk(sent.offset, self._chunk_bytes),
+        )
+
+    def on_taken(self, peer_id: int, reply: InstallSnapshotReply) -> bool:
+        """A follower wants the piece at `next_offset`; True: it has the whole snapshot.
+
+        Asked for the same piece again it gets it, but not at once: it may have no room.
+        """
+        sent = self._sent.get(peer_id)
+        if sent is None or sent.snapshot.index != reply.last_index:
+            return False
+        if reply.next_offset >= sent.size_bytes:
+            return True
+        if reply.next_offset != sent.offset:
+            sent.offset = reply.next_offset
+            sent.piece_sent_s = None
+        return False
+
+    def cancel(self, peer_id: int) -> None:
+        """Forget how far a follower is: it is not connected, or needs no snapshot any more."""
+        self._sent.pop(peer_id, None)
+
+    def cancel_all(self) -> None:
+        """Forget how far all are."""
+        self._sent.clear()
