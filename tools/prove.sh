@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # prove.sh: the long proofs on fresh seeds, some hours; every run of seeds or scenarios is a line in docs/ledger.
 # FIRST=N repeats the seeds from N on. RAFT, SECOND, CLUSTER: number of seeds of the Raft suite, of the same
-# with the second engine, and of the cluster suite; 0 leaves one out. MUTANTS=0, CHAOS=0 likewise.
+# with the second engine (and a tenth as many whole clusters), and of the cluster suite; 0 leaves one out.
+# MUTANTS=0, CHAOS=0 likewise.
 # Every proof runs; fails when one of them failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -22,10 +23,14 @@ seeds() { # seeds NUMBER [options of `tidelog sim run`]
 
 seeds "${RAFT:-2500}" --suite raft
 seeds "${SECOND:-500}" --suite raft --engine pysyncobj
+seeds "$((${SECOND:-500} / 10))" --suite cluster --engine pysyncobj
 seeds "${CLUSTER:-1000}" --suite cluster
 if [ "${MUTANTS:-1}" != 0 ]; then
   prove sim mutants --suite raft --seeds "$first:$((first + 100))"
   prove sim mutants --suite cluster --seeds "$first:$((first + 100))"
 fi
-[ "${CHAOS:-1}" = 0 ] || prove chaos run all --seed "$first" --ledger docs/ledger/chaos.jsonl
+if [ "${CHAOS:-1}" != 0 ]; then
+  prove chaos run all --seed "$first" --ledger docs/ledger/chaos.jsonl
+  prove chaos run F01 F12 F22 --engine pysyncobj --seed "$first"
+fi
 exit "$failed"
