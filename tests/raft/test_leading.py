@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from one_voter import (
     A,
     B,
@@ -18,8 +17,6 @@ from one_voter import (
     rejoin,
     wants,
 )
-
-from tidelog.log.errors import InvariantError
 
 LETTERS = tuple(b"%c" % letter for letter in b"abcdefgh")
 
@@ -119,12 +116,26 @@ async def test_an_old_acknowledgement_never_moves_the_match_index_back() -> None
     assert voter.engine.peers(voter.now_s)[0].match_index == 3
 
 
-async def test_an_acknowledgement_of_what_was_never_there_stops_the_node() -> None:
+async def test_an_acknowledgement_of_what_was_never_there_counts_for_nothing() -> None:
     voter = await OneVoter().start()
     await voter.lead()
 
-    with pytest.raises(InvariantError, match="acknowledged"):
-        await voter.step(voter.agree(2, 9))
+    ready = await voter.step(voter.agree(2, 9))
+
+    assert ready.commit_index == 0
+    assert voter.engine.peers(voter.now_s)[0].match_index == 0
+
+
+async def test_an_answer_to_a_round_that_never_was_confirms_no_read() -> None:
+    voter = await OneVoter().start()
+    await voter.lead_and_commit()
+
+    await voter.step(voter.agree(2, round_=2**61))
+    await voter.step(reads=(7,))
+
+    assert voter.reads == []
+    await voter.step(voter.agree(2, round_=1))
+    assert [read.read_id for read in voter.reads] == [7]
 
 
 async def test_a_sole_voter_counts_its_own_copy_only_once_it_is_synced() -> None:

@@ -53,15 +53,18 @@ class Leading:
 
     def on_append_reply(self, peer_id: int, reply: AppendEntriesReply, now_s: float) -> None:
         """A follower of this term took entries, or has nothing to put them behind."""
+        if reply.round > self._round or reply.next_index > self._log.last_index + 1:
+            return  # of what this leader never sent
         follower = self._heard(peer_id, reply.round, now_s)
         if reply.is_success:
-            invariant(reply.next_index <= self._log.last_index + 1, "acknowledged", reply)
             follower.on_agreed(reply.next_index - 1)
         elif reply.is_reset:
             follower.on_rejected(reply.next_index, last_index=self._log.last_index)
 
     def on_snapshot_reply(self, peer_id: int, reply: InstallSnapshotReply, now_s: float) -> None:
         """A follower of this term took a piece of a snapshot, or has all of it."""
+        if reply.round > self._round:
+            return  # as above
         follower = self._heard(peer_id, reply.round, now_s)
         follower.on_piece_taken(reply.last_index, reply.next_offset)
 

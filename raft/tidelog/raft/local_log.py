@@ -6,7 +6,6 @@ may be taken and what must go; never who leads.
 
 from __future__ import annotations
 
-from tidelog.log.errors import invariant
 from tidelog.raft import rules
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import REGULAR, DurableLog, SnapshotId, Snapshots, WalEntry
@@ -61,7 +60,8 @@ class LocalLog:
     def take(self, body: AppendEntries, reply: AppendEntriesReply) -> None:
         """Take the entries of the present term's leader, or say from where on they are wanted.
 
-        Entries of another cluster are not taken, and nothing is said of them.
+        What no leader of this log sends is not taken, and nothing is said of it: entries of another
+        cluster, or against what is committed.
         """
         previous_index, previous_term = body.previous_index, body.previous_term
         entries = [
@@ -78,6 +78,8 @@ class LocalLog:
             reply.is_reset = True
             reply.next_index = self._retry_index(previous_index)
             return
+        if not self._may_store(entries, previous_term):
+            return
         self._store(entries)
         verified_index = previous_index + len(entries)
         reply.is_success = True
@@ -85,11 +87,14 @@ class LocalLog:
         commit_index = rules.verified_commit(body.commit_index, verified_index)
         self.commit_index = max(self.commit_index, commit_index)
 
+    def _may_store(self, entries: list[WalEntry], previous_term: int) -> bool:
+        new = entries[rules.agreeing(entries, self._log.term_at) :]
+        is_open = not new or new[0].log_index > self.commit_index
+        return is_open and (not entries or entries[0].term >= previous_term)
+
     def _store(self, entries: list[WalEntry]) -> None:
         new = entries[rules.agreeing(entries, self._log.term_at) :]
         if new and new[0].log_index <= self._log.last_index:
-            is_open = new[0].log_index > self.commit_index
-            invariant(is_open, "what is committed stays", new[0].log_index, self.commit_index)
             self._log.write_truncation(new[0].log_index)
         for entry in new:
             self._log.write_entry(entry.command, index=entry.log_index, term=entry.term)

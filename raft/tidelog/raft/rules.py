@@ -11,6 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 from tidelog.raft.durable_state import WalEntry
 
+LEAP_MAX = 2**20
+"""How far one message moves a term or an incarnation at most (decision 0025)."""
+CLOCK_MS_MAX = 2**44
+"""Above every wall clock: a kernel's ends in the year 2262, this in 2527."""
+
 # What a message is worth
 
 
@@ -34,7 +39,30 @@ def is_superseded(incarnation: int, known_incarnation: int) -> bool:
     return incarnation < known_incarnation
 
 
+# How far numbers go
+
+
+def climbed_term(heard: int, own: int) -> int:
+    """Climb to a term that is far ahead, from message to message: none leaps there (0025)."""
+    return min(heard, own + LEAP_MAX)
+
+
+def climbed_incarnation(heard: int, known: int) -> int:
+    """Climb likewise to an incarnation, above all that clocks give to begin with (0025)."""
+    return min(heard, max(known, CLOCK_MS_MAX) + LEAP_MAX)
+
+
+def first_incarnation(last: int, wall_ms: int) -> int:
+    """Grow at every start, by the clock after the disk was lost; no clock takes it to an end."""
+    return max(last + 1, min(wall_ms, CLOCK_MS_MAX))
+
+
 # Elections
+
+
+def may_lead(leader_id: int | None, sender_id: int) -> bool:
+    """A term has one leader: who else claims it is none, and the first one stays (5.2)."""
+    return leader_id in (None, sender_id)
 
 
 def may_vote(voted_for: int | None, candidate_id: int) -> bool:

@@ -4,7 +4,7 @@
     HEADER     a: last index   b: its term                            body: format u32 | cluster id
     RECORD     -               -                                      body: a record of the state
     END        a: RECORDs      b: CRC-32 of all payloads before it    the last frame, alone in it
-It is called `<last index, 20 digits>-<its term, 10 digits>.checkpoint`, as Kafka's are.
+It is called `<last index, 20 digits>-<its term, at least 10>.checkpoint`, as Kafka's are.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tidelog.raft.wal_frames import (
 )
 
 SUFFIX = ".checkpoint"
-_NAME = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
+_NAME = re.compile(r"(\d{20})-(\d{10,19})\.checkpoint")
 _FORMAT = (2).to_bytes(4, "little")
 
 

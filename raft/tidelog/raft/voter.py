@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from tidelog.log.env import Random
-from tidelog.log.errors import invariant
 from tidelog.raft import rules
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import DurableLog, Snapshots
@@ -140,20 +139,8 @@ class Voter:
             self._due_s = min(self._due_s, now_s + self._random.random() * self._interval_s)
 
     def _receive(self, message: RaftMessage, now_s: float) -> None:
-        if not rules.is_of_this_cluster(message.cluster_id, self._config.cluster_id):
+        if not self._is_heard(message):
             return
-        peer_id = message.sender_id
-        known = self._incarnations.get(peer_id)
-        if known is None or message.receiver_id != self._log.node_id:
-            return
-        if rules.is_superseded(message.incarnation, known):
-            if message.HasField("rejoin"):
-                self._answer_rejoin(message, known_incarnation=known)
-            return
-        if message.incarnation > known:
-            self._incarnations[peer_id] = message.incarnation
-            if self._leading is not None and known:
-                self._leading.followers[peer_id].on_new_process(self._log.last_index)
         match message.WhichOneof("body"):
             case "rejoin":
                 self._answer_rejoin(message)
@@ -166,6 +153,24 @@ class Voter:
             case str() if self._may_follow():
                 self._on_message_of_a_term(message, now_s)
 
+    def _is_heard(self, message: RaftMessage) -> bool:
+        """Compare the cluster, then the sender's incarnation; tell a sender that is outnumbered."""
+        peer_id = message.sender_id
+        known = self._incarnations.get(peer_id)
+        if not rules.is_of_this_cluster(message.cluster_id, self._config.cluster_id):
+            return False
+        if known is None or message.receiver_id != self._log.node_id:
+            return False
+        if rules.is_superseded(message.incarnation, known):
+            if not message.HasField("rejoin_reply"):  # or two would answer each other for ever
+                self._answer_rejoin(message, known_incarnation=known)
+            return False
+        if message.incarnation > known:
+            self._incarnations[peer_id] = rules.climbed_incarnation(message.incarnation, known)
+            if self._leading is not None and known:
+                self._leading.followers[peer_id].on_new_process(self._log.last_index)
+        return bool(message.incarnation == self._incarnations[peer_id])
+
     def _on_message_of_a_term(self, message: RaftMessage, now_s: float) -> None:
         """Compare terms first; only then look at what it says."""
         kind = message.WhichOneof("body")
@@ -176,8 +181,8 @@ class Voter:
             return
         if kind == "request_vote" and self._hears_leader(now_s):
             return
-        if message.term > self._log.term:
-            self._enter_term(message.term, now_s)
+        if message.term > self._log.term and not self._climb_to(message.term, now_s):
+            return
         match kind:
             case "append_entries" | "install_snapshot":
                 self._on_leader(message, now_s)
@@ -209,9 +214,11 @@ class Voter:
 
     # Terms and leaders
 
-    def _enter_term(self, term: int, now_s: float) -> None:
-        self._log.write_vote(term=term, voted_for=None)
+    def _climb_to(self, term: int, now_s: float) -> bool:
+        """Enter the term, or one on the way to it: False."""
+        self._log.write_vote(term=rules.climbed_term(term, self._log.term), voted_for=None)
         self._follow_nobody(now_s)
+        return self._log.term == term
 
     def _follow_nobody(self, now_s: float) -> None:
         self.role = Role.FOLLOWER if self._rejoining is None else Role.REJOINING
@@ -223,8 +230,6 @@ class Voter:
         self._due_s = self._election_due_s(now_s)
 
     def _follow(self, leader_id: int, now_s: float) -> None:
-        is_only_leader = self.leader_id in (None, leader_id) and self._leading is None
-        invariant(is_only_leader, "one leader in a term", self._log.term, leader_id)
         if self.role is not Role.FOLLOWER:
             self._follow_nobody(now_s)
         self.leader_id = leader_id
@@ -233,6 +238,8 @@ class Voter:
 
     def _on_leader(self, message: RaftMessage, now_s: float) -> None:
         """The leader of this term gives entries or a piece of a snapshot."""
+        if not rules.may_lead(self.leader_id, message.sender_id):
+            return
         self._follow(message.sender_id, now_s)
         answer = self._outbox.promise(message.sender_id)
         if message.HasField("append_entries"):
@@ -302,7 +309,7 @@ class Voter:
         Else a longer log in a lower term and a shorter one in a greater would wait for each other.
         """
         if message.term > self._log.term:
-            self._enter_term(message.term, now_s)
+            self._climb_to(message.term, now_s)
         reply = message.pre_vote_reply
         is_asked = self.role is Role.PRE_CANDIDATE and reply.asked_term == self._log.term
         if is_asked and reply.is_granted:
@@ -383,17 +390,32 @@ class Voter:
 
     def _on_rejoin_reply(self, message: RaftMessage) -> None:
         rejoining, reply = self._rejoining, message.rejoin_reply
-        if rejoining is None or reply.asked_incarnation != self._log.incarnation:
-            return
-        if not rejoining.is_asking:
+        if reply.asked_incarnation != self._log.incarnation:
             return
         if reply.known_incarnation:
-            # The clock is behind where it was in a life that this disk knows nothing of.
-            self._log.write_incarnation(reply.known_incarnation + 1)
-            self._rejoining = Rejoining(self._peers)
+            self._outgrow(reply.known_incarnation)
             return
+        if rejoining is None or not rejoining.is_asking:
+            return
+        term = rules.climbed_term(message.term, self._log.term)
+        if term < message.term:
+            self._log.write_vote(term=term, voted_for=self._log.node_id)
+            return  # and ask again, until it is reached
         rejoining.on_reply(message.sender_id, term=message.term, reply=reply)
         self._has_begun_anew(rejoining)
+
+    def _outgrow(self, known_incarnation: int) -> None:
+        """Be heard again where another process is believed to have followed this one.
+
+        One that this disk knows nothing of, with a clock ahead of today's; or none, and a number
+        that no voter wrote.
+        """
+        if known_incarnation < self._log.incarnation:
+            return
+        reached = rules.climbed_incarnation(known_incarnation, self._log.incarnation)
+        self._log.write_incarnation(reached + 1)
+        if self._rejoining is not None and self._rejoining.is_asking:
+            self._rejoining = Rejoining(self._peers)
 
     def _has_begun_anew(self, rejoining: Rejoining) -> bool:
         """Whether all others answered; what that allows is done when the last one does."""

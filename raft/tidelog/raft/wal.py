@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from tidelog.log.env import Disk, File, make_directory_durably
 from tidelog.log.errors import InvariantError, StorageError, invariant
+from tidelog.raft import rules
 from tidelog.raft.durable_state import NO_OP, REGULAR, WalEntry
 from tidelog.raft.wal_file import (
     FORMAT,
@@ -97,7 +98,7 @@ class Wal:
             raise
         wal._reserve_bytes = reserve_bytes
         wal.durable_index = wal.last_index
-        wal._write(RecordKind.START, a=max(wal.incarnation + 1, wall_ms))
+        wal._write(RecordKind.START, a=rules.first_incarnation(wal.incarnation, wall_ms))
         return wal
 
     # What it says

@@ -19,6 +19,7 @@ from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.loop import NodeLoop
 from tidelog.chaos.sim_stage.scheduler import Scheduler
 from tidelog.raft.transport import RaftReceiver
+from tidelog.raft.well_formed import fault
 from tidelog.v1.raft_pb2 import RaftMessage
 
 CONNECT_S = 0.003
@@ -199,6 +200,8 @@ class RaftNetwork:
         route = f"{link[0]}>{link[1]}"
         self._scheduler.trace.record_message(self._scheduler.now_s, route, content)
         message = RaftMessage.FromString(content)
+        if fault(message):
+            return  # ends at a real node's edge, too
         self._on_delivered(link[1], message)
         end.receiver.on_message(link[0], message)
 
