@@ -28,7 +28,7 @@ from tidelog.raft.local_log import LocalLog
 from tidelog.raft.outbox import Outbox
 from tidelog.raft.rejoining import Rejoining
 from tidelog.raft.replicated_log import PeerStatus
-from tidelog.v1.raft_pb2 import RaftMessage
+from tidelog.v1.raft_pb2 import RaftMessage, RejoinReply
 
 _NEVER_S = float("-inf")
 
@@ -162,7 +162,9 @@ class Voter:
         if known is None or message.receiver_id != self._log.node_id:
             return False
         if rules.is_superseded(message.incarnation, known):
-            if not message.HasField("rejoin_reply"):  # or two would answer each other for ever
+            if message.HasField("rejoin_reply"):  # two that mute each other must hear this alone
+                self._outgrow(message.rejoin_reply)
+            else:
                 self._answer_rejoin(message, known_incarnation=known)
             return False
         if message.incarnation > known:
@@ -393,7 +395,7 @@ class Voter:
         if reply.asked_incarnation != self._log.incarnation:
             return
         if reply.known_incarnation:
-            self._outgrow(reply.known_incarnation)
+            self._outgrow(reply)
             return
         if rejoining is None or not rejoining.is_asking:
             return
@@ -404,16 +406,18 @@ class Voter:
         rejoining.on_reply(message.sender_id, term=message.term, reply=reply)
         self._has_begun_anew(rejoining)
 
-    def _outgrow(self, known_incarnation: int) -> None:
+    def _outgrow(self, reply: RejoinReply) -> None:
         """Be heard again where another process is believed to have followed this one.
 
         One that this disk knows nothing of, with a clock ahead of today's; or none, and a number
         that no voter wrote.
         """
-        if known_incarnation < self._log.incarnation:
+        own, known = self._log.incarnation, reply.known_incarnation
+        if reply.asked_incarnation != own or known <= own:
             return
-        reached = rules.climbed_incarnation(known_incarnation, self._log.incarnation)
-        self._log.write_incarnation(reached + 1)
+        reached = rules.climbed_incarnation(known, own)
+        # Never the very one that is known: what is on its way from that life would count.
+        self._log.write_incarnation(reached + 1 if reached == known else reached)
         if self._rejoining is not None and self._rejoining.is_asking:
             self._rejoining = Rejoining(self._peers)
 

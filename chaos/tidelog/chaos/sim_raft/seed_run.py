@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from tidelog.chaos.sim_raft.coverage import COVERAGE
 from tidelog.chaos.sim_raft.faults import Faults
+from tidelog.chaos.sim_raft.strangers import Strangers
 from tidelog.chaos.sim_raft.workload import Workload
 from tidelog.chaos.sim_raft.world import World
 from tidelog.chaos.sim_raft.world_config import draw_config
@@ -44,8 +45,7 @@ def run_seed(
         findings=findings,
         timeline_sink=timeline_sink,
     )
-    can_wipe = engine == ENGINES[0]
-    story = _Story(world, random, seed=seed, can_wipe=can_wipe, has_faults=has_faults)
+    story = _Story(world, random, seed=seed, engine=engine, has_faults=has_faults)
     try:
         world.scheduler.run(world.loop, story.tell())
     except SimulationError as error:
@@ -69,11 +69,13 @@ def run_seed(
 
 class _Story:
     def __init__(
-        self, world: World, random: SimRandom, *, seed: int, can_wipe: bool, has_faults: bool
+        self, world: World, random: SimRandom, *, seed: int, engine: str, has_faults: bool
     ) -> None:
+        can_wipe = engine == ENGINES[0]
         self.workload = Workload(world, random.fork("workload"))
         self._world = world
         self._faults = Faults(world, random.fork("faults"), seed=seed, can_wipe=can_wipe)
+        self._strangers = Strangers(world, random.fork("strangers"), seed=seed, engine=engine)
         self._has_faults = has_faults
 
     async def tell(self) -> None:
@@ -84,7 +86,9 @@ class _Story:
         looking = asyncio.create_task(self._look(), name="look")
         clients = asyncio.create_task(self.workload.run(), name="clients")
         if self._has_faults:
-            await self._faults.strike_until(STORM_S)
+            await asyncio.gather(
+                self._faults.strike_until(STORM_S), self._strangers.speak_until(STORM_S)
+            )
             await self._faults.heal()
         await self._calm_down(clients)
         self.workload.is_over = True
