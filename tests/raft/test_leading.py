@@ -303,6 +303,18 @@ async def test_a_piece_is_sent_again_only_when_it_must_be_lost() -> None:
     assert pieces(await voter.pass_time(0.011), 3) == [first]
 
 
+async def test_an_answer_about_a_piece_of_a_round_that_never_was_confirms_no_read() -> None:
+    voter = await lead_with_snapshot()
+    await voter.step(wants(3, 1, index=1))
+    await voter.step(reads=(7,))
+    forged = piece_taken(3, 1, index=3, next_offset=512)
+    forged.install_snapshot_reply.round = 99
+
+    await voter.step(forged)
+
+    assert voter.reads == []
+
+
 async def test_an_answer_about_another_snapshot_says_nothing() -> None:
     voter = await lead_with_snapshot()
     await voter.step(wants(3, 1, index=1))
