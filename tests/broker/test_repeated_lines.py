@@ -50,3 +50,11 @@ def test_no_number_of_different_lines_is_remembered() -> None:
     for number in range(500):
         assert lines.is_to_write(line("anything", number=number), 0)
     assert len(lines._lines) == 2
+
+
+def test_a_storm_of_one_kind_takes_no_room_from_the_lines_of_others() -> None:
+    lines = RepeatedLines(window_s=10, windows_max=100, kind_lines_max=50)
+    for number in range(1_000):
+        lines.is_to_write(line("storm", number=number), 0)
+    assert lines.is_to_write(line("refused"), 0)
+    assert not lines.is_to_write(line("refused"), 0)

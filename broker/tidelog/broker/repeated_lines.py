@@ -62,17 +62,20 @@ class RepeatedLines:
 
     def is_to_write(self, line: LogLine, now_s: float) -> bool:
         """Whether to write the line; it is counted if not."""
-        found = [(self._kinds.setdefault(line.kind, _Window(now_s)), self._kind_lines_max)]
         identity = line.identity
-        if identity in self._lines or len(self._lines) < self._windows_max:
-            found.insert(0, (self._lines.setdefault(identity, _Window(now_s)), 1))
-        for window, lines_max in found:
-            if window.written >= lines_max:
-                window.counted += 1
-                window.last = line
-                return False
-        for window, _ in found:
-            window.written += 1
+        equal = self._lines.get(identity)
+        if equal is not None:
+            equal.counted += 1
+            equal.last = line
+            return False
+        kind = self._kinds.setdefault(line.kind, _Window(now_s))
+        if kind.written >= self._kind_lines_max:
+            kind.counted += 1
+            kind.last = line
+            return False
+        kind.written += 1
+        if len(self._lines) < self._windows_max:
+            self._lines[identity] = _Window(now_s)
         return True
 
     def told_by(self, now_s: float) -> list[tuple[LogLine, int]]:
