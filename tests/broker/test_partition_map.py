@@ -1,11 +1,16 @@
-"""Who fetches as a replica: known by the image in this incarnation, in a later one, or not."""
+"""Look-ups: followers by their incarnation, replicas by that of their topic."""
 
 from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from tidelog.broker.partition_map import PartitionMap
-from tidelog.metadata.image import BrokerImage, MetadataImage
+from tidelog.log.errors import KafkaError
+from tidelog.metadata.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
+from tidelog.v1 import common_pb2
 
 
 @pytest.mark.parametrize(
@@ -28,3 +33,20 @@ def test_an_incarnation_that_the_image_does_not_hold_is_not_known(
     partitions.image = MetadataImage(offset=9, brokers={2: broker})
     identity = partitions.follower(broker_id, broker_epoch)
     assert (identity.is_eligible, identity.is_known) == (is_eligible, is_known)
+
+
+def test_a_replica_of_a_deleted_topic_is_not_found_under_the_name_of_a_new_one() -> None:
+    def held(topic_id: bytes) -> Any:
+        return SimpleNamespace(topic_id=topic_id, outage=None, is_open=True)
+
+    partitions = PartitionMap(1)
+    state = PartitionImage(0, (1,), (1,), leader_id=1, leader_epoch=0, partition_epoch=0)
+    topic = TopicImage("t", b"new", (state,), {})
+    partitions.image = MetadataImage(topics={"t": topic}, topics_by_id={b"new": "t"})
+    partitions.held["t", 0] = held(b"old")
+    for named in (b"", b"new"):
+        with pytest.raises(KafkaError) as refused:
+            partitions.find("t", 0, named)
+        assert refused.value.code == common_pb2.LEADER_NOT_AVAILABLE
+    partitions.held["t", 0] = current = held(b"new")
+    assert partitions.find("t", 0) is current

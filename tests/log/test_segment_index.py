@@ -250,10 +250,11 @@ def test_the_last_batch_is_found_without_a_walk_and_not_where_it_was_cut(
     segment.truncate_to(last)
     assert segment.next_offset == last
     assert segment.place_of(last) == (segment.size, last), "the end, where the batch began"
-    other = encode_batch([Record(0, 1, None, b"x" * 9)] * 2, base_offset=last, leader_epoch=1)
+    other = encode_batch([Record(0, 1, None, b"x" * 9)] * 2, base_offset=last, leader_epoch=0)
     segment.append([other], [parse_header(other)])
     segment.truncate_to(last - 2)
-    before = encode_batch([Record(0, 1, None, b"y")] * 4, base_offset=last - 2, leader_epoch=2)
+    assert segment.place_of(last) == (segment.size, last - 2), "the end, before the batch that went"
+    before = encode_batch([Record(0, 1, None, b"y")] * 4, base_offset=last - 2, leader_epoch=0)
     segment.append([before], [parse_header(before)])
     assert segment.place_of(last).base_offset == last - 2, "that batch holds it now"
     assert segment.read(last, max_bytes=1 << 20, upper_bound=last + 2).records

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
+import pytest
 from fake_quorum import CONFIG, FakeLog, Nodes, creation, registration, start_broker, until
 
+from tidelog.log.errors import InvariantError
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import DeleteTopicsRequest
-
-if TYPE_CHECKING:
-    import pytest
 
 ROOM = CONFIG.partitions_per_batch_max
 ID = b"p" * 16
@@ -141,3 +139,17 @@ async def test_what_stops_with_the_node_is_answered(nodes: Nodes) -> None:
     for plan in plans:
         code = (await plan).error.code
         assert code in {common_pb2.REQUEST_TIMED_OUT, common_pb2.NOT_CONTROLLER}
+
+
+async def test_a_broken_invariant_is_no_refusal(
+    nodes: Nodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    active = nodes.quorums[0]
+    await start_broker(active, 1)
+
+    def broken(*_: object) -> None:
+        raise InvariantError("broken invariant")
+
+    monkeypatch.setattr("tidelog.metadata.quorum.speculate", broken)
+    with pytest.raises(InvariantError):
+        await active.create_topics(creation("t"))

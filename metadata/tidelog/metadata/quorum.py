@@ -389,7 +389,7 @@ class Quorum:
                     one.command, batch.image, now_ms, room=max(1, batch.room)
                 )
                 batch.add(one, decision)
-            except TidelogError as error:
+            except ProposalUnknownError as error:
                 one.refuse(error)
             except Exception as error:  # noqa: BLE001  # the caller's edge answers
                 one.fail(error)
