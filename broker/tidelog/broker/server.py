@@ -268,7 +268,8 @@ def _build_quorum(config: NodeConfig, ports: Ports, journal: NodeJournal) -> Quo
         node_id=config.node_id,
         voters=config.controller_voters,
         directory=f"{config.data_dir}/{METADATA_DIRECTORY}",
-        disk=ports.disk,
+        # The quorum elects by time-outs of its syncs: they wait behind no flush of records.
+        disk=ports.disk.with_own_threads(),
         clock=ports.clock,
         random=ports.random,
         transport=ports.raft_transport,
