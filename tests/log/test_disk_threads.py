@@ -180,20 +180,20 @@ def is_cold(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_cold_read_goes_on_off_the_loop_and_the_work_begins_anew(
     disk: SystemDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file, runs = made(disk, tmp_path / "f", b"0123456789"), 0
+    file, runs = made(disk, tmp_path / "f", b"0123456789" * 20_000), 0
     gate = Gate(monkeypatch, "pread", lambda *_: True)
 
     def work() -> bytes:
         nonlocal runs
         runs += 1
-        return file.read_at(2, 3) + file.read_at(8, 100)
+        return file.read_at(2, 3) + file.read_at(8, 1) + file.read_at(199_998, 100)
 
     task = asyncio.create_task(reading(disk, work))
     await gate.begun()
     assert not task.done(), "the loop goes on"
     gate.open.set()
-    assert await task == b"23489"
-    assert runs == 3, "once for each of what it lacked, and once with all of it"
+    assert await task == b"234889"
+    assert runs == 3, "once for each place that it lacked, and once with all of it"
 
 
 @pytest.mark.usefixtures("is_cold")

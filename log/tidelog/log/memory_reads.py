@@ -21,27 +21,31 @@ from tidelog.log.errors import StorageError
 
 T = TypeVar("T")
 
+READ_AHEAD_BYTES = 64 << 10
+"""What is read at least where a device must be waited for: its neighbours come for nothing."""
+LOADS_MAX = 128
+"""For one piece of work. One that still lacks bytes then waits for them: they were read just now,
+and somebody changes the file again and again, or they leave memory at once."""
+
 
 class Piece:
     """Bytes of one file from `start` to `end`, fewer where the file ends; or an error."""
 
-    __slots__ = ("__weakref__", "data", "end", "error", "file", "is_stale", "start")
+    __slots__ = ("__weakref__", "data", "end", "error", "file", "start")
 
     def __init__(self, file: object, start: int, end: int) -> None:
         self.file = file
         self.start = start
         self.end = end
+        """Moves down to where the file changes: what was read there is worth nothing."""
         self.data: bytes | None = None
         """None until they were read."""
         self.error: StorageError | None = None
-        self.is_stale = False
-        """The file changed there since the read began: what was read is worth nothing."""
 
     def holds(self, file: object, start: int, end: int) -> bool:
         """Whether these bytes, or why they cannot be read, are here."""
         is_known = self.data is not None or self.error is not None
-        is_within = self.start <= start and end <= self.end
-        return self.file == file and is_known and is_within and not self.is_stale
+        return self.file == file and is_known and self.start <= start and end <= self.end
 
 
 class Loaded:
@@ -50,9 +54,13 @@ class Loaded:
     def __init__(self) -> None:
         self._pieces: list[Piece] = []
 
+    @property
+    def may_wait(self) -> bool:
+        """Whether the work goes on as if nothing were in memory, to come to an end."""
+        return len(self._pieces) >= LOADS_MAX
+
     def add(self, piece: Piece) -> None:
-        """Keep it, and nothing that is worth nothing."""
-        self._pieces = [one for one in self._pieces if not one.is_stale]
+        """Keep it."""
         self._pieces.append(piece)
 
     def find(self, file: object, offset: int, length: int) -> bytes | None:
@@ -69,7 +77,7 @@ class Loaded:
 
 
 class Changes:
-    """The pieces of one file that a change of it must make stale."""
+    """The pieces of one file, which are worth nothing where it changes."""
 
     def __init__(self) -> None:
         self._pieces: WeakSet[Piece] | None = None
@@ -86,8 +94,8 @@ class Changes:
         """The file changed from `start` to `end`, its own end if None."""
         if self._pieces:
             for piece in self._pieces:
-                if piece.end > start and (end is None or piece.start < end):
-                    piece.is_stale = True
+                if end is None or piece.start < end:
+                    piece.end = min(piece.end, start)
 
 
 class Readable(Protocol):
@@ -108,7 +116,7 @@ class NotInMemoryError(Exception):
 
     async def load(self, loaded: Loaded) -> None:
         """Read them off the loop into `loaded`. Never raises for what the disk does."""
-        await self._file.load(loaded, self._offset, self._length)
+        await self._file.load(loaded, self._offset, max(self._length, READ_AHEAD_BYTES))
 
 
 class MemoryMode:
@@ -121,7 +129,8 @@ class MemoryMode:
     @contextmanager
     def using(self, loaded: Loaded | None) -> Iterator[None]:
         """See `Disk.from_memory`."""
-        before, self.loaded = self.loaded, loaded
+        may_wait = loaded is None or loaded.may_wait
+        before, self.loaded = self.loaded, None if may_wait else loaded
         try:
             yield
         finally:

@@ -46,6 +46,10 @@ class _Threads:
         self._free_s: list[float] = []
         """When each has done all that was given to it."""
 
+    def __deepcopy__(self, _memo: object) -> _Threads:
+        """Idle ones, for a copy of the disk."""
+        return _Threads(self._count)
+
     async def work(self, seconds: float) -> None:
         """Wait for a thread, then so long."""
         loop = asyncio.get_running_loop()
