@@ -244,11 +244,11 @@ class FetchSession:
 
     def _read(self, slot: _Slot, answer: _Answer) -> None:
         result = answer.begin(slot)
-        size_bytes = 0
+        size_bytes, loaded = 0, _loaded(slot)
         try:
-            size_bytes = self._read_one(slot.asked, result, answer, _loaded(slot))
+            size_bytes = self._read_one(slot.asked, result, answer, loaded)
         except NotInMemoryError as lacking:
-            self._load(slot, result, lacking)
+            self._load(slot, result, lacking, loaded)
             self._note_news(slot.asked, result, answer)
         else:
             self._end_load(slot)
@@ -291,7 +291,9 @@ class FetchSession:
 
     # Records that are not in memory
 
-    def _load(self, slot: _Slot, result: PartitionFetchResult, lacking: NotInMemoryError) -> None:
+    def _load(
+        self, slot: _Slot, result: PartitionFetchResult, lacking: NotInMemoryError, loaded: Loaded
+    ) -> None:
         """Have them loaded; until they are, the partition is answered as one without room."""
         if slot.load is None:
             if self._loads >= LOADS_MAX:
@@ -299,7 +301,7 @@ class FetchSession:
             if self._replica_id is None and not self._reader.may_load:
                 self._reader.refuse_to_load(result)
                 return
-            slot.load = _Load(Loaded())
+            slot.load = _Load(loaded)
             self._loads += 1
             self._reader.waiting_reads += self._replica_id is None
         if slot.load.task is None:

@@ -7,7 +7,7 @@ whom others must answer first. Owns nothing: roles, log and waiters are the part
 from __future__ import annotations
 
 from tidelog.broker.errors import error_message
-from tidelog.broker.hosted_partition import HostedPartition
+from tidelog.broker.hosted_partition import Answer, HostedPartition
 from tidelog.broker.partition.effects import (
     AnswerDivergingEpoch,
     AppendToLog,
@@ -88,7 +88,7 @@ def read(
     loaded, ask all of this again: the core's answer is good for no time but its own.
     """
     partition_log = hosted.log
-    answer = hosted.tell(_fetch_requested(hosted, asked, follower))
+    answer = ask(hosted, asked, follower=follower, loaded=loaded)
     result.high_watermark = partition_log.high_watermark
     result.log_start_offset = partition_log.log_start_offset
     match answer:
@@ -111,6 +111,18 @@ def read(
             result.records = records
             return len(records)
     return 0
+
+
+def ask(
+    hosted: HostedPartition,
+    asked: FetchPartition,
+    *,
+    follower: FollowerIdentity | None,
+    loaded: Loaded,
+) -> Answer | None:
+    """The core's answer as of now, whatever it was before records were `loaded`."""
+    del loaded
+    return hosted.tell(_fetch_requested(hosted, asked, follower))
 
 
 def list_offset(

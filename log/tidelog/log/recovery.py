@@ -263,7 +263,7 @@ class _Recovery:
                 return False
             await self._replay(segment)
             if following is None:
-                await self._reading(lambda: segment.newest)  # the first append needs it
+                await self._reading(segment.warm)
         except DamagedLogError:
             return False
         return following in (None, segment.next_offset)

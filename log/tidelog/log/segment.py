@@ -124,6 +124,12 @@ class Segment:
             and not self._times.file.is_full
         )
 
+    def warm(self) -> None:
+        """Read what the first append needs, so that it waits for no disk."""
+        if self.size:
+            self._newest = self.newest
+            self._oldest_timestamp()
+
     # Writing
 
     def append(self, pieces: Sequence[Buffer], headers: Sequence[BatchHeader]) -> None:
