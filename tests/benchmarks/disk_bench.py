@@ -43,7 +43,7 @@ END = 1 << 60
 def main() -> None:
     """Run the figures named on the command line, or both."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("figures", nargs="*", choices=[*FIGURES, []], help="default: both")
+    parser.add_argument("figures", nargs="*", metavar="FIGURE", help="sync, read; default: both")
     be_quiet()
     BUILD.mkdir(exist_ok=True)
     for name in parser.parse_args().figures or FIGURES:
