@@ -128,6 +128,20 @@ def test_one_fetch_by_itself_waits_for_what_it_asked_to_have_read() -> None:
     run(story)
 
 
+def test_one_fetch_of_more_slow_partitions_than_are_read_at_once_gets_all_of_them() -> None:
+    async def story(stage: ReplicaStage) -> None:
+        count = LOADS_MAX + 2
+        for partition in range(count):
+            await stage.produce(LEADER, b"%d" % partition, partition=partition)
+        slow_down(stage, *range(count))
+        response = await stage.fetch(LEADER, *(at(0, partition) for partition in range(count)))
+        assert [values_in(one) for one in response.partitions] == [
+            [b"%d" % partition] for partition in range(count)
+        ]
+
+    run(story, partitions=LOADS_MAX + 2)
+
+
 # What happens while a read is on its way
 
 

@@ -233,6 +233,9 @@ class FetchSession:
         False: not all of them had their turn yet.
         """
         slots = self._reader.turned(self._dirty) if answer.is_whole else list(self._dirty)
+        if self._loads:
+            # What was loaded first: taken, it makes room for the loads of others.
+            slots.sort(key=lambda slot: slot.load is None)
         for count, slot in enumerate(slots):
             if not answer.is_whole:
                 if answer.size_bytes >= answer.max_bytes:
@@ -250,10 +253,9 @@ class FetchSession:
         except NotInMemoryError as lacking:
             self._load(slot, result, lacking, loaded)
             self._note_news(slot.asked, result, answer)
-        else:
-            self._end_load(slot)
         told = result.high_watermark, result.log_start_offset
         if size_bytes or not _has_more(slot.asked, result):
+            self._end_load(slot)
             self._dirty.pop(slot, None)
         if result.error.code != common_pb2.NONE:
             answer.failed[slot] = None
@@ -317,7 +319,6 @@ class FetchSession:
             self._reader.waiting_reads -= self._replica_id is None
             if load.task is not None:
                 load.task.cancel()
-            self._signal.set()
 
 
 def _loaded(slot: _Slot) -> Loaded:
