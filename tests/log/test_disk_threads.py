@@ -19,7 +19,7 @@ from tidelog.chaos.sim_stage.disk import REMOVAL_THREADS, SYNC_THREADS, SimDisk
 from tidelog.log import page_cache
 from tidelog.log.env import Disk, File
 from tidelog.log.errors import StorageError
-from tidelog.log.memory_reads import Loaded, NotInMemoryError, reading
+from tidelog.log.memory_reads import LOADS_MAX, Loaded, NotInMemoryError, reading
 from tidelog.log.page_cache import Residency
 from tidelog.log.system import DiskConfig, SystemDisk
 
@@ -259,6 +259,41 @@ async def test_what_a_load_ended_with_is_what_the_read_raises(
     monkeypatch.setattr(os, "pread", broken)
     with pytest.raises(StorageError, match=f"cannot read {file.path}: Input/output error"):
         await reading(disk, lambda: file.read_at(0, 7))
+
+
+@pytest.mark.usefixtures("is_cold")
+async def test_a_bad_sector_behind_what_was_asked_for_fails_no_read(
+    disk: SystemDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, pread = made(disk, tmp_path / "f", bytes(100_000)), os.pread
+
+    def broken(descriptor: int, length: int, offset: int) -> bytes:
+        if offset + length > 5000:
+            raise OSError(errno.EIO, "Input/output error")
+        return pread(descriptor, length, offset)
+
+    monkeypatch.setattr(os, "pread", broken)
+    assert await reading(disk, lambda: file.read_at(100, 4000)) == bytes(4000)
+    with pytest.raises(StorageError):
+        await reading(disk, lambda: file.read_at(100, 4000) + file.read_at(4900, 200))
+
+
+@pytest.mark.usefixtures("is_cold")
+async def test_a_work_whose_bytes_never_stay_comes_to_its_end(
+    disk: SystemDisk, tmp_path: Path
+) -> None:
+    """They are written again whenever they were loaded, or are too many to be kept."""
+    file, runs = made(disk, tmp_path / "f", bytes(1000)), 0
+
+    def work() -> bytes:
+        nonlocal runs
+        runs += 1
+        file.write_at(0, b"%04d" % runs)
+        return file.read_at(0, 4)
+
+    assert await reading(disk, work) == b"%04d" % (LOADS_MAX + 1)
+    many = made(disk, tmp_path / "many", bytes(40 << 16))
+    assert len(await reading(disk, lambda: [many.read_at(at << 16, 9) for at in range(40)])) == 40
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,10 @@ class File(Protocol):
         """
 
     async def load(self, loaded: Loaded, offset: int, length: int) -> None:
-        """Read off the loop what `read_at` lacked, for `loaded`; see `NotInMemoryError.load`."""
+        """Read off the loop what `read_at` lacked, for `loaded`; see `NotInMemoryError.load`.
+
+        READ_AHEAD_BYTES at least, unless these cannot be read.
+        """
 
     def write_at(self, offset: int, data: bytes | bytearray | memoryview) -> None:
         """Write all of `data` at `offset`; a gap before it reads as zeros."""

@@ -23,6 +23,8 @@ T = TypeVar("T")
 
 READ_AHEAD_BYTES = 64 << 10
 """What is read at least where a device must be waited for: its neighbours come for nothing."""
+LOADED_BYTES_MAX = 1 << 20
+"""Kept for one piece of work, besides what it lacked last."""
 LOADS_MAX = 128
 """For one piece of work. One that still lacks bytes then waits for them: they were read just now,
 and somebody changes the file again and again, or they leave memory at once."""
@@ -42,6 +44,11 @@ class Piece:
         """None until they were read."""
         self.error: StorageError | None = None
 
+    @property
+    def size_bytes(self) -> int:
+        """Of what was read."""
+        return len(self.data or b"")
+
     def holds(self, file: object, start: int, end: int) -> bool:
         """Whether these bytes, or why they cannot be read, are here."""
         is_known = self.data is not None or self.error is not None
@@ -53,15 +60,19 @@ class Loaded:
 
     def __init__(self) -> None:
         self._pieces: list[Piece] = []
+        self._loads = 0
 
     @property
     def may_wait(self) -> bool:
-        """Whether the work goes on as if nothing were in memory, to come to an end."""
-        return len(self._pieces) >= LOADS_MAX
+        """Whether the work waits on the loop now, to come to an end: see LOADS_MAX."""
+        return self._loads >= LOADS_MAX
 
     def add(self, piece: Piece) -> None:
-        """Keep it."""
+        """Keep it, and what it leaves room for."""
+        while sum(one.size_bytes for one in self._pieces) > LOADED_BYTES_MAX:
+            self._pieces.pop(0)
         self._pieces.append(piece)
+        self._loads += 1
 
     def find(self, file: object, offset: int, length: int) -> bytes | None:
         """As `File.read_at`; None when they were not loaded. Raises their error."""
@@ -102,7 +113,7 @@ class Readable(Protocol):
     """What can be read off the loop."""
 
     async def load(self, loaded: Loaded, offset: int, length: int) -> None:
-        """Put the bytes into `loaded`, or the error that a read of them raises then."""
+        """See `File`: the bytes, or the error of a read of them, are in `loaded` then."""
 
 
 class NotInMemoryError(Exception):
@@ -116,7 +127,7 @@ class NotInMemoryError(Exception):
 
     async def load(self, loaded: Loaded) -> None:
         """Read them off the loop into `loaded`. Never raises for what the disk does."""
-        await self._file.load(loaded, self._offset, max(self._length, READ_AHEAD_BYTES))
+        await self._file.load(loaded, self._offset, self._length)
 
 
 class MemoryMode:

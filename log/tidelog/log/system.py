@@ -18,13 +18,20 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
 from tidelog.log.errors import DiskFullError, StorageError
-from tidelog.log.memory_reads import Changes, Loaded, MemoryMode, NotInMemoryError, Piece
+from tidelog.log.memory_reads import (
+    READ_AHEAD_BYTES,
+    Changes,
+    Loaded,
+    MemoryMode,
+    NotInMemoryError,
+    Piece,
+)
 from tidelog.log.page_cache import PageCache, Residency, read_all
 
 # From these sizes on freed memory goes back to the system; glibc takes no higher first one.
@@ -132,12 +139,13 @@ class SystemFile:
 
     async def load(self, loaded: Loaded, offset: int, length: int) -> None:
         """See `File`. By a descriptor of its own: this one may be closed meanwhile."""
-        piece = self._changes.begin(self, offset, length)
+        piece = self._changes.begin(self, offset, max(length, READ_AHEAD_BYTES))
         try:
             descriptor = os.dup(self._fd)
-            reading = self._disk.reads.submit(read_all, descriptor, offset, length)
+            reading = self._disk.reads.submit(_read_ahead, descriptor, offset, length)
             reading.add_done_callback(lambda _: os.close(descriptor))  # or never begun
-            piece.data = await asyncio.wrap_future(reading)
+            found = await asyncio.wrap_future(reading)
+            piece.data, piece.end = found[0], min(piece.end, offset + found[1])
         except OSError as error:
             piece.error = _storage_error("read", self.path, error)
         loaded.add(piece)
@@ -445,6 +453,14 @@ def lock_directory(path: str) -> Iterator[None]:
         yield
     finally:
         os.close(fd)
+
+
+def _read_ahead(descriptor: int, offset: int, length: int) -> tuple[bytes, int]:
+    """More than was asked for, if it can be read; and how many bytes were tried."""
+    if length < READ_AHEAD_BYTES:
+        with suppress(OSError):
+            return read_all(descriptor, offset, READ_AHEAD_BYTES), READ_AHEAD_BYTES
+    return read_all(descriptor, offset, length), length
 
 
 def _sync_path(path: str, sync: Callable[[int], None]) -> None:

@@ -19,7 +19,15 @@ from tidelog.chaos.sim_stage.loop import NodeLoop
 from tidelog.chaos.sim_stage.medium import Content, Folder
 from tidelog.log.env import Random
 from tidelog.log.errors import DiskFullError, StorageError
-from tidelog.log.memory_reads import Changes, Loaded, MemoryMode, NotInMemoryError, Piece, Readable
+from tidelog.log.memory_reads import (
+    READ_AHEAD_BYTES,
+    Changes,
+    Loaded,
+    MemoryMode,
+    NotInMemoryError,
+    Piece,
+    Readable,
+)
 
 SYNC_THREADS, METADATA_SYNC_THREADS, READ_THREADS, REMOVAL_THREADS = 4, 2, 4, 1
 
@@ -364,8 +372,8 @@ class SimFile:
 
     async def load(self, loaded: Loaded, offset: int, length: int) -> None:
         """See `File`; takes the bytes at once, and gives them when the time is over."""
-        piece = self._changes.begin(self, offset, length)
-        data = bytes(self._content.written[offset : offset + length])
+        piece = self._changes.begin(self, offset, max(length, READ_AHEAD_BYTES))
+        data = bytes(self._content.written[offset : piece.end])
         await self._disk.reading.work(self._disk.faults.read_latency_s(self.path))
         try:
             self._disk.require(self._life)
