@@ -165,11 +165,8 @@ IMPURE = frozenset(
 
 # R3: a library lives in few files (product code only).
 _SYSTEM = (
-<<<<<<< HEAD
     *("log/tidelog/log/system.py", "log/tidelog/log/output_file.py"),
-=======
-    *("log/tidelog/log/system.py", "log/tidelog/log/page_cache.py"),
->>>>>>> 1696031 (disk: the metadata log's syncs have threads of their own; reads say what is not in memory)
+    "log/tidelog/log/page_cache.py",
     *("cli/*", "chaos/tidelog/chaos/socket_stage/*"),
 )
 _GRPC = ("*/grpc_*.py",)

@@ -56,6 +56,9 @@ class FetchSession:
         self._requests: deque[FetchRequest] = deque()
         self._is_at_end = False
         self._loads = 0
+        self._shelved: dict[_Slot, None] = {}
+        """Those to be read when a load ends: there were as many as may be."""
+        self._has_unshelved = False
         self._signal = asyncio.Event()
         self._room = asyncio.Event()
 
@@ -172,6 +175,7 @@ class FetchSession:
         self._waiters(slot).discard(slot)
         del self._slots[slot.asked.topic, slot.asked.partition]
         self._dirty.pop(slot, None)
+        self._shelved.pop(slot, None)
 
     def _forget_all(self) -> None:
         for slot in list(self._slots.values()):
@@ -191,10 +195,11 @@ class FetchSession:
         if not answer.is_complete:
             deadline_ms = self._reader.deadline_ms(request)
             await self._wait(answer, deadline_ms, is_all_read=is_all_read)
-        while answer.is_whole and self._loads:
+        while answer.is_whole and (self._loads or not is_all_read):
             # What is loaded for this answer would be lost with it.
-            await self._next_signal()
-            self._fill(answer)
+            if is_all_read:
+                await self._next_signal()
+            is_all_read = self._fill(answer)
         for slot in answer.sizes:
             slot.is_armed = False
             self._dirty.pop(slot, None)
@@ -236,6 +241,7 @@ class FetchSession:
         if self._loads:
             # What was loaded first: taken, it makes room for the loads of others.
             slots.sort(key=lambda slot: slot.load is None)
+        self._has_unshelved = False
         for count, slot in enumerate(slots):
             if not answer.is_whole:
                 if answer.size_bytes >= answer.max_bytes:
@@ -243,7 +249,7 @@ class FetchSession:
                 if count == READ_PER_STEP_MAX:
                     return False
             self._read(slot, answer)
-        return True
+        return not self._has_unshelved
 
     def _read(self, slot: _Slot, answer: _Answer) -> None:
         result = answer.begin(slot)
@@ -299,7 +305,9 @@ class FetchSession:
         """Have them loaded; until they are, the partition is answered as one without room."""
         if slot.load is None:
             if self._loads >= LOADS_MAX:
-                return  # it stays among those to read, which are looked at when a load ends
+                self._shelved[slot] = None
+                self._dirty.pop(slot, None)
+                return
             if self._replica_id is None and not self._reader.may_load:
                 self._reader.refuse_to_load(result)
                 return
@@ -319,6 +327,9 @@ class FetchSession:
             self._reader.waiting_reads -= self._replica_id is None
             if load.task is not None:
                 load.task.cancel()
+            self._has_unshelved |= bool(self._shelved)
+            self._dirty |= self._shelved
+            self._shelved.clear()
 
 
 def _loaded(slot: _Slot) -> Loaded:

@@ -7,8 +7,9 @@ whom others must answer first. Owns nothing: roles, log and waiters are the part
 from __future__ import annotations
 
 from tidelog.broker.errors import error_message
-from tidelog.broker.hosted_partition import Answer, HostedPartition
+from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.partition.effects import (
+    Answer,
     AnswerDivergingEpoch,
     AppendToLog,
     DeleteRecords,

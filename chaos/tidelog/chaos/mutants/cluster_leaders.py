@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from weakref import WeakKeyDictionary
 
 from tidelog.broker import leading
-from tidelog.broker.hosted_partition import Answer, HostedPartition
+from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.partition import isr, leader, replica
 from tidelog.broker.partition.effects import (
+    Answer,
     Effect,
     FailDeletions,
     FailWaiters,
