@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TypeVar
 
 import structlog
@@ -32,7 +32,7 @@ from tidelog.log.env import Clock, Disk
 from tidelog.log.errors import DamagedLogError, OffsetOutOfRangeError, StorageError, invariant
 from tidelog.log.file_names import CLEANED
 from tidelog.log.log_folder import delete_log
-from tidelog.log.memory_reads import Loaded, reading
+from tidelog.log.memory_reads import reading
 from tidelog.log.opening import LogParts, open_parts
 from tidelog.log.producers import EXPIRATION_MS
 from tidelog.log.recovery import Damage, rebuild_producers, update_producers
@@ -75,6 +75,8 @@ class PartitionLog:
         """Whether the last life ended with `close`, and its files are as it left them."""
         self.folder = parts.folder
         self.producers = parts.producers
+        self.from_memory = disk.from_memory
+        """Lets no read inside wait for the disk: see `tidelog.log.memory_reads`."""
         self._disk = disk
         self._clock = clock
         self._segments = parts.segments
@@ -261,18 +263,13 @@ class PartitionLog:
 
         Begins again at the start after the end. Sets `damage` instead of raising.
         """
-
-        def check() -> int:
-            below = self.recovery_point if self.is_usable else 0
-            return self._segments.check_next(below, max_bytes=max_bytes)
-
         with suppress(DamagedLogError), self._noting_damage():
-            return await self.reading(check)
+            return await self.reading(
+                lambda: self._segments.check_next(
+                    self.recovery_point if self.is_usable else 0, max_bytes=max_bytes
+                )
+            )
         return 0
-
-    def from_memory(self, loaded: Loaded) -> AbstractContextManager[None]:
-        """Let no read inside wait for the disk: see `tidelog.log.memory_reads`."""
-        return self._disk.from_memory(loaded)
 
     async def reading(self, work: Callable[[], T]) -> T:
         """The result of `work`, which reads this log, run again after each wait for the disk."""
@@ -456,8 +453,7 @@ class PartitionLog:
 
     async def _cut(self, end: int) -> None:
         """Truncate the files, so that no power loss brings back what they held."""
-        place = await self.reading(lambda: self._segments.end_place(end))
-        self._segments.cut(end, place)
+        self._segments.cut(end, await self.reading(lambda: self._segments.end_place(end)))
         self._stable.clamp()
         await self._segments.active.file.sync()
         await self._disk.sync_directory(self.directory)

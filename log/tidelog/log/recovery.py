@@ -17,8 +17,6 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-import structlog
-
 from tidelog.log.batch import CONTROL_FLAG, BatchHeader, check_crc, parse_header
 from tidelog.log.checkpoints import LOSSY_FILE, Checkpoint, CleanMarker
 from tidelog.log.config import LogConfig
@@ -53,7 +51,6 @@ _CHUNK_BYTES = 256 << 10
 _HEADERS_PER_SLICE = 64
 """Each may lie where nothing is in memory, and the slice is walked again for it."""
 T = TypeVar("T")
-_log = structlog.get_logger(__name__)
 
 
 class Damage(NamedTuple):
@@ -92,28 +89,6 @@ class Recovered:
     def log_end_offset(self) -> int:
         """The offset after the last good batch."""
         return self.segments[-1].next_offset
-
-
-def report(found: Recovered, *, directory: str, recovery_point: int, took_ms: int) -> None:
-    """One line a start: an error with damage, at info level when it took more than usual."""
-    is_usual = not found.scanned_bytes and not found.truncated_bytes
-    say = _log.error if found.damage else _log.debug if is_usual else _log.info
-    say(
-        "log opened",
-        directory=directory,
-        log_start_offset=found.log_start_offset,
-        log_end_offset=found.log_end_offset,
-        recovery_point=recovery_point,
-        is_clean=found.is_clean,
-        segments=len(found.segments),
-        scanned_bytes=found.scanned_bytes,
-        truncated_bytes=found.truncated_bytes,
-        may_have_lost=found.may_have_lost,
-        removed_segments=found.removed_segments,
-        first_bad_offset=found.damage.first_bad_offset if found.damage else None,
-        reason=found.damage.reason if found.damage else None,
-        took_ms=took_ms,
-    )
 
 
 async def recover(

@@ -12,8 +12,6 @@ from tidelog.chaos.sim_cluster.inside import has_failed_log, is_unguarded, vouch
 from tidelog.chaos.sim_cluster.strikes import Strikes
 
 OPERATIONS_MAX = 80
-READ_S_MAX = 4.0
-"""Of a slow read: longer than a broker's session and any election takes."""
 HARMLESS = (".index", ".timeindex", ".snapshot")
 """What is made again out of the log."""
 
@@ -33,8 +31,6 @@ class DiskStrikes:
             "disk_full": self._disk_full,
             "disk_error": self._disk_error,
             "slow_disk": self._slow_disk,
-            "slow_reads": self._slow_reads,
-            "slow_flushes": self._slow_flushes,
         }
 
     # Power
@@ -182,43 +178,6 @@ class DiskStrikes:
         disk.slow_down(latency_s)
         await self._strikes.last(0.5, 4.0)
         disk.slow_down(self._world.config.sync_latency_s_max)
-
-    async def _slow_reads(self) -> None:
-        """Records are not in memory: a read takes up to a session's length, and holds up no other.
-
-        Those of one replica, or of all of its topic on its node.
-        """
-        found = self._strikes.a_partition()
-        if found is None:
-            return
-        topic, state = found
-        is_leader = state.leader_id is not None and self._strikes.happens(0.5)
-        victim = state.leader_id if is_leader else self._strikes.one_of(state.replicas)
-        assert victim is not None  # is_leader says so
-        folder = folder_of(topic, state.partition)
-        prefix = f"{folder}/" if self._strikes.happens(0.5) else folder_of(topic, 0)[:-1]
-        latency_s = self._strikes.random.uniform(0.01, 0.3)
-        if self._strikes.happens(0.4):
-            latency_s = self._strikes.random.uniform(0.5, READ_S_MAX)
-        every = self._strikes.random.randrange(1, 4)
-        faults = self._world.machine(victim).disk.faults
-        what = f"node {victim} {prefix}: {latency_s:.3f} s, 1 in {every}"
-        self._strikes.count("slow_reads", what)
-        faults.slow_reads(prefix, latency_s, every=every)
-        await self._strikes.last(0.5, 6.0)
-        faults.quick_reads(prefix)
-
-    async def _slow_flushes(self) -> None:
-        """The metadata log's syncs take no longer: they wait behind none of these."""
-        victim = self._strikes.victim()
-        delay_s = self._strikes.random.uniform(0.05, 1.0)
-        removal_s = self._strikes.random.uniform(0.0, 2.0)
-        disk = self._world.machine(victim).disk
-        what = f"node {victim}: {delay_s:.3f} s more a flush, {removal_s:.3f} s a removal"
-        self._strikes.count("slow_flushes", what)
-        disk.slow_down_records(flush_delay_s=delay_s, removal_latency_s=removal_s)
-        await self._strikes.last(0.5, 4.0)
-        disk.slow_down_records(flush_delay_s=0.0, removal_latency_s=0.0)
 
     def _may_strike_disk(self, node_id: int) -> bool:
         return self._world.is_up(node_id) and node_id not in self._strikes.disks_struck
