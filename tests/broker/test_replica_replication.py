@@ -361,12 +361,12 @@ def test_what_a_killed_follower_left_unflushed_is_flushed_before_it_counts() -> 
         stage.create(flush_messages=1)
         await stage.until_opened(1, 2, 3)
         await stage.must_produce(1, b"a")
-        stage.disk(3)._sync_latency_s = 1000.0
+        stage.disk(3).slow_down(1000.0)
         waiting = asyncio.create_task(stage.produce(1, b"b", timeout_ms=100))
         await stage.until(lambda: stage.hosted(3).log.log_end_offset == 2)
         assert (await waiting).error.code == common_pb2.REQUEST_TIMED_OUT
         stage.kill(3)
-        stage.disk(3)._sync_latency_s = 0.001
+        stage.disk(3).slow_down(0.001)
         stage.start(3)
         await stage.until_opened(3)
         log = stage.hosted(3).log
@@ -384,7 +384,7 @@ def test_a_role_waits_until_the_truncation_that_runs_has_ended() -> None:
         await stage.must_produce(1, b"tail", acks=1)
         stage.elect(2, isr=(2, 3))
         await asyncio.sleep(0.05)
-        stage.disk(1)._sync_latency_s = 0.3
+        stage.disk(1).slow_down(0.3)
         stage.heal()
         await stage.until(lambda: stage.hosted(1).log.log_end_offset == 1)
         stage.elect(1, isr=(1, 2, 3))

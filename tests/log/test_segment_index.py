@@ -233,7 +233,7 @@ def test_a_damaged_length_is_found_where_the_batch_begins_and_nothing_is_forgott
 
 @pytest.mark.parametrize("offset", [BASE, BASE + 2, BASE + 63, BASE + 64, BASE + 119, BASE + 120])
 def test_truncation_keeps_whole_batches_below_the_offset(segment: Segment, offset: int) -> None:
-    segment.truncate_to(offset)
+    segment.truncate_to(segment.place_of(offset))
     assert segment.next_offset == offset - offset % 2
     assert segment.size == segment.file.size()
     assert_reads_are_right(segment)

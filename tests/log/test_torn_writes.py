@@ -6,6 +6,7 @@ import pytest
 from partition_logs import DIRECTORY, OpenLog, append, contents, segment_path
 
 from tidelog.chaos.sim_stage.disk import SimDisk
+from tidelog.log import torn_write
 from tidelog.log.batch import parse_header
 from tidelog.log.errors import DamagedLogError
 from tidelog.log.partition_log import PartitionLog
@@ -91,3 +92,16 @@ async def test_nothing_follows_a_batch_longer_than_any_write(
     log = await open_log(is_power_kept=True)
     assert log.damage is not None
     assert log.damage.first_bad_offset == 5
+
+
+@pytest.mark.parametrize("slice_bytes", [1, 13, 16, 17, 64, 69, 1000])
+async def test_a_whole_batch_is_found_wherever_the_slices_of_the_search_end(
+    disk: SimDisk, open_log: OpenLog, monkeypatch: pytest.MonkeyPatch, slice_bytes: int
+) -> None:
+    """A length that changed looks like a write cut short, but for the batch behind it."""
+    await unsynced(open_log)
+    monkeypatch.setattr(torn_write, "_SLICE_BYTES", slice_bytes)
+    disk.flip(segment_path(DIRECTORY, 0), place_of(disk, 4) + 8, 3)
+    log = await open_log(is_power_kept=True)
+    assert log.damage is not None
+    assert log.damage.first_bad_offset == 4

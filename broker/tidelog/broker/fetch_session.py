@@ -5,6 +5,9 @@ those that had news since, those left over from a full answer. A partition that 
 records, an error or a diverging epoch is not read again before its reader names it again: only then
 is known where it goes on. Decides how an answer's bytes are shared and when it leaves; what may be
 read is the partition's core's to say.
+
+Records that are not in memory hold up nobody: they are loaded beside the session, which answers
+with what the others have, and reads the partition anew, core and all, when they are there.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from tidelog.broker.purgatory import FetchWaiters
 from tidelog.broker.reader import Reader
 from tidelog.log.env import Clock
 from tidelog.log.errors import KafkaError
+from tidelog.log.memory_reads import Loaded, NotInMemoryError
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import FetchPartition, FetchRequest, FetchResponse, PartitionFetchResult
 
@@ -30,6 +34,8 @@ READ_PER_STEP_MAX = 200
 """Partitions that are read for one answer before other work has its turn."""
 REQUESTS_MAX = 4
 """Read ahead of their answers; then the stream is read no further."""
+LOADS_MAX = 4
+"""Partitions of one session whose records are on their way from the disk; others wait for these."""
 
 Key = tuple[str, int]
 NOTHING_TOLD = (-1, -1)
@@ -49,6 +55,10 @@ class FetchSession:
         self._dirty: dict[_Slot, None] = {}
         self._requests: deque[FetchRequest] = deque()
         self._is_at_end = False
+        self._loads = 0
+        self._shelved: dict[_Slot, None] = {}
+        """Those to be read when a load ends: there were as many as may be."""
+        self._has_unshelved = False
         self._signal = asyncio.Event()
         self._room = asyncio.Event()
 
@@ -132,7 +142,7 @@ class FetchSession:
             if key in named:
                 self._refuse_twice(answer.add(asked), answer)
             elif hosted is None:
-                self._read_one(asked, answer.add(asked), answer)
+                self._read_one(asked, answer.add(asked), answer, Loaded())
             else:
                 self._name(key, asked, hosted, answer)
             named.add(key)
@@ -148,6 +158,8 @@ class FetchSession:
             slot = self._slots[key] = _Slot(self, asked, hosted)
             self._waiters(slot).add(slot)
         else:
+            if slot.asked.fetch_offset != asked.fetch_offset:
+                self._end_load(slot)
             slot.asked, slot.told, slot.is_armed = asked, NOTHING_TOLD, True
         self._dirty[slot] = None
         if answer.is_whole:
@@ -159,9 +171,11 @@ class FetchSession:
         answer.must_leave = True
 
     def _forget(self, slot: _Slot) -> None:
+        self._end_load(slot)
         self._waiters(slot).discard(slot)
         del self._slots[slot.asked.topic, slot.asked.partition]
         self._dirty.pop(slot, None)
+        self._shelved.pop(slot, None)
 
     def _forget_all(self) -> None:
         for slot in list(self._slots.values()):
@@ -181,6 +195,11 @@ class FetchSession:
         if not answer.is_complete:
             deadline_ms = self._reader.deadline_ms(request)
             await self._wait(answer, deadline_ms, is_all_read=is_all_read)
+        while answer.is_whole and (self._loads or not is_all_read):
+            # What is loaded for this answer would be lost with it.
+            if is_all_read:
+                await self._next_signal()
+            is_all_read = self._fill(answer)
         for slot in answer.sizes:
             slot.is_armed = False
             self._dirty.pop(slot, None)
@@ -219,6 +238,10 @@ class FetchSession:
         False: not all of them had their turn yet.
         """
         slots = self._reader.turned(self._dirty) if answer.is_whole else list(self._dirty)
+        if self._loads:
+            # What was loaded first: taken, it makes room for the loads of others.
+            slots.sort(key=lambda slot: slot.load is None)
+        self._has_unshelved = False
         for count, slot in enumerate(slots):
             if not answer.is_whole:
                 if answer.size_bytes >= answer.max_bytes:
@@ -226,13 +249,19 @@ class FetchSession:
                 if count == READ_PER_STEP_MAX:
                     return False
             self._read(slot, answer)
-        return True
+        return not self._has_unshelved
 
     def _read(self, slot: _Slot, answer: _Answer) -> None:
         result = answer.begin(slot)
-        size_bytes = self._read_one(slot.asked, result, answer)
+        size_bytes, loaded = 0, _loaded(slot)
+        try:
+            size_bytes = self._read_one(slot.asked, result, answer, loaded)
+        except NotInMemoryError as lacking:
+            self._load(slot, result, lacking, loaded)
+            self._note_news(slot.asked, result, answer)
         told = result.high_watermark, result.log_start_offset
         if size_bytes or not _has_more(slot.asked, result):
+            self._end_load(slot)
             self._dirty.pop(slot, None)
         if result.error.code != common_pb2.NONE:
             answer.failed[slot] = None
@@ -245,7 +274,7 @@ class FetchSession:
         slot.told = told
 
     def _read_one(
-        self, asked: FetchPartition, result: PartitionFetchResult, answer: _Answer
+        self, asked: FetchPartition, result: PartitionFetchResult, answer: _Answer, loaded: Loaded
     ) -> int:
         size_bytes = self._reader.read_one(
             asked,
@@ -253,19 +282,79 @@ class FetchSession:
             follower=self._follower,
             max_bytes=answer.max_bytes - answer.size_bytes,
             has_read=answer.size_bytes > 0,
+            loaded=loaded,
         )
+        self._note_news(asked, result, answer)
+        return size_bytes
+
+    def _note_news(
+        self, asked: FetchPartition, result: PartitionFetchResult, answer: _Answer
+    ) -> None:
+        """Let the answer leave where something is in it that its reader must act on."""
         is_start_news = self._follower is not None and (
             result.log_start_offset > asked.log_start_offset
         )
         is_refused = result.error.code != common_pb2.NONE
         answer.must_leave |= is_start_news or is_refused or result.HasField("diverging_epoch")
-        return size_bytes
+
+    # Records that are not in memory
+
+    def _load(
+        self, slot: _Slot, result: PartitionFetchResult, lacking: NotInMemoryError, loaded: Loaded
+    ) -> None:
+        """Have them loaded; until they are, the partition is answered as one without room."""
+        if slot.load is None:
+            if self._loads >= LOADS_MAX:
+                self._shelved[slot] = None
+                self._dirty.pop(slot, None)
+                return
+            if self._replica_id is None and not self._reader.may_load:
+                self._reader.refuse_to_load(result)
+                return
+            slot.load = _Load(loaded)
+            self._loads += 1
+            self._reader.waiting_reads += self._replica_id is None
+        if slot.load.task is None:
+            slot.load.task = asyncio.create_task(lacking.load(slot.load.loaded))
+            slot.load.task.add_done_callback(lambda _: self.wake(slot))
+        self._dirty.pop(slot, None)
+
+    def _end_load(self, slot: _Slot) -> None:
+        """What was loaded was read, or nobody waits for it any more."""
+        load, slot.load = slot.load, None
+        if load is not None:
+            self._loads -= 1
+            self._reader.waiting_reads -= self._replica_id is None
+            if load.task is not None:
+                load.task.cancel()
+            self._has_unshelved |= bool(self._shelved)
+            self._dirty |= self._shelved
+            self._shelved.clear()
+
+
+def _loaded(slot: _Slot) -> Loaded:
+    """What is there for its next read."""
+    load = slot.load
+    if load is None:
+        return Loaded()
+    if load.task is not None and load.task.done():
+        load.task.result()
+        load.task = None
+    return load.loaded
 
 
 def _has_more(asked: FetchPartition, result: PartitionFetchResult) -> bool:
     """Whether records lie there that had no room."""
     end_offset = result.log_end_offset or result.high_watermark
     return not result.error.code and asked.fetch_offset < end_offset
+
+
+@dataclass(slots=True, eq=False)
+class _Load:
+    """What the reads of one partition lacked, and what brings more of it, if anything does."""
+
+    loaded: Loaded
+    task: asyncio.Task[None] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -279,6 +368,8 @@ class _Slot:
     """The high watermark and the log start that its reader heard of since it named it."""
     is_armed: bool = True
     """Whether it may be read: its reader waits for more from where it asked."""
+    load: _Load | None = None
+    """Its records were not in memory when it was read last."""
 
     def wake(self) -> None:
         """See `FetchWaiter`."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from tidelog.broker.errors import error_message
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.partition.effects import (
+    Answer,
     AnswerDivergingEpoch,
     AppendToLog,
     DeleteRecords,
@@ -26,6 +27,7 @@ from tidelog.broker.partition.events import (
 from tidelog.broker.partition.leader import ACKS_ALL
 from tidelog.broker.purgatory import DelayedAnswer
 from tidelog.log.errors import KafkaError
+from tidelog.log.memory_reads import Loaded
 from tidelog.log.partition_log import AppendResult, PartitionLog, TimestampedOffset
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import (
@@ -77,14 +79,17 @@ def read(
     follower: FollowerIdentity | None,
     max_bytes: int,
     has_read: bool,
+    loaded: Loaded,
 ) -> int:
     """Fill `result` and return how many bytes of records it holds.
 
     At most `max_bytes`; unless `has_read`, a single larger batch passes. Instead of records there
-    may be an error or a diverging epoch. Raises what the log raises.
+    may be an error or a diverging epoch. Raises what the log raises, and `NotInMemoryError` when
+    the records are neither in memory nor in `loaded`: `result` holds all else then. Once they are
+    loaded, ask all of this again: the core's answer is good for no time but its own.
     """
     partition_log = hosted.log
-    answer = hosted.tell(_fetch_requested(hosted, asked, follower))
+    answer = ask(hosted, asked, follower=follower, loaded=loaded)
     result.high_watermark = partition_log.high_watermark
     result.log_start_offset = partition_log.log_start_offset
     match answer:
@@ -102,10 +107,23 @@ def read(
                 max_bytes=max_bytes,
                 has_read=has_read,
                 upper_bound=answer.upper_bound,
+                loaded=loaded,
             )
             result.records = records
             return len(records)
     return 0
+
+
+def ask(
+    hosted: HostedPartition,
+    asked: FetchPartition,
+    *,
+    follower: FollowerIdentity | None,
+    loaded: Loaded,
+) -> Answer | None:
+    """The core's answer as of now, whatever it was before records were `loaded`."""
+    del loaded
+    return hosted.tell(_fetch_requested(hosted, asked, follower))
 
 
 def list_offset(
@@ -116,7 +134,8 @@ def list_offset(
     """Fill `result` with what `asked` looks for among the committed records (KIP-79, KIP-734).
 
     Raises `KafkaError` when refused, `StorageError`. LEADER_NOT_AVAILABLE, retriable, says that a
-    new leader cannot yet tell where the committed records end.
+    new leader cannot yet tell where the committed records end. Within `PartitionLog.reading`: asked
+    again after each wait for the disk, leadership first.
     """
     hosted.check_leadership(
         asked.current_leader_epoch if asked.HasField("current_leader_epoch") else None
@@ -211,9 +230,10 @@ def _records(
     max_bytes: int,
     has_read: bool,
     upper_bound: int,
+    loaded: Loaded,
 ) -> bytes:
     if asked.fetch_offset >= upper_bound or (has_read and max_bytes <= 0):
         return b""
-    with hosted.at_work() as partition_log:
+    with hosted.at_work() as partition_log, partition_log.from_memory(loaded):
         found = partition_log.read(asked.fetch_offset, max_bytes=max_bytes, upper_bound=upper_bound)
     return b"" if has_read and len(found.records) > max_bytes else found.records

@@ -7,6 +7,7 @@ is the partition's core's to say. Record batches pass through untouched.
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partial
 from typing import TypeVar
 
 from tidelog.broker import leading
@@ -17,6 +18,7 @@ from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.broker.replica_stats import ReplicaStats
 from tidelog.log.env import Clock
 from tidelog.log.errors import InvariantError, KafkaError, TidelogError
+from tidelog.log.memory_reads import Loaded
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
 from tidelog.v1.data_pb2 import (
@@ -44,20 +46,22 @@ class Reader:
         stats: ReplicaStats,
     ) -> None:
         self.waiting_consumers = 0
+        self.waiting_reads = 0
+        """Partitions whose records come from the disk for consumers, or were not taken yet."""
         self._partitions = partitions
         self._config = config
         self._clock = clock
         self._stats = stats
         self._turns = 0
 
-    def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
+    async def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
         """What each partition's leader finds; see `leading.list_offset`."""
         response = ListOffsetsResponse()
         for asked in request.partitions:
             result = response.partitions.add(topic=asked.topic, partition=asked.partition)
             try:
                 hosted = self._partitions.find(asked.topic, asked.partition, asked.topic_id)
-                leading.list_offset(hosted, asked, result)
+                await hosted.log.reading(partial(leading.list_offset, hosted, asked, result))
             except InvariantError:
                 raise
             except TidelogError as error:
@@ -123,10 +127,12 @@ class Reader:
         follower: FollowerIdentity | None,
         max_bytes: int,
         has_read: bool,
+        loaded: Loaded,
     ) -> int:
         """Fill `result`, with an error where there is one; how many bytes of records it holds.
 
-        At most `max_bytes`; unless something `has_read`, a single larger batch passes.
+        At most `max_bytes`; unless something `has_read`, a single larger batch passes. Raises
+        `NotInMemoryError`, see `leading.read`.
         """
         limit = asked.partition_max_bytes or self._config.fetch_partition_max_bytes_default
         try:
@@ -138,6 +144,7 @@ class Reader:
                 follower=follower,
                 max_bytes=min(limit, max_bytes),
                 has_read=has_read,
+                loaded=loaded,
             )
         except InvariantError:
             raise
@@ -154,9 +161,21 @@ class Reader:
         """Whether another consumer may wait for records."""
         return self.waiting_consumers < self._config.waiting_fetches_max
 
+    @property
+    def may_load(self) -> bool:
+        """Whether one more read of a consumer may wait for the disk."""
+        return self.waiting_reads < self._config.waiting_reads_max
+
     def refuse_to_wait(self, result: PartitionFetchResult) -> None:
         """Too many wait: this one is told so at once."""
         message = f"{self._config.waiting_fetches_max} fetches wait already: try again later"
+        self.fail(result, error_message(common_pb2.THROTTLING_QUOTA_EXCEEDED, message))
+
+    def refuse_to_load(self, result: PartitionFetchResult) -> None:
+        """Too many wait for the disk: this one is told so at once."""
+        message = (
+            f"{self._config.waiting_reads_max} reads wait for the disk already: try again later"
+        )
         self.fail(result, error_message(common_pb2.THROTTLING_QUOTA_EXCEEDED, message))
 
     def fail(

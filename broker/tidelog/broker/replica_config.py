@@ -53,6 +53,9 @@ class ReplicaConfig:
     """Longest wait of a consumer's fetch, whatever it asks for."""
     waiting_fetches_max: int = 10_000
     """Consumers' fetches that may wait at one time; more are refused."""
+    waiting_reads_max: int = 256
+    """Partitions whose records may be on their way from the disk to consumers at one time, or read
+    and not yet taken; more are refused. What one holds is at most fetch_max_bytes."""
     ack_timeout_default_ms: int = 30_000
     ack_timeout_max_ms: int = 120_000
     """Longest wait of a change for the in-sync replicas, whatever its sender asks for."""

@@ -205,7 +205,7 @@ class ReplicaManager:
 
     async def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
         """See `Broker.ListOffsets`."""
-        return self._reader.list_offsets(request)
+        return await self._reader.list_offsets(request)
 
     async def delete_records(self, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
         """See `Broker.DeleteRecords`."""
@@ -256,6 +256,7 @@ class ReplicaManager:
             "damaged_partitions": sum(hosted.damage is not None for hosted in held.values()),
             "produce_in_flight_bytes": self._appender.in_flight_bytes,
             "waiting_fetches": self._reader.waiting_consumers,
+            "waiting_reads": self._reader.waiting_reads,
             **asdict(self._stats),
         }
 

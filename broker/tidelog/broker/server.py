@@ -16,6 +16,7 @@ from tidelog.broker.config import NodeConfig
 from tidelog.broker.controller_channel import ControllerChannel
 from tidelog.broker.controller_epoch import ControllerEpoch
 from tidelog.broker.lifecycle import Lifecycle
+from tidelog.broker.loop_stalls import LoopStalls
 from tidelog.broker.metadata_follower import MetadataFollower
 from tidelog.broker.node_journal import NodeJournal
 from tidelog.broker.own_cluster import OwnCluster
@@ -92,10 +93,12 @@ class Node:
         self._journal = journal
         self._reports = reports
         self._held_until_ms = 0
+        self._stalls = LoopStalls(ports.clock)
         self._add_services()
 
     async def start(self) -> None:
         """Start all parts; the node becomes ready by itself (see `is_ready`)."""
+        self._stalls.start()
         if self._quorum is not None:
             await self._quorum.start()
         if self._broker is not None:
@@ -119,6 +122,7 @@ class Node:
                 await self._broker.start_record.note_clean_stop()
         if self._quorum is not None:
             await self._quorum.stop()
+        self._stalls.stop()
 
     def is_ready(self) -> bool:
         """A broker is unfenced; a node that is only a controller knows who leads."""
@@ -132,6 +136,8 @@ class Node:
             "ready": float(self.is_ready()),
             "events_journal_bytes": self._journal.size_bytes,
             "foreign_cluster_messages": self._ports.strangers.refused,
+            "event_loop_stall_seconds": self._stalls.recent_s,
+            "event_loop_longest_stall_seconds": self._stalls.longest_s,
         }
         if self._broker is not None:
             numbers["metadata_offset"] = self._broker.follower.image.offset
@@ -268,7 +274,8 @@ def _build_quorum(config: NodeConfig, ports: Ports, journal: NodeJournal) -> Quo
         node_id=config.node_id,
         voters=config.controller_voters,
         directory=f"{config.data_dir}/{METADATA_DIRECTORY}",
-        disk=ports.disk,
+        # The quorum elects by time-outs of its syncs: they wait behind no flush of records.
+        disk=ports.disk.with_own_threads(),
         clock=ports.clock,
         random=ports.random,
         transport=ports.raft_transport,

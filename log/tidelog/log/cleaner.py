@@ -9,10 +9,10 @@ by itself, so whatever interrupts a cleaning leaves a log that is cleaned in par
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from contextlib import aclosing, contextmanager
 from dataclasses import asdict, dataclass
-from itertools import chain
+from functools import partial
 from weakref import WeakSet
 
 import structlog
@@ -26,7 +26,7 @@ from tidelog.log.partition_log import PartitionLog
 from tidelog.log.segment import Segment
 
 MIB = 1 << 20
-_CHUNK_BYTES = MIB
+_CHUNK_BYTES = 256 << 10
 _TURN_BYTES = 16 << 10
 """How much is worked on before others on the loop get their turn."""
 _NAP_S = 0.01
@@ -79,7 +79,7 @@ class LogCleaner:
         """
         if not self._config.enable:
             return None
-        for log, cleanable in self._due(logs):
+        for log, cleanable in await self._due(logs):
             with self._guarded(log):
                 cleaning = _Cleaning(log, cleanable, self._clock, self._config, self._pace)
                 result = await cleaning.run()
@@ -88,7 +88,9 @@ class LogCleaner:
                     return result
         return None
 
-    def _due(self, logs: Iterable[PartitionLog]) -> list[tuple[PartitionLog, Cleanable[Segment]]]:
+    async def _due(
+        self, logs: Iterable[PartitionLog]
+    ) -> list[tuple[PartitionLog, Cleanable[Segment]]]:
         """The filthiest first."""
         now_ms = self._clock.wall_ms()
         found = []
@@ -96,17 +98,10 @@ class LogCleaner:
             if not log.config.is_compacted or not log.is_usable or log in self._uncleanable:
                 continue
             with self._guarded(log):
-                cleanable = cleanable_segments(
-                    log.segments,
-                    first_dirty_offset=log.first_dirty_offset,
-                    high_watermark=log.high_watermark,
-                    first_unstable_offset=log.first_unstable_offset,
-                    min_compaction_lag_ms=log.config.min_compaction_lag_ms,
-                    now_ms=now_ms,
-                )
-                first_timestamps = _first_timestamps(cleanable.dirty)
-                if cleanable.is_due(log.config, first_timestamps=first_timestamps, now_ms=now_ms):
+                cleanable = await log.reading(partial(_cleanable, log, now_ms))
+                if cleanable is not None:
                     found.append((log, cleanable))
+            await asyncio.sleep(0)
         return sorted(found, key=lambda due: due[1].dirty_ratio, reverse=True)
 
     @contextmanager
@@ -188,31 +183,34 @@ class _Cleaning:
 
     async def _outcomes(self) -> TransactionOutcomes:
         transactions = TransactionOutcomes()
-        for header, batch in self._dirty_batches():
-            transactions.observe(header, batch)
-            await self._pace.keep(len(batch))
+        async with aclosing(self._dirty_batches()) as dirty:
+            async for header, batch in dirty:
+                transactions.observe(header, batch)
+                await self._pace.keep(len(batch))
         return transactions
 
     async def _map(self, keys: KeyMap, up_to: int) -> int:
         """The end of what is mapped now, `up_to` if there was room for it."""
-        for header, batch in self._dirty_batches():
-            if header.base_offset >= up_to:
-                break
-            taken = keys.take(header, batch)
-            if taken < header.next_offset:
-                return taken
-            await self._pace.keep(len(batch))
+        async with aclosing(self._dirty_batches()) as dirty:
+            async for header, batch in dirty:
+                if header.base_offset >= up_to:
+                    break
+                taken = keys.take(header, batch)
+                if taken < header.next_offset:
+                    return taken
+                await self._pace.keep(len(batch))
         return up_to
 
     async def _rewritten(self, old: Sequence[Segment], rewriter: Rewriter) -> Segment:
         cleaned = self._log.new_cleaned_segment(old[0].base_offset)
         try:
-            for chunk in self._chunks(old):
-                pieces: list[Piece] = []
-                for header, batch in chunk:
-                    pieces += rewriter.rewrite(header, batch)
-                    await self._pace.keep(len(batch))
-                await self._append(cleaned, pieces)
+            async with aclosing(self._chunks(old)) as chunks:
+                async for chunk in chunks:
+                    pieces: list[Piece] = []
+                    for header, batch in chunk:
+                        pieces += rewriter.rewrite(header, batch)
+                        await self._pace.keep(len(batch))
+                    await self._append(cleaned, pieces)
             await self._append(cleaned, rewriter.flush())
         except BaseException:
             cleaned.delete()
@@ -228,25 +226,27 @@ class _Cleaning:
         """As the log's producers say now: a truncation brings others."""
         return self._log.producers.is_last_batch(header)
 
-    def _dirty_batches(self) -> Iterator[tuple[BatchHeader, memoryview]]:
-        for header, batch in chain.from_iterable(self._chunks(self._cleanable.dirty)):
-            if header.next_offset > self._cleanable.first_dirty_offset:
-                yield header, batch
+    async def _dirty_batches(self) -> AsyncGenerator[tuple[BatchHeader, memoryview], None]:
+        async with aclosing(self._chunks(self._cleanable.dirty)) as chunks:
+            async for chunk in chunks:
+                for header, batch in chunk:
+                    if header.next_offset > self._cleanable.first_dirty_offset:
+                        yield header, batch
 
-    def _chunks(
+    async def _chunks(
         self, segments: Iterable[Segment]
-    ) -> Iterator[list[tuple[BatchHeader, memoryview]]]:
+    ) -> AsyncGenerator[list[tuple[BatchHeader, memoryview]], None]:
         for segment in segments:
             position = 0
-            while chunk := self._still_there(segment).batches(position, max_bytes=_CHUNK_BYTES):
+            while chunk := await self._log.reading(partial(self._read, segment, position)):
                 yield chunk
                 position += sum(len(batch) for _, batch in chunk)
 
-    def _still_there(self, segment: Segment) -> Segment:
+    def _read(self, segment: Segment, position: int) -> list[tuple[BatchHeader, memoryview]]:
         """Ask before each read: a segment that was cut meanwhile is another one to its log."""
         if segment not in self._log.segments:
             raise _LogChangedError
-        return segment
+        return segment.batches(position, max_bytes=_CHUNK_BYTES)
 
 
 class _Pace:
@@ -269,6 +269,21 @@ class _Pace:
         self._bytes_since_turn = 0
         wait_s = self._due_s - now_s
         await asyncio.sleep(wait_s if wait_s >= _NAP_S else 0)
+
+
+def _cleanable(log: PartitionLog, now_ms: int) -> Cleanable[Segment] | None:
+    """What may be cleaned of it; None where nothing is due."""
+    cleanable = cleanable_segments(
+        log.segments,
+        first_dirty_offset=log.first_dirty_offset,
+        high_watermark=log.high_watermark,
+        first_unstable_offset=log.first_unstable_offset,
+        min_compaction_lag_ms=log.config.min_compaction_lag_ms,
+        now_ms=now_ms,
+    )
+    first_timestamps = _first_timestamps(cleanable.dirty)
+    is_due = cleanable.is_due(log.config, first_timestamps=first_timestamps, now_ms=now_ms)
+    return cleanable if is_due else None
 
 
 def _first_timestamps(segments: Iterable[Segment]) -> Iterator[int]:

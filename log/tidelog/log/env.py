@@ -7,7 +7,10 @@ ones, the simulation stage holds its own. This module decides nothing and touche
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
+
+from tidelog.log.memory_reads import Loaded
 
 
 class Clock(Protocol):
@@ -49,7 +52,17 @@ class File(Protocol):
         """Length in bytes."""
 
     def read_at(self, offset: int, length: int) -> bytes:
-        """At most `length` bytes from `offset`; fewer only at the end of the file."""
+        """At most `length` bytes from `offset`; fewer only at the end of the file.
+
+        Waits for the device, and the loop with it, where they are not in memory. Not so within
+        `Disk.from_memory`: there it raises `NotInMemoryError`.
+        """
+
+    async def load(self, loaded: Loaded, offset: int, length: int) -> None:
+        """Read off the loop what `read_at` lacked, for `loaded`; see `NotInMemoryError.load`.
+
+        READ_AHEAD_BYTES at least, unless these cannot be read.
+        """
 
     def write_at(self, offset: int, data: bytes | bytearray | memoryview) -> None:
         """Write all of `data` at `offset`; a gap before it reads as zeros."""
@@ -84,7 +97,23 @@ class IndexBuffer(Protocol):
 
 
 class Disk(Protocol):
-    """A node's file system. Paths are absolute strings. Errors: `StorageError`."""
+    """A node's file system. Paths are absolute strings. Errors: `StorageError`.
+
+    What may take long goes to threads: syncs, reads and removals to some of their own each, so that
+    none waits behind another kind.
+    """
+
+    def with_own_threads(self) -> Disk:
+        """The same files, worked on by other threads: a sync here waits behind none of the others.
+
+        For the metadata log, on whose syncs the quorum's elections depend.
+        """
+
+    def from_memory(self, loaded: Loaded | None) -> AbstractContextManager[None]:
+        """Let no read wait inside: see `tidelog.log.memory_reads`; with None they wait again.
+
+        Never await inside.
+        """
 
     def open(self, path: str, *, create: bool = False) -> File:
         """Open for reading and writing; with `create`, make it when it does not exist."""
@@ -111,7 +140,10 @@ class Disk(Protocol):
         """Remove a file; a missing one is fine."""
 
     async def discard(self, path: str) -> None:
-        """As `remove`, off the loop, of a file that nothing uses: a large one takes long."""
+        """As `remove`, off the loop, of a file that nothing uses: a large one takes long.
+
+        No sync and no read waits behind it.
+        """
 
     def remove_tree(self, path: str) -> None:
         """Remove a folder with all it holds; a missing one is fine."""

@@ -8,6 +8,7 @@ log is not served.
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple
 
 from tidelog.log.checkpoints import (
@@ -27,6 +28,7 @@ from tidelog.log.checkpoints import (
 from tidelog.log.env import Disk, make_directory_durably, write_atomically
 from tidelog.log.errors import KafkaError, StorageError
 from tidelog.log.file_names import LOG, SEGMENT_KINDS, SNAPSHOT, offsets_in
+from tidelog.log.memory_reads import reading
 from tidelog.v1 import common_pb2
 
 _MAX_SMALL_FILE_BYTES = 16 << 20
@@ -60,9 +62,9 @@ class LogFolder:
         if not self._disk.exists(self._directory):
             await self.claim()
             return Left(None, None, is_owner_known=True)
-        checkpoint = decode_checkpoint(self._read(CHECKPOINT_FILE))
-        marker = decode_clean_marker(self._read(CLEAN_FILE))
-        named_owner = decode_topic_id(self._read(METADATA_FILE))
+        checkpoint = decode_checkpoint(await self._read(CHECKPOINT_FILE))
+        marker = decode_clean_marker(await self._read(CLEAN_FILE))
+        named_owner = decode_topic_id(await self._read(METADATA_FILE))
         owner = _owner(checkpoint, named_owner)
         if owner not in (None, self.topic_id):
             raise KafkaError(
@@ -119,8 +121,16 @@ class LogFolder:
     def _path(self, name: str) -> str:
         return f"{self._directory}/{name}"
 
-    def _read(self, name: str) -> bytes:
-        return _read(self._disk, self._path(name))
+    async def _read(self, name: str) -> bytes:
+        """A small file; empty when it does not exist."""
+        path = self._path(name)
+        if not self._disk.exists(path):
+            return b""
+        file = self._disk.open(path)
+        try:
+            return await reading(self._disk, partial(file.read_at, 0, _MAX_SMALL_FILE_BYTES))
+        finally:
+            file.close()
 
 
 def owner_of(disk: Disk, directory: str) -> bytes | None:

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import structlog
+
 from tidelog.log.config import LogConfig
 from tidelog.log.env import Clock, Disk
 from tidelog.log.epochs import EpochCache
 from tidelog.log.log_folder import LogFolder
 from tidelog.log.producers import ProducerStates
-from tidelog.log.recovery import Damage, recover, report
+from tidelog.log.recovery import Damage, Recovered, recover
 from tidelog.log.segment_list import SegmentList
 from tidelog.log.snapshot_files import SnapshotFiles
 from tidelog.log.stable_storage import StableStorage
+
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(slots=True)
@@ -67,7 +71,7 @@ async def open_parts(
         checkpoint=left.checkpoint,
         log_start_offset=found.log_start_offset,
     )
-    report(
+    _report(
         found,
         directory=directory,
         recovery_point=left.checkpoint.recovery_point if left.checkpoint else 0,
@@ -84,4 +88,26 @@ async def open_parts(
         stable=stable,
         damage=found.damage,
         was_clean=found.is_clean,
+    )
+
+
+def _report(found: Recovered, *, directory: str, recovery_point: int, took_ms: int) -> None:
+    """One line a start: an error with damage, at info level when it took more than usual."""
+    is_usual = not found.scanned_bytes and not found.truncated_bytes
+    say = _log.error if found.damage else _log.debug if is_usual else _log.info
+    say(
+        "log opened",
+        directory=directory,
+        log_start_offset=found.log_start_offset,
+        log_end_offset=found.log_end_offset,
+        recovery_point=recovery_point,
+        is_clean=found.is_clean,
+        segments=len(found.segments),
+        scanned_bytes=found.scanned_bytes,
+        truncated_bytes=found.truncated_bytes,
+        may_have_lost=found.may_have_lost,
+        removed_segments=found.removed_segments,
+        first_bad_offset=found.damage.first_bad_offset if found.damage else None,
+        reason=found.damage.reason if found.damage else None,
+        took_ms=took_ms,
     )

@@ -18,11 +18,13 @@ One task at a time may append or truncate; everything else may run beside it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import TypeVar
 
 import structlog
 
+from tidelog.log import time_lookup
 from tidelog.log.append_result import AppendResult
 from tidelog.log.batch import Buffer, placed
 from tidelog.log.config import LogConfig
@@ -30,17 +32,13 @@ from tidelog.log.env import Clock, Disk
 from tidelog.log.errors import DamagedLogError, OffsetOutOfRangeError, StorageError, invariant
 from tidelog.log.file_names import CLEANED
 from tidelog.log.log_folder import delete_log
+from tidelog.log.memory_reads import reading
 from tidelog.log.opening import LogParts, open_parts
 from tidelog.log.producers import EXPIRATION_MS
 from tidelog.log.recovery import Damage, rebuild_producers, update_producers
 from tidelog.log.retention import RetentionResult, expired_segments
 from tidelog.log.segment import ReadResult, Segment
-from tidelog.log.time_lookup import (
-    Span,
-    TimestampedOffset,
-    offset_for_time,
-    offset_of_max_timestamp,
-)
+from tidelog.log.time_lookup import Span, TimestampedOffset
 from tidelog.log.validation import (
     LOG_APPEND_TIME,
     ProducedBatch,
@@ -58,6 +56,7 @@ __all__ = [
     "delete_log",
 ]
 
+T = TypeVar("T")
 _log = structlog.get_logger(__name__)
 
 
@@ -76,6 +75,8 @@ class PartitionLog:
         """Whether the last life ended with `close`, and its files are as it left them."""
         self.folder = parts.folder
         self.producers = parts.producers
+        self.from_memory = disk.from_memory
+        """Lets no read inside wait for the disk: see `tidelog.log.memory_reads`."""
         self._disk = disk
         self._clock = clock
         self._segments = parts.segments
@@ -83,7 +84,6 @@ class PartitionLog:
         self._snapshots = parts.snapshots
         self._stable = parts.stable
         self._files_lock = asyncio.Lock()
-        self._scrubbed_to = 0
 
     @classmethod
     async def open(
@@ -239,13 +239,15 @@ class PartitionLog:
         """
         self._require_whole()
         with self._noting_damage():
-            return offset_for_time(self.segments, timestamp_ms, span=self._span(upper_bound))
+            return time_lookup.offset_for_time(
+                self.segments, timestamp_ms, span=self._span(upper_bound)
+            )
 
     def offset_of_max_timestamp(self, *, upper_bound: int) -> TimestampedOffset | None:
         """The first of the newest records below `upper_bound` (KIP-734). Raises as `read`."""
         self._require_whole()
         with self._noting_damage():
-            return offset_of_max_timestamp(self.segments, span=self._span(upper_bound))
+            return time_lookup.offset_of_max_timestamp(self.segments, span=self._span(upper_bound))
 
     def epoch_end_offset(self, epoch: int) -> tuple[int, int]:
         """See `EpochCache.end_offset_for`."""
@@ -261,18 +263,17 @@ class PartitionLog:
 
         Begins again at the start after the end. Sets `damage` instead of raising.
         """
-        if not self.is_usable:
-            return 0
-        offset = max(self._scrubbed_to, self.segments[0].base_offset)
-        if offset >= self.recovery_point:
-            self._scrubbed_to = 0
-            return 0
-        try:
-            with self._noting_damage():
-                self._scrubbed_to, size_bytes = self._segments.check(offset, max_bytes=max_bytes)
-        except DamagedLogError:
-            return 0
-        return size_bytes
+        with suppress(DamagedLogError), self._noting_damage():
+            return await self.reading(
+                lambda: self._segments.check_next(
+                    self.recovery_point if self.is_usable else 0, max_bytes=max_bytes
+                )
+            )
+        return 0
+
+    async def reading(self, work: Callable[[], T]) -> T:
+        """The result of `work`, which reads this log, run again after each wait for the disk."""
+        return await reading(self._disk, work)
 
     # The end moves down
 
@@ -286,8 +287,8 @@ class PartitionLog:
         async with self._files():
             if self.damage is None or offset > self.damage.first_bad_offset:
                 self._require_usable()
-            end = self._segments.cut_offset(max(self.log_start_offset, offset))
             is_damaged, start = self.damage is not None, self.log_start_offset
+            end = await self.reading(lambda: self._segments.cut_offset(max(start, offset)))
             if end < start or (is_damaged and end == start):
                 await self._begin_anew(start)
                 return
@@ -328,7 +329,7 @@ class PartitionLog:
             now_ms = self._clock.wall_ms()
             self.producers.expire(now_ms, expiration_ms=expiration_ms)
             count = expired_segments(
-                self._segments.facts(),
+                await self.reading(self._segments.facts),
                 config=self.config,
                 log_start_offset=self.log_start_offset,
                 high_watermark=self._stable.high_watermark,
@@ -398,8 +399,7 @@ class PartitionLog:
     async def close(self) -> None:
         """Flush, save the checkpoint, mark the shutdown clean, close all files."""
         async with self._files():
-            is_usable = self.is_usable
-            self._stable.is_failed = True
+            is_usable, self._stable.is_failed = self.is_usable, True
             try:
                 if is_usable:
                     self._segments.active.seal()
@@ -453,13 +453,13 @@ class PartitionLog:
 
     async def _cut(self, end: int) -> None:
         """Truncate the files, so that no power loss brings back what they held."""
-        self._segments.cut(end)
+        self._segments.cut(end, await self.reading(lambda: self._segments.end_place(end)))
         self._stable.clamp()
         await self._segments.active.file.sync()
         await self._disk.sync_directory(self.directory)
         self._snapshots.drop_above(self.log_end_offset)
         now_ms = self._clock.wall_ms()
-        self.producers = await rebuild_producers(self.segments, self._snapshots, now_ms)
+        self.producers = await rebuild_producers(self._disk, self.segments, self._snapshots, now_ms)
 
     def _retire_below_start(self) -> RetentionResult:
         gone = [one for one in self.segments[:-1] if one.next_offset <= self.log_start_offset]

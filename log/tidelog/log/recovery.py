@@ -11,11 +11,11 @@ what files hold.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
-
-import structlog
+from functools import partial
+from itertools import islice
+from typing import NamedTuple, TypeVar
 
 from tidelog.log.batch import CONTROL_FLAG, BatchHeader, check_crc, parse_header
 from tidelog.log.checkpoints import LOSSY_FILE, Checkpoint, CleanMarker
@@ -39,14 +39,18 @@ from tidelog.log.file_names import (
     file_name,
     offsets_in,
 )
+from tidelog.log.memory_reads import reading
 from tidelog.log.producers import ProducerStates
 from tidelog.log.records import read_marker
-from tidelog.log.segment import Segment
+from tidelog.log.segment import Place, Segment
 from tidelog.log.snapshot_files import SnapshotFiles
 from tidelog.log.torn_write import is_cut_short
 
-_CHUNK_BYTES = 1 << 20
-_log = structlog.get_logger(__name__)
+_CHUNK_BYTES = 256 << 10
+"""Of the smallest batches they take some 20 ms."""
+_HEADERS_PER_SLICE = 64
+"""Each may lie where nothing is in memory, and the slice is walked again for it."""
+T = TypeVar("T")
 
 
 class Damage(NamedTuple):
@@ -85,28 +89,6 @@ class Recovered:
     def log_end_offset(self) -> int:
         """The offset after the last good batch."""
         return self.segments[-1].next_offset
-
-
-def report(found: Recovered, *, directory: str, recovery_point: int, took_ms: int) -> None:
-    """One line a start: an error with damage, at info level when it took more than usual."""
-    is_usual = not found.scanned_bytes and not found.truncated_bytes
-    say = _log.error if found.damage else _log.debug if is_usual else _log.info
-    say(
-        "log opened",
-        directory=directory,
-        log_start_offset=found.log_start_offset,
-        log_end_offset=found.log_end_offset,
-        recovery_point=recovery_point,
-        is_clean=found.is_clean,
-        segments=len(found.segments),
-        scanned_bytes=found.scanned_bytes,
-        truncated_bytes=found.truncated_bytes,
-        may_have_lost=found.may_have_lost,
-        removed_segments=found.removed_segments,
-        first_bad_offset=found.damage.first_bad_offset if found.damage else None,
-        reason=found.damage.reason if found.damage else None,
-        took_ms=took_ms,
-    )
 
 
 async def recover(
@@ -194,7 +176,7 @@ class _Recovery:
     async def _finish_swap(self, base_offset: int, bases: list[int]) -> None:
         swap = self._open(base_offset, suffix=SWAP)
         try:
-            swap.load()
+            await self._load(swap)
         except DamagedLogError:
             swap.close()
             return
@@ -210,7 +192,7 @@ class _Recovery:
     async def take_segments(self) -> None:
         """Take all that is good; the first that is not ends the log or damages it."""
         bases = self._bases()
-        self._load_producers(bases)
+        await self._load_producers(bases)
         if self._is_first_missing(bases):
             await self._end_here("its first segment is missing", bases)
             return
@@ -234,24 +216,29 @@ class _Recovery:
 
     async def _take(self, segment: Segment, following: int | None) -> bool:
         """Find the end of a segment; whether it reaches `following`, or whatever end it may."""
-        if self._takes_as_it_is(segment, following):
+        if await self._takes_as_it_is(segment, following):
             return True
         await self._scan(segment)
         is_whole = segment.size == segment.file.size()
         return is_whole and following in (None, segment.next_offset)
 
-    def _takes_as_it_is(self, segment: Segment, following: int | None) -> bool:
+    async def _takes_as_it_is(self, segment: Segment, following: int | None) -> bool:
         """Take a segment that is known to be whole, unless it turns out not to be."""
         try:
             if self._is_as_left(segment, following):
-                segment.trust(next_offset=self._flushed if following is None else following)
-                if not self._has_index_sizes(segment):
-                    segment.reindex()
+                end = self._flushed if following is None else following
+                if self._has_index_sizes(segment):
+                    await self._reading(partial(segment.trust, next_offset=end))
+                else:
+                    segment.reset()
+                    await self._load(segment)
             elif self._is_flushed(following):
-                segment.load()
+                await self._load(segment)
             else:
                 return False
-            self._replay(segment)
+            await self._replay(segment)
+            if following is None:
+                await self._reading(segment.warm)
         except DamagedLogError:
             return False
         return following in (None, segment.next_offset)
@@ -283,7 +270,7 @@ class _Recovery:
         segments, found = self._found.segments, self._found
         end = max(segments[-1].next_offset if segments else 0, found.log_start_offset)
         found.is_clean = False
-        is_unfinished = self._ends_in_a_write(following)
+        is_unfinished = await self._ends_in_a_write(following)
         if end < self._flushed or (self._is_power_kept and not is_unfinished):
             found.damage = Damage(end, reason)
             return
@@ -302,10 +289,10 @@ class _Recovery:
             found.truncated_bytes += surplus
             segments[-1].file.truncate(segments[-1].size)
 
-    def _ends_in_a_write(self, following: list[int]) -> bool:
+    async def _ends_in_a_write(self, following: list[int]) -> bool:
         """Whether all that is wrong is that the last write to the last segment is not whole."""
         segments = self._found.segments
-        return not following and (not segments or is_cut_short(segments[-1]))
+        return not following and (not segments or await is_cut_short(self._disk, segments[-1]))
 
     async def finish(self) -> Recovered:
         """Make sure of the ends, and that no power cut undoes what was cut off."""
@@ -344,7 +331,8 @@ class _Recovery:
         self._found.epochs.truncate_from_end(segment.base_offset)
         self._found.is_clean = False
         segment.reset()
-        while self._take_good(_next_chunk(segment), segment):  # noqa: ASYNC110  # of a file
+        chunk = partial(_next_chunk, segment)
+        while self._take_good(await self._reading(chunk), segment):  # noqa: ASYNC110  # of a file
             await asyncio.sleep(0)  # Many logs are opened at a time, and none keeps its chunk.
         self._found.scanned_bytes += segment.size
 
@@ -378,18 +366,20 @@ class _Recovery:
 
     # Producers
 
-    def _load_producers(self, bases: list[int]) -> None:
+    async def _load_producers(self, bases: list[int]) -> None:
         """From the newest snapshot that no scan will go beyond."""
         scanned = [base for base in bases[1:] if base <= self._flushed]
         at_most = self._flushed if self._marker else max(bases[:1] + scanned, default=0)
-        newest = self._found.snapshots.newest(at_most=at_most)
+        newest = await self._found.snapshots.newest(at_most=at_most)
         if newest is not None:
             self._replayed_to, self._found.producers = newest
 
-    def _replay(self, segment: Segment) -> None:
+    async def _replay(self, segment: Segment) -> None:
         """Note the batches of a segment taken as it is that the snapshot does not know."""
         if segment.next_offset > self._replayed_to:
-            replay_producers(segment, self._found.producers, self._replayed_to, self._now_ms)
+            await replay_producers(
+                self._disk, segment, self._found.producers, self._replayed_to, self._now_ms
+            )
             self._replayed_to = segment.next_offset
 
     def _note_producer(self, header: BatchHeader, batch: memoryview) -> None:
@@ -398,6 +388,15 @@ class _Recovery:
             self._replayed_to = header.next_offset
 
     # Files
+
+    async def _reading(self, work: Callable[[], T]) -> T:
+        return await reading(self._disk, work)
+
+    async def _load(self, segment: Segment) -> None:
+        """As `Segment.load`, a slice at a time."""
+        await self._reading(segment.begin_load)
+        while not await self._reading(segment.load_more):  # noqa: ASYNC110  # of a file
+            await asyncio.sleep(0)
 
     def _open(self, base_offset: int, *, suffix: str = "") -> Segment:
         return Segment(
@@ -424,36 +423,52 @@ def update_producers(
         producers.update(header, now_ms=now_ms, marker=marker)
 
 
-def replay_producers(
-    segment: Segment, producers: ProducerStates, from_offset: int, now_ms: int
+async def replay_producers(
+    disk: Disk, segment: Segment, producers: ProducerStates, from_offset: int, now_ms: int
 ) -> None:
-    """Tell `producers` of the batches of `segment` from `from_offset` on.
+    """Tell `producers` of the batches of `segment` from `from_offset` on, a slice at a time.
 
     Raises `DamagedLogError` at one of theirs that is not good.
     """
-    for position, header in segment.headers():
-        if header.base_offset >= from_offset and header.producer_id >= 0:
-            for found, batch in segment.batches(position, max_bytes=header.size_in_bytes):
-                try:
-                    update_producers(producers, found, batch, now_ms)
-                except (CorruptMessageError, UnsupportedCompressionTypeError) as error:
-                    raise DamagedLogError(
-                        f"the marker at offset {found.base_offset} cannot be read: {error.message}",
-                        first_bad_offset=found.base_offset,
-                    ) from error
+    place = Place(0, segment.base_offset)
+    while found := await reading(disk, partial(_next_headers, segment, place)):
+        for position, header in found:
+            if header.base_offset >= from_offset and header.producer_id >= 0:
+                size_bytes = header.size_in_bytes
+                batches = partial(segment.batches, position, max_bytes=size_bytes)
+                for checked, batch in await reading(disk, batches):
+                    _replay_batch(producers, checked, batch, now_ms)
+        position, last = found[-1]
+        place = Place(position + last.size_in_bytes, last.next_offset)
+        await asyncio.sleep(0)
+
+
+def _replay_batch(
+    producers: ProducerStates, header: BatchHeader, batch: memoryview, now_ms: int
+) -> None:
+    try:
+        update_producers(producers, header, batch, now_ms)
+    except (CorruptMessageError, UnsupportedCompressionTypeError) as error:
+        raise DamagedLogError(
+            f"the marker at offset {header.base_offset} cannot be read: {error.message}",
+            first_bad_offset=header.base_offset,
+        ) from error
 
 
 async def rebuild_producers(
-    segments: Sequence[Segment], snapshots: SnapshotFiles, now_ms: int
+    disk: Disk, segments: Sequence[Segment], snapshots: SnapshotFiles, now_ms: int
 ) -> ProducerStates:
-    """The producers as of the end of `segments`; the loop gets its turn between segments."""
-    known_to, producers = snapshots.newest(at_most=segments[-1].next_offset) or (0, None)
+    """The producers as of the end of `segments`; the loop gets its turn again and again."""
+    known_to, producers = await snapshots.newest(at_most=segments[-1].next_offset) or (0, None)
     producers = producers or ProducerStates()
     for segment in segments:
         if segment.next_offset > known_to:
-            replay_producers(segment, producers, known_to, now_ms)
-            await asyncio.sleep(0)
+            await replay_producers(disk, segment, producers, known_to, now_ms)
     return producers
+
+
+def _next_headers(segment: Segment, place: Place) -> list[tuple[int, BatchHeader]]:
+    return list(islice(segment.headers(place), _HEADERS_PER_SLICE))
 
 
 def _next_chunk(segment: Segment) -> bytes:

@@ -9,6 +9,7 @@ and `recovery`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from tidelog.log.batch import (
@@ -27,6 +28,8 @@ from tidelog.log.index import IndexEntry, OffsetIndex, TimeEntry, TimeIndex
 
 MAX_RELATIVE_OFFSET = 2**31 - 1
 NO_TIMESTAMP = -1
+HEADERS_PER_SLICE = 1024
+"""How many are walked before others on the loop get their turn."""
 _WINDOW_BYTES = 4096
 """How much is read at once when headers are walked."""
 
@@ -121,6 +124,12 @@ class Segment:
             and not self._times.file.is_full
         )
 
+    def warm(self) -> None:
+        """Read what the first append needs, so that it waits for no disk."""
+        if self.size:
+            self._newest = self.newest
+            self._oldest_timestamp()
+
     # Writing
 
     def append(self, pieces: Sequence[Buffer], headers: Sequence[BatchHeader]) -> None:
@@ -157,9 +166,8 @@ class Segment:
         self.next_offset = last_offset + 1
         self._last = place, self.size, self.next_offset
 
-    def truncate_to(self, offset: int) -> None:
-        """Drop every batch that holds `offset` or a later one."""
-        place = self.place_of(offset)
+    def truncate_to(self, place: Place) -> None:
+        """Drop the batch at `place`, as `place_of` found it, and every later one."""
         self._offsets.truncate_to(place.base_offset)
         self._times.truncate_to(place.base_offset)
         self.next_offset, self.size = place.base_offset, place.position
@@ -200,18 +208,35 @@ class Segment:
         Adds index entries that are missing. Raises `DamagedLogError` when the file is not made of
         whole batches.
         """
-        file_bytes = self.file.size()
-        self.size = file_bytes
-        start = self._behind(self._offsets.last)
-        self.size, self.next_offset = start
+        self.begin_load()
+        while not self.load_more():
+            pass
+
+    def begin_load(self) -> None:
+        """Take the file as good up to its last index entry; `load_more` finds the rest."""
+        self.size = self.file.size()
+        self.size, self.next_offset = self._behind(self._offsets.last)
         self._indexed_position, self._newest = self._last_indexed_position(), None
-        entries = self._offsets.file.count
-        for _, header in self._headers(start, file_bytes):
-            self.extend(header)
-        if self._offsets.file.count != entries:
-            self.has_unsynced_indexes = True
+
+    def load_more(self) -> bool:
+        """Go on to the file's end, a slice at a time: whether it is reached. Raises as `load`.
+
+        May be repeated when bytes were not in memory: it goes on where it was.
+        """
+        file_bytes, entries = self.file.size(), self._offsets.file.count
+        headers = self._headers(Place(self.size, self.next_offset), file_bytes)
+        count = 0
+        try:
+            for _, header in islice(headers, HEADERS_PER_SLICE):
+                self.extend(header)
+                count += 1
+        finally:
+            self.has_unsynced_indexes |= self._offsets.file.count != entries
+        if count == HEADERS_PER_SLICE:
+            return False
         if self.size != file_bytes:
             raise self._damage(f"it ends {file_bytes - self.size} bytes into a batch")
+        return True
 
     def reset(self) -> None:
         """Forget all batches and both indexes, for whoever goes over the file with `extend`."""
@@ -252,9 +277,9 @@ class Segment:
             at += header.size_in_bytes
         return found
 
-    def headers(self) -> Iterator[tuple[int, BatchHeader]]:
-        """Each batch by position and header; their CRCs are not looked at."""
-        return self._headers(Place(0, self.base_offset), self.size)
+    def headers(self, start: Place | None = None) -> Iterator[tuple[int, BatchHeader]]:
+        """Each batch from `start` on by position and header; their CRCs are not looked at."""
+        return self._headers(start or Place(0, self.base_offset), self.size)
 
     def reaching(self, timestamp: int) -> Iterator[Place]:
         """The batches with a timestamp of at least `timestamp`, in order."""
@@ -380,11 +405,12 @@ class Segment:
             return None
 
     def reindex(self) -> None:
-        """Make both indexes anew from the headers."""
+        """Make both indexes anew from the headers; waits for the disk where it must."""
         size = self.size
         self.reset()
-        for _, header in self._headers(Place(0, self.base_offset), size):
-            self.extend(header)
+        with self._disk.from_memory(None):  # begun, it must come to its end
+            for _, header in self._headers(Place(0, self.base_offset), size):
+                self.extend(header)
         if self.size != size:
             raise self._damage(f"it ends {size - self.size} bytes into a batch")
 

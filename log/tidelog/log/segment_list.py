@@ -6,7 +6,7 @@ by a rename to `.deleted`; its files are removed later. Decides nothing about wh
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from copy import copy
 
@@ -15,7 +15,7 @@ from tidelog.log.env import Disk
 from tidelog.log.errors import invariant
 from tidelog.log.file_names import SEGMENT_KINDS, SWAP, file_name, offsets_in
 from tidelog.log.retention import SegmentFacts
-from tidelog.log.segment import RunAt, Segment
+from tidelog.log.segment import Place, RunAt, Segment
 
 
 class SegmentList:
@@ -31,6 +31,7 @@ class SegmentList:
         self._directory = directory
         self._run_at = run_at
         self._retired: list[tuple[int, str]] = []
+        self._checked_to = 0
 
     @property
     def active(self) -> Segment:
@@ -51,15 +52,20 @@ class SegmentList:
         place = bisect_right(self.all, offset, key=lambda segment: segment.base_offset) - 1
         return self.all[max(place, 0)]
 
-    def check(self, offset: int, *, max_bytes: int) -> tuple[int, int]:
-        """Read good batches from the one with `offset` on: the offset after them, and their bytes.
+    def check_next(self, below: int, *, max_bytes: int) -> int:
+        """Read the next stretch of batches that begin below an offset; its bytes.
 
-        Raises `DamagedLogError` at one that is not good.
+        0 where a round ends. Raises `DamagedLogError` at one that is not good.
         """
+        offset = max(self._checked_to, self.all[0].base_offset)
+        if offset >= below:
+            self._checked_to = 0
+            return 0
         segment = self.holding(offset)
         start = segment.place_of(offset)
         end = segment.check(start, max_bytes=max_bytes)
-        return end.base_offset, end.position - start.position
+        self._checked_to = end.base_offset
+        return end.position - start.position
 
     def roll(self, config: LogConfig) -> None:
         """Seal the active segment and begin a new one."""
@@ -79,12 +85,20 @@ class SegmentList:
             return self.active.next_offset
         return self.holding(offset).place_of(offset).base_offset
 
-    def cut(self, end_offset: int) -> None:
-        """Drop every batch that holds `end_offset` or a later one, files nobody opened too."""
-        while len(self.all) > 1 and self.active.base_offset >= end_offset:
-            self.active.delete()
+    def end_place(self, end_offset: int) -> Place:
+        """Where the segment that is the last one after `cut` ends then."""
+        return self.all[self._count_below(end_offset) - 1].place_of(end_offset)
+
+    def cut(self, end_offset: int, place: Place) -> None:
+        """Drop every batch that holds `end_offset` or a later one, files nobody opened too.
+
+        `place` is what `end_place` says.
+        """
+        count = self._count_below(end_offset)
+        for segment in reversed(self.all[count:]):
+            segment.delete()
             self.all = self.all[:-1]
-        self.active.truncate_to(end_offset)
+        self.active.truncate_to(place)
         # A new one to whoever compacts the old: filled again it may end where that one did.
         self.all = (*self.all[:-1], copy(self.active))
         self._remove_above(self.active.base_offset)
@@ -161,6 +175,10 @@ class SegmentList:
         """Close all files; nothing is synced."""
         for segment in self.all:
             segment.close()
+
+    def _count_below(self, end_offset: int) -> int:
+        """How many segments begin below it; the first one stays in any case."""
+        return max(1, bisect_left(self.all, end_offset, key=lambda one: one.base_offset))
 
     def _new(self, base_offset: int, config: LogConfig) -> Segment:
         self.has_new_names = True

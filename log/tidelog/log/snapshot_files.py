@@ -7,9 +7,11 @@ one is as good as none; see `producer_snapshots` for their form.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from tidelog.log.env import Disk
 from tidelog.log.file_names import SNAPSHOT, file_name, offsets_in
+from tidelog.log.memory_reads import reading
 from tidelog.log.producer_snapshots import decode_snapshot, encode_snapshot
 from tidelog.log.producers import ProducerEntry, ProducerStates
 
@@ -40,10 +42,10 @@ class SnapshotFiles:
             self._offsets.sort()
         self._unsynced.append(path)
 
-    def newest(self, *, at_most: int) -> tuple[int, ProducerStates] | None:
+    async def newest(self, *, at_most: int) -> tuple[int, ProducerStates] | None:
         """The newest readable one at or below `at_most`."""
-        for offset in reversed(self._offsets):
-            entries = self._read(offset) if offset <= at_most else None
+        for offset in sorted(self._offsets, reverse=True):
+            entries = await self._read(offset) if offset <= at_most else None
             if entries is not None:
                 return offset, ProducerStates.from_entries(entries)
         return None
@@ -73,10 +75,10 @@ class SnapshotFiles:
             self._offsets.remove(offset)
             self._unsynced = [one for one in self._unsynced if one != path]
 
-    def _read(self, offset: int) -> tuple[ProducerEntry, ...] | None:
+    async def _read(self, offset: int) -> tuple[ProducerEntry, ...] | None:
         file = self._disk.open(self._path(offset))
         try:
-            return decode_snapshot(file.read_at(0, _MAX_BYTES))
+            return decode_snapshot(await reading(self._disk, partial(file.read_at, 0, _MAX_BYTES)))
         finally:
             file.close()
 

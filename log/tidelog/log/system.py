@@ -1,7 +1,7 @@
 """The real clock, disk and randomness: the only place with threads, mmap and fsync.
 
-Every `OSError` leaves here as a `StorageError` that names the path. Syncs run on a small pool, so
-that a slow device delays whoever waits for it and nobody else.
+Every `OSError` leaves here as a `StorageError` that names the path. Syncs, reads and removals run
+on small pools of their own, so that a slow device delays whoever waits for it and nobody else.
 """
 
 from __future__ import annotations
@@ -18,13 +18,22 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
 from tidelog.log.errors import DiskFullError, StorageError
+from tidelog.log.memory_reads import (
+    READ_AHEAD_BYTES,
+    Changes,
+    Loaded,
+    MemoryMode,
+    NotInMemoryError,
+    Piece,
+)
+from tidelog.log.page_cache import PageCache, Residency, read_all
 
-SYNC_THREADS = 4
 # From these sizes on freed memory goes back to the system; glibc takes no higher first one.
 MALLOC_MMAP_THRESHOLD_BYTES = 32 << 20
 MALLOC_TRIM_THRESHOLD_BYTES = 512 << 20
@@ -77,12 +86,26 @@ class SystemRandom:
         return os.urandom(length)
 
 
+@dataclass(frozen=True, slots=True)
+class DiskConfig:
+    """How many threads wait for a disk at once, for each kind of work."""
+
+    sync_threads: int = 4
+    metadata_sync_threads: int = 2
+    """Of `SystemDisk.with_own_threads`: for the metadata log, and a snapshot of it meanwhile."""
+    read_threads: int = 4
+    """More reads wait in line: how many is bounded by who asks, see waiting_reads_max."""
+    removal_threads: int = 1
+
+
 class SystemFile:
     """A file descriptor, read and written by position."""
 
-    def __init__(self, path: str, pool: ThreadPoolExecutor, *, create: bool) -> None:
+    def __init__(self, path: str, disk: SystemDisk, *, create: bool) -> None:
         self.path = path
-        self._pool = pool
+        self._disk = disk
+        self._changes = Changes()
+        self._residency: Residency | None = None
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
         try:
             self._fd = os.open(path, flags, _FILE_MODE)
@@ -98,19 +121,38 @@ class SystemFile:
 
     def read_at(self, offset: int, length: int) -> bytes:
         """See `File`."""
+        loaded = self._disk.mode.loaded
+        found = None if loaded is None else loaded.find(self, offset, length)
+        if found is not None:
+            return found
         try:
-            data = os.pread(self._fd, length, offset)
-            while 0 < len(data) < length:
-                more = os.pread(self._fd, length - len(data), offset + len(data))
-                if not more:
-                    break
-                data += more
+            if loaded is None:
+                return read_all(self._fd, offset, length)
+            if self._residency is None:
+                self._residency = self._disk.cache.residency(self._fd)
+            found = self._disk.cache.read(self._fd, self._residency, offset, length)
         except OSError as error:
             raise _storage_error("read", self.path, error) from error
-        return data
+        if found is None:
+            raise NotInMemoryError(self, offset, length)
+        return found
+
+    async def load(self, loaded: Loaded, offset: int, length: int) -> None:
+        """See `File`. By a descriptor of its own: this one may be closed meanwhile."""
+        piece = self._changes.begin(self, offset, max(length, READ_AHEAD_BYTES))
+        try:
+            descriptor = os.dup(self._fd)
+            reading = self._disk.reads.submit(_read_ahead, descriptor, offset, length)
+            reading.add_done_callback(lambda _: os.close(descriptor))  # or never begun
+            found = await asyncio.wrap_future(reading)
+            piece.data, piece.end = found[0], min(piece.end, offset + found[1])
+        except OSError as error:
+            piece.error = _storage_error("read", self.path, error)
+        loaded.add(piece)
 
     def write_at(self, offset: int, data: bytes | bytearray | memoryview) -> None:
         """See `File`."""
+        self._changes.note(offset, offset + len(data))
         try:
             written = os.pwrite(self._fd, data, offset)
             while written < len(data):
@@ -124,6 +166,7 @@ class SystemFile:
     ) -> None:
         """See `File`."""
         expected = sum(map(len, pieces))
+        self._changes.note(offset, offset + expected)
         try:
             written = os.pwritev(self._fd, pieces, offset) if len(pieces) <= _IOV_MAX else 0
         except OSError as error:
@@ -134,6 +177,7 @@ class SystemFile:
 
     def truncate(self, size: int) -> None:
         """See `File`."""
+        self._changes.note(size)
         try:
             os.ftruncate(self._fd, size)
         except OSError as error:
@@ -141,13 +185,35 @@ class SystemFile:
 
     async def sync(self) -> None:
         """See `File`."""
-        await _off_loop(self._pool, self.path, lambda: os.fdatasync(self._fd))
+        await _off_loop(self._disk.syncs, self.path, lambda: os.fdatasync(self._fd))
 
     def close(self) -> None:
         """See `File`."""
+        self._changes.note(0)
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+
+class _ReadByPath:
+    """A file that is not open yet: read through once, its pages are in memory."""
+
+    def __init__(self, path: str, pool: ThreadPoolExecutor) -> None:
+        self._path = path
+        self._pool = pool
+
+    async def load(self, loaded: Loaded, offset: int, length: int) -> None:
+        """See `File`."""
+        piece = Piece(self._path, offset, offset + length)
+        try:
+            piece.data = await asyncio.wrap_future(self._pool.submit(self._read, offset, length))
+        except OSError as error:
+            piece.error = _storage_error("read", self._path, error)
+        loaded.add(piece)
+
+    def _read(self, offset: int, length: int) -> bytes:
+        with _opened(self._path) as descriptor:
+            return read_all(descriptor, offset, length)
 
 
 class SystemIndexBuffer:
@@ -187,22 +253,44 @@ class SystemIndexBuffer:
 class SystemDisk:
     """The machine's file system. `close` ends its threads."""
 
-    def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(SYNC_THREADS, thread_name_prefix="tidelog-sync")
+    def __init__(self, config: DiskConfig | None = None) -> None:
+        self._config = config or DiskConfig()
+        self.syncs = ThreadPoolExecutor(self._config.sync_threads, "tidelog-sync")
+        self.reads = ThreadPoolExecutor(self._config.read_threads, "tidelog-read")
+        self._removals = ThreadPoolExecutor(self._config.removal_threads, "tidelog-remove")
+        self.mode = MemoryMode()
+        self.cache = PageCache()
+        self._others: list[SystemDisk] = []
         self._queued: dict[str, asyncio.Task[None]] = {}
         """Syncs of folders that have not begun: what was made in a folder by now is in them."""
 
     def close(self) -> None:
-        """Wait for the syncs under way and end the threads."""
-        self._pool.shutdown()
+        """Wait for what is under way and end the threads."""
+        for other in self._others:
+            other.close()
+        for pool in (self.syncs, self.reads, self._removals):
+            pool.shutdown()
+
+    def with_own_threads(self) -> SystemDisk:
+        """See `Disk`; `close` of this one closes it too."""
+        threads = self._config.metadata_sync_threads
+        other = SystemDisk(replace(self._config, sync_threads=threads))
+        self._others.append(other)
+        return other
+
+    def from_memory(self, loaded: Loaded | None) -> AbstractContextManager[None]:
+        """See `Disk`."""
+        return self.mode.using(loaded)
 
     def open(self, path: str, *, create: bool = False) -> SystemFile:
         """See `Disk`."""
-        return SystemFile(path, self._pool, create=create)
+        return SystemFile(path, self, create=create)
 
     def open_index(self, path: str, *, capacity_bytes: int) -> SystemIndexBuffer:
         """See `Disk`."""
-        return SystemIndexBuffer(path, self._pool, capacity_bytes=capacity_bytes)
+        if self.mode.loaded is not None:
+            self._require_in_memory(path, capacity_bytes, self.mode.loaded)
+        return SystemIndexBuffer(path, self.syncs, capacity_bytes=capacity_bytes)
 
     def exists(self, path: str) -> bool:
         """See `Disk`."""
@@ -251,7 +339,7 @@ class SystemDisk:
 
     async def discard(self, path: str) -> None:
         """See `Disk`."""
-        await asyncio.get_running_loop().run_in_executor(self._pool, self.remove, path)
+        await asyncio.get_running_loop().run_in_executor(self._removals, self.remove, path)
 
     def remove_tree(self, path: str) -> None:
         """See `Disk`."""
@@ -266,10 +354,25 @@ class SystemDisk:
         """See `Disk`. One sync serves all who ask for it before it begins."""
         queued = self._queued.get(path)
         if queued is None:
-            work = _off_loop(self._pool, path, lambda: self._sync_queued(path))
+            work = _off_loop(self.syncs, path, lambda: self._sync_queued(path))
             queued = self._queued[path] = asyncio.create_task(work)
             queued.add_done_callback(lambda done: self._forget(path, done))
         await asyncio.shield(queued)
+
+    def _require_in_memory(self, path: str, size_bytes: int, loaded: Loaded) -> None:
+        """Raise `NotInMemoryError` for a file of which a mapping would have to wait."""
+        try:
+            if loaded.find(path, 0, size_bytes) is not None:
+                return
+            with _opened(path) as descriptor:
+                residency = self.cache.residency(descriptor)
+                found = self.cache.read(descriptor, residency, 0, size_bytes)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise _storage_error("read", path, error) from error
+        if found is None:
+            raise NotInMemoryError(_ReadByPath(path, self.reads), 0, size_bytes)
 
     def _forget(self, path: str, done: asyncio.Task[None]) -> None:
         """One that never began: its loop ended."""
@@ -352,12 +455,26 @@ def lock_directory(path: str) -> Iterator[None]:
         os.close(fd)
 
 
+def _read_ahead(descriptor: int, offset: int, length: int) -> tuple[bytes, int]:
+    """More than was asked for, if it can be read; and how many bytes were tried."""
+    if length < READ_AHEAD_BYTES:
+        with suppress(OSError):
+            return read_all(descriptor, offset, READ_AHEAD_BYTES), READ_AHEAD_BYTES
+    return read_all(descriptor, offset, length), length
+
+
 def _sync_path(path: str, sync: Callable[[int], None]) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    with _opened(path) as descriptor:
+        sync(descriptor)
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[int]:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        sync(fd)
+        yield descriptor
     finally:
-        os.close(fd)
+        os.close(descriptor)
 
 
 def _storage_error(action: str, path: str, error: OSError) -> StorageError:

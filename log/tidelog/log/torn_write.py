@@ -6,47 +6,69 @@ that lacks its end. Whatever else follows the good batches is damage, unless pow
 
 from __future__ import annotations
 
-import re
+import asyncio
 from collections.abc import Iterator
+from functools import partial
 
-from tidelog.log.batch import HEADER_BYTES, check_crc, parse_header
+from tidelog.log.batch import HEADER_BYTES, MAGIC, check_crc, parse_header
+from tidelog.log.env import Disk
 from tidelog.log.errors import CorruptMessageError
+from tidelog.log.memory_reads import reading
 from tidelog.log.segment import Segment
 
 _WRITE_BYTES_MAX = 100 << 20
 """No append is longer."""
+_SLICE_BYTES = 1 << 20
+"""Searched before others on the loop get their turn."""
+_MAGIC_AT = 16
 
 
-def is_cut_short(segment: Segment) -> bool:
+async def is_cut_short(disk: Disk, segment: Segment) -> bool:
     """Whether what follows the good batches is one that lacks its end, and nothing behind it.
 
     A changed length looks so too: then whole batches follow.
     """
-    left_bytes = segment.file.size() - segment.size
-    if left_bytes > _WRITE_BYTES_MAX:
+    start, end = segment.size, segment.file.size()
+    if end - start > _WRITE_BYTES_MAX:
         return False
-    rest = segment.file.read_at(segment.size, left_bytes)
+    head = await _read(disk, segment, start, HEADER_BYTES)
     try:
-        if parse_header(rest).size_in_bytes <= len(rest):
+        if parse_header(head).size_in_bytes <= end - start:
             return False
     except CorruptMessageError:
-        if len(rest) >= HEADER_BYTES:
+        if end - start >= HEADER_BYTES:
             return False
-    return not any(_is_batch(rest, at) for at in _batches_like(rest, segment.next_offset))
+    for at in range(start + 1, end, _SLICE_BYTES):
+        piece = await _read(disk, segment, at, _SLICE_BYTES + _MAGIC_AT)
+        for found in _batches_like(piece, segment.next_offset):
+            if await _is_batch(disk, segment, at + found, end):
+                return False
+        await asyncio.sleep(0)
+    return True
 
 
-def _batches_like(rest: bytes, offset: int) -> Iterator[int]:
-    """Where in `rest`, behind its first byte, a batch of about this offset could begin."""
+async def _read(disk: Disk, segment: Segment, offset: int, length: int) -> bytes:
+    return await reading(disk, partial(segment.file.read_at, offset, length))
+
+
+def _batches_like(piece: bytes, offset: int) -> Iterator[int]:
+    """Where in the slice a batch of about this offset could begin; one may begin within another."""
     for high in (offset >> 16, (offset >> 16) + 1):
-        # a base offset, with the magic byte where it must be; one may begin within another
-        pattern = re.compile(b"(?=%s.{10}\x02)" % re.escape(high.to_bytes(6, "big")), re.DOTALL)
-        yield from (match.start() for match in pattern.finditer(rest, 1))
+        # a base offset, with the magic byte where it must be
+        begins = high.to_bytes(6, "big")
+        at = piece.find(begins)
+        while 0 <= at < min(_SLICE_BYTES, len(piece) - _MAGIC_AT):
+            if piece[at + _MAGIC_AT] == MAGIC:
+                yield at
+            at = piece.find(begins, at + 1)
 
 
-def _is_batch(rest: bytes, at: int) -> bool:
+async def _is_batch(disk: Disk, segment: Segment, at: int, end: int) -> bool:
     try:
-        header = parse_header(rest, at)
-        check_crc(header, memoryview(rest)[at : at + header.size_in_bytes])
+        header = parse_header(await _read(disk, segment, at, HEADER_BYTES))
+        if header.size_in_bytes > end - at:
+            return False
+        check_crc(header, await _read(disk, segment, at, header.size_in_bytes))
     except CorruptMessageError:
         return False
     return True

@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from weakref import WeakKeyDictionary
 
+from tidelog.broker import leading
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.partition import isr, leader, replica
 from tidelog.broker.partition.effects import (
+    Answer,
     Effect,
     FailDeletions,
     FailWaiters,
@@ -16,13 +18,21 @@ from tidelog.broker.partition.effects import (
     ServeRecords,
     WakeFetches,
 )
-from tidelog.broker.partition.events import FetchRequested, IsrAnswered, PartitionChanged
+from tidelog.broker.partition.events import (
+    FetchRequested,
+    FollowerIdentity,
+    IsrAnswered,
+    PartitionChanged,
+)
 from tidelog.broker.partition.isr import FollowerState, IsrState
 from tidelog.broker.partition.leader import Leader
 from tidelog.broker.partition.replica import Replica
 from tidelog.chaos.mutants.mutant import replaces
+from tidelog.log.memory_reads import Changes, Loaded
 from tidelog.v1 import common_pb2
+from tidelog.v1.data_pb2 import FetchPartition
 
+_ask = leading.ask
 _awaited = Leader._awaited
 _carry_out = HostedPartition._carry_out
 _commit_isr = Leader._commit_isr
@@ -73,6 +83,31 @@ def ends_outlive_the_epoch(self: Replica, event: PartitionChanged, now_ms: int) 
 def earlier_incarnations_counted(_follower: FollowerState, _broker_epoch: int) -> bool:
     """A delayed fetch of a follower's earlier process counts (KIP-903)."""
     return False
+
+
+# Reads that wait for the disk
+
+_answers: WeakKeyDictionary[Loaded, Answer | None] = WeakKeyDictionary()
+"""What the core said before records were loaded."""
+
+
+@replaces(leading, "ask")
+def read_not_checked_again(
+    hosted: HostedPartition,
+    asked: FetchPartition,
+    *,
+    follower: FollowerIdentity | None,
+    loaded: Loaded,
+) -> Answer | None:
+    """What was allowed before a read waited for the disk is served after it."""
+    if loaded not in _answers:
+        _answers[loaded] = _ask(hosted, asked, follower=follower, loaded=loaded)
+    return _answers[loaded]
+
+
+@replaces(Changes, "note")
+def loaded_bytes_outlive_a_cut(_self: Changes, _start: int, _end: int | None = None) -> None:
+    """Bytes that were read while a file was cut and filled again are taken for what it holds."""
 
 
 # The high watermark

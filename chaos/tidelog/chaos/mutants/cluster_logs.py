@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from tidelog.chaos.mutants.mutant import replaces
 from tidelog.log import batch, partition_log, producers, recovery
 from tidelog.log.batch import BatchHeader, Buffer
+from tidelog.log.env import Disk
 from tidelog.log.epochs import EpochCache, EpochEntry
 from tidelog.log.errors import CorruptMessageError, OutOfOrderSequenceError
 from tidelog.log.partition_log import AppendResult, PartitionLog
@@ -114,7 +115,7 @@ async def producers_outlive_a_cut(self: PartitionLog, end: int) -> None:
 
 @replaces(partition_log, "rebuild_producers")
 async def producers_forgotten_at_a_cut(
-    _segments: Sequence[Segment], _snapshots: SnapshotFiles, _now_ms: int
+    _disk: Disk, _segments: Sequence[Segment], _snapshots: SnapshotFiles, _now_ms: int
 ) -> ProducerStates:
     """Who cut its log knows no producer any more."""
     return ProducerStates()

@@ -1,10 +1,11 @@
 """Faults that exceed what the product waits for: its call deadlines, sessions and elections.
 
 A call's answer is given up long before it comes, the disks of a majority sync more slowly than a
-leader may be silent, a process gets so little of its processor that its timers are seconds late.
-Each lasts, and strikes beside all other faults of the storm and its own kind. Owns these kinds and
-when they strike; a seed uses some of them or none. How long each may be is data: a test holds the
-product's time constants against it (`tests/bounds.toml`).
+leader may be silent, a read of records takes longer than a session, a process gets so little of its
+processor that its timers are seconds late. Each lasts, and strikes beside all other faults of the
+storm and its own kind. Owns these kinds and when they strike; a seed uses some of them or none. How
+long each may be is data: a test holds the product's time constants against it
+(`tests/bounds.toml`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from tidelog.chaos import chance
 from tidelog.chaos.sim_cluster.inside import active_controller
 from tidelog.chaos.sim_cluster.strikes import Span, Strikes
 from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.chaos.sim_stage.cluster import DATA_DIRECTORY
 from tidelog.chaos.sim_stage.network import Lateness
 
 USED_PROBABILITY = 0.5
@@ -28,6 +30,10 @@ LATE_S = Span(0.05, 16.0)
 """How late a message is."""
 SLOW_SYNC_S = Span(0.2, 3.0)
 """How long each sync of a slow majority takes."""
+SLOW_READ_S = Span(0.01, 4.0)
+"""How long a read of records takes that are not in memory."""
+SLOW_FLUSH_S = Span(0.05, 2.0)
+"""How much longer a flush of records takes, and how long the removal of a file."""
 STARVED_S = Span(0.2, 3.0)
 """How long a starved process is not stepped, again and again."""
 SLICE_S = Span(0.002, 0.05)
@@ -41,6 +47,8 @@ SPANS: Mapping[str, Span] = {
     "late_links": LATE_S,
     "late_controller_calls": LATE_S,
     "slow_majority": SLOW_SYNC_S,
+    "slow_reads": SLOW_READ_S,
+    "slow_flushes": SLOW_FLUSH_S,
     "starved": STARVED_S,
     "slow_processor": STEP_COST_S,
 }
@@ -58,6 +66,8 @@ class EndlessStrikes:
             "late_links": self._late_links,
             "late_controller_calls": self._late_controller_calls,
             "slow_majority": self._slow_majority,
+            "slow_reads": self._slow_reads,
+            "slow_flushes": self._slow_flushes,
             "starved": self._starved,
             "slow_processor": self._slow_processor,
         }
@@ -126,6 +136,45 @@ class EndlessStrikes:
         await self._last()
         for node_id in slow:
             self._world.machine(node_id).disk.slow_down(config.sync_latency_s_max)
+
+    async def _slow_reads(self) -> None:
+        """Records are not in memory: a read waits for the disk, and may hold up no other.
+
+        Those of one replica, or of all of its topic on its node; all reads, or some.
+        """
+        found = self._strikes.a_partition()
+        if found is None:
+            return
+        topic, state = found
+        victim = chance.one_of(self._random, state.replicas)
+        if state.leader_id is not None and self._random.random() < 0.5:
+            victim = state.leader_id
+        is_topic = self._random.random() < 0.5
+        prefix = f"{DATA_DIRECTORY}/{topic}-" + ("" if is_topic else f"{state.partition}/")
+        # As often of the order of a sync as of a session.
+        high = SLOW_READ_S.low * (SLOW_READ_S.high / SLOW_READ_S.low) ** self._random.random()
+        latency_s = self._random.uniform(SLOW_READ_S.low, high)
+        every = self._random.randrange(1, 4)
+        what = f"node {victim} {prefix}: {latency_s:.3f} s, 1 of {every}"
+        self._strikes.count("slow_reads", what)
+        faults = self._world.machine(victim).disk.faults
+        faults.slow_reads(prefix, latency_s, every=every)
+        await self._last()
+        faults.quick_reads(prefix)
+
+    async def _slow_flushes(self) -> None:
+        """The metadata log's syncs take no longer: they wait behind none of these."""
+        victims = self._victims()
+        flush_s, removal_s = self._draw(SLOW_FLUSH_S), self._draw(SLOW_FLUSH_S)
+        what = f"nodes {victims}: {flush_s:.3f} s more a flush, {removal_s:.3f} s a removal"
+        self._strikes.count("slow_flushes", what)
+        for victim in victims:
+            disk = self._world.machine(victim).disk
+            disk.slow_down_records(flush_delay_s=flush_s, removal_latency_s=removal_s)
+        await self._last()
+        for victim in victims:
+            disk = self._world.machine(victim).disk
+            disk.slow_down_records(flush_delay_s=0.0, removal_latency_s=0.0)
 
     # Processors
 

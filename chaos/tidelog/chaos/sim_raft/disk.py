@@ -106,12 +106,12 @@ class VoterDisk(SimDisk):
     @property
     def slowest_sync_s(self) -> float:
         """What a sync that ends now may have taken."""
-        return max(self._sync_latency_s, self._earlier_latency_s)
+        return max(self.sync_latency_s, self._earlier_latency_s)
 
     def slow_down(self, sync_latency_s: float) -> None:
         """Let every sync from now on take this long."""
-        self._earlier_latency_s = self._sync_latency_s
-        self._sync_latency_s = sync_latency_s
+        self._earlier_latency_s = self.sync_latency_s
+        super().slow_down(sync_latency_s)
 
     async def sync_directory(self, path: str) -> None:
         """See `Disk`."""

@@ -8,30 +8,120 @@ wrong without a crash is up to `faults`. Nothing here waits for real time.
 from __future__ import annotations
 
 import asyncio
+import heapq
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from copy import copy
+from dataclasses import dataclass, field
 
 from tidelog.chaos.sim_stage.disk_faults import DiskFaults
+from tidelog.chaos.sim_stage.loop import NodeLoop
 from tidelog.chaos.sim_stage.medium import Content, Folder
 from tidelog.log.env import Random
 from tidelog.log.errors import DiskFullError, StorageError
+from tidelog.log.memory_reads import (
+    READ_AHEAD_BYTES,
+    Changes,
+    Loaded,
+    MemoryMode,
+    NotInMemoryError,
+    Piece,
+    Readable,
+)
+
+SYNC_THREADS, METADATA_SYNC_THREADS, READ_THREADS, REMOVAL_THREADS = 4, 2, 4, 1
+
+
+@dataclass(slots=True)
+class _State:
+    """What all views of one disk share, beside faults and files."""
+
+    sync_latency_s: float
+    flush_delay_s: float = 0.0
+    removal_latency_s: float = 0.0
+    life: int = 0
+    capacity_bytes: int | None = None
+    syncs: int = 0
+    flipped: set[str] = field(default_factory=set)
+
+
+class _Threads:
+    """So many at once do what takes long; what comes later waits in line."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._free_s: list[float] = []
+        """When each has done all that was given to it."""
+
+    def __deepcopy__(self, _memo: object) -> _Threads:
+        """Idle ones, for a copy of the disk."""
+        return _Threads(self._count)
+
+    async def work(self, seconds: float) -> None:
+        """Wait for a thread, then so long."""
+        loop = asyncio.get_running_loop()
+        now_s = loop.time()
+        if loop is not self._loop:  # a new process
+            self._loop, self._free_s = loop, [now_s] * self._count
+        end_s = max(now_s, heapq.heappop(self._free_s)) + seconds
+        heapq.heappush(self._free_s, end_s)
+        await asyncio.sleep(end_s - now_s)
 
 
 class SimDisk:
     """Implements `Disk`. Every sync takes `sync_latency_s` of the running loop's time."""
 
     def __init__(self, random: Random, sync_latency_s: float) -> None:
-        self.life = 0
-        """Grows with each crash; a handle of an earlier life raises `StorageError`."""
         self.faults = DiskFaults()
-        self.capacity_bytes: int | None = None
-        """What all files together may hold; less than they do is a full disk."""
-        self.syncs = 0
-        """Begun since the start."""
-        self.flipped: set[str] = set()
-        """Files of which `flip` changed a bit, ever."""
+        self.mode = MemoryMode()
+        self.syncing = _Threads(SYNC_THREADS)
+        self.reading = _Threads(READ_THREADS)
+        self.removing = _Threads(REMOVAL_THREADS)
+        self.is_for_metadata = False
         self._random = random
-        self._sync_latency_s = sync_latency_s
+        self._state = _State(sync_latency_s)
         self._root = Folder()
+
+    def with_own_threads(self) -> SimDisk:
+        """See `Disk`; the same disk for all that faults do."""
+        other = copy(self)
+        other.syncing, other.reading = _Threads(METADATA_SYNC_THREADS), _Threads(READ_THREADS)
+        other.removing, other.is_for_metadata = _Threads(REMOVAL_THREADS), True
+        return other
+
+    def from_memory(self, loaded: Loaded | None) -> AbstractContextManager[None]:
+        """See `Disk`."""
+        return self.mode.using(loaded)
+
+    @property
+    def life(self) -> int:
+        """Grows with each crash; a handle of an earlier life raises `StorageError`."""
+        return self._state.life
+
+    @property
+    def capacity_bytes(self) -> int | None:
+        """What all files together may hold; less than they do is a full disk."""
+        return self._state.capacity_bytes
+
+    @capacity_bytes.setter
+    def capacity_bytes(self, size_bytes: int | None) -> None:
+        self._state.capacity_bytes = size_bytes
+
+    @property
+    def sync_latency_s(self) -> float:
+        """How long a sync takes that begins now."""
+        return self._state.sync_latency_s
+
+    @property
+    def syncs(self) -> int:
+        """Begun since the start."""
+        return self._state.syncs
+
+    @property
+    def flipped(self) -> set[str]:
+        """Files of which `flip` changed a bit, ever."""
+        return self._state.flipped
 
     @property
     def operations(self) -> int:
@@ -44,11 +134,16 @@ class SimDisk:
 
     def slow_down(self, sync_latency_s: float) -> None:
         """Let every sync from now on take this long."""
-        self._sync_latency_s = sync_latency_s
+        self._state.sync_latency_s = sync_latency_s
+
+    def slow_down_records(self, *, flush_delay_s: float, removal_latency_s: float) -> None:
+        """Let syncs take so much longer, but for the metadata log's, and removals this long."""
+        self._state.flush_delay_s = flush_delay_s
+        self._state.removal_latency_s = removal_latency_s
 
     def crash(self) -> None:
         """Lose what is not stored, every open handle and all faults."""
-        self.life += 1
+        self._state.life += 1
         self.faults.heal()
         self._root.crash(self._random)
 
@@ -98,6 +193,7 @@ class SimDisk:
         if not self.exists(path):
             self._create(path)
         content = self._content(path)
+        self._read_before_mapping(path, len(content.written))
         missing_bytes = max(0, capacity_bytes - len(content.written))
         if self.room_for(missing_bytes) < missing_bytes:
             raise _no_space("map", path)
@@ -154,7 +250,7 @@ class SimDisk:
 
     async def discard(self, path: str) -> None:
         """See `Disk`."""
-        await asyncio.sleep(0)
+        await self.removing.work(self._state.removal_latency_s)
         self.remove(path)
 
     def remove_tree(self, path: str) -> None:
@@ -175,10 +271,12 @@ class SimDisk:
         After an error nobody knows which were, and a later sync says nothing about these.
         """
         self.require(self.life)
-        self.syncs += 1
+        self._state.syncs += 1
         self.faults.count()
         life, mark = self.life, node.mark()
-        await asyncio.sleep(self._sync_latency_s)
+        state = self._state
+        delay_s = 0.0 if self.is_for_metadata else state.flush_delay_s
+        await self.syncing.work(state.sync_latency_s + delay_s)
         self.require(life)
         try:
             self.faults.check("sync", path)
@@ -203,6 +301,26 @@ class SimDisk:
         if self.capacity_bytes is None:
             return size_bytes
         return max(0, min(size_bytes, self.capacity_bytes - self.used_bytes()))
+
+    def begin_read(self, file: Readable, path: str, offset: int, length: int) -> bytes | None:
+        """What was loaded for the read that begins now; None: the caller takes what it finds.
+
+        Raises `NotInMemoryError` where it may not wait; else it waits on the loop, and all with it.
+        """
+        loaded = self.mode.loaded
+        key = path if isinstance(file, _ReadByPath) else file
+        found = None if loaded is None else loaded.find(key, offset, length)
+        if found is None and (latency_s := self.faults.read_latency_s(path)):
+            if loaded is not None:
+                raise NotInMemoryError(file, offset, length)
+            loop = asyncio.get_running_loop()
+            if isinstance(loop, NodeLoop):
+                loop.stall(latency_s)
+        return found
+
+    def _read_before_mapping(self, path: str, size_bytes: int) -> None:
+        if size_bytes:
+            self.begin_read(_ReadByPath(self, path), path, 0, size_bytes)
 
     def _create(self, path: str) -> None:
         self._folder(_parent(path)).change({_name(path): Content()})
@@ -236,6 +354,7 @@ class SimFile:
         self._disk = disk
         self._content = content
         self._life = disk.life
+        self._changes = Changes()
 
     def size(self) -> int:
         """See `File`."""
@@ -245,13 +364,30 @@ class SimFile:
     def read_at(self, offset: int, length: int) -> bytes:
         """See `File`."""
         self._disk.require(self._life)
+        found = self._disk.begin_read(self, self.path, offset, length)
+        if found is not None:
+            return found
         self._disk.faults.check("read", self.path)
         return bytes(self._content.written[offset : offset + length])
+
+    async def load(self, loaded: Loaded, offset: int, length: int) -> None:
+        """See `File`; takes the bytes at once, and gives them when the time is over."""
+        piece = self._changes.begin(self, offset, max(length, READ_AHEAD_BYTES))
+        data = bytes(self._content.written[offset : piece.end])
+        await self._disk.reading.work(self._disk.faults.read_latency_s(self.path))
+        try:
+            self._disk.require(self._life)
+            self._disk.faults.check("read", self.path)
+            piece.data = data
+        except StorageError as error:
+            piece.error = error
+        loaded.add(piece)
 
     def write_at(self, offset: int, data: bytes | bytearray | memoryview) -> None:
         """See `File`; a full disk takes what fits."""
         self._disk.require(self._life)
         self._disk.faults.check("write", self.path)
+        self._changes.note(offset, offset + len(data))
         end = max(len(self._content.written), offset)
         added_bytes = max(0, offset + len(data) - end)
         missing_bytes = added_bytes - self._disk.room_for(added_bytes)
@@ -270,6 +406,7 @@ class SimFile:
         """See `File`."""
         self._disk.require(self._life)
         self._disk.faults.check("truncate", self.path)
+        self._changes.note(size)
         self._content.change(size, None)
         self._disk.faults.count()
 
@@ -280,7 +417,23 @@ class SimFile:
 
     def close(self) -> None:
         """See `File`."""
+        self._changes.note(0)
         self._life = -1
+
+
+class _ReadByPath:
+    """An index that is not mapped yet."""
+
+    def __init__(self, disk: SimDisk, path: str) -> None:
+        self._disk = disk
+        self._path = path
+
+    async def load(self, loaded: Loaded, offset: int, length: int) -> None:
+        """See `File`."""
+        piece = Piece(self._path, offset, offset + length)
+        await self._disk.reading.work(self._disk.faults.read_latency_s(self._path))
+        piece.data = b""
+        loaded.add(piece)
 
 
 class SimIndexBuffer:

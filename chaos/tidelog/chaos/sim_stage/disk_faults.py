@@ -34,6 +34,20 @@ class _Trouble:
         return self.count >= 0
 
 
+@dataclass(slots=True)
+class _SlowReads:
+    """Every so manieth read of files whose path begins so takes this long."""
+
+    prefix: str
+    latency_s: float
+    every: int
+    reads: int = 0
+
+    def strikes(self, path: str) -> bool:
+        self.reads += path.startswith(self.prefix)
+        return path.startswith(self.prefix) and self.reads % self.every == 0
+
+
 class DiskFaults:
     """The faults of one disk; none at first."""
 
@@ -46,6 +60,22 @@ class DiskFaults:
         self._takes_power = True
         self._is_cut = False
         self._troubles: list[_Trouble] = []
+        self._slow_reads: list[_SlowReads] = []
+
+    def slow_reads(self, prefix: str, latency_s: float, *, every: int = 1) -> None:
+        """Let every so manieth read below `prefix` find nothing in memory, and take this long.
+
+        Until `quick_reads`, `heal` or a crash.
+        """
+        self._slow_reads.append(_SlowReads(prefix, latency_s, every))
+
+    def quick_reads(self, prefix: str) -> None:
+        """Take `slow_reads` of this prefix back; reads under way take as long as they do."""
+        self._slow_reads = [one for one in self._slow_reads if one.prefix != prefix]
+
+    def read_latency_s(self, path: str) -> float:
+        """How long the read that begins now takes; 0: it is in memory."""
+        return max((one.latency_s for one in self._slow_reads if one.strikes(path)), default=0.0)
 
     def crash_at(self, number: int) -> None:
         """Cut the power in the `number`-th operation from now, counted from 1.
@@ -73,7 +103,7 @@ class DiskFaults:
 
     def heal(self) -> None:
         """Nothing goes wrong any more; the power is back."""
-        self._troubles = []
+        self._troubles, self._slow_reads = [], []
         self._cut_at, self._is_cut = None, False
 
     def check(self, action: str, path: str) -> None:
