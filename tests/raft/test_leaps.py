@@ -67,6 +67,18 @@ async def test_a_receiver_that_just_started_climbs_to_a_great_incarnation() -> N
     assert heard == [False, False, True, True]
 
 
+async def test_a_new_disk_never_takes_the_incarnation_of_the_life_before_it() -> None:
+    """However far that one had climbed: what it said may still be on its way."""
+    voter = await OneVoter().start(is_new=True)
+    known = rules.CLOCK_MS_MAX + rules.LEAP_MAX + 1
+    taken = []
+    while voter.wal.incarnation < known:
+        told = RejoinReply(asked_incarnation=voter.wal.incarnation, known_incarnation=known)
+        await voter.step(told_by(2, told))
+        taken.append(voter.wal.incarnation)
+    assert taken == [known - 1, known + 1]
+
+
 async def test_an_old_answer_about_incarnations_raises_nothing() -> None:
     voter = await OneVoter().start()
     before = voter.wal.incarnation
@@ -77,11 +89,13 @@ async def test_an_old_answer_about_incarnations_raises_nothing() -> None:
     assert voter.wal.incarnation == above
 
 
-async def test_two_that_know_greater_incarnations_of_each_other_do_not_answer_for_ever() -> None:
+async def test_two_that_mute_each_other_are_both_heard_again_and_do_not_answer_for_ever() -> None:
     voter = await OneVoter().start()
+    own = voter.wal.incarnation
     await voter.step(append(2, 1, incarnation=9))
-    old = told_by(2, RejoinReply(asked_incarnation=1, known_incarnation=5))
-    assert kinds(await voter.step(old)) == []
+    muted = told_by(2, RejoinReply(asked_incarnation=own, known_incarnation=own + 5))
+    assert kinds(await voter.step(muted)) == []
+    assert voter.wal.incarnation == own + 6
 
 
 async def test_a_new_disk_climbs_to_a_great_term_before_it_takes_part() -> None:

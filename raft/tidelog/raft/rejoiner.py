@@ -12,7 +12,7 @@ from tidelog.raft.durable_state import DurableLog
 from tidelog.raft.local_log import LocalLog
 from tidelog.raft.outbox import Outbox
 from tidelog.raft.rejoining import Rejoining
-from tidelog.v1.raft_pb2 import RaftMessage
+from tidelog.v1.raft_pb2 import RaftMessage, RejoinReply
 
 
 class Rejoiner:
@@ -67,7 +67,7 @@ class Rejoiner:
         if reply.asked_incarnation != self._log.incarnation:
             return
         if reply.known_incarnation:
-            self._outgrow(reply.known_incarnation)
+            self.outgrow(reply)
             return
         if rejoining is None or not rejoining.is_asking:
             return
@@ -102,16 +102,18 @@ class Rejoiner:
             self._take_part()
         return True
 
-    def _outgrow(self, known_incarnation: int) -> None:
+    def outgrow(self, reply: RejoinReply) -> None:
         """Be heard again where another process is believed to have followed this one.
 
         One that this disk knows nothing of, with a clock ahead of today's; or none, and a number
         that no voter wrote.
         """
-        if known_incarnation < self._log.incarnation:
+        own, known = self._log.incarnation, reply.known_incarnation
+        if reply.asked_incarnation != own or known <= own:
             return
-        reached = rules.climbed_incarnation(known_incarnation, self._log.incarnation)
-        self._log.write_incarnation(reached + 1)
+        reached = rules.climbed_incarnation(known, own)
+        # Never the very one that is known: what is on its way from that life would count.
+        self._log.write_incarnation(reached + 1 if reached == known else reached)
         if self._rejoining is not None and self._rejoining.is_asking:
             self._rejoining = Rejoining(self._peers)
 

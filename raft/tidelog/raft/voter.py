@@ -162,7 +162,9 @@ class Voter:
         if known is None or message.receiver_id != self._log.node_id:
             return False
         if rules.is_superseded(message.incarnation, known):
-            if not message.HasField("rejoin_reply"):  # or two would answer each other for ever
+            if message.HasField("rejoin_reply"):  # two that mute each other must hear this alone
+                self._rejoiner.outgrow(message.rejoin_reply)
+            else:
                 self._rejoiner.answer(message, known_incarnation=known)
             return False
         if message.incarnation > known:

@@ -11,6 +11,18 @@ from tidelog.raft.durable_state import WalEntry
 # What a message is worth
 
 
+@replaces(rules, "is_of_this_cluster")
+def foreign_messages_heard(_cluster_id: str, _own_cluster_id: str) -> bool:
+    """What a node of another cluster says counts, since its log matches."""
+    return True
+
+
+@replaces(rules, "continues_own_log")
+def foreign_entries_taken(_cluster_named: str | None, _own_cluster_id: str) -> bool:
+    """What another cluster wrote is put behind the own log."""
+    return True
+
+
 @replaces(rules, "is_stale")
 def stale_terms_accepted(_term: int, _current_term: int) -> bool:
     """What was said in an older term still counts."""
@@ -21,6 +33,21 @@ def stale_terms_accepted(_term: int, _current_term: int) -> bool:
 def old_incarnations_accepted(_incarnation: int, _known_incarnation: int) -> bool:
     """What an earlier process of a voter said still counts."""
     return False
+
+
+# How far numbers go
+
+
+@replaces(rules, "climbed_term")
+def term_leaps_taken(heard: int, _own: int) -> int:
+    """A term from nowhere is entered, up to the last one that is well-formed."""
+    return heard
+
+
+@replaces(rules, "climbed_incarnation")
+def incarnation_leaps_taken(heard: int, _known: int) -> int:
+    """An incarnation from nowhere is believed, up to the last one that is well-formed."""
+    return heard
 
 
 # Elections

@@ -17,6 +17,7 @@ from tidelog.chaos.scenarios import (
     damage,
     disks,
     epochs,
+    foreign,
     hostile,
     late_calls,
     leaders,
@@ -136,6 +137,10 @@ SCENARIOS: dict[str, Scenario] = {
         is_recreated=True,
         has_separate_controllers=False,
     ),
+    "foreign": Scenario(
+        "foreign-node", foreign.foreign_node, SOCKETS_ONLY, has_separate_controllers=False
+    ),
+    "forged": Scenario("forged-raft", foreign.forged_raft, SOCKETS_ONLY),
     "acks": Scenario("acks-compared", acks.acks_compared, SOCKETS_ONLY, acks=(-1, 1, 0)),
     "asymmetric": Scenario("leader-mute", storms.asymmetric),
     "late-isr-attempt": Scenario("late-isr-attempt", late_calls.late_isr_attempt, SIM_ONLY),

@@ -26,58 +26,58 @@ async def f21(scene: Scene) -> None:
     """The active controller is killed, thrice: another one takes over, and writes go on."""
     for _ in range(KILLS):
         await scene.last(0.3, 1.0)
-        controller, others = await _quorum(scene)
+        controller, others = await quorum(scene)
         await scene.kill(controller)
-        await _takes_over(scene, others)
-        await _writes_go_on(scene, 1.0)
-        await _decides(scene)
+        await takes_over(scene, others)
+        await writes_go_on(scene, 1.0)
+        await decides(scene)
         await scene.start(controller)
-        await _follows(scene, controller)
+        await follows(scene, controller)
 
 
 async def f22(scene: Scene) -> None:
     """The active controller is cut from the others, not from brokers: another one decides."""
     await scene.last(0.5, 1.5)
-    zombie, others = await _quorum(scene)
+    zombie, others = await quorum(scene)
     paths = scene.between([zombie], others)
     await scene.cut(paths)
     is_active = scene.ground.is_active
     await scene.comes(
         lambda: any(map(is_active, others)) or not is_active(zombie), "the quorum notices"
     )
-    await _takes_over(scene, others)
+    await takes_over(scene, others)
     await scene.must_come(lambda: not is_active(zombie), "the old one steps down")
-    await _decides(scene)
-    await _writes_go_on(scene, 2.0)
+    await decides(scene)
+    await writes_go_on(scene, 2.0)
     await scene.mend(paths)
-    await _follows(scene, zombie)
+    await follows(scene, zombie)
     await scene.in_sync()
 
 
 async def f23(scene: Scene) -> None:
     """The active controller is paused for 10 s and goes on as a zombie: it decides nothing."""
     await scene.last(0.5, 1.5)
-    zombie, others = await _quorum(scene)
+    zombie, others = await quorum(scene)
     await scene.pause(zombie)
-    await _takes_over(scene, others)
-    await _decides(scene)
-    await _writes_go_on(scene, PAUSED_S)
+    await takes_over(scene, others)
+    await decides(scene)
+    await writes_go_on(scene, PAUSED_S)
     scene.expect(scene.ground.is_active(zombie), "it believes to be active when it goes on")
     await scene.resume(zombie)
-    await _follows(scene, zombie)
+    await follows(scene, zombie)
     await scene.in_sync()
 
 
 async def f24(scene: Scene) -> None:
     """Two controllers do not hear each other, the third hears both: one stays active, few terms."""
     await scene.last(0.5, 1.5)
-    controller, (deaf, _) = await _quorum(scene)
+    controller, (deaf, _) = await quorum(scene)
     term = scene.ground.term(controller)
     paths = scene.between([controller], [deaf])
     await scene.cut(paths)
-    await _writes_go_on(scene, 10.0)
+    await writes_go_on(scene, 10.0)
     await scene.must_come(lambda: scene.ground.controller_id is not None, "one is active")
-    await _decides(scene)
+    await decides(scene)
     terms = max(map(scene.ground.term, scene.ground.controller_ids)) - term
     scene.facts["terms"] = str(terms)
     await scene.comes(
@@ -86,24 +86,24 @@ async def f24(scene: Scene) -> None:
     )
     scene.promise(terms <= TERMS_MAX, f"few terms: {terms}")
     await scene.mend(paths)
-    await _follows(scene, deaf)
+    await follows(scene, deaf)
     await scene.in_sync()
 
 
 async def f25(scene: Scene) -> None:
     """Two of three controllers are gone: known leaders take writes on, and nothing is decided."""
     await scene.last(0.5, 1.5)
-    controller, (other, alone) = await _quorum(scene)
+    controller, (other, alone) = await quorum(scene)
     await scene.kill(controller, other)
     await scene.last(ON_THE_WAY_S, ON_THE_WAY_S)
     offset = scene.image.offset
-    await _writes_go_on(scene, 2.0)
+    await writes_go_on(scene, 2.0)
     is_decided = await scene.load.decide(scene.topic, within_s=UNDECIDED_S)
     scene.promise(not is_decided, "a metadata operation is not answered")
     scene.promise(scene.ground.metadata_offset(alone) == offset, "nothing is committed")
     await scene.start(controller, other)
-    await _takes_over(scene, [controller, other, alone])
-    await _decides(scene)
+    await takes_over(scene, [controller, other, alone])
+    await decides(scene)
     await scene.in_sync()
     await scene.acknowledged_again()
 
@@ -112,33 +112,33 @@ async def f26(scene: Scene) -> None:
     """All controllers are killed and start together: no term goes back, no metadata is lost."""
     for _ in scene.rounds(reduced=3, full=1000):
         await scene.last(0.3, 1.0)
-        controller, others = await _quorum(scene)
+        controller, others = await quorum(scene)
         offset, term = scene.image.offset, scene.ground.term(controller)
         await scene.kill(controller, *others)
         for node_id in scene.shuffled([controller, *others]):
             await scene.start(node_id)
             await scene.last(0.0, 0.5)
-        await _takes_over(scene, [controller, *others])
+        await takes_over(scene, [controller, *others])
         for node_id in (controller, *others):
-            await _follows(scene, node_id)
+            await follows(scene, node_id)
         scene.promise(scene.image.offset >= offset, f"metadata up to {offset} is there")
         now_term = scene.ground.term(controller)
         scene.promise(now_term > term, f"no term goes back: {term}, {now_term}")
-        await _decides(scene)
+        await decides(scene)
     await scene.in_sync()
     await scene.acknowledged_again()
 
 
 async def f29(scene: Scene) -> None:
     """A journal has a torn tail: that is cleared; then a wrong bit: it is refused, and replaced."""
-    _, (victim, _) = await _quorum(scene)
+    _, (victim, _) = await quorum(scene)
     journal = scene.ground.journal(victim)
     await scene.kill(victim)
     end, piece = _half_a_frame(scene.content(victim, journal))
     await scene.tear(victim, journal, end, piece)
-    await _decides(scene)
+    await decides(scene)
     await scene.start(victim)
-    await _follows(scene, victim)
+    await follows(scene, victim)
     await scene.kill(victim)
     written = len(scene.content(victim, journal).rstrip(b"\0"))
     await scene.flip(victim, journal, scene.random.randrange(0, written))
@@ -147,8 +147,8 @@ async def f29(scene: Scene) -> None:
     await scene.kill(victim)
     await scene.wipe(victim)
     await scene.start(victim)
-    await _follows(scene, victim)
-    await _decides(scene)
+    await follows(scene, victim)
+    await decides(scene)
 
 
 def _half_a_frame(journal: bytes) -> tuple[int, bytes]:
@@ -160,15 +160,16 @@ def _half_a_frame(journal: bytes) -> tuple[int, bytes]:
     return last.end, journal[last.position : last.position + TORN_BYTES]
 
 
-async def _quorum(scene: Scene) -> tuple[int, list[int]]:
-    """The active controller and the others."""
+async def quorum(scene: Scene) -> tuple[int, list[int]]:
+    """Wait for a controller; the active controller and the others."""
     await scene.comes(lambda: scene.ground.controller_id is not None, "a controller is active")
     controller = scene.ground.controller_id
     assert controller is not None
     return controller, [one for one in scene.ground.controller_ids if one != controller]
 
 
-async def _takes_over(scene: Scene, candidates: list[int]) -> None:
+async def takes_over(scene: Scene, candidates: list[int]) -> None:
+    """One of them becomes active."""
     await scene.must_come(
         lambda: any(map(scene.ground.is_active, candidates)),
         "a controller is active again",
@@ -176,7 +177,8 @@ async def _takes_over(scene: Scene, candidates: list[int]) -> None:
     )
 
 
-async def _follows(scene: Scene, node_id: int) -> None:
+async def follows(scene: Scene, node_id: int) -> None:
+    """It has the metadata of the others, in their term."""
     await scene.must_come(partial(_has_caught_up, scene, node_id), "a controller has caught up")
 
 
@@ -187,7 +189,7 @@ def _has_caught_up(scene: Scene, node_id: int) -> bool:
     return is_one and len(terms) == 1 and ground.metadata_offset(node_id) >= scene.image.offset
 
 
-async def _decides(scene: Scene) -> None:
+async def decides(scene: Scene) -> None:
     """A metadata operation is done."""
     began_s = scene.now_s
     within_s = DECIDED_S_MAX * scene.ground.patience
@@ -195,7 +197,7 @@ async def _decides(scene: Scene) -> None:
     scene.took("metadata changes", scene.now_s - began_s)
 
 
-async def _writes_go_on(scene: Scene, for_s: float) -> None:
+async def writes_go_on(scene: Scene, for_s: float) -> None:
     """With acks=all: brokers need no controller for that. The longest silence is a fact."""
     since_s = scene.now_s
     await scene.last(for_s, for_s)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from tidelog.chaos.workloads.forged_raft import Random
 from tidelog.chaos.workloads.tally import Tally
 
 
@@ -30,6 +31,21 @@ class Strangers(Protocol):
 
     async def ask_too_much(self) -> Tally:
         """Each of `oversized` of every broker."""
+
+    async def start_foreign(self, node_id: int) -> None:
+        """Start a node of another cluster in the place of one that is down.
+
+        It has the same id and address, and a metadata log that is alike by chance, and ahead.
+        """
+
+    async def stop_foreign(self, node_id: int) -> bool:
+        """Kill it; False: it had ended by itself."""
+
+    async def forge_raft(self, *, random: Random, messages: int, leaps: int) -> int:
+        """Raft messages in a voter's name, each on a stream of its own; how many were taken.
+
+        The first `leaps` are terms and incarnations from nowhere.
+        """
 
     async def connect_and_wait(self, *, connections: int) -> Tally:
         """Half of them say nothing, half a greeting; returns when all were hung up on."""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from tidelog.chaos.sim_raft.coverage import COVERAGE
 from tidelog.chaos.sim_raft.faults import Faults
+from tidelog.chaos.sim_raft.strangers import Strangers
 from tidelog.chaos.sim_raft.workload import Workload
 from tidelog.chaos.sim_raft.world import World
 from tidelog.chaos.sim_raft.world_config import draw_config
@@ -71,6 +72,7 @@ class _Story:
         self.workload = Workload(world, random.fork("workload"))
         self._world = world
         self._faults = Faults(world, random.fork("faults"), seed=seed)
+        self._strangers = Strangers(world, random.fork("strangers"), seed=seed)
         self._has_faults = has_faults
 
     async def tell(self) -> None:
@@ -81,7 +83,9 @@ class _Story:
         looking = asyncio.create_task(self._look(), name="look")
         clients = asyncio.create_task(self.workload.run(), name="clients")
         if self._has_faults:
-            await self._faults.strike_until(STORM_S)
+            await asyncio.gather(
+                self._faults.strike_until(STORM_S), self._strangers.speak_until(STORM_S)
+            )
             await self._faults.heal()
         await self._calm_down(clients)
         self.workload.is_over = True

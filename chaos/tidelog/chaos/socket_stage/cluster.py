@@ -4,6 +4,7 @@
     FOLDER/node-4.stage.json  its proxies, and the mutant it is
     FOLDER/node-4.log         what it said; toxiproxy.log and guardian.log beside it
     FOLDER/node-4/data/       its data
+    FOLDER/foreign-4*         the same of a node of another cluster in its place
 
 Whatever ends the run, the guardian leaves nothing behind: it does the cleaning when all goes well,
 too, so that there is one way to do it.
@@ -17,15 +18,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tidelog.broker.config import parse_config
 from tidelog.broker.config_text import config_text
 from tidelog.chaos.faults.proxies import Proxies
 from tidelog.chaos.socket_stage import guardian
 from tidelog.chaos.socket_stage.child import Child
 from tidelog.chaos.socket_stage.disks import NodeDisk
+from tidelog.chaos.socket_stage.foreign_data import FOREIGN, make_foreign_data
 from tidelog.chaos.socket_stage.inspector import Inspector
 from tidelog.chaos.socket_stage.node_processes import NodeProcess
 from tidelog.chaos.socket_stage.node_setup import NodeSetup
@@ -92,6 +96,7 @@ class SocketCluster:
             node_id: NodeProcess(self.folder, node_id, self._environment)
             for node_id in self.topology.node_ids
         }
+        self._foreign: dict[int, NodeProcess] = {}
         self._inspectors = {
             node_id: Inspector(self._socket(node_id)) for node_id in self.topology.node_ids
         }
@@ -207,6 +212,27 @@ class SocketCluster:
         ends = {node_id: node.end for node_id, node in self._nodes.items()}
         return {node_id: words for node_id, words in ends.items() if words is not None}
 
+    async def start_foreign(self, node_id: int) -> None:
+        """Start a node of another cluster at the address of a node that is down.
+
+        Its metadata log is alike to the node's, and ahead of it.
+        """
+        if self.is_up(node_id):
+            raise ValueError(f"node {node_id} is up")
+        node = NodeProcess(self.folder, node_id, self._environment, stem=FOREIGN)
+        data_dir = self.folder / f"{FOREIGN}-{node_id}"
+        config = self._config(node_id, cluster_id=FOREIGN, data_dir=data_dir)
+        setup = replace(self._setup(node_id), socket=self._socket(node_id) + FOREIGN, mutant=None)
+        node.config_path.write_text(config, encoding="utf-8")
+        node.setup_path.write_text(setup.to_json(), encoding="utf-8")
+        await make_foreign_data(parse_config(config), own_data=self.data_dir(node_id))
+        self._foreign[node_id] = node
+        node.start()
+
+    async def stop_foreign(self, node_id: int) -> bool:
+        """Kill it; False: it had ended by itself."""
+        return await self._foreign.pop(node_id).kill()
+
     # Disks
 
     async def wipe(self, node_id: int) -> None:
@@ -292,17 +318,24 @@ class SocketCluster:
             node.start()
         await self._until(lambda _: True, "up")
 
-    def _config(self, node_id: int) -> str:
+    @property
+    def cluster_id(self) -> str:
+        """As its nodes are configured."""
+        return f"chaos-{self._token}"
+
+    def _config(
+        self, node_id: int, *, cluster_id: str | None = None, data_dir: Path | None = None
+    ) -> str:
         topology = self.topology
         roles = {"broker": topology.broker_ids, "controller": topology.controller_ids}
         voters = {str(voter): address for voter, address in self._wiring.voters().items()}
         return config_text(
             {
                 "node.id": node_id,
-                "cluster.id": f"chaos-{self._token}",
+                "cluster.id": cluster_id or self.cluster_id,
                 "process.roles": [role for role, ids in roles.items() if node_id in ids],
                 "listeners": self.address(node_id),
-                "log.dirs": str(self.data_dir(node_id)),
+                "log.dirs": str(data_dir or self.data_dir(node_id)),
                 "controller.quorum.voters": voters,
                 **self._settings,
             }

@@ -16,10 +16,16 @@ KILL_S_MAX = 10.0
 
 
 class NodeProcess:
-    """One node, run by one process after another: `FOLDER/node-ID.toml`, `.stage.json`, `.log`."""
+    """One node, run by one process after another: `FOLDER/node-ID.toml`, `.stage.json`, `.log`.
 
-    def __init__(self, folder: Path, node_id: int, environment: Mapping[str, str]) -> None:
+    With another `stem` than "node" it is another node of the same id.
+    """
+
+    def __init__(
+        self, folder: Path, node_id: int, environment: Mapping[str, str], *, stem: str = "node"
+    ) -> None:
         self.node_id = node_id
+        self._stem = stem
         self.is_paused = False
         self._folder = folder
         self._environment = {**ALLOCATOR, **environment}
@@ -29,17 +35,17 @@ class NodeProcess:
     @property
     def config_path(self) -> Path:
         """Its configuration."""
-        return self._folder / f"node-{self.node_id}.toml"
+        return self._folder / f"{self._stem}-{self.node_id}.toml"
 
     @property
     def setup_path(self) -> Path:
         """Its `NodeSetup`."""
-        return self._folder / f"node-{self.node_id}.stage.json"
+        return self._folder / f"{self._stem}-{self.node_id}.stage.json"
 
     @property
     def log_path(self) -> Path:
         """What all its processes said."""
-        return self._folder / f"node-{self.node_id}.log"
+        return self._folder / f"{self._stem}-{self.node_id}.log"
 
     @property
     def is_up(self) -> bool:

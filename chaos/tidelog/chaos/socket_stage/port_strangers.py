@@ -14,7 +14,9 @@ from pathlib import Path
 
 from tidelog.chaos.scenarios.strangers import Vitals
 from tidelog.chaos.socket_stage.cluster import SocketCluster
+from tidelog.chaos.socket_stage.grpc_forger import Forger
 from tidelog.chaos.socket_stage.grpc_hostile import HostileCaller
+from tidelog.chaos.workloads.forged_raft import Random
 from tidelog.chaos.workloads.malformed import MalformedRequests
 from tidelog.chaos.workloads.malformed_fields import Known
 from tidelog.chaos.workloads.noise import PREFACE, SETTINGS, Noise, frame, noise
@@ -61,6 +63,22 @@ class PortStrangers:
                 for one in oversized(self._topic):
                     await caller.ask_too_much(address, one)
             return caller.tally
+
+    async def start_foreign(self, node_id: int) -> None:
+        """See `Strangers`."""
+        await self._cluster.start_foreign(node_id)
+
+    async def stop_foreign(self, node_id: int) -> bool:
+        """See `Strangers`."""
+        return await self._cluster.stop_foreign(node_id)
+
+    async def forge_raft(self, *, random: Random, messages: int, leaps: int) -> int:
+        """See `Strangers`."""
+        forger = Forger(self._cluster, random)
+        taken = 0
+        for number in range(messages):
+            taken += await forger.send(is_leap=number < leaps)
+        return taken
 
     async def connect_and_wait(self, *, connections: int) -> Tally:
         """See `Strangers`."""

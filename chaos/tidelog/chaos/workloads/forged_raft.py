@@ -14,12 +14,16 @@ from google.protobuf.descriptor import FieldDescriptor
 
 from tidelog.v1.raft_pb2 import AppendEntries, LogEntry, PreVoteReply, RaftMessage, RequestVote
 
-FAR = (0, 1, 2**20, 2**31, 2**32, 2**44, 2**53, 2**61, 2**62 - 1, 2**62, 2**63 - 1, -1, -(2**63))
+FAR = (0, 2**20, 2**31, 2**32, 2**44, 2**53, 2**61, 2**62 - 1, 2**62, 2**63 - 1, -1, -(2**63))
 """Beyond the last accepted one, 2**62 - 1, too: those end at the edge."""
 FOREIGN_LEAD = 3
 """How many terms the log of another cluster is ahead: enough to win each vote."""
 _ANY = RaftMessage.DESCRIPTOR.oneofs_by_name["body"].fields
 _BODIES = tuple(field.name for field in _ANY if field.name != "hello")
+
+
+BELIEVED = frozenset({"vote_granted", "append_entries_reply", "install_snapshot_reply"})
+"""What a voter counts in its own term: told in far ones only."""
 
 
 class Random(Protocol):
@@ -55,7 +59,8 @@ class Aim:
 def leap(aim: Aim, random: Random) -> RaftMessage:
     """A term and an incarnation from nowhere, said by a leader, or by who answers a pre-vote."""
     term = (2**62 - 1, 2**61, aim.term + 2**32)[random.randrange(0, 3)]
-    message = aim.envelope(term=term, incarnation=(2**61, aim.incarnation)[random.randrange(0, 2)])
+    incarnation = (2**61, 2**62 - 1, aim.incarnation)[random.randrange(0, 3)]
+    message = aim.envelope(term=term, incarnation=incarnation)
     if random.randrange(0, 3):
         message.append_entries.CopyFrom(AppendEntries(round=1))
     else:
@@ -88,11 +93,9 @@ def alike(aim: Aim, random: Random, *, first: bytes) -> RaftMessage:
 
 def forged(aim: Aim, random: Random) -> RaftMessage:
     """Any body, each number of it near the truth or far from it."""
-    message = RaftMessage()
-    message.CopyFrom(
-        aim.envelope(term=_number(random, aim.term), incarnation=_number(random, aim.incarnation))
-    )
     name = _BODIES[random.randrange(0, len(_BODIES))]
+    term = _far(random) if name in BELIEVED else _number(random, aim.term)
+    message = aim.envelope(term=term, incarnation=_number(random, aim.incarnation))
     body = getattr(message, name)
     body.SetInParent()
     for field in body.DESCRIPTOR.fields:
@@ -103,7 +106,9 @@ def forged(aim: Aim, random: Random) -> RaftMessage:
             setattr(body, field.name, bool(random.randrange(0, 2)))
         elif field.name == "data":
             body.data = bytes(random.randrange(0, 40))
-    if name == "append_entries" and body.previous_index != aim.last_index:
+    if name == "append_entries" and body.previous_index == aim.last_index:
+        body.commit_index = 0
+    elif name == "append_entries":
         for _ in range(random.randrange(0, 3)):
             body.entries.add(term=_number(random, aim.last_term), command=b"\0forged")
     return message
@@ -112,4 +117,8 @@ def forged(aim: Aim, random: Random) -> RaftMessage:
 def _number(random: Random, near: int) -> int:
     if random.randrange(0, 2):
         return max(0, near + random.randrange(-1, 2))
+    return _far(random)
+
+
+def _far(random: Random) -> int:
     return FAR[random.randrange(0, len(FAR))]

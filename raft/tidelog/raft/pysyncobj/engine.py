@@ -130,7 +130,9 @@ class SyncObj(replication.SyncObj):
             return False
         known = self._incarnations[node.id]
         if rules.is_superseded(message.incarnation, known):
-            if not message.HasField("rejoin_reply"):  # or two would answer each other for ever
+            if message.HasField("rejoin_reply"):  # two that mute each other must hear this alone
+                self._rejoiner.outgrow(message.rejoin_reply)
+            else:
                 self._rejoiner.answer(message, known_incarnation=known)
             return False
         if message.incarnation > known:
