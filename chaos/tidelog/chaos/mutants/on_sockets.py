@@ -17,8 +17,6 @@ HUNTS: Mapping[str, str] = {
     "producers_forgotten_at_a_start": "F61",
     "leader_without_quorum_stays": "F22",
     "damage_not_acted_on": "F33",
-    "foreign_messages_heard": "foreign",
-    "term_leaps_taken": "forged",
 }
 """By the mutant's name, the scenario's id."""
 CONTROL = "control"
