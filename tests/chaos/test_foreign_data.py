@@ -1,4 +1,4 @@
-"""The stranger of `foreign-node`: its log is alike at each index, ahead, and no part of this one."""
+"""The stranger of `foreign-node`: its log is alike at each index, ahead, and no part of ours."""
 
 from __future__ import annotations
 

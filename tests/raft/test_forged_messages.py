@@ -21,11 +21,11 @@ from tidelog.raft.well_formed import fault
 from tidelog.v1.raft_pb2 import RaftMessage
 
 VOTERS = (1, 2, 3)
-ELECTION_S = 3.0
-"""An election, with one that was split before it, and the commits after."""
 CONFIG = RaftConfig(
     cluster_id=CLUSTER_ID, wal_reserve_bytes=64 * 1024, snapshot_interval_bytes=32 * 1024
 )
+ELECTION_S = 4 * CONFIG.election_timeout_max_ms / 1000
+"""An election, and another where two had elected before the third told them of its term."""
 
 
 class Quorum:
