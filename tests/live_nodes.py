@@ -30,7 +30,7 @@ class LiveNode:
         address: str,
         voters: Mapping[int, str],
         folder: Path,
-        settings: Mapping[str, int],
+        settings: Mapping[str, int | str],
     ) -> None:
         self.node_id = node_id
         self.address = address
@@ -40,7 +40,7 @@ class LiveNode:
         self.metadata_dir = self.data_dir / "__cluster_metadata-0"
         self.wal_path = self.metadata_dir / FILE_NAME
         self.log_path = folder / f"node-{node_id}.log"
-        self._config_path = folder / f"node-{node_id}.toml"
+        self.config_path = folder / f"node-{node_id}.toml"
         self._process: subprocess.Popen[bytes] | None = None
         config = {
             "node.id": node_id,
@@ -53,7 +53,7 @@ class LiveNode:
         lines = [f"{json.dumps(key)} = {json.dumps(value)}" for key, value in config.items()]
         pairs = ", ".join(f'"{voter}" = "{where}"' for voter, where in voters.items())
         lines.append(f'"controller.quorum.voters" = {{ {pairs} }}')
-        self._config_path.write_text("\n".join(lines))
+        self.config_path.write_text("\n".join(lines))
 
     @property
     def is_running(self) -> bool:
@@ -63,7 +63,7 @@ class LiveNode:
     def start(self) -> None:
         """Start its process, which takes its time."""
         assert not self.is_running
-        command = [sys.executable, "-m", "tidelog.broker", "--config", str(self._config_path)]
+        command = [sys.executable, "-m", "tidelog.broker", "--config", str(self.config_path)]
         with self.log_path.open("ab") as log:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log

@@ -11,7 +11,8 @@ from tidelog.v1 import common_pb2
 def test_a_stranger_is_told_of_once_and_counted_each_time() -> None:
     strangers = Strangers()
     with capture_logs() as lines:
-        errors = [strangers.refuse("other", "own", who="node 3") for _ in range(5)]
+        whos = ["node 3", "replica 3", "a caller of RegisterBroker", "node 3", "node 3"]
+        errors = [strangers.refuse("other", "own", who=who) for who in whos]
 
     assert [(line["who"], line["its_cluster_id"]) for line in lines] == [("node 3", "other")]
     assert strangers.refused == 5

@@ -1,4 +1,4 @@
-"""Nodes of other clusters that spoke to this node: each told once in the log, and counted on.
+"""Nodes of other clusters that spoke to this node: each cluster told once in the log, then counted.
 
 Owns who was told of and how many messages were refused; decides nothing. A node of another cluster
 asks again and again, several times a second, and anybody may claim any cluster id: so the lines are
@@ -26,15 +26,14 @@ class Strangers:
     def __init__(self) -> None:
         self.refused = 0
         """Messages and answers of other clusters that were refused since the start."""
-        self._told: set[tuple[str, str]] = set()
+        self._told: set[str] = set()
 
     def refuse(self, cluster_id: str, own_cluster_id: str, *, who: str) -> KafkaError:
         """Count one message of `who`; the error to answer it with, INCONSISTENT_CLUSTER_ID."""
         self.refused += 1
         shown = cluster_id[:SHOWN_MAX]
-        stranger = (who, shown)
-        if stranger not in self._told and len(self._told) <= STRANGERS_MAX:
-            self._told.add(stranger)
+        if shown not in self._told and len(self._told) <= STRANGERS_MAX:
+            self._told.add(shown)
             if len(self._told) > STRANGERS_MAX:
                 logger.warning("many nodes of other clusters ask here: no more are named")
             else:
