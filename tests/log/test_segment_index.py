@@ -247,12 +247,12 @@ def test_the_last_batch_is_found_without_a_walk_and_not_where_it_was_cut(
     with monkeypatch.context() as no_walk:
         no_walk.setattr(segment, "_headers", lambda *_, **__: pytest.fail("it was walked"))
         assert segment.place_of(last) == walked
-    segment.truncate_to(last)
+    segment.truncate_to(segment.place_of(last))
     assert segment.next_offset == last
     assert segment.place_of(last) == (segment.size, last), "the end, where the batch began"
     other = encode_batch([Record(0, 1, None, b"x" * 9)] * 2, base_offset=last, leader_epoch=0)
     segment.append([other], [parse_header(other)])
-    segment.truncate_to(last - 2)
+    segment.truncate_to(segment.place_of(last - 2))
     assert segment.place_of(last) == (segment.size, last - 2), "the end, before the batch that went"
     before = encode_batch([Record(0, 1, None, b"y")] * 4, base_offset=last - 2, leader_epoch=0)
     segment.append([before], [parse_header(before)])
