@@ -17,6 +17,7 @@ from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.broker.start_record import StartRecord
+from tidelog.broker.unread_responses import UnreadResponses
 from tidelog.chaos.sim_stage.clock import SimClock, SimRandom
 from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.chaos.sim_stage.network import Host, SimNetwork
@@ -441,6 +442,7 @@ class ReplicaStage:
             alter_partition=self._alter_partition,
             report_damage=self._report_damage,
             start_record=RecoveredRecord(machine),
+            unread=UnreadResponses(self.config.unread, machine.clock.monotonic_ms),
             on_broken=self.broken.append,
             on_fatal=self.fatal.append,
         )

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidelog.broker.replica_config import ReplicaConfig
+from tidelog.broker.replica_config import MIB, ReplicaConfig
+from tidelog.broker.unread_responses import UnreadLimits
 from tidelog.log.cleaner import CleanerConfig
 from tidelog.log.errors import KafkaError
 from tidelog.metadata.config import ControllerConfig
@@ -170,6 +171,32 @@ KEYS = (
         _integer(100, MAX_MS),
         600_000,
         "A connection without a call for this long is closed; one of HTTP whatever it does.",
+    ),
+    ConfigKey(
+        "unread.max.response.bytes",
+        _integer(4 * MIB, MAX_BYTES),
+        _REPLICA.unread.bytes_max,
+        "Responses that callers have not read; fetches above it wait, as long as they may anyway. "
+        "Memory is about twice that. Followers have a share each of their own.",
+    ),
+    ConfigKey(
+        "connection.unread.max.response.bytes",
+        _integer(MIB, MAX_BYTES),
+        _REPLICA.unread.connection_bytes_max,
+        "The same for one connection; and never more than half of what is left of the node's.",
+    ),
+    ConfigKey(
+        "unread.response.timeout.ms",
+        _integer(100, MAX_MS),
+        _REPLICA.unread.timeout_ms,
+        "A connection that leaves a response unread for half of this, and takes less than 64 KiB "
+        "in the other half, is closed.",
+    ),
+    ConfigKey(
+        "replica.unread.max.response.bytes",
+        _integer(MIB, MAX_BYTES),
+        _REPLICA.replica_unread_response_bytes_max,
+        "Responses that one follower has not read.",
     ),
     ConfigKey("broker.rack", _text, "", "Where the broker stands."),
     ConfigKey(
@@ -331,6 +358,12 @@ def _node_config(values: Mapping[str, Any]) -> NodeConfig:  # values typed by KE
 def _replica_config(values: Mapping[str, Any]) -> ReplicaConfig:  # as above
     return ReplicaConfig(
         replica_lag_time_max_ms=values["replica.lag.time.max.ms"],
+        unread=UnreadLimits(
+            bytes_max=values["unread.max.response.bytes"],
+            connection_bytes_max=values["connection.unread.max.response.bytes"],
+            timeout_ms=values["unread.response.timeout.ms"],
+        ),
+        replica_unread_response_bytes_max=values["replica.unread.max.response.bytes"],
         log_retention_check_interval_ms=values["log.retention.check.interval.ms"],
         producer_id_expiration_ms=values["producer.id.expiration.ms"],
         log_scrub_bytes_per_second=values["log.scrub.bytes.per.second"],

@@ -116,6 +116,7 @@ async def _run(config: NodeConfig, disk: SystemDisk, surroundings: Surroundings)
         services=node.services,
         on_fatal=_end_at_once,
         max_idle_ms=config.connections_max_idle_ms,
+        unread=node.unread,
     )
     http = _http_server(config, node)
     await server.start()

@@ -17,6 +17,7 @@ import structlog
 
 from tidelog.broker.appender import Appender
 from tidelog.broker.background import Background
+from tidelog.broker.call import LOCAL_CALL, Call
 from tidelog.broker.fetch_session import FetchSession
 from tidelog.broker.fetcher import Fetchers
 from tidelog.broker.hosted_partition import HostedPartition
@@ -37,6 +38,7 @@ from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.broker.replica_stats import ReplicaStats
 from tidelog.broker.start_record import StartRecord
 from tidelog.broker.trouble_reports import ReportDamage, TroubleReports
+from tidelog.broker.unread_responses import UnreadResponses
 from tidelog.log.config import LogConfig, log_config
 from tidelog.log.env import Clock, Disk, Random
 from tidelog.log.errors import StorageError
@@ -77,6 +79,7 @@ class ReplicaManager:
         alter_partition: AlterPartition,
         report_damage: ReportDamage,
         start_record: StartRecord,
+        unread: UnreadResponses,
         on_broken: Callable[[int], None],
         on_fatal: Callable[[BaseException], None],
         note: Callable[[Event], None] = lambda _: None,
@@ -95,7 +98,9 @@ class ReplicaManager:
         self._appender = Appender(
             partitions=partitions, config=config, is_held=lambda: self.is_held
         )
-        self._reader = Reader(partitions=partitions, config=config, clock=clock, stats=self._stats)
+        self._reader = Reader(
+            partitions=partitions, config=config, clock=clock, stats=self._stats, unread=unread
+        )
         self._upkeep = LogUpkeep(partitions=partitions, config=config, clock=clock)
         self._deleter = RecordDeleter(partitions=partitions, config=config, clock=clock)
         self._fetchers = Fetchers(
@@ -193,15 +198,15 @@ class ReplicaManager:
         """See `Appender.is_full`."""
         return self._appender.is_full
 
-    async def fetch(self, request: FetchRequest) -> FetchResponse:
+    async def fetch(self, request: FetchRequest, call: Call = LOCAL_CALL) -> FetchResponse:
         """See `Broker.Fetch`."""
-        return await self._session().fetch(request)
+        return await self._session(call).fetch(request)
 
     def fetch_stream(
-        self, requests: AsyncIterator[FetchRequest]
+        self, requests: AsyncIterator[FetchRequest], call: Call = LOCAL_CALL
     ) -> AsyncGenerator[FetchResponse, None]:
         """See `Broker.FetchStream`."""
-        return self._session().answers(requests)
+        return self._session(call).answers(requests)
 
     async def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
         """See `Broker.ListOffsets`."""
@@ -257,6 +262,7 @@ class ReplicaManager:
             "produce_in_flight_bytes": self._appender.in_flight_bytes,
             "waiting_fetches": self._reader.waiting_consumers,
             "waiting_reads": self._reader.waiting_reads,
+            "replica_unread_response_bytes": self._reader.unread_by_replicas.size_bytes,
             **asdict(self._stats),
         }
 
@@ -422,8 +428,8 @@ class ReplicaManager:
         except StorageError as error:
             log.warning("replica not removed", partition=f"{topic}-{partition}", error=str(error))
 
-    def _session(self) -> FetchSession:
-        return FetchSession(self._reader, self._partitions, self._clock)
+    def _session(self, call: Call) -> FetchSession:
+        return FetchSession(self._reader, self._partitions, self._clock, call)
 
     # Loops
 

@@ -29,6 +29,7 @@ from tidelog.broker.rpc.controller import ControllerHandler
 from tidelog.broker.rpc.node import NodeHandler
 from tidelog.broker.start_record import StartRecord
 from tidelog.broker.unreachable_reports import UnreachableReports
+from tidelog.broker.unread_responses import NodeResponses, UnreadResponses
 from tidelog.log.env import Clock, Disk, Random
 from tidelog.log.strangers import Strangers
 from tidelog.log.transport import Dialled
@@ -84,8 +85,11 @@ class Node:
         broker: BrokerParts | None,
         journal: NodeJournal,
         reports: UnreachableReports,
+        unread: NodeResponses,
     ) -> None:
         self.config = config
+        self.unread = unread
+        """What the transport that serves `services` counts, too."""
         self.services: dict[str, object] = {}
         self._ports = ports
         self._quorum = quorum
@@ -138,6 +142,7 @@ class Node:
             "foreign_cluster_messages": self._ports.strangers.refused,
             "event_loop_stall_seconds": self._stalls.recent_s,
             "event_loop_longest_stall_seconds": self._stalls.longest_s,
+            **self.unread.stats(),
         }
         if self._broker is not None:
             numbers["metadata_offset"] = self._broker.follower.image.offset
@@ -248,6 +253,7 @@ def build_node(config: NodeConfig, ports: Ports) -> Node:
             return broker.follower.image
         return EMPTY_IMAGE if quorum is None else quorum.image
 
+    unread = NodeResponses(config.replica.unread, ports.clock.monotonic_ms)
     reports = UnreachableReports(
         node_id=config.node_id,
         image=image,
@@ -256,7 +262,9 @@ def build_node(config: NodeConfig, ports: Ports) -> Node:
         timeout_ms=config.controller.session_timeout_ms,
         on_fatal=ports.on_fatal,
     )
-    broker = _build_broker(config, ports, epoch, reports, journal) if config.is_broker else None
+    broker = None
+    if config.is_broker:
+        broker = _build_broker(config, ports, epoch, reports, journal, unread.fetches)
     return Node(
         config=config,
         ports=ports,
@@ -264,6 +272,7 @@ def build_node(config: NodeConfig, ports: Ports) -> Node:
         broker=broker,
         journal=journal,
         reports=reports,
+        unread=unread,
     )
 
 
@@ -302,6 +311,7 @@ def _build_broker(
     epoch: ControllerEpoch,
     reports: UnreachableReports,
     journal: NodeJournal,
+    unread: UnreadResponses,
 ) -> BrokerParts:
     def channel() -> ControllerChannel:
         return _controller_channel(config, ports, epoch)
@@ -309,7 +319,7 @@ def _build_broker(
     controllers = channel()
     start_record = StartRecord(ports.disk, config.data_dir, boot_id=ports.boot_id)
     replica_manager = _build_replica_manager(
-        config, ports, controllers, reports, journal, start_record
+        config, ports, controllers, reports, journal, start_record, unread
     )
     publisher = _Publisher(replica_manager, start_record)
     follower = MetadataFollower(
@@ -379,6 +389,7 @@ def _build_replica_manager(
     reports: UnreachableReports,
     journal: NodeJournal,
     start_record: StartRecord,
+    unread: UnreadResponses,
 ) -> ReplicaManager:
     async def alter_partition(request: AlterPartitionRequest) -> AlterPartitionResponse:
         return await controllers.call(
@@ -399,6 +410,7 @@ def _build_replica_manager(
         alter_partition=alter_partition,
         report_damage=report_damage,
         start_record=start_record,
+        unread=unread,
         note=journal.note,
         on_broken=reports.broken,
         on_fatal=ports.on_fatal,

@@ -19,14 +19,20 @@ from google.protobuf import message_factory
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import DecodeError
 
+from tidelog.broker.call import Call
 from tidelog.broker.rpc.grpc_log import is_caller_gone
 from tidelog.broker.rpc.request_elements import ELEMENTS_MAX, SMALL_BYTES, has_too_many
+from tidelog.broker.unread_responses import UnreadResponses
 from tidelog.log.errors import InvariantError, KafkaError, StorageError, TidelogError
 from tidelog.v1 import common_pb2
 
 Serve = Callable[[Any, Any], Any]
 """A request, or an iterator of them, and the call's context; what it gives is awaited, or many."""
 Context = grpc.aio.ServicerContext[Any, Any]
+COUNTED_BYTES_MIN = 4 << 10
+"""Of a response: smaller ones cost no more than the call itself."""
+
+_BETWEEN_NODES = ("Controller", "RaftPeer")
 
 log = structlog.get_logger(__name__)
 
@@ -34,31 +40,42 @@ log = structlog.get_logger(__name__)
 class Edge:
     """Of one server. `on_fatal` is told of a broken invariant."""
 
-    def __init__(self, on_fatal: Callable[[BaseException], None]) -> None:
+    def __init__(self, on_fatal: Callable[[BaseException], None], unread: UnreadResponses) -> None:
         self._on_fatal = on_fatal
+        self._unread = unread
 
-    def handler(self, method: MethodDescriptor, serve: Serve) -> grpc.RpcMethodHandler[Any, Any]:
-        """What gRPC calls for the method."""
+    def handler(
+        self, method: MethodDescriptor, serve: Serve, *, counts_itself: bool = False
+    ) -> grpc.RpcMethodHandler[Any, Any]:
+        """What gRPC calls for the method; `counts_itself`: its responses are counted already."""
         make = {
             (False, False): grpc.unary_unary_rpc_method_handler,
             (False, True): grpc.unary_stream_rpc_method_handler,
             (True, False): grpc.stream_unary_rpc_method_handler,
             (True, True): grpc.stream_stream_rpc_method_handler,
         }[method.client_streaming, method.server_streaming]
-        response_type = message_factory.GetMessageClass(method.output_type)
+        is_between_nodes = method.containing_service.name in _BETWEEN_NODES
+
+        async def answered(asked: Any, context: Context) -> Any:
+            return await _answered(serve(asked, context), context)
+
+        async def counted(asked: Any, context: Context) -> Any:
+            self._admit(context, is_between_nodes=is_between_nodes)
+            return await self._counted(serve(asked, context), context)
+
         return make(
-            self._behaviour(serve),
+            self._behaviour(answered if counts_itself else counted),
             request_deserializer=_reader(method),
-            response_serializer=response_type.SerializeToString,
+            response_serializer=_serialized,
         )
 
-    def _behaviour(self, serve: Serve) -> Callable[[Any, Context], Any]:
+    def _behaviour(self, answer: Serve) -> Callable[[Any, Context], Any]:
         async def behaviour(request: Any, context: Context) -> Any:
             try:
                 if isinstance(request, TidelogError):
                     raise request
                 asked = _readable(request) if hasattr(request, "__aiter__") else request
-                return await _answered(serve(asked, context), context)
+                return await answer(asked, context)
             except TidelogError as error:
                 await self._abort(context, error)
             except NotImplementedError:
@@ -73,6 +90,38 @@ class Edge:
                 await context.abort(grpc.StatusCode.INTERNAL, what)
 
         return behaviour
+
+    def _admit(self, context: Context, *, is_between_nodes: bool) -> None:
+        """Refuse who must read first; nodes, which stop without answers, only for their own."""
+        if not self._unread.size_bytes:
+            return
+        peer = context.peer()
+        if self._unread.is_over(peer) or not (is_between_nodes or self._unread.has_room(peer)):
+            raise _TooMuchUnreadError(peer)
+
+    async def _counted(self, serving: Any, context: Context) -> Any:
+        """As `_answered`, with each large response counted as unread until it is taken."""
+        if not hasattr(serving, "__aiter__"):
+            response = await serving
+            if response is None:  # the handler wrote what there was
+                return None
+            data = response.SerializeToString()
+            if len(data) >= COUNTED_BYTES_MIN:
+                held = self._unread.hold(context.peer(), len(data))
+                when_ended(context, held.release)
+            return data
+        async with aclosing(serving) as responses:
+            async for response in responses:
+                data = response.SerializeToString()
+                if len(data) < COUNTED_BYTES_MIN:
+                    await context.write(data)
+                    continue
+                held = self._unread.hold(context.peer(), len(data))
+                try:
+                    await context.write(data)
+                finally:
+                    held.release()
+        return None
 
     async def _abort(self, context: Context, error: TidelogError) -> None:
         if isinstance(error, InvariantError):
@@ -117,12 +166,41 @@ async def _answered(serving: Any, context: Context) -> Any:
     return None
 
 
+def call_of(context: Context) -> Call:
+    """The call, for a handler that counts its responses itself."""
+    return Call(context.peer(), lambda then: when_ended(context, then))
+
+
+def when_ended(context: Context, then: Callable[[], None]) -> None:
+    """Have something done when the call is over: a single response is taken then, or never is."""
+
+    def ended(_context: Context) -> None:
+        then()
+
+    context.add_done_callback(ended)  # type: ignore[arg-type]  # the stubs want their own class
+
+
+def _serialized(response: Any) -> bytes:
+    """A response's bytes; those that are counted are serialized before."""
+    return response if isinstance(response, bytes) else response.SerializeToString()
+
+
 class _TooManyError(KafkaError):
     """A request of too many elements."""
 
 
+class _TooMuchUnreadError(KafkaError):
+    """A caller that has not read what it asked for before."""
+
+    def __init__(self, peer: str) -> None:
+        super().__init__(
+            common_pb2.THROTTLING_QUOTA_EXCEEDED,
+            f"{peer} has not read the responses it asked for: read them, then ask again",
+        )
+
+
 def _status(error: TidelogError) -> grpc.StatusCode:
-    if isinstance(error, _TooManyError):
+    if isinstance(error, (_TooManyError, _TooMuchUnreadError)):
         return grpc.StatusCode.RESOURCE_EXHAUSTED
     if isinstance(error, (InvariantError, StorageError)):
         return grpc.StatusCode.INTERNAL
