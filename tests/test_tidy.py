@@ -208,7 +208,11 @@ BUILDERS: dict[str, tuple[str, ...]] = {
 LINE_COLUMNS_MAX, FUNCTION_LINES_MAX, FILE_LINES_MAX = 100, 60, 500
 
 # R6: threads, executors, mapped memory and stable storage have one home.
-THREADED = ("log/tidelog/log/system.py", "client/tidelog/client/sync.py")
+THREADED = (
+    "log/tidelog/log/system.py",
+    "log/tidelog/log/workers.py",
+    "client/tidelog/client/sync.py",
+)
 THREAD_LIBRARIES = frozenset({"threading", "_thread", "concurrent", "multiprocessing", "mmap"})
 THREAD_CALLS = frozenset({"to_thread", "run_in_executor", "fsync", "fdatasync"})
 

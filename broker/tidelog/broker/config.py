@@ -173,6 +173,20 @@ KEYS = (
         "A connection without a call for this long is closed; one of HTTP whatever it does.",
     ),
     ConfigKey(
+        "compressed.records.inspection.enable",
+        _boolean,
+        _REPLICA.compressed_records_inspection,
+        "Whether compressed batches are inflated before they are appended, to see to their "
+        "records; "
+        "those of compacted topics, and with message.timestamp.before.max.ms, always are.",
+    ),
+    ConfigKey(
+        "compressed.records.inspection.threads",
+        _integer(1, 256),
+        _REPLICA.inspection_threads,
+        "Batches that are inflated at one time; others wait.",
+    ),
+    ConfigKey(
         "unread.max.response.bytes",
         _integer(4 * MIB, MAX_BYTES),
         _REPLICA.unread.bytes_max,
@@ -364,6 +378,8 @@ def _replica_config(values: Mapping[str, Any]) -> ReplicaConfig:  # as above
             timeout_ms=values["unread.response.timeout.ms"],
         ),
         replica_unread_response_bytes_max=values["replica.unread.max.response.bytes"],
+        compressed_records_inspection=values["compressed.records.inspection.enable"],
+        inspection_threads=values["compressed.records.inspection.threads"],
         log_retention_check_interval_ms=values["log.retention.check.interval.ms"],
         producer_id_expiration_ms=values["producer.id.expiration.ms"],
         log_scrub_bytes_per_second=values["log.scrub.bytes.per.second"],

@@ -40,6 +40,7 @@ from tidelog.log.system import (
     process_id,
     raise_open_files_limit,
 )
+from tidelog.log.workers import ThreadWorkers
 from tidelog.raft.grpc_transport import GrpcRaftTransport, RaftPeerHandler
 
 STOP_GRACE_S = 0.5
@@ -150,6 +151,7 @@ def _build(
         raft_transport=transport,
         on_fatal=_end_at_once,
         process_id=process_id(),
+        workers=ThreadWorkers(config.replica.inspection_threads),
         boot_id=boot_id(),
         strangers=strangers,
     )

@@ -66,6 +66,13 @@ class ReplicaConfig:
     """Longest wait of a change for the in-sync replicas, whatever its sender asks for."""
     produce_in_flight_bytes_max: int = 64 * MIB
     """Of produce requests not yet answered; more are refused before anything is appended."""
+    compressed_records_inspection: bool = True
+    """Whether compressed batches are inflated to see to their records; on topics that ask something
+    about each record they are anyway."""
+    inspection_inline_bytes_max: int = 2 << 10
+    """Larger ones are inflated by a worker."""
+    inspection_threads: int = 2
+    """Batches that are inflated at one time."""
     log_tasks_max: int = 128
     """Logs that are opened, closed or removed at one time: they wait for the disk together."""
 

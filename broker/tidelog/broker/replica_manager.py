@@ -43,6 +43,7 @@ from tidelog.log.config import LogConfig, log_config
 from tidelog.log.env import Clock, Disk, Random
 from tidelog.log.errors import StorageError
 from tidelog.log.partition_log import Damage
+from tidelog.log.workers import Workers
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, TopicImage
 from tidelog.v1.data_pb2 import (
     DeleteRecordsRequest,
@@ -80,6 +81,7 @@ class ReplicaManager:
         report_damage: ReportDamage,
         start_record: StartRecord,
         unread: UnreadResponses,
+        workers: Workers,
         on_broken: Callable[[int], None],
         on_fatal: Callable[[BaseException], None],
         note: Callable[[Event], None] = lambda _: None,
@@ -96,13 +98,29 @@ class ReplicaManager:
         self._slots, self._beginning = asyncio.Semaphore(config.log_tasks_max), asyncio.Lock()
         self._lives: dict[str, asyncio.Task[None]] = {}
         self._appender = Appender(
-            partitions=partitions, config=config, is_held=lambda: self.is_held
+            partitions=partitions,
+            config=config,
+            clock=clock,
+            workers=workers,
+            is_held=lambda: self.is_held,
         )
         self._reader = Reader(
             partitions=partitions, config=config, clock=clock, stats=self._stats, unread=unread
         )
         self._upkeep = LogUpkeep(partitions=partitions, config=config, clock=clock)
         self._deleter = RecordDeleter(partitions=partitions, config=config, clock=clock)
+        self._build_replication(peers, random, alter_partition, report_damage, on_broken)
+
+    def _build_replication(
+        self,
+        peers: Peers,
+        random: Random,
+        alter_partition: AlterPartition,
+        report_damage: ReportDamage,
+        on_broken: Callable[[int], None],
+    ) -> None:
+        broker_id, config, partitions = self._broker_id, self._config, self._partitions
+        clock = self._clock
         self._fetchers = Fetchers(
             broker_id=broker_id,
             partitions=partitions,
@@ -260,6 +278,7 @@ class ReplicaManager:
             "offline_replicas": sum(hosted.is_failed for hosted in held.values()),
             "damaged_partitions": sum(hosted.damage is not None for hosted in held.values()),
             "produce_in_flight_bytes": self._appender.in_flight_bytes,
+            "produce_inspections": self._appender.inspections,
             "waiting_fetches": self._reader.waiting_consumers,
             "waiting_reads": self._reader.waiting_reads,
             "replica_unread_response_bytes": self._reader.unread_by_replicas.size_bytes,

@@ -33,6 +33,7 @@ from tidelog.broker.unread_responses import NodeResponses, UnreadResponses
 from tidelog.log.env import Clock, Disk, Random
 from tidelog.log.strangers import Strangers
 from tidelog.log.transport import Dialled
+from tidelog.log.workers import InPlace, Workers
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.quorum import Quorum
 from tidelog.raft.factory import build_replicated_log
@@ -67,6 +68,8 @@ class Ports:
     raft_transport: RaftTransport | None
     on_fatal: Callable[[BaseException], None]
     process_id: int = 0
+    workers: Workers = field(default_factory=InPlace)
+    """Where batches are inflated to see to their records."""
     boot_id: str = ""
     """Another one each time the machine starts; empty: not known, so it may have."""
     strangers: Strangers = field(default_factory=Strangers)
@@ -411,6 +414,7 @@ def _build_replica_manager(
         report_damage=report_damage,
         start_record=start_record,
         unread=unread,
+        workers=ports.workers,
         note=journal.note,
         on_broken=reports.broken,
         on_fatal=ports.on_fatal,

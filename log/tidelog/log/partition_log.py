@@ -169,7 +169,9 @@ class PartitionLog:
 
     # Appending
 
-    def append_as_leader(self, records: bytes, *, leader_epoch: int) -> AppendResult:
+    def append_as_leader(
+        self, records: bytes, *, leader_epoch: int, are_inspected: bool = False
+    ) -> AppendResult:
         """Validate a producer's batches, give them offsets and the epoch, append them; all or none.
 
         A batch that an idempotent producer has sent before is not appended again: see
@@ -179,7 +181,9 @@ class PartitionLog:
         """
         self._require_usable()
         now_ms = self._clock.wall_ms()
-        batches = validate_produced(records, config=self.config, now_ms=now_ms)
+        batches = validate_produced(
+            records, config=self.config, now_ms=now_ms, are_inspected=are_inspected
+        )
         is_append_time = self.config.message_timestamp_type == LOG_APPEND_TIME
         duplicate = self.producers.check(batches[0][0])
         if duplicate is not None:
