@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable
 
@@ -31,6 +30,11 @@ def alike(n: int) -> Record:
 
 def varied(n: int) -> Record:
     return Record(n, NOW_MS + n % 3, b"key" * (n % 4), b"v" * (n * 7 % 200), ())
+
+
+def late(n: int) -> Record:
+    """By 12 days, when the others have been read."""
+    return Record(n, NOW_MS + (n > 300) * 2**30, b"k", b"v" * 40, ())
 
 
 def keyless(n: int) -> Record:
@@ -116,10 +120,10 @@ def test_what_is_taken_is_what_readers_can_read(make: Make, count: int) -> None:
     assert False in verdicts, "some were damaged"
 
 
-@pytest.mark.parametrize("base", [2**63 - 1, -(2**63), 2**63 - 5, 0])
-@pytest.mark.parametrize("make", [alike, varied, with_headers])
+@pytest.mark.parametrize("base", [2**63 - 1, -(2**63), 2**63 - 5, 2**63 - 2**29, 0])
+@pytest.mark.parametrize("make", [alike, varied, with_headers, late])
 def test_timestamps_that_overflow_are_refused_as_readers_refuse_them(base: int, make: Make) -> None:
-    batch = made(make, 40)
+    batch = made(make, 600)
     moved = sealed(batch, batch[HEADER_BYTES:], base_timestamp=base)
     assert is_taken(moved) == is_readable(moved)
 
@@ -127,7 +131,7 @@ def test_timestamps_that_overflow_are_refused_as_readers_refuse_them(base: int, 
 @pytest.mark.parametrize(
     ("count", "payload"),
     [
-        (3, os.urandom(100)),
+        (3, random.Random(1).randbytes(100)),
         (1, made(alike, 3)[HEADER_BYTES:]),
         (3, made(alike, 1)[HEADER_BYTES:]),
         (20, made(alike, 21)[HEADER_BYTES:]),
@@ -137,6 +141,7 @@ def test_timestamps_that_overflow_are_refused_as_readers_refuse_them(base: int, 
         (1, bytes(100)),
         (1, b""),
     ],
+    ids=range(9),
 )
 def test_a_batch_that_lies_about_its_records_is_not_appended(count: int, payload: bytes) -> None:
     batch = made(alike, 1)
@@ -156,6 +161,9 @@ def test_a_compacted_topic_needs_keys_wherever_in_the_batch(count: int, codec: C
         with pytest.raises(InvalidRecordError, match="has no key"):
             validate_produced(batch, config=COMPACTED, now_ms=2 * NOW_MS)
         validate_produced(batch, config=PLAIN, now_ms=2 * NOW_MS)
+    none = encode_batch([alike(n)._replace(key=None) for n in range(count)], compression=codec)
+    with pytest.raises(InvalidRecordError, match="record 0 of the batch has no key"):
+        validate_produced(none, config=COMPACTED, now_ms=2 * NOW_MS)
 
 
 @pytest.mark.parametrize("codec", CODECS)
