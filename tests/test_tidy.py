@@ -104,6 +104,7 @@ CORES = (
     "broker/tidelog/broker/peers.py",
     "broker/tidelog/broker/repeated_lines.py",
     "broker/tidelog/broker/replica_config.py",
+    "broker/tidelog/broker/unfinished_requests.py",
     "broker/tidelog/broker/unread_responses.py",
     "broker/tidelog/broker/call.py",
     "chaos/tidelog/chaos/checks/*.py",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidelog.broker.replica_config import MIB, ReplicaConfig
+from tidelog.broker.unfinished_requests import UnfinishedLimits
 from tidelog.broker.unread_responses import UnreadLimits
 from tidelog.log.cleaner import CleanerConfig
 from tidelog.log.errors import KafkaError
@@ -33,6 +34,7 @@ class NodeConfig:
     process_roles: tuple[str, ...] = ROLES
     http_port: int | None = None
     connections_max_idle_ms: int = 600_000
+    unfinished: UnfinishedLimits = field(default_factory=UnfinishedLimits)
     rack: str = ""
     broker_heartbeat_interval_ms: int = 500
     events_journal_size: int = 8_192
@@ -124,6 +126,7 @@ CLUSTER_ID_CHARACTERS_MAX = 100
 MAX_MS = 24 * 3600 * 1000
 MAX_BYTES = 2**63 - 1
 _REPLICA = ReplicaConfig()
+_UNFINISHED = UnfinishedLimits()
 _CONTROLLER = ControllerConfig(cluster_id="")
 _RAFT = RaftConfig()
 KEYS = (
@@ -185,6 +188,19 @@ KEYS = (
         _integer(1, 256),
         _REPLICA.inspection_threads,
         "Batches that are inflated at one time; others wait.",
+    ),
+    ConfigKey(
+        "unfinished.max.request.bytes",
+        _integer(4 * MIB, MAX_BYTES),
+        _UNFINISHED.bytes_max,
+        "Bytes of requests that were begun and are not whole; above it the connections with most "
+        "of them are closed. Looked at four times a second.",
+    ),
+    ConfigKey(
+        "unfinished.request.timeout.ms",
+        _integer(100, MAX_MS),
+        _UNFINISHED.timeout_ms,
+        "A connection that stops for this long with a MiB of unfinished requests is closed.",
     ),
     ConfigKey(
         "unread.max.response.bytes",
@@ -345,6 +361,10 @@ def _node_config(values: Mapping[str, Any]) -> NodeConfig:  # values typed by KE
         process_roles=values["process.roles"],
         http_port=values["http.port"],
         connections_max_idle_ms=values["connections.max.idle.ms"],
+        unfinished=UnfinishedLimits(
+            bytes_max=values["unfinished.max.request.bytes"],
+            timeout_ms=values["unfinished.request.timeout.ms"],
+        ),
         rack=values["broker.rack"],
         broker_heartbeat_interval_ms=values["broker.heartbeat.interval.ms"],
         events_journal_size=values["events.journal.size"],

@@ -118,6 +118,7 @@ async def _run(config: NodeConfig, disk: SystemDisk, surroundings: Surroundings)
         on_fatal=_end_at_once,
         max_idle_ms=config.connections_max_idle_ms,
         unread=node.unread,
+        unfinished=node.unfinished,
     )
     http = _http_server(config, node)
     await server.start()

@@ -28,6 +28,7 @@ from tidelog.broker.rpc.broker import BrokerHandler
 from tidelog.broker.rpc.controller import ControllerHandler
 from tidelog.broker.rpc.node import NodeHandler
 from tidelog.broker.start_record import StartRecord
+from tidelog.broker.unfinished_requests import UnfinishedRequests
 from tidelog.broker.unreachable_reports import UnreachableReports
 from tidelog.broker.unread_responses import NodeResponses, UnreadResponses
 from tidelog.log.env import Clock, Disk, Random
@@ -91,8 +92,9 @@ class Node:
         unread: NodeResponses,
     ) -> None:
         self.config = config
+        self.unfinished = UnfinishedRequests(config.unfinished)
         self.unread = unread
-        """What the transport that serves `services` counts, too."""
+        """These two are what the transport that serves `services` counts."""
         self.services: dict[str, object] = {}
         self._ports = ports
         self._quorum = quorum
@@ -146,6 +148,8 @@ class Node:
             "event_loop_stall_seconds": self._stalls.recent_s,
             "event_loop_longest_stall_seconds": self._stalls.longest_s,
             **self.unread.stats(),
+            "unfinished_request_bytes": self.unfinished.size_bytes,
+            "unfinished_request_hang_ups": self.unfinished.hang_ups,
         }
         if self._broker is not None:
             numbers["metadata_offset"] = self._broker.follower.image.offset

@@ -1,4 +1,4 @@
-"""The process's own connections by their peers' names: what each has taken, and its end.
+"""The process's own connections by their peers' names: what came and went on each, and its end.
 
 gRPC's server has no call to end a connection, nor to end a call whose response the peer does not
 take. The kernel has: a socket that is shut down breaks its connection, and gRPC frees its calls.
@@ -6,17 +6,20 @@ take. The kernel has: a socket that is shut down breaks its connection, and gRPC
 
 from __future__ import annotations
 
+import resource
 import socket
 import struct
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from urllib.parse import unquote
+
+from tidelog.broker.unfinished_requests import Traffic
 
 _DESCRIPTORS = Path("/proc/self/fd")
-_BYTES_ACKED = struct.Struct("=Q")
-_BYTES_ACKED_AT = 120
-"""`tcpi_bytes_acked` in the kernel's `tcp_info`, since Linux 4.1."""
+_STATM = Path("/proc/self/statm")
+_BYTES = struct.Struct("=QQ")
+_BYTES_AT = 120
+"""`tcpi_bytes_acked` and `tcpi_bytes_received` in the kernel's `tcp_info`, since Linux 4.1."""
 
 
 class Connection:
@@ -25,12 +28,10 @@ class Connection:
     def __init__(self, sock: socket.socket) -> None:
         self._socket = sock
 
-    def taken_bytes(self) -> int:
-        """Bytes that the peer's kernel has acknowledged since the connection began."""
-        info = self._socket.getsockopt(
-            socket.IPPROTO_TCP, socket.TCP_INFO, _BYTES_ACKED_AT + _BYTES_ACKED.size
-        )
-        return int(_BYTES_ACKED.unpack_from(info, _BYTES_ACKED_AT)[0])
+    def traffic(self) -> Traffic:
+        """What the kernel has counted since the connection began."""
+        info = self._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _BYTES_AT + _BYTES.size)
+        return Traffic(*_BYTES.unpack_from(info, _BYTES_AT))
 
     def hang_up(self) -> None:
         """Break it, for whoever else uses it in this process, too."""
@@ -44,24 +45,35 @@ def connections_of(peers: Collection[str]) -> Iterator[Mapping[str, Connection]]
 
     Looks at every descriptor of the process: not for each call.
     """
-    wanted = {_place(peer): peer for peer in peers}
     with ExitStack() as stack:
-        found: dict[str, Connection] = {}
-        for descriptor in _DESCRIPTORS.iterdir():
-            with suppress(OSError):  # closed meanwhile, no socket, or one that is not connected
-                if not str(descriptor.readlink()).startswith("socket:"):
-                    continue
-                sock = socket.fromfd(int(descriptor.name), socket.AF_INET6, socket.SOCK_STREAM)
-                stack.enter_context(sock)
-                name = sock.getpeername()
-                peer = wanted.get((name[0].removeprefix("::ffff:"), name[1])) if name else None
-                if peer is not None:
-                    found[peer] = Connection(sock)
-        yield found
+        yield {peer: Connection(sock) for peer, sock in _connected(stack, None) if peer in peers}
 
 
-def _place(peer: str) -> tuple[str, int]:
-    """Address and port; no place at all for what is no name of TCP's."""
-    _, _, name = unquote(peer).partition(":")
-    host, _, port = name.rpartition(":")
-    return host.strip("[]"), int(port) if port.isdecimal() else -1
+@contextmanager
+def connections_at(port: int) -> Iterator[Mapping[str, Connection]]:
+    """All that came to this port, by their peers' names; as dear as `connections_of`."""
+    with ExitStack() as stack:
+        yield {peer: Connection(sock) for peer, sock in _connected(stack, port)}
+
+
+def resident_bytes() -> int:
+    """Memory of this process."""
+    return int(_STATM.read_text(encoding="ascii").split()[1]) * resource.getpagesize()
+
+
+def _connected(stack: ExitStack, port: int | None) -> Iterator[tuple[str, socket.socket]]:
+    """Connected sockets, on descriptors of their own until the stack ends."""
+    for descriptor in _DESCRIPTORS.iterdir():
+        with suppress(OSError):  # closed meanwhile, no socket, or one that is not connected
+            if not str(descriptor.readlink()).startswith("socket:"):
+                continue
+            sock = socket.fromfd(int(descriptor.name), socket.AF_INET6, socket.SOCK_STREAM)
+            stack.enter_context(sock)
+            name = sock.getpeername()
+            if len(name) > 1 and port in (None, sock.getsockname()[1]):
+                yield _peer(name[0].removeprefix("::ffff:"), name[1]), sock
+
+
+def _peer(host: str, port: int) -> str:
+    """The name that gRPC has for it."""
+    return f"ipv6:%5B{host}%5D:{port}" if ":" in host else f"ipv4:{host}:{port}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
-from typing import Any
+from typing import Any, NamedTuple
 
 import grpc
 import grpc.aio
@@ -22,6 +22,7 @@ from google.protobuf.message import DecodeError
 from tidelog.broker.call import Call
 from tidelog.broker.rpc.grpc_log import is_caller_gone
 from tidelog.broker.rpc.request_elements import ELEMENTS_MAX, SMALL_BYTES, has_too_many
+from tidelog.broker.unfinished_requests import UnfinishedRequests
 from tidelog.broker.unread_responses import UnreadResponses
 from tidelog.log.errors import InvariantError, KafkaError, StorageError, TidelogError
 from tidelog.v1 import common_pb2
@@ -40,9 +41,15 @@ log = structlog.get_logger(__name__)
 class Edge:
     """Of one server. `on_fatal` is told of a broken invariant."""
 
-    def __init__(self, on_fatal: Callable[[BaseException], None], unread: UnreadResponses) -> None:
+    def __init__(
+        self,
+        on_fatal: Callable[[BaseException], None],
+        unread: UnreadResponses,
+        unfinished: UnfinishedRequests,
+    ) -> None:
         self._on_fatal = on_fatal
         self._unread = unread
+        self._unfinished = unfinished
 
     def handler(
         self, method: MethodDescriptor, serve: Serve, *, counts_itself: bool = False
@@ -72,10 +79,9 @@ class Edge:
     def _behaviour(self, answer: Serve) -> Callable[[Any, Context], Any]:
         async def behaviour(request: Any, context: Context) -> Any:
             try:
-                if isinstance(request, TidelogError):
-                    raise request
-                asked = _readable(request) if hasattr(request, "__aiter__") else request
-                return await answer(asked, context)
+                if not hasattr(request, "__aiter__"):
+                    return await answer(self._received(request, context.peer()), context)
+                return await answer(self._readable(request, context.peer()), context)
             except TidelogError as error:
                 await self._abort(context, error)
             except NotImplementedError:
@@ -123,13 +129,31 @@ class Edge:
                     held.release()
         return None
 
+    def _received(self, received: _Received, peer: str) -> Any:
+        """The request, which is counted as come; raises what is wrong with it."""
+        self._unfinished.finished(peer, received.size_bytes)
+        if isinstance(received.request, TidelogError):
+            raise received.request
+        return received.request
+
+    async def _readable(self, requests: AsyncIterator[_Received], peer: str) -> AsyncIterator[Any]:
+        async for received in requests:
+            yield self._received(received, peer)
+
     async def _abort(self, context: Context, error: TidelogError) -> None:
         if isinstance(error, InvariantError):
             self._on_fatal(error)
         await context.abort(_status(error), error.message)
 
 
-def _reader(method: MethodDescriptor) -> Callable[[bytes], Any]:
+class _Received(NamedTuple):
+    """A message, whole."""
+
+    request: Any  # of the method's type, or a TidelogError in its place
+    size_bytes: int
+
+
+def _reader(method: MethodDescriptor) -> Callable[[bytes], _Received]:
     """Never raises: gRPC would log it and answer UNKNOWN. An error takes the request's place."""
     read = message_factory.GetMessageClass(method.input_type).FromString
 
@@ -145,14 +169,7 @@ def _reader(method: MethodDescriptor) -> Callable[[bytes], Any]:
             what = f"the bytes are no {method.input_type.name}: {error}"
             return KafkaError(common_pb2.INVALID_REQUEST, what)
 
-    return request_or_error
-
-
-async def _readable(requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
-    async for request in requests:
-        if isinstance(request, TidelogError):
-            raise request
-        yield request
+    return lambda data: _Received(request_or_error(data), len(data))
 
 
 async def _answered(serving: Any, context: Context) -> Any:

@@ -20,8 +20,13 @@ from google.protobuf.descriptor import MethodDescriptor
 from grpc_health.v1 import health, health_pb2
 from grpc_reflection.v1alpha import reflection
 
-from tidelog.broker.rpc.grpc_connections import connections_of
+from tidelog.broker.rpc.grpc_connections import (
+    connections_at,
+    connections_of,
+    resident_bytes,
+)
 from tidelog.broker.rpc.grpc_edge import Edge, call_of
+from tidelog.broker.unfinished_requests import UnfinishedLimits, UnfinishedRequests
 from tidelog.broker.unread_responses import NodeResponses, UnreadLimits, UnreadResponses
 from tidelog.log.errors import TidelogError
 
@@ -39,8 +44,12 @@ Its own limits, 1,000 and 3,000, strike callers of a node that was only paused f
 HANDSHAKE_MS_MAX = 10_000
 """Until a new connection has said that it speaks HTTP/2."""
 MAX_IDLE_MS = 600_000
-STALLS_PER_TIMEOUT = 8
-"""How often within the time-out of unread responses it is looked who leaves them."""
+LOOK_S = 0.25
+"""Between looks for connections that hold too much."""
+LOOKS_PER_TIMEOUT = 4
+"""Of unfinished requests, however little memory has grown."""
+GROWN_BYTES_MIN = 16 << 20
+"""Of the process's memory since all was well: below it nobody can have sent much."""
 SERVER_OPTIONS = (
     # Without it two servers share one port and each gets some of the connections.
     ("grpc.so_reuseport", 0),
@@ -71,12 +80,16 @@ class GrpcServer:
         services: Mapping[str, object],
         on_fatal: Callable[[BaseException], None],
         unread: NodeResponses | None = None,
+        unfinished: UnfinishedRequests | None = None,
         max_idle_ms: int = MAX_IDLE_MS,
     ) -> None:
         self._address = address
         self._unread = unread or NodeResponses(UnreadLimits(), _loop_ms)
+        self._unfinished = unfinished or UnfinishedRequests(UnfinishedLimits())
+        self._quiet_bytes = self._looked_ms = 0
+        self._port = 0
         self._hanging_up: asyncio.Task[None] | None = None
-        self._edge = Edge(on_fatal, self._unread.others)
+        self._edge = Edge(on_fatal, self._unread.others, self._unfinished)
         self._server = grpc.aio.server(
             options=(
                 *SERVER_OPTIONS,
@@ -100,6 +113,7 @@ class GrpcServer:
             port = 0
         if port == 0:
             raise PortTakenError(self._address)
+        self._port = port
         await self._server.start()
         self._hanging_up = asyncio.create_task(self._hang_up_forever(), name="unread-responses")
 
@@ -136,15 +150,36 @@ class GrpcServer:
         return self._edge.handler(method, lambda request, _: serve(request))
 
     async def _hang_up_forever(self) -> None:
-        """Close the connections on which responses lie and nothing moves.
+        """Close the connections on which responses lie and nothing moves, or half of a request.
 
         gRPC ends no call whose response is not read: only the end of its connection frees it.
         """
         while True:
-            await asyncio.sleep(self._unread.timeout_ms / 1000 / STALLS_PER_TIMEOUT)
+            await asyncio.sleep(LOOK_S)
             for responses in (self._unread.fetches, self._unread.others):
                 if late := responses.late_owners():
                     _hang_up(responses, late)
+            self._look_for_unfinished()
+
+    def _look_for_unfinished(self) -> None:
+        """Ask the kernel what came on each connection, which is too dear to do for nothing.
+
+        So it is done when memory has grown since all was well, and now and then: what was freed and
+        is taken again shows in no growth.
+        """
+        resident, now_ms = resident_bytes(), _loop_ms()
+        self._quiet_bytes = min(resident, self._quiet_bytes or resident)
+        is_due = now_ms - self._looked_ms >= self._unfinished.timeout_ms / LOOKS_PER_TIMEOUT
+        if not is_due and resident - self._quiet_bytes < GROWN_BYTES_MIN:
+            return
+        self._looked_ms = now_ms
+        with connections_at(self._port) as connections:
+            traffic = {peer: one.traffic() for peer, one in connections.items()}
+            for peer in self._unfinished.look(traffic, now_ms):
+                log.warning("a request does not end: connection closed", connection=peer)
+                connections[peer].hang_up()
+        if self._unfinished.size_bytes < GROWN_BYTES_MIN // 2:
+            self._quiet_bytes = resident
 
     def _add_library_service(self, service: str, servicer: object) -> None:
         """One that a library of gRPC's serves, behind the same edge."""
@@ -159,7 +194,7 @@ class GrpcServer:
 
 def _hang_up(responses: UnreadResponses, late: Collection[str]) -> None:
     with connections_of(late) as connections:
-        taken = {peer: one.taken_bytes() for peer, one in connections.items()}
+        taken = {peer: one.traffic().taken_bytes for peer, one in connections.items()}
         for peer in responses.stalled(taken):
             log.warning("responses are not read: connection closed", connection=peer)
             connections[peer].hang_up()
