@@ -175,7 +175,7 @@ def test_compressed_records_are_looked_at_too(codec: Codec) -> None:
         validate_produced(batch, config=PLAIN, now_ms=2 * NOW_MS)
     with pytest.raises(InvalidRecordError, match="follow the last record"):
         inspect_compressed(batch, config=PLAIN, now_ms=2 * NOW_MS)
-    validate_produced(batch, config=PLAIN, now_ms=2 * NOW_MS, are_inspected=True)
+    validate_produced(batch, config=PLAIN, now_ms=2 * NOW_MS, inspected=True)
 
 
 @pytest.mark.parametrize("codec", CODECS)

@@ -166,7 +166,7 @@ class Appender:
             # Whose it is, who leads, and in which epoch may all be otherwise by now.
             data = slot.data
             hosted = self._partitions.find(data.topic, data.partition, data.topic_id)
-            self._append_now(hosted, slot, are_inspected=is_long)
+            self._append_now(hosted, slot, inspected=is_long)
         except InvariantError:
             raise
         except TidelogError as error:
@@ -177,9 +177,7 @@ class Appender:
         config, now_ms = hosted.log.config, self._clock.wall_ms()
         await self._workers.run(partial(inspect_compressed, records, config=config, now_ms=now_ms))
 
-    def _append_now(
-        self, hosted: HostedPartition, slot: _Slot, *, are_inspected: bool = False
-    ) -> None:
+    def _append_now(self, hosted: HostedPartition, slot: _Slot, *, inspected: bool = False) -> None:
         result = slot.result
         done = leading.append(
             hosted,
@@ -187,7 +185,7 @@ class Appender:
             acks=slot.acks,
             answer=slot.delayed,
             index=slot.index,
-            are_inspected=are_inspected or self._is_exempt(hosted),
+            inspected=inspected or self._is_exempt(hosted),
         )
         result.log_start_offset = hosted.log.log_start_offset
         if slot.acks != 0:

@@ -56,7 +56,7 @@ def append(
     acks: int,
     answer: DelayedAnswer,
     index: int,
-    are_inspected: bool = False,
+    inspected: bool = False,
 ) -> AppendResult:
     """Append a producer's batches; a duplicate of an earlier append is answered as that one.
 
@@ -66,7 +66,7 @@ def append(
     leader_epoch = check_may_append(hosted, acks)
     with hosted.at_work() as partition_log:
         done = partition_log.append_as_leader(
-            records, leader_epoch=leader_epoch, are_inspected=are_inspected
+            records, leader_epoch=leader_epoch, inspected=inspected
         )
     if done.is_duplicate:
         hosted.stats.duplicate_batches += 1

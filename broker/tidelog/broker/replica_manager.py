@@ -109,7 +109,7 @@ class ReplicaManager:
         )
         self._upkeep = LogUpkeep(partitions=partitions, config=config, clock=clock)
         self._deleter = RecordDeleter(partitions=partitions, config=config, clock=clock)
-        self._build_replication(peers, random, alter_partition, report_damage, on_broken)
+        self._build_replication(peers, random, alter_partition, report_damage, on_broken, own)
 
     def _build_replication(
         self,
@@ -118,6 +118,7 @@ class ReplicaManager:
         alter_partition: AlterPartition,
         report_damage: ReportDamage,
         on_broken: Callable[[int], None],
+        own: OwnCluster | None,
     ) -> None:
         broker_id, config, partitions = self._broker_id, self._config, self._partitions
         clock = self._clock

@@ -169,20 +169,18 @@ class PartitionLog:
     # Appending
 
     def append_as_leader(
-        self, records: bytes, *, leader_epoch: int, are_inspected: bool = False
+        self, records: bytes, *, leader_epoch: int, inspected: bool = False
     ) -> AppendResult:
         """Validate a producer's batches, give them offsets and the epoch, append them; all or none.
 
         A batch that an idempotent producer has sent before is not appended again: `AppendResult`.
-        Raises what `validate_produced` (there: `are_inspected`), `ProducerStates.check` raise;
+        Raises what `validate_produced` (there: `inspected`), `ProducerStates.check` raise;
         `StorageError` when the disk refused: the log is out of service until it is opened anew, and
         nothing was appended, unless it `is_outcome_unknown` or the power goes before a `flush`.
         """
         self._require_usable()
         now_ms = self._clock.wall_ms()
-        batches = validate_produced(
-            records, config=self.config, now_ms=now_ms, are_inspected=are_inspected
-        )
+        batches = validate_produced(records, config=self.config, now_ms=now_ms, inspected=inspected)
         is_append_time = self.config.message_timestamp_type == LOG_APPEND_TIME
         if (duplicate := self.producers.check(batches[0][0])) is not None:
             time_ms = duplicate.timestamp_ms if is_append_time else None

@@ -40,12 +40,12 @@ ProducedBatch = tuple[BatchHeader, memoryview]
 
 
 def validate_produced(
-    records: bytes, *, config: LogConfig, now_ms: int, are_inspected: bool = False
+    records: bytes, *, config: LogConfig, now_ms: int, inspected: bool = False
 ) -> list[ProducedBatch]:
     """Header and bytes of each batch of a produce request's records, at least one.
 
     With the topic's append time in them if it has that; their place is still to be given.
-    `are_inspected`: `inspect_compressed` has passed the compressed ones, or is to be left out.
+    `inspected`: `inspect_compressed` has passed the compressed ones, or is to be left out.
     Raises `CorruptMessageError`, `MessageTooLargeError`, `InvalidRecordError`,
     `InvalidTimestampError`, `UnsupportedCompressionTypeError`: then append nothing.
     """
@@ -59,7 +59,7 @@ def validate_produced(
         if header.codec_id == Codec.NONE:
             check_records(header, batch, needs_keys=config.is_compacted)
             _check_ages(batch, config, now_ms)
-        elif not are_inspected:
+        elif not inspected:
             _inspect(header, batch, config, now_ms)
     if config.message_timestamp_type == LOG_APPEND_TIME:
         return [stamped(header, batch, now_ms) for header, batch in batches]
