@@ -21,9 +21,11 @@ from tidelog.log.checkpoints import (
     CleanMarker,
     decode_checkpoint,
     decode_clean_marker,
+    decode_partition,
     decode_topic_id,
     encode_checkpoint,
     encode_clean_marker,
+    encode_partition_metadata,
     encode_topic_id,
 )
 from tidelog.log.epochs import EpochEntry
@@ -42,6 +44,7 @@ FILES = (
     encode_clean_marker(MARKER),
     encode_topic_id(TOPIC_ID),
     encode_snapshot(ENTRIES),
+    encode_partition_metadata(TOPIC_ID, 3),
 )
 _WORDS = (b"version: 1\n", b"epochs: 99999999999\n", b": ", b"\n", b"-1", b"\xff\xfe", b"0 0\n")
 
@@ -50,10 +53,13 @@ def again(data: bytes) -> dict[str, bytes | None]:
     """What each reader makes of `data`, written again; None where it makes nothing of it."""
     checkpoint, marker = decode_checkpoint(data), decode_clean_marker(data)
     topic_id, entries = decode_topic_id(data), decode_snapshot(data)
+    partition, metadata = decode_partition(data), encode_topic_id(topic_id or b"")
+    if partition is not None:
+        metadata = encode_partition_metadata(topic_id or b"", partition)
     return {
         "checkpoint": None if checkpoint is None else encode_checkpoint(checkpoint),
         "clean": None if marker is None else encode_clean_marker(marker),
-        "topic_id": None if topic_id is None else encode_topic_id(topic_id),
+        "partition": None if topic_id is None else metadata,
         "snapshot": None if entries is None else encode_snapshot(entries),
     }
 

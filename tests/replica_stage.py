@@ -17,6 +17,7 @@ from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.broker.start_record import StartRecord
+from tidelog.broker.unread_responses import UnreadResponses
 from tidelog.chaos.sim_stage.clock import SimClock, SimRandom
 from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.chaos.sim_stage.network import Host, SimNetwork
@@ -26,6 +27,7 @@ from tidelog.chaos.sim_stage.trace import Trace
 from tidelog.log.batch import iter_batches
 from tidelog.log.errors import CallFailedError
 from tidelog.log.records import iter_records
+from tidelog.log.workers import InPlace, Workers
 from tidelog.metadata.damage import report_damage
 from tidelog.metadata.delta import replay
 from tidelog.metadata.election import changes_with, changes_without
@@ -105,6 +107,7 @@ class ReplicaStage:
     def __init__(self, config: ReplicaConfig = CONFIG) -> None:
         self.config = config
         self.image: MetadataImage = EMPTY_IMAGE
+        self.workers: Workers = InPlace()
         self.blind: list[int] = []
         """Brokers that hear nothing from the controller."""
         self.alter_partition_errors: list[Exception] = []
@@ -441,6 +444,8 @@ class ReplicaStage:
             alter_partition=self._alter_partition,
             report_damage=self._report_damage,
             start_record=RecoveredRecord(machine),
+            unread=UnreadResponses(self.config.unread, machine.clock.monotonic_ms),
+            workers=self.workers,
             on_broken=self.broken.append,
             on_fatal=self.fatal.append,
         )

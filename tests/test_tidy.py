@@ -104,6 +104,9 @@ CORES = (
     "broker/tidelog/broker/peers.py",
     "broker/tidelog/broker/repeated_lines.py",
     "broker/tidelog/broker/replica_config.py",
+    "broker/tidelog/broker/unfinished_requests.py",
+    "broker/tidelog/broker/unread_responses.py",
+    "broker/tidelog/broker/call.py",
     "chaos/tidelog/chaos/checks/*.py",
     "chaos/tidelog/chaos/history.py",
     "chaos/tidelog/chaos/history_lines.py",
@@ -206,7 +209,11 @@ BUILDERS: dict[str, tuple[str, ...]] = {
 LINE_COLUMNS_MAX, FUNCTION_LINES_MAX, FILE_LINES_MAX = 100, 60, 500
 
 # R6: threads, executors, mapped memory and stable storage have one home.
-THREADED = ("log/tidelog/log/system.py", "client/tidelog/client/sync.py")
+THREADED = (
+    "log/tidelog/log/system.py",
+    "log/tidelog/log/workers.py",
+    "client/tidelog/client/sync.py",
+)
 THREAD_LIBRARIES = frozenset({"threading", "_thread", "concurrent", "multiprocessing", "mmap"})
 THREAD_CALLS = frozenset({"to_thread", "run_in_executor", "fsync", "fdatasync"})
 

@@ -17,7 +17,9 @@ import pytest
 from tidelog.broker.last_words import last_words
 from tidelog.broker.rpc.grpc_edge import Edge
 from tidelog.broker.rpc.grpc_log import OfCallersThatLeft
-from tidelog.v1.data_pb2 import DESCRIPTOR
+from tidelog.broker.unfinished_requests import UnfinishedLimits, UnfinishedRequests
+from tidelog.broker.unread_responses import UnreadLimits, UnreadResponses
+from tidelog.v1.data_pb2 import DESCRIPTOR, FetchResponse
 
 FETCH_STREAM = DESCRIPTOR.services_by_name["Broker"].methods_by_name["FetchStream"]
 
@@ -72,6 +74,9 @@ class LeftCaller:
         self.error = error
         self.aborted = False
 
+    def peer(self) -> str:
+        return "ipv4:127.0.0.1:1"
+
     async def write(self, _response: object) -> None:
         raise self.error
 
@@ -81,10 +86,16 @@ class LeftCaller:
 
 async def stream_to(caller: LeftCaller) -> None:
     async def serve(_requests: Any) -> Any:
-        yield b""
+        yield FetchResponse()
 
-    handler: Any = Edge(lambda _: None).handler(FETCH_STREAM, lambda asked, _: serve(asked))
-    await handler.stream_stream(None, caller)
+    async def requests() -> Any:
+        for _ in ():
+            yield _
+
+    unread = UnreadResponses(UnreadLimits(), lambda: 0)
+    edge = Edge(lambda _: None, unread, UnfinishedRequests(UnfinishedLimits()))
+    handler: Any = edge.handler(FETCH_STREAM, lambda asked, _: serve(asked))
+    await handler.stream_stream(requests(), caller)
 
 
 async def test_a_caller_that_is_gone_is_no_unexpected_failure(

@@ -25,11 +25,14 @@ from tidelog.log.checkpoints import (
     CleanMarker,
     decode_checkpoint,
     decode_clean_marker,
+    decode_partition,
     decode_topic_id,
     encode_checkpoint,
     encode_clean_marker,
+    encode_partition_metadata,
     encode_topic_id,
 )
+from tidelog.log.env import write_atomically
 from tidelog.log.epochs import EpochEntry
 from tidelog.log.errors import DamagedLogError, KafkaError
 from tidelog.log.partition_log import PartitionLog
@@ -352,6 +355,44 @@ async def test_a_log_whose_owner_nobody_knows_is_not_served_until_it_begins_anew
     assert contents(await open_log()) == [(7, 0, b"new")]
 
 
+async def test_the_log_of_another_partition_is_not_served_and_begins_anew_at_0(
+    disk: SimDisk, open_log: OpenLog
+) -> None:
+    log = await filled(open_log)
+    await log.start_anew(70)
+    append(log, b"another's")
+    await log.close()
+    disk.rename(DIRECTORY, "/data/flights-1")
+    moved = await open_log(directory="/data/flights-1")
+    assert moved.damage is not None
+    assert moved.damage.first_bad_offset == moved.log_start_offset == 0
+    assert "partition 0, not 1" in moved.damage.reason
+    with pytest.raises(DamagedLogError):
+        moved.read(70, max_bytes=1, upper_bound=71)
+    await moved.close()
+    disk.rename("/data/flights-1", DIRECTORY)
+    assert contents(await open_log()) == [(70, 0, b"another's")], "moved back it is as it was"
+    disk.rename(DIRECTORY, "/data/flights-1")
+    moved = await open_log(directory="/data/flights-1")
+    await moved.truncate_to(0)
+    assert (moved.damage, moved.log_end_offset) == (None, 0)
+    append(moved, b"own")
+    await moved.close()
+    assert contents(await open_log(directory="/data/flights-1")) == [(0, 0, b"own")]
+
+
+async def test_a_folder_that_names_no_partition_is_taken_for_its_names(
+    disk: SimDisk, open_log: OpenLog
+) -> None:
+    log = await filled(open_log)
+    before = contents(log)
+    await log.close()
+    path = f"{DIRECTORY}/partition.metadata"
+    await write_atomically(disk, path, encode_topic_id(TOPIC_ID))
+    assert contents(await open_log()) == before
+    assert decode_partition(disk.open(path).read_at(0, 100)) == 0
+
+
 def test_small_files_read_as_written_and_no_cut_one_reads_at_all() -> None:
     checkpoint = Checkpoint(TOPIC_ID, 70, 65, 7, 9, (EpochEntry(0, 0), EpochEntry(3, 41)))
     data = encode_checkpoint(checkpoint)
@@ -362,6 +403,16 @@ def test_small_files_read_as_written_and_no_cut_one_reads_at_all() -> None:
     assert decode_clean_marker(data) == marker
     assert all(decode_clean_marker(data[:size]) is None for size in range(len(data)))
     assert decode_checkpoint(data) is None
+
+
+def test_partition_metadata_names_the_partition_whole_or_not_at_all() -> None:
+    data = encode_partition_metadata(TOPIC_ID, 12)
+    assert data.startswith(encode_topic_id(TOPIC_ID) + b"\n"), "which is all that Kafka reads"
+    assert (decode_topic_id(data), decode_partition(data)) == (TOPIC_ID, 12)
+    assert decode_partition(encode_topic_id(TOPIC_ID)) is None
+    for at in range(len(data)):
+        assert decode_partition(data[:at]) is None
+        assert decode_partition(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]) is None
 
 
 def test_partition_metadata_has_kafkas_form() -> None:

@@ -2,19 +2,31 @@
 
 Decides which requests are taken at all; what a partition does with them is its core's. A fault of
 one partition's batches is that partition's result and touches no other.
+
+Most appends are made in the request's first step. Compressed batches are inflated first, to look at
+their records, and large ones not on this loop: whoever comes to such a partition meanwhile waits in
+line (`AppendOrder`), and all that was known before is asked again when its turn has come.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
 from tidelog.broker import leading
+from tidelog.broker.append_order import AppendOrder, Place
 from tidelog.broker.errors import error_message, to_wire
+from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.partition.leader import ACKS_ALL
 from tidelog.broker.partition_map import HINTED_CODES, PartitionMap
 from tidelog.broker.purgatory import DelayedAnswer
 from tidelog.broker.replica_config import ReplicaConfig
+from tidelog.log.env import Clock
 from tidelog.log.errors import OUTCOME_UNKNOWN_CODES, InvariantError, TidelogError
+from tidelog.log.validation import asks_about_records, inspect_compressed, is_compressed
+from tidelog.log.workers import Workers
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
 from tidelog.v1.data_pb2 import (
@@ -27,14 +39,36 @@ from tidelog.v1.data_pb2 import (
 _ACKS = (ACKS_ALL, 0, 1)
 
 
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """One partition's part of a request, and where its outcome goes."""
+
+    data: PartitionProduceData
+    result: PartitionProduceResult
+    acks: int
+    delayed: DelayedAnswer
+    index: int
+
+
 class Appender:
     """Answers Produce. `is_held` says whether the broker takes no writes."""
 
     def __init__(
-        self, *, partitions: PartitionMap, config: ReplicaConfig, is_held: Callable[[], bool]
+        self,
+        *,
+        partitions: PartitionMap,
+        config: ReplicaConfig,
+        clock: Clock,
+        workers: Workers,
+        is_held: Callable[[], bool],
     ) -> None:
         self.in_flight_bytes = 0
         """Of requests not answered yet."""
+        self.inspections = 0
+        """Appends whose batches were inflated elsewhere first."""
+        self._clock = clock
+        self._workers = workers
+        self._order = AppendOrder()
         self._partitions = partitions
         self._config = config
         self._is_held = is_held
@@ -79,37 +113,91 @@ class Appender:
     async def _append_all(self, request: ProduceRequest, acks: int) -> ProduceResponse:
         response = ProduceResponse()
         delayed = DelayedAnswer("appended")
+        later: list[asyncio.Task[None]] = []
         for index, data in enumerate(request.partitions):
             result = response.partitions.add(
                 topic=data.topic, partition=data.partition, base_offset=-1
             )
+            slot = _Slot(data, result, acks, delayed, index)
             try:
-                self._append(data, result, acks=acks, delayed=delayed, index=index)
+                later += self._append(slot)
             except InvariantError:
                 raise
             except TidelogError as error:
                 self._fail(result, to_wire(error))
+        if later:
+            await asyncio.gather(*later)
         failures = await delayed.wait(self._config.ack_timeout_ms(request.timeout_ms))
         for index, failure in failures.items():
             self._fail(response.partitions[index], failure)
         return response
 
-    def _append(
-        self,
-        data: PartitionProduceData,
-        result: PartitionProduceResult,
-        *,
-        acks: int,
-        delayed: DelayedAnswer,
-        index: int,
-    ) -> None:
+    def _append(self, slot: _Slot) -> list[asyncio.Task[None]]:
+        """Append one partition's batches, or return the work that will, whose place is taken."""
+        data = slot.data
         hosted = self._partitions.find(data.topic, data.partition, data.topic_id)
-        done = leading.append(hosted, data.records, acks=acks, answer=delayed, index=index)
+        is_long = self._is_long(data.records, hosted)
+        if not is_long and self._order.is_free(hosted):
+            self._append_now(hosted, slot)
+            return []
+        leading.check_may_append(hosted, slot.acks)
+        place = self._order.enter(hosted)
+        task = asyncio.create_task(self._append_in_turn(hosted, place, slot, is_long=is_long))
+        # Also of one that is cancelled before its first step.
+        task.add_done_callback(lambda _: place.leave())
+        return [task]
+
+    def _is_long(self, records: bytes, hosted: HostedPartition) -> bool:
+        """Whether there is something to inflate that may take long."""
+        config = self._config
+        return (
+            len(records) > config.inspection_inline_bytes_max
+            and (config.compressed_records_inspection or asks_about_records(hosted.log.config))
+            and is_compressed(records)
+        )
+
+    async def _append_in_turn(
+        self, hosted: HostedPartition, place: Place, slot: _Slot, *, is_long: bool
+    ) -> None:
+        try:
+            if is_long:
+                await self._inspect(hosted, slot.data.records)
+            await place.turn()
+            # Whose it is, who leads, and in which epoch may all be otherwise by now.
+            data = slot.data
+            hosted = self._partitions.find(data.topic, data.partition, data.topic_id)
+            self._append_now(hosted, slot, inspected=is_long)
+        except InvariantError:
+            raise
+        except TidelogError as error:
+            self._fail(slot.result, to_wire(error))
+
+    async def _inspect(self, hosted: HostedPartition, records: bytes) -> None:
+        self.inspections += 1
+        config, now_ms = hosted.log.config, self._clock.wall_ms()
+        await self._workers.run(partial(inspect_compressed, records, config=config, now_ms=now_ms))
+
+    def _append_now(self, hosted: HostedPartition, slot: _Slot, *, inspected: bool = False) -> None:
+        result = slot.result
+        done = leading.append(
+            hosted,
+            slot.data.records,
+            acks=slot.acks,
+            answer=slot.delayed,
+            index=slot.index,
+            inspected=inspected or self._is_exempt(hosted),
+        )
         result.log_start_offset = hosted.log.log_start_offset
-        if acks != 0:
+        if slot.acks != 0:
             result.base_offset = done.base_offset
             if done.log_append_time_ms is not None:
                 result.log_append_time_ms = done.log_append_time_ms
+
+    def _is_exempt(self, hosted: HostedPartition) -> bool:
+        """Whether nobody wants to know what is in compressed batches."""
+        if self._config.compressed_records_inspection:
+            return False
+        return not asks_about_records(hosted.log.config)
 
     def _fail(self, result: PartitionProduceResult, error: Error) -> None:
         is_unknown = error.code in OUTCOME_UNKNOWN_CODES

@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidelog.broker.replica_config import ReplicaConfig
+from tidelog.broker.replica_config import MIB, ReplicaConfig
+from tidelog.broker.unfinished_requests import UnfinishedLimits
+from tidelog.broker.unread_responses import UnreadLimits
 from tidelog.log.cleaner import CleanerConfig
 from tidelog.log.errors import KafkaError
 from tidelog.metadata.config import ControllerConfig
@@ -32,6 +34,7 @@ class NodeConfig:
     process_roles: tuple[str, ...] = ROLES
     http_port: int | None = None
     connections_max_idle_ms: int = 600_000
+    unfinished: UnfinishedLimits = field(default_factory=UnfinishedLimits)
     rack: str = ""
     broker_heartbeat_interval_ms: int = 500
     events_journal_size: int = 8_192
@@ -123,6 +126,7 @@ CLUSTER_ID_CHARACTERS_MAX = 100
 MAX_MS = 24 * 3600 * 1000
 MAX_BYTES = 2**63 - 1
 _REPLICA = ReplicaConfig()
+_UNFINISHED = UnfinishedLimits()
 _CONTROLLER = ControllerConfig(cluster_id="")
 _RAFT = RaftConfig()
 KEYS = (
@@ -170,6 +174,59 @@ KEYS = (
         _integer(100, MAX_MS),
         600_000,
         "A connection without a call for this long is closed; one of HTTP whatever it does.",
+    ),
+    ConfigKey(
+        "compressed.records.inspection.enable",
+        _boolean,
+        _REPLICA.compressed_records_inspection,
+        "Whether compressed batches are inflated before they are appended, to see to their "
+        "records; "
+        "those of compacted topics, and with message.timestamp.before.max.ms, always are.",
+    ),
+    ConfigKey(
+        "compressed.records.inspection.threads",
+        _integer(1, 256),
+        _REPLICA.inspection_threads,
+        "Batches that are inflated at one time; others wait.",
+    ),
+    ConfigKey(
+        "unfinished.max.request.bytes",
+        _integer(4 * MIB, MAX_BYTES),
+        _UNFINISHED.bytes_max,
+        "Bytes of requests that were begun and are not whole; above it the connections with most "
+        "of them are closed. Looked at four times a second.",
+    ),
+    ConfigKey(
+        "unfinished.request.timeout.ms",
+        _integer(100, MAX_MS),
+        _UNFINISHED.timeout_ms,
+        "A connection that stops for this long with a MiB of unfinished requests is closed.",
+    ),
+    ConfigKey(
+        "unread.max.response.bytes",
+        _integer(4 * MIB, MAX_BYTES),
+        _REPLICA.unread.bytes_max,
+        "Responses that callers have not read; fetches above it wait, as long as they may anyway. "
+        "Memory is about twice that. Followers have a share each of their own.",
+    ),
+    ConfigKey(
+        "connection.unread.max.response.bytes",
+        _integer(MIB, MAX_BYTES),
+        _REPLICA.unread.connection_bytes_max,
+        "The same for one connection; and never more than half of what is left of the node's.",
+    ),
+    ConfigKey(
+        "unread.response.timeout.ms",
+        _integer(100, MAX_MS),
+        _REPLICA.unread.timeout_ms,
+        "A connection that leaves a response unread for half of this, and takes less than 64 KiB "
+        "in the other half, is closed.",
+    ),
+    ConfigKey(
+        "replica.unread.max.response.bytes",
+        _integer(MIB, MAX_BYTES),
+        _REPLICA.replica_unread_response_bytes_max,
+        "Responses that one follower has not read.",
     ),
     ConfigKey("broker.rack", _text, "", "Where the broker stands."),
     ConfigKey(
@@ -304,6 +361,10 @@ def _node_config(values: Mapping[str, Any]) -> NodeConfig:  # values typed by KE
         process_roles=values["process.roles"],
         http_port=values["http.port"],
         connections_max_idle_ms=values["connections.max.idle.ms"],
+        unfinished=UnfinishedLimits(
+            bytes_max=values["unfinished.max.request.bytes"],
+            timeout_ms=values["unfinished.request.timeout.ms"],
+        ),
         rack=values["broker.rack"],
         broker_heartbeat_interval_ms=values["broker.heartbeat.interval.ms"],
         events_journal_size=values["events.journal.size"],
@@ -331,6 +392,14 @@ def _node_config(values: Mapping[str, Any]) -> NodeConfig:  # values typed by KE
 def _replica_config(values: Mapping[str, Any]) -> ReplicaConfig:  # as above
     return ReplicaConfig(
         replica_lag_time_max_ms=values["replica.lag.time.max.ms"],
+        unread=UnreadLimits(
+            bytes_max=values["unread.max.response.bytes"],
+            connection_bytes_max=values["connection.unread.max.response.bytes"],
+            timeout_ms=values["unread.response.timeout.ms"],
+        ),
+        replica_unread_response_bytes_max=values["replica.unread.max.response.bytes"],
+        compressed_records_inspection=values["compressed.records.inspection.enable"],
+        inspection_threads=values["compressed.records.inspection.threads"],
         log_retention_check_interval_ms=values["log.retention.check.interval.ms"],
         producer_id_expiration_ms=values["producer.id.expiration.ms"],
         log_scrub_bytes_per_second=values["log.scrub.bytes.per.second"],

@@ -4,7 +4,8 @@ Owns what was asked of each partition, and which of them may have something to s
 those that had news since, those left over from a full answer. A partition that was answered with
 records, an error or a diverging epoch is not read again before its reader names it again: only then
 is known where it goes on. Decides how an answer's bytes are shared and when it leaves; what may be
-read is the partition's core's to say.
+read is the partition's core's to say. An answer counts as unread until its caller took it, and no
+more is read for it than `UnreadResponses` has room for.
 
 Records that are not in memory hold up nobody: they are loaded beside the session, which answers
 with what the others have, and reads the partition anew, core and all, when they are there.
@@ -18,12 +19,14 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass
 
+from tidelog.broker.call import Call
 from tidelog.broker.errors import error_message
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.partition.events import FollowerIdentity
 from tidelog.broker.partition_map import PartitionMap
 from tidelog.broker.purgatory import FetchWaiters
 from tidelog.broker.reader import Reader
+from tidelog.broker.unread_responses import UnreadResponse
 from tidelog.log.env import Clock
 from tidelog.log.errors import KafkaError
 from tidelog.log.memory_reads import Loaded, NotInMemoryError
@@ -44,8 +47,9 @@ NOTHING_TOLD = (-1, -1)
 class FetchSession:
     """Of one stream, or of one request."""
 
-    def __init__(self, reader: Reader, partitions: PartitionMap, clock: Clock) -> None:
+    def __init__(self, reader: Reader, partitions: PartitionMap, clock: Clock, call: Call) -> None:
         self._reader = reader
+        self._call = call
         self._partitions = partitions
         self._clock = clock
         self._replica_id: int | None = None
@@ -64,10 +68,16 @@ class FetchSession:
 
     async def fetch(self, request: FetchRequest) -> FetchResponse:
         """The answer to one request by itself: one result a partition, in the order asked."""
+        answer = self._begin(request, is_whole=True)
         try:
-            return await self._answer(request, _Answer(is_whole=True))
+            response = await self._answer(request, answer)
+        except BaseException:
+            answer.unread.release()
+            raise
         finally:
             self._forget_all()
+        self._call.when_taken(answer.unread.release)
+        return response
 
     async def answers(
         self, requests: AsyncIterator[FetchRequest]
@@ -82,7 +92,11 @@ class FetchSession:
                     continue
                 request = self._requests.popleft()
                 self._room.set()
-                yield await self._answer(request, _Answer(is_whole=False))
+                answer = self._begin(request, is_whole=False)
+                try:
+                    yield await self._answer(request, answer)
+                finally:  # the next is asked for once this one was taken
+                    answer.unread.release()
             reading.result()
         finally:
             reading.cancel()
@@ -186,8 +200,12 @@ class FetchSession:
 
     # Answers
 
-    async def _answer(self, request: FetchRequest, answer: _Answer) -> FetchResponse:
+    def _begin(self, request: FetchRequest, *, is_whole: bool) -> _Answer:
         self._identify(request)
+        unread = self._reader.begin_response(self._call.connection, self._follower)
+        return _Answer(unread, is_whole=is_whole)
+
+    async def _answer(self, request: FetchRequest, answer: _Answer) -> FetchResponse:
         answer.max_bytes = self._reader.max_bytes(request)
         answer.min_bytes = max(1, request.min_bytes)
         self._merge(request, answer)
@@ -195,7 +213,7 @@ class FetchSession:
         if not answer.is_complete:
             deadline_ms = self._reader.deadline_ms(request)
             await self._wait(answer, deadline_ms, is_all_read=is_all_read)
-        while answer.is_whole and (self._loads or not is_all_read):
+        while answer.is_whole and answer.room_bytes and (self._loads or not is_all_read):
             # What is loaded for this answer would be lost with it.
             if is_all_read:
                 await self._next_signal()
@@ -206,6 +224,7 @@ class FetchSession:
         for slot in answer.failed:
             self._forget(slot)
         self._reader.count(self._follower, answer.size_bytes)
+        answer.unread.leave()
         return answer.response
 
     async def _wait(self, answer: _Answer, deadline_ms: int, *, is_all_read: bool) -> None:
@@ -233,6 +252,19 @@ class FetchSession:
             self._reader.waiting_consumers -= is_consumer
 
     def _fill(self, answer: _Answer) -> bool:
+        """Read what there is room for, and have the session woken when there is none.
+
+        False: there is room, and not all partitions had their turn yet.
+        """
+        answer.room_bytes = answer.unread.grow(answer.max_bytes)
+        is_all_read = self._read_dirty(answer)
+        answer.unread.settle(answer.size_bytes)
+        if self._dirty and not answer.room_bytes and not answer.is_complete:
+            answer.unread.wait(answer.max_bytes, self._signal.set)
+            return True
+        return is_all_read
+
+    def _read_dirty(self, answer: _Answer) -> bool:
         """Read the partitions that may have something to say, the longest waiting first.
 
         False: not all of them had their turn yet.
@@ -244,7 +276,7 @@ class FetchSession:
         self._has_unshelved = False
         for count, slot in enumerate(slots):
             if not answer.is_whole:
-                if answer.size_bytes >= answer.max_bytes:
+                if answer.is_full:
                     break
                 if count == READ_PER_STEP_MAX:
                     return False
@@ -280,8 +312,8 @@ class FetchSession:
             asked,
             result,
             follower=self._follower,
-            max_bytes=answer.max_bytes - answer.size_bytes,
-            has_read=answer.size_bytes > 0,
+            max_bytes=answer.room_bytes - answer.size_bytes,
+            has_read=answer.size_bytes > 0 or not answer.room_bytes,
             loaded=loaded,
         )
         self._note_news(asked, result, answer)
@@ -383,11 +415,14 @@ class _Slot:
 class _Answer:
     """One answer on its way: what it holds so far, and whether it may leave."""
 
-    def __init__(self, *, is_whole: bool) -> None:
+    def __init__(self, unread: UnreadResponse, *, is_whole: bool) -> None:
+        self.unread = unread
         self.is_whole = is_whole
         """Whether it holds every partition, and not only those with something to say."""
         self.response = FetchResponse()
         self.max_bytes = 0
+        self.room_bytes = 0
+        """How many of them there is room for; 0: it tells of no records yet."""
         self.min_bytes = 1
         self.must_leave = False
         """Something is in it that its reader must act on."""
@@ -400,8 +435,14 @@ class _Answer:
 
     @property
     def is_complete(self) -> bool:
-        """Whether it may leave before its time."""
-        return self.must_leave or self.size_bytes >= self.min_bytes
+        """Whether it may leave before its time; what took the last room does not wait for more."""
+        enough = self.min_bytes if self.room_bytes == self.max_bytes else 1
+        return self.must_leave or self.size_bytes >= enough
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it takes no more records, though there were some."""
+        return 0 < self.room_bytes <= self.size_bytes
 
     def add(self, asked: FetchPartition) -> PartitionFetchResult:
         """An empty result."""

@@ -14,8 +14,16 @@ from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.partition.effects import AppendFetched, BackOff
 from tidelog.broker.partition.events import EpochEnd, FetchAnswered, FetchedAppended
 from tidelog.log.batch import parse_header
-from tidelog.log.errors import CorruptMessageError, StorageError
+from tidelog.log.errors import (
+    CorruptMessageError,
+    DamagedLogError,
+    EpochContradictionError,
+    StorageError,
+)
 from tidelog.v1.data_pb2 import FetchPartition, PartitionFetchResult
+
+CONTRADICTIONS_MAX = 20
+"""Answers in a row whose whole batches cannot follow this log: its own are wrong then."""
 
 log = structlog.get_logger(__name__)
 
@@ -102,7 +110,20 @@ def _fetch_answered(
 
 def _append(hosted: HostedPartition, records: bytes) -> None:
     with hosted.at_work() as partition_log:
-        partition_log.append_as_follower(records)
+        try:
+            partition_log.append_as_follower(records)
+        except EpochContradictionError as error:
+            hosted.contradictions += 1
+            if hosted.contradictions < CONTRADICTIONS_MAX:
+                raise
+            hosted.contradictions = 0
+            damage = DamagedLogError(
+                f"the leader's records contradict it: {error.message}",
+                first_bad_offset=max(error.first_bad_offset, partition_log.log_start_offset),
+            )
+            partition_log.note_damage(damage)
+            raise damage from error
+    hosted.contradictions = 0
     hosted.stats.bytes_replicated_in += len(records)
 
 

@@ -143,6 +143,8 @@ class HostedPartition:
         self._idle.set()
         self._flush_task: asyncio.Task[None] | None = None
         self._known_damage: Damage | None = None
+        self.contradictions = 0
+        """Answers of its leader, in a row, that its own log rules out."""
 
     @property
     def name(self) -> str:

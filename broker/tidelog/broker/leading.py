@@ -40,20 +40,34 @@ from tidelog.v1.data_pb2 import (
 NO_SUCH_RECORD = TimestampedOffset(offset=-1, timestamp_ms=-1, leader_epoch=-1)
 
 
+def check_may_append(hosted: HostedPartition, acks: int) -> int:
+    """The epoch a producer's batches are appended in; `KafkaError` when they are refused."""
+    order = hosted.tell(ProduceRequested(acks))
+    if isinstance(order, Refuse):
+        raise KafkaError(order.code, order.message)
+    assert isinstance(order, AppendToLog)  # the core's two answers to this event
+    return order.leader_epoch
+
+
 def append(
-    hosted: HostedPartition, records: bytes, *, acks: int, answer: DelayedAnswer, index: int
+    hosted: HostedPartition,
+    records: bytes,
+    *,
+    acks: int,
+    answer: DelayedAnswer,
+    index: int,
+    inspected: bool = False,
 ) -> AppendResult:
     """Append a producer's batches; a duplicate of an earlier append is answered as that one.
 
     Entry `index` of `answer` waits for what `acks` asks. Raises `KafkaError` when refused and what
     `PartitionLog.append_as_leader` raises, always with nothing appended.
     """
-    order = hosted.tell(ProduceRequested(acks))
-    if isinstance(order, Refuse):
-        raise KafkaError(order.code, order.message)
-    assert isinstance(order, AppendToLog)  # the core's two answers to this event
+    leader_epoch = check_may_append(hosted, acks)
     with hosted.at_work() as partition_log:
-        done = partition_log.append_as_leader(records, leader_epoch=order.leader_epoch)
+        done = partition_log.append_as_leader(
+            records, leader_epoch=leader_epoch, inspected=inspected
+        )
     if done.is_duplicate:
         hosted.stats.duplicate_batches += 1
     else:

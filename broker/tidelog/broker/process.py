@@ -40,6 +40,7 @@ from tidelog.log.system import (
     process_id,
     raise_open_files_limit,
 )
+from tidelog.log.workers import ThreadWorkers
 from tidelog.raft.grpc_transport import GrpcRaftTransport, RaftPeerHandler
 
 STOP_GRACE_S = 0.5
@@ -116,6 +117,8 @@ async def _run(config: NodeConfig, disk: SystemDisk, surroundings: Surroundings)
         services=node.services,
         on_fatal=_end_at_once,
         max_idle_ms=config.connections_max_idle_ms,
+        unread=node.unread,
+        unfinished=node.unfinished,
     )
     http = _http_server(config, node)
     await server.start()
@@ -149,6 +152,7 @@ def _build(
         raft_transport=transport,
         on_fatal=_end_at_once,
         process_id=process_id(),
+        workers=ThreadWorkers(config.replica.inspection_threads),
         boot_id=boot_id(),
         strangers=strangers,
     )

@@ -16,6 +16,7 @@ from tidelog.broker.partition.events import FollowerIdentity
 from tidelog.broker.partition_map import HINTED_CODES, PartitionMap
 from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.broker.replica_stats import ReplicaStats
+from tidelog.broker.unread_responses import UnreadResponse, UnreadResponses
 from tidelog.log.env import Clock
 from tidelog.log.errors import InvariantError, KafkaError, TidelogError
 from tidelog.log.memory_reads import Loaded
@@ -44,10 +45,15 @@ class Reader:
         config: ReplicaConfig,
         clock: Clock,
         stats: ReplicaStats,
+        unread: UnreadResponses,
     ) -> None:
         self.waiting_consumers = 0
         self.waiting_reads = 0
         """Partitions whose records come from the disk for consumers, or were not taken yet."""
+        self.unread_by_replicas = UnreadResponses(
+            config.unread.of_replicas(config.replica_unread_response_bytes_max), clock.monotonic_ms
+        )
+        self._unread = unread
         self._partitions = partitions
         self._config = config
         self._clock = clock
@@ -104,6 +110,12 @@ class Reader:
         """Until when it may wait, on the monotonic clock."""
         wait_ms = max(0, min(request.max_wait_ms, self._config.fetch_wait_max_ms))
         return self._clock.monotonic_ms() + wait_ms
+
+    def begin_response(self, connection: str, follower: FollowerIdentity | None) -> UnreadResponse:
+        """A fetch's response; a known follower's room is its own, no consumer can take it."""
+        if follower is None or not follower.is_known:
+            return self._unread.begin(connection)
+        return self.unread_by_replicas.begin(str(follower.broker_id))
 
     def turned(self, waiting: Collection[T]) -> list[T]:
         """The same, beginning with another one each time: a full answer must starve none."""

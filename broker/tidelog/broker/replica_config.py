@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tidelog.broker.unread_responses import UnreadLimits
 from tidelog.log.cleaner import CleanerConfig
 from tidelog.log.producers import EXPIRATION_MS
 
@@ -51,6 +52,10 @@ class ReplicaConfig:
     fetch_partition_max_bytes_default: int = MIB
     fetch_wait_max_ms: int = 30_000
     """Longest wait of a consumer's fetch, whatever it asks for."""
+    unread: UnreadLimits = field(default_factory=UnreadLimits)
+    """Of responses that their callers have not taken; those to followers are not among them."""
+    replica_unread_response_bytes_max: int = 16 * MIB
+    """Of responses that one follower has not taken."""
     waiting_fetches_max: int = 10_000
     """Consumers' fetches that may wait at one time; more are refused."""
     waiting_reads_max: int = 256
@@ -61,6 +66,13 @@ class ReplicaConfig:
     """Longest wait of a change for the in-sync replicas, whatever its sender asks for."""
     produce_in_flight_bytes_max: int = 64 * MIB
     """Of produce requests not yet answered; more are refused before anything is appended."""
+    compressed_records_inspection: bool = True
+    """Whether compressed batches are inflated to see to their records; on topics that ask something
+    about each record they are anyway."""
+    inspection_inline_bytes_max: int = 2 << 10
+    """Larger ones are inflated by a worker."""
+    inspection_threads: int = 2
+    """Batches that are inflated at one time."""
     log_tasks_max: int = 128
     """Logs that are opened, closed or removed at one time: they wait for the disk together."""
 

@@ -17,6 +17,7 @@ import structlog
 
 from tidelog.broker.appender import Appender
 from tidelog.broker.background import Background
+from tidelog.broker.call import LOCAL_CALL, Call
 from tidelog.broker.fetch_session import FetchSession
 from tidelog.broker.fetcher import Fetchers
 from tidelog.broker.hosted_partition import HostedPartition
@@ -37,10 +38,12 @@ from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.broker.replica_stats import ReplicaStats
 from tidelog.broker.start_record import StartRecord
 from tidelog.broker.trouble_reports import ReportDamage, TroubleReports
+from tidelog.broker.unread_responses import UnreadResponses
 from tidelog.log.config import LogConfig, log_config
 from tidelog.log.env import Clock, Disk, Random
 from tidelog.log.errors import StorageError
 from tidelog.log.partition_log import Damage
+from tidelog.log.workers import Workers
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, TopicImage
 from tidelog.v1.data_pb2 import (
     DeleteRecordsRequest,
@@ -77,6 +80,8 @@ class ReplicaManager:
         alter_partition: AlterPartition,
         report_damage: ReportDamage,
         start_record: StartRecord,
+        unread: UnreadResponses,
+        workers: Workers,
         on_broken: Callable[[int], None],
         on_fatal: Callable[[BaseException], None],
         note: Callable[[Event], None] = lambda _: None,
@@ -93,11 +98,30 @@ class ReplicaManager:
         self._slots, self._beginning = asyncio.Semaphore(config.log_tasks_max), asyncio.Lock()
         self._lives: dict[str, asyncio.Task[None]] = {}
         self._appender = Appender(
-            partitions=partitions, config=config, is_held=lambda: self.is_held
+            partitions=partitions,
+            config=config,
+            clock=clock,
+            workers=workers,
+            is_held=lambda: self.is_held,
         )
-        self._reader = Reader(partitions=partitions, config=config, clock=clock, stats=self._stats)
+        self._reader = Reader(
+            partitions=partitions, config=config, clock=clock, stats=self._stats, unread=unread
+        )
         self._upkeep = LogUpkeep(partitions=partitions, config=config, clock=clock)
         self._deleter = RecordDeleter(partitions=partitions, config=config, clock=clock)
+        self._build_replication(peers, random, alter_partition, report_damage, on_broken, own)
+
+    def _build_replication(
+        self,
+        peers: Peers,
+        random: Random,
+        alter_partition: AlterPartition,
+        report_damage: ReportDamage,
+        on_broken: Callable[[int], None],
+        own: OwnCluster | None,
+    ) -> None:
+        broker_id, config, partitions = self._broker_id, self._config, self._partitions
+        clock = self._clock
         self._fetchers = Fetchers(
             broker_id=broker_id,
             partitions=partitions,
@@ -193,15 +217,15 @@ class ReplicaManager:
         """See `Appender.is_full`."""
         return self._appender.is_full
 
-    async def fetch(self, request: FetchRequest) -> FetchResponse:
+    async def fetch(self, request: FetchRequest, call: Call = LOCAL_CALL) -> FetchResponse:
         """See `Broker.Fetch`."""
-        return await self._session().fetch(request)
+        return await self._session(call).fetch(request)
 
     def fetch_stream(
-        self, requests: AsyncIterator[FetchRequest]
+        self, requests: AsyncIterator[FetchRequest], call: Call = LOCAL_CALL
     ) -> AsyncGenerator[FetchResponse, None]:
         """See `Broker.FetchStream`."""
-        return self._session().answers(requests)
+        return self._session(call).answers(requests)
 
     async def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
         """See `Broker.ListOffsets`."""
@@ -255,8 +279,10 @@ class ReplicaManager:
             "offline_replicas": sum(hosted.is_failed for hosted in held.values()),
             "damaged_partitions": sum(hosted.damage is not None for hosted in held.values()),
             "produce_in_flight_bytes": self._appender.in_flight_bytes,
+            "produce_inspections": self._appender.inspections,
             "waiting_fetches": self._reader.waiting_consumers,
             "waiting_reads": self._reader.waiting_reads,
+            "replica_unread_response_bytes": self._reader.unread_by_replicas.size_bytes,
             **asdict(self._stats),
         }
 
@@ -422,8 +448,8 @@ class ReplicaManager:
         except StorageError as error:
             log.warning("replica not removed", partition=f"{topic}-{partition}", error=str(error))
 
-    def _session(self) -> FetchSession:
-        return FetchSession(self._reader, self._partitions, self._clock)
+    def _session(self, call: Call) -> FetchSession:
+        return FetchSession(self._reader, self._partitions, self._clock, call)
 
     # Loops
 

@@ -28,10 +28,13 @@ from tidelog.broker.rpc.broker import BrokerHandler
 from tidelog.broker.rpc.controller import ControllerHandler
 from tidelog.broker.rpc.node import NodeHandler
 from tidelog.broker.start_record import StartRecord
+from tidelog.broker.unfinished_requests import UnfinishedRequests
 from tidelog.broker.unreachable_reports import UnreachableReports
+from tidelog.broker.unread_responses import NodeResponses, UnreadResponses
 from tidelog.log.env import Clock, Disk, Random
 from tidelog.log.strangers import Strangers
 from tidelog.log.transport import Dialled
+from tidelog.log.workers import InPlace, Workers
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.quorum import Quorum
 from tidelog.raft.factory import build_replicated_log
@@ -66,6 +69,8 @@ class Ports:
     raft_transport: RaftTransport | None
     on_fatal: Callable[[BaseException], None]
     process_id: int = 0
+    workers: Workers = field(default_factory=InPlace)
+    """Where batches are inflated to see to their records."""
     boot_id: str = ""
     """Another one each time the machine starts; empty: not known, so it may have."""
     strangers: Strangers = field(default_factory=Strangers)
@@ -84,8 +89,12 @@ class Node:
         broker: BrokerParts | None,
         journal: NodeJournal,
         reports: UnreachableReports,
+        unread: NodeResponses,
     ) -> None:
         self.config = config
+        self.unfinished = UnfinishedRequests(config.unfinished)
+        self.unread = unread
+        """These two are what the transport that serves `services` counts."""
         self.services: dict[str, object] = {}
         self._ports = ports
         self._quorum = quorum
@@ -138,6 +147,9 @@ class Node:
             "foreign_cluster_messages": self._ports.strangers.refused,
             "event_loop_stall_seconds": self._stalls.recent_s,
             "event_loop_longest_stall_seconds": self._stalls.longest_s,
+            **self.unread.stats(),
+            "unfinished_request_bytes": self.unfinished.size_bytes,
+            "unfinished_request_hang_ups": self.unfinished.hang_ups,
         }
         if self._broker is not None:
             numbers["metadata_offset"] = self._broker.follower.image.offset
@@ -248,6 +260,7 @@ def build_node(config: NodeConfig, ports: Ports) -> Node:
             return broker.follower.image
         return EMPTY_IMAGE if quorum is None else quorum.image
 
+    unread = NodeResponses(config.replica.unread, ports.clock.monotonic_ms)
     reports = UnreachableReports(
         node_id=config.node_id,
         image=image,
@@ -256,7 +269,9 @@ def build_node(config: NodeConfig, ports: Ports) -> Node:
         timeout_ms=config.controller.session_timeout_ms,
         on_fatal=ports.on_fatal,
     )
-    broker = _build_broker(config, ports, epoch, reports, journal) if config.is_broker else None
+    broker = None
+    if config.is_broker:
+        broker = _build_broker(config, ports, epoch, reports, journal, unread.fetches)
     return Node(
         config=config,
         ports=ports,
@@ -264,6 +279,7 @@ def build_node(config: NodeConfig, ports: Ports) -> Node:
         broker=broker,
         journal=journal,
         reports=reports,
+        unread=unread,
     )
 
 
@@ -302,6 +318,7 @@ def _build_broker(
     epoch: ControllerEpoch,
     reports: UnreachableReports,
     journal: NodeJournal,
+    unread: UnreadResponses,
 ) -> BrokerParts:
     def channel() -> ControllerChannel:
         return _controller_channel(config, ports, epoch)
@@ -309,7 +326,7 @@ def _build_broker(
     controllers = channel()
     start_record = StartRecord(ports.disk, config.data_dir, boot_id=ports.boot_id)
     replica_manager = _build_replica_manager(
-        config, ports, controllers, reports, journal, start_record
+        config, ports, controllers, reports, journal, start_record, unread
     )
     publisher = _Publisher(replica_manager, start_record)
     follower = MetadataFollower(
@@ -379,6 +396,7 @@ def _build_replica_manager(
     reports: UnreachableReports,
     journal: NodeJournal,
     start_record: StartRecord,
+    unread: UnreadResponses,
 ) -> ReplicaManager:
     async def alter_partition(request: AlterPartitionRequest) -> AlterPartitionResponse:
         return await controllers.call(
@@ -399,6 +417,8 @@ def _build_replica_manager(
         alter_partition=alter_partition,
         report_damage=report_damage,
         start_record=start_record,
+        unread=unread,
+        workers=ports.workers,
         note=journal.note,
         on_broken=reports.broken,
         on_fatal=ports.on_fatal,

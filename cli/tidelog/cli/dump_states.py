@@ -10,6 +10,7 @@ from tidelog.cli.dump_lines import Line, damage
 from tidelog.log.checkpoints import (
     decode_checkpoint,
     decode_clean_marker,
+    decode_partition,
     decode_topic_id,
 )
 from tidelog.log.producer_snapshots import decode_snapshot
@@ -68,7 +69,9 @@ def dump_partition_metadata(source: Source) -> Iterator[Line]:
     if topic_id is None:
         yield damage("this is no partition.metadata")
     else:
-        yield Line("partition", {"topicId": topic_id.hex()})
+        partition = _decoded(source, decode_partition)
+        said = {} if partition is None else {"partition": partition}
+        yield Line("partition", {"topicId": topic_id.hex(), **said})
 
 
 def _decoded(source: Source, decode: Callable[[bytes], T | None]) -> T | None:

@@ -115,6 +115,12 @@ def parse_header(buffer: Buffer, position: int = 0) -> BatchHeader:
     return header
 
 
+def batch_bytes(buffer: Buffer, position: int) -> int:
+    """The size of the batch at `position` by its own length, which nobody has checked."""
+    length: int = _LENGTH.unpack_from(buffer, position + _LENGTH_AT)[0]
+    return length + LENGTH_PREFIX_BYTES
+
+
 def iter_batches(buffer: Buffer) -> Iterator[tuple[BatchHeader, memoryview]]:
     """Each batch of `buffer` with a view of its bytes, checked by structure and CRC.
 

@@ -1,11 +1,11 @@
 """The small text files beside the segments: their form. Pure.
 
 Owns `checkpoint` (what one start must know of the last), `.clean` (a clean shutdown, with the size
-of every file) and `partition.metadata` (whose log this is). The first two are lines of `key: value`
-and lists, and end in a CRC of what precedes it: an empty, torn or foreign one reads as None, which
-costs a scan and never stops a start. One sealed file a partition instead of Kafka's four for a data
-folder: see docs/decisions/0007. An empty `.lossy` is there while nobody was told that something may
-be gone: a sync failed, or a start cut off what may have been flushed.
+of every file) and `partition.metadata` (whose log this is: topic and partition). They are lines of
+`key: value` and lists, and end in a CRC of what precedes it: an empty, torn or foreign one reads as
+None, which costs a scan and never stops a start. One sealed file a partition instead of Kafka's
+four for a data folder: see docs/decisions/0007. An empty `.lossy` is there while nobody was told
+that something may be gone: a sync failed, or a start cut off what may have been flushed.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ METADATA_FILE = "partition.metadata"
 TOPIC_ID_BYTES = 16
 _VERSION = 1
 _METADATA_VERSION = 0
+_METADATA_LINES = 3
 _MAX_DIGITS = 19
 _SEAL_BYTES = len("crc32c: 00000000\n")
 
@@ -120,11 +121,34 @@ def encode_topic_id(topic_id: bytes) -> bytes:
 
 
 def decode_topic_id(data: bytes) -> bytes | None:
-    """The topic id, or None when `data` is no such file."""
+    """The topic id, or None when `data` is no such file; the seal is not looked at."""
     prefix = f"version: {_METADATA_VERSION}\ntopic_id: ".encode()
     if not data.startswith(prefix):
         return None
-    return _id_of(data[len(prefix) :].removesuffix(b"\n").decode(errors="replace"))
+    text, _, rest = data[len(prefix) :].partition(b"\n")
+    is_metadata = not rest or rest.startswith(b"partition: ")
+    return _id_of(text.decode(errors="replace")) if is_metadata else None
+
+
+def encode_partition_metadata(topic_id: bytes, partition: int) -> bytes:
+    """`partition.metadata` as it is written: Kafka's lines, then the partition, sealed.
+
+    Kafka reads its two lines and no further. The seal keeps a flipped bit from making the folder
+    another partition's.
+    """
+    body = encode_topic_id(topic_id) + f"\npartition: {partition}\n".encode()
+    return body + f"crc32c: {crc32c(body):08x}\n".encode()
+
+
+def decode_partition(data: bytes) -> int | None:
+    """The partition whose folder it is, or None when it does not say so, whole."""
+    body, seal = data[:-_SEAL_BYTES], data[-_SEAL_BYTES:]
+    lines = body.decode(errors="replace").splitlines()
+    is_whole = seal == f"crc32c: {crc32c(body):08x}\n".encode()
+    if not is_whole or len(lines) != _METADATA_LINES or decode_topic_id(data) is None:
+        return None
+    values = _values(lines[2:], ("partition",))
+    return None if values is None else _number(values[0])
 
 
 def _id_text(topic_id: bytes) -> str:

@@ -107,7 +107,8 @@ def decompress(codec_id: int, data: bytes | memoryview, *, max_bytes: int) -> by
     """`data` unpacked, at most `max_bytes` of it, or `inflation_limit` if that is less.
 
     Raises `UnsupportedCompressionTypeError`, and `CorruptMessageError` when the data is damaged,
-    incomplete, followed by something else, or inflates beyond the limit.
+    incomplete, followed by something else, or inflates beyond the limit (`TooLargeInflatedError`
+    where that is `max_bytes`).
     """
     limit = _Limit.of(max_bytes=max_bytes, compressed_bytes=len(data))
     try:
@@ -127,20 +128,26 @@ def decompress(codec_id: int, data: bytes | memoryview, *, max_bytes: int) -> by
     raise _unsupported(str(codec_id))
 
 
+class TooLargeInflatedError(CorruptMessageError):
+    """Compressed data that inflates beyond what its reader takes, and may be whole."""
+
+
 class _Limit(NamedTuple):
     size_bytes: int
     reason: str
+    error: type[CorruptMessageError]
 
     @classmethod
     def of(cls, *, max_bytes: int, compressed_bytes: int) -> _Limit:
         honest = inflation_limit(compressed_bytes)
         if max_bytes <= honest:
-            return cls(max_bytes, "which is as much as is read at once")
-        return cls(honest, f"which is as much as {compressed_bytes} bytes of records become")
+            return cls(max_bytes, "which is as much as is read at once", TooLargeInflatedError)
+        reason = f"which is as much as {compressed_bytes} bytes of records become"
+        return cls(honest, reason, CorruptMessageError)
 
     def check(self, size_bytes: int) -> None:
         if size_bytes > self.size_bytes:
-            raise CorruptMessageError(
+            raise self.error(
                 f"compressed records inflate to more than {self.size_bytes} bytes, {self.reason}"
             )
 

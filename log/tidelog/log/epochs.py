@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tidelog.log.errors import CorruptMessageError
+from tidelog.log.errors import EpochContradictionError
 
 NO_EPOCH = -1
 NO_END = 2**63 - 1
@@ -45,16 +45,18 @@ class EpochCache:
         """Records from `start_offset` on belong to `epoch`.
 
         Entries at or above `start_offset` name no records and make way. Raises
-        `CorruptMessageError` when records of a newer epoch lie below: epochs never decrease along
-        a log.
+        `EpochContradictionError` when records of a newer epoch lie below: epochs never decrease
+        along a log.
         """
         if self.latest_epoch == epoch and self._entries[-1].start_offset <= start_offset:
             return
         kept = [entry for entry in self._entries if entry.start_offset < start_offset]
         latest = kept[-1].epoch if kept else NO_EPOCH
         if epoch < max(latest, 0):
-            raise CorruptMessageError(
-                f"leader epoch {epoch} at offset {start_offset} comes after epoch {latest}"
+            newer = [entry.start_offset for entry in kept if entry.epoch > epoch]
+            raise EpochContradictionError(
+                f"leader epoch {epoch} at offset {start_offset} comes after epoch {latest}",
+                first_bad_offset=min(newer, default=start_offset),
             )
         if epoch > latest:
             kept.append(EpochEntry(epoch, start_offset))

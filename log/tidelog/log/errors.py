@@ -100,6 +100,17 @@ class CorruptMessageError(TidelogError):
     code = common_pb2.CORRUPT_MESSAGE
 
 
+class EpochContradictionError(CorruptMessageError):
+    """A whole batch of an older leader epoch than records that lie below it in this log.
+
+    One of the two logs is wrong; if it is this one, then from `first_bad_offset` on.
+    """
+
+    def __init__(self, message: str, *, first_bad_offset: int) -> None:
+        super().__init__(message)
+        self.first_bad_offset = first_bad_offset
+
+
 class MessageTooLargeError(TidelogError):
     """A batch above max.message.bytes. Nothing was appended: send smaller ones."""
 

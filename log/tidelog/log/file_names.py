@@ -46,3 +46,9 @@ def offsets_in(names: Iterable[str], kind: str, suffix: str = "") -> list[int]:
     """The offsets of all files of this kind and suffix among `names`, ascending."""
     found = (offset_of(name, kind, suffix) for name in names)
     return sorted(offset for offset in found if offset is not None)
+
+
+def partition_in(directory: str) -> int | None:
+    """The partition in the name of its folder, `<topic>-<partition>`; None: it names none."""
+    number = directory.rpartition("-")[2]
+    return int(number) if number.isascii() and number.isdecimal() else None

@@ -2,7 +2,7 @@
 
 Owns `partition.metadata`, and the reading and writing of `checkpoint` and `.clean`. The topic id is
 in two files, so that either may be lost; without both nobody knows whose the records are, and the
-log is not served.
+log is not served. Nor is it in the folder of another partition: somebody swapped the two.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ from tidelog.log.checkpoints import (
     CleanMarker,
     decode_checkpoint,
     decode_clean_marker,
+    decode_partition,
     decode_topic_id,
     encode_checkpoint,
     encode_clean_marker,
+    encode_partition_metadata,
     encode_topic_id,
 )
 from tidelog.log.env import Disk, make_directory_durably, write_atomically
 from tidelog.log.errors import KafkaError, StorageError
-from tidelog.log.file_names import LOG, SEGMENT_KINDS, SNAPSHOT, offsets_in
+from tidelog.log.file_names import LOG, SEGMENT_KINDS, SNAPSHOT, offsets_in, partition_in
 from tidelog.log.memory_reads import reading
 from tidelog.v1 import common_pb2
 
@@ -39,8 +41,10 @@ class Left(NamedTuple):
 
     checkpoint: Checkpoint | None
     clean_marker: CleanMarker | None
-    is_owner_known: bool
-    """False: there are records, and nothing says whose."""
+    trouble: str | None
+    """Why the records are not to be served: nothing says whose they are, or another's."""
+    is_foreign: bool = False
+    """They are another partition's, and so are all offsets."""
 
 
 class LogFolder:
@@ -49,6 +53,7 @@ class LogFolder:
     def __init__(self, disk: Disk, directory: str, topic_id: bytes) -> None:
         self._disk = disk
         self._directory = directory
+        self._partition = partition_in(directory)
         self.topic_id = topic_id
         self.may_have_lost = False
         """Whether something that had been acknowledged may be gone, and nobody was told."""
@@ -61,10 +66,11 @@ class LogFolder:
         """
         if not self._disk.exists(self._directory):
             await self.claim()
-            return Left(None, None, is_owner_known=True)
+            return Left(None, None, None)
         checkpoint = decode_checkpoint(await self._read(CHECKPOINT_FILE))
         marker = decode_clean_marker(await self._read(CLEAN_FILE))
-        named_owner = decode_topic_id(await self._read(METADATA_FILE))
+        metadata = await self._read(METADATA_FILE)
+        named_owner, partition = decode_topic_id(metadata), decode_partition(metadata)
         owner = _owner(checkpoint, named_owner)
         if owner not in (None, self.topic_id):
             raise KafkaError(
@@ -77,17 +83,24 @@ class LogFolder:
             self._disk.remove(self._path(CLEAN_FILE))
             await self._disk.sync_directory(self._directory)
         if owner is None and offsets_in(self._disk.list(self._directory), LOG):
-            return Left(checkpoint, None, is_owner_known=False)
-        if named_owner != self.topic_id:
+            return Left(checkpoint, None, "no file says whose log this is")
+        if named_owner != self.topic_id or partition is None:
             await self.claim()
-        return Left(checkpoint, marker, is_owner_known=True)
+        elif self._partition not in (None, partition):
+            swapped = (
+                f"this is the log of partition {partition}, not {self._partition}: somebody moved "
+                "its folder; stop the node and move it back, or let it be fetched anew"
+            )
+            return Left(None, None, swapped, is_foreign=True)
+        return Left(checkpoint, marker, None)
 
     async def claim(self) -> None:
         """Write whose folder this is."""
         await make_directory_durably(self._disk, self._directory)
-        await write_atomically(
-            self._disk, self._path(METADATA_FILE), encode_topic_id(self.topic_id)
-        )
+        metadata = encode_topic_id(self.topic_id)
+        if self._partition is not None:
+            metadata = encode_partition_metadata(self.topic_id, self._partition)
+        await write_atomically(self._disk, self._path(METADATA_FILE), metadata)
 
     async def save(self, checkpoint: Checkpoint) -> None:
         """Write the checkpoint; it is on stable storage then."""

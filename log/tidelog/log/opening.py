@@ -59,8 +59,10 @@ async def open_parts(
         now_ms=clock.wall_ms(),
     )
     folder.may_have_lost = found.may_have_lost
-    if not left.is_owner_known:
-        found.damage = Damage(found.log_start_offset, "no file says whose log this is")
+    if left.is_foreign:
+        found.log_start_offset = 0
+    if left.trouble is not None:
+        found.damage = Damage(found.log_start_offset, left.trouble)
     segments = SegmentList(disk, directory, segments=found.segments, run_at=found.epochs.run_at)
     stable = StableStorage(
         clock=clock,

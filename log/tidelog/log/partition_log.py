@@ -10,9 +10,8 @@
 
 Owns the files of one folder, see `file_names`. Knows nothing of roles and replicas: whoever appends
 as leader has the right to. Data is on stable storage only after `flush`; the checkpoint never
-claims more than that. Base offsets have no gap between batches, ever: a gap is damage.
-
-One task at a time may append or truncate; everything else may run beside it.
+claims more than that. Base offsets have no gap between batches, ever: a gap is damage. One task at
+a time may append or truncate; everything else may run beside it.
 """
 
 from __future__ import annotations
@@ -169,22 +168,23 @@ class PartitionLog:
 
     # Appending
 
-    def append_as_leader(self, records: bytes, *, leader_epoch: int) -> AppendResult:
+    def append_as_leader(
+        self, records: bytes, *, leader_epoch: int, inspected: bool = False
+    ) -> AppendResult:
         """Validate a producer's batches, give them offsets and the epoch, append them; all or none.
 
-        A batch that an idempotent producer has sent before is not appended again: see
-        `AppendResult`. Raises what `validate_produced` and `ProducerStates.check` raise;
+        A batch that an idempotent producer has sent before is not appended again: `AppendResult`.
+        Raises what `validate_produced` (there: `inspected`), `ProducerStates.check` raise;
         `StorageError` when the disk refused: the log is out of service until it is opened anew, and
         nothing was appended, unless it `is_outcome_unknown` or the power goes before a `flush`.
         """
         self._require_usable()
         now_ms = self._clock.wall_ms()
-        batches = validate_produced(records, config=self.config, now_ms=now_ms)
+        batches = validate_produced(records, config=self.config, now_ms=now_ms, inspected=inspected)
         is_append_time = self.config.message_timestamp_type == LOG_APPEND_TIME
-        duplicate = self.producers.check(batches[0][0])
-        if duplicate is not None:
-            ends = (duplicate.base_offset, duplicate.last_offset, self.log_end_offset)
+        if (duplicate := self.producers.check(batches[0][0])) is not None:
             time_ms = duplicate.timestamp_ms if is_append_time else None
+            ends = (duplicate.base_offset, duplicate.last_offset, self.log_end_offset)
             return AppendResult(*ends, time_ms, is_duplicate=True)
         invariant(leader_epoch >= self.latest_epoch, leader_epoch, self.latest_epoch)
         batches, pieces = placed(

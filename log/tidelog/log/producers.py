@@ -34,6 +34,7 @@ from tidelog.log.errors import (
 from tidelog.v1 import common_pb2
 
 NO_PRODUCER_ID = -1
+NO_SEQUENCE = -1
 NO_COORDINATOR_EPOCH = -1
 BATCHES_PER_PRODUCER_MAX = 5
 """How many requests a producer may have in flight, and so may send again."""

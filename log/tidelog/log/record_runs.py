@@ -53,6 +53,17 @@ class Stretch(NamedTuple):
     values: list[bytes | None]
 
 
+class Skipped(NamedTuple):
+    """A run that was looked at and not read."""
+
+    end: int
+    """The byte after it."""
+    records_count: int
+    has_keys: bool
+    timestamp_bytes: int
+    """Of each timestamp delta."""
+
+
 class _Layout(NamedTuple):
     """Where in a record without headers each field starts; null takes no room.
 
@@ -78,17 +89,40 @@ class _Layout(NamedTuple):
 
 def read_run(data: bytes, start: int, *, first_delta: int, limit: int) -> Stretch | None:
     """Up to `limit` records from byte `start` on; None where a run does not pay."""
-    layout = _layout(data, start) if limit >= PAYING_RECORDS else None
+    layout, count = _run(data, start, first_delta, limit)
     if layout is None:
         return None
+    end = start + count * layout.size
+    keys, values = _fields(memoryview(data)[start:end], layout, count)
+    return Stretch(end, _timestamp_numbers(data, start, layout, count), keys, values)
+
+
+def skip_run(data: bytes, start: int, *, first_delta: int, limit: int) -> Skipped | None:
+    """The same, with nothing taken out of the records."""
+    layout, count = _run(data, start, first_delta, limit)
+    if layout is None:
+        return None
+    return Skipped(
+        end=start + count * layout.size,
+        records_count=count,
+        has_keys=layout.has_key,
+        timestamp_bytes=layout.offset - layout.timestamp,
+    )
+
+
+def _run(
+    data: bytes, start: int, first_delta: int, limit: int
+) -> tuple[_Layout, int] | tuple[None, int]:
+    """Where the fields of the records lie that begin a run, and how many they are."""
+    layout = _layout(data, start) if limit >= PAYING_RECORDS else None
+    if layout is None:
+        return None, 0
     size = layout.size
     limit = min(limit, (len(data) - start) // size, _delta_bytes_end(first_delta) - first_delta)
     count = _alike(data, start, layout, limit)
     if count < PAYING_RECORDS or not _follow(data, start, layout, first_delta, count):
-        return None
-    end = start + count * size
-    keys, values = _fields(memoryview(data)[start:end], layout, count)
-    return Stretch(end, _timestamp_numbers(data, start, layout, count), keys, values)
+        return None, 0
+    return layout, count
 
 
 def _layout(data: bytes, start: int) -> _Layout | None:
@@ -255,6 +289,48 @@ def read_plain(data: bytes, position: int, *, first_delta: int, limit: int) -> S
     except IndexError:
         pass  # the data ends within a record: the reader that knows all will say so
     return Stretch(end, timestamps, keys, values)
+
+
+def skip_plain(
+    data: bytes, position: int, *, first_delta: int, limit: int, needs_keys: bool
+) -> tuple[int, int]:
+    """The end of records that `read_plain` would take, and how many; all with keys if it must be.
+
+    Flat, as it runs once per record.
+    """
+    lengths, startswith, end, count = _VALUE_LENGTHS, data.startswith, position, 0
+    deltas = SMALL[first_delta : first_delta + limit] or _three_byte_deltas(first_delta, limit)
+    try:
+        for delta in deltas:
+            number = data[end]
+            if number < 0x80:
+                position = end + 2  # the attributes too
+            else:
+                following = data[end + 1]
+                if following > 0x7F:
+                    break
+                number, position = number & 0x7F | following << 7, end + 3
+            stop = position - 1 + (number >> 1)
+            position += 1 if data[position] < 0x80 else 2
+            if data[position - 1] > 0x7F or number & 1 or not startswith(delta, position):
+                break
+            position += len(delta)
+            byte = data[position]
+            if byte == NULL_BYTE:
+                if needs_keys:
+                    break
+                position += 1
+            elif byte & 0x81:
+                break
+            else:
+                position += 1 + (byte >> 1)
+            room = stop - position
+            if room < _ROOM_MIN or data[stop - 1] or not startswith(lengths[room], position):
+                break
+            end, count = stop, count + 1
+    except IndexError:
+        pass  # as in `read_plain`
+    return end, count
 
 
 def _three_byte_deltas(first: int, count: int) -> Iterator[bytes]:

@@ -80,7 +80,12 @@ class SegmentList:
         return sum(segment.size for segment in gone)
 
     def cut_offset(self, offset: int) -> int:
-        """Where the log ends once every batch with `offset` or a later one is gone."""
+        """Where the log ends once every batch with `offset` or a later one is gone.
+
+        No batch lies below the first one's segment; nor is one looked for there, as all of it goes.
+        """
+        if offset < self.all[0].base_offset:
+            return offset
         if offset >= self.active.next_offset:
             return self.active.next_offset
         return self.holding(offset).place_of(offset).base_offset

@@ -1,15 +1,18 @@
 """What is checked of records before anything of them is appended. Pure.
 
-A leader: `batch.validate_batches` looks at structure and CRC, here the topic's own rules follow, by
-the header alone, but where a topic asks for something about every record: keys because it is
-compacted, or a bound on old timestamps.
+A leader: `batch.validate_batches` looks at structure and CRC, here the topic's own rules follow,
+and `record_check` sees to it that the records inside are what the header says. Those of compressed
+batches must be inflated for that, which a caller with a loop has done elsewhere (decision 0030).
 """
 
 from __future__ import annotations
 
 from tidelog.log.batch import (
+    CODEC_MASK,
+    HEADER_BYTES,
     TRANSACTIONAL_FLAG,
     BatchHeader,
+    batch_bytes,
     iter_batches,
     stamped,
     validate_batches,
@@ -22,10 +25,13 @@ from tidelog.log.errors import (
     InvalidTimestampError,
     UnsupportedCompressionTypeError,
 )
-from tidelog.log.producers import NO_PRODUCER_ID
+from tidelog.log.producers import NO_PRODUCER_ID, NO_SEQUENCE
+from tidelog.log.record_check import check_compressed_records, check_records
 from tidelog.log.records import iter_records
 
 LOG_APPEND_TIME = "LogAppendTime"
+_CODEC_AT = 22
+"""The low byte of a batch's attributes."""
 _ANY_AGE_MS = 2**63 - 1
 _PRODUCER_COMPRESSION = "producer"
 _CODECS = {"uncompressed": Codec.NONE, **{codec.name.lower(): codec for codec in Codec}}
@@ -33,10 +39,13 @@ _CODECS = {"uncompressed": Codec.NONE, **{codec.name.lower(): codec for codec in
 ProducedBatch = tuple[BatchHeader, memoryview]
 
 
-def validate_produced(records: bytes, *, config: LogConfig, now_ms: int) -> list[ProducedBatch]:
+def validate_produced(
+    records: bytes, *, config: LogConfig, now_ms: int, inspected: bool = False
+) -> list[ProducedBatch]:
     """Header and bytes of each batch of a produce request's records, at least one.
 
     With the topic's append time in them if it has that; their place is still to be given.
+    `inspected`: `inspect_compressed` has passed the compressed ones, or is to be left out.
     Raises `CorruptMessageError`, `MessageTooLargeError`, `InvalidRecordError`,
     `InvalidTimestampError`, `UnsupportedCompressionTypeError`: then append nothing.
     """
@@ -47,11 +56,42 @@ def validate_produced(records: bytes, *, config: LogConfig, now_ms: int) -> list
         _check_producer(header, is_alone=len(batches) == 1)
         _check_codec(header, config)
         _check_timestamps(header, config, now_ms)
-        if config.is_compacted or config.message_timestamp_before_max_ms < _ANY_AGE_MS:
-            _check_records(batch, config, now_ms)
+        if header.codec_id == Codec.NONE:
+            check_records(header, batch, needs_keys=config.is_compacted)
+            _check_ages(batch, config, now_ms)
+        elif not inspected:
+            _inspect(header, batch, config, now_ms)
     if config.message_timestamp_type == LOG_APPEND_TIME:
         return [stamped(header, batch, now_ms) for header, batch in batches]
     return batches
+
+
+def is_compressed(records: bytes) -> bool:
+    """Whether one of these batches may be; what is no batch is refused soon enough."""
+    position = 0
+    while position + HEADER_BYTES <= len(records):
+        if records[position + _CODEC_AT] & CODEC_MASK:
+            return True
+        size_bytes = batch_bytes(records, position)
+        if size_bytes < HEADER_BYTES:
+            return False
+        position += size_bytes
+    return False
+
+
+def inspect_compressed(records: bytes, *, config: LogConfig, now_ms: int) -> None:
+    """Inflate all compressed batches and see to their records. Takes long: not for a loop.
+
+    Raises what `validate_produced` raises of them.
+    """
+    for header, batch in validate_batches(records, max_message_bytes=config.max_message_bytes):
+        if header.codec_id != Codec.NONE:
+            _inspect(header, batch, config, now_ms)
+
+
+def asks_about_records(config: LogConfig) -> bool:
+    """Whether the topic's own rules are about each record, so that all must be looked at."""
+    return config.is_compacted or config.message_timestamp_before_max_ms < _ANY_AGE_MS
 
 
 def validate_fetched(records: bytes, *, next_offset: int) -> list[ProducedBatch]:
@@ -78,6 +118,14 @@ def _check_producer(header: BatchHeader, *, is_alone: bool) -> None:
         raise InvalidRecordError(
             "a transactional batch needs a transaction coordinator, which this version has not: "
             "send it without a transaction"
+        )
+    if header.producer_id < NO_PRODUCER_ID:
+        raise InvalidRecordError(
+            f"producer id {header.producer_id} is none: ask for one by InitProducerId, or send -1"
+        )
+    if header.producer_id == NO_PRODUCER_ID and header.base_sequence != NO_SEQUENCE:
+        raise InvalidRecordError(
+            f"base sequence {header.base_sequence} is of no producer: send -1 without producer id"
         )
     if header.producer_id != NO_PRODUCER_ID and not is_alone:
         raise InvalidRecordError(
@@ -111,16 +159,25 @@ def _check_timestamps(header: BatchHeader, config: LogConfig, now_ms: int) -> No
         )
 
 
-def _check_records(batch: memoryview, config: LogConfig, now_ms: int) -> None:
-    is_own_time = config.message_timestamp_type != LOG_APPEND_TIME
+def _inspect(header: BatchHeader, batch: memoryview, config: LogConfig, now_ms: int) -> None:
+    check_compressed_records(
+        header,
+        batch,
+        needs_keys=config.is_compacted,
+        max_message_bytes=config.max_message_bytes,
+    )
+    _check_ages(batch, config, now_ms)
+
+
+def _check_ages(batch: memoryview, config: LogConfig, now_ms: int) -> None:
+    if (
+        config.message_timestamp_before_max_ms == _ANY_AGE_MS
+        or config.message_timestamp_type == LOG_APPEND_TIME
+    ):
+        return
     oldest_ms = now_ms - config.message_timestamp_before_max_ms
     for place, record in enumerate(iter_records(batch)):
-        if config.is_compacted and record.key is None:
-            raise InvalidRecordError(
-                f"record {place} of the batch has no key, and a compacted topic keeps records by "
-                "key: give it one"
-            )
-        if is_own_time and record.timestamp < oldest_ms:
+        if record.timestamp < oldest_ms:
             raise InvalidTimestampError(
                 f"record {place} of the batch is {now_ms - record.timestamp} ms old, and the "
                 "topic's message.timestamp.before.max.ms is "

@@ -31,7 +31,7 @@ def varint(value: int) -> bytes:
     return SMALL[value] if 0 <= value < SMALL_END else encode_varint(value)
 
 
-def decode_varint(data: bytes, position: int) -> tuple[int, int]:
+def decode_varint(data: bytes | memoryview, position: int) -> tuple[int, int]:
     """The value and the position after it; `IndexError` at the end of `data`."""
     byte = data[position]
     if byte < 0x80:

@@ -14,6 +14,7 @@ from collections.abc import (
 from contextlib import aclosing
 from typing import Any
 
+from tidelog.broker.call import LOCAL_CALL, Call
 from tidelog.broker.cluster_changes import ClusterChanges
 from tidelog.broker.errors import error_message
 from tidelog.broker.own_cluster import OwnCluster
@@ -78,16 +79,16 @@ class BrokerHandler:
         stream = ProduceStream(self._begin, is_full=lambda: self._replica_manager.is_full)
         return stream.answers(requests)
 
-    async def fetch(self, request: FetchRequest) -> FetchResponse:
+    async def fetch(self, request: FetchRequest, call: Call = LOCAL_CALL) -> FetchResponse:
         """See `Broker.Fetch`."""
         self._check(request)
-        response = await self._replica_manager.fetch(request)
+        response = await self._replica_manager.fetch(request, call)
         if request.HasField("replica_id"):
             self._own.stamp(response)
         return response
 
     async def fetch_stream(
-        self, requests: AsyncIterator[FetchRequest]
+        self, requests: AsyncIterator[FetchRequest], call: Call = LOCAL_CALL
     ) -> AsyncGenerator[FetchResponse, None]:
         """See `Broker.FetchStream`."""
         replica_id: int | None = None
@@ -102,7 +103,7 @@ class BrokerHandler:
                 yield request
 
         try:
-            async with aclosing(self._replica_manager.fetch_stream(heard())) as responses:
+            async with aclosing(self._replica_manager.fetch_stream(heard(), call)) as responses:
                 async for response in responses:
                     if replica_id is not None:
                         self._own.stamp(response)

@@ -6,19 +6,31 @@ descriptors, so a new RPC needs a handler method of its name in snake case and n
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import grpc
 import grpc.aio
+import structlog
 from google.protobuf import descriptor_pool
 from google.protobuf.descriptor import MethodDescriptor
 from grpc_health.v1 import health, health_pb2
 from grpc_reflection.v1alpha import reflection
 
-from tidelog.broker.rpc.grpc_edge import Edge
+from tidelog.broker.rpc.grpc_connections import (
+    connections_at,
+    connections_of,
+    resident_bytes,
+)
+from tidelog.broker.rpc.grpc_edge import Edge, call_of
+from tidelog.broker.unfinished_requests import UnfinishedLimits, UnfinishedRequests
+from tidelog.broker.unread_responses import NodeResponses, UnreadLimits, UnreadResponses
 from tidelog.log.errors import TidelogError
+
+log = structlog.get_logger(__name__)
 
 # The largest request taken; gRPC checks it before it allocates the message.
 RECEIVE_BYTES_MAX = 16 * 1024 * 1024
@@ -32,6 +44,12 @@ Its own limits, 1,000 and 3,000, strike callers of a node that was only paused f
 HANDSHAKE_MS_MAX = 10_000
 """Until a new connection has said that it speaks HTTP/2."""
 MAX_IDLE_MS = 600_000
+LOOK_S = 0.25
+"""Between looks for connections that hold too much."""
+LOOKS_PER_TIMEOUT = 4
+"""Of unfinished requests, however little memory has grown."""
+GROWN_BYTES_MIN = 16 << 20
+"""Of the process's memory since all was well: below it nobody can have sent much."""
 SERVER_OPTIONS = (
     # Without it two servers share one port and each gets some of the connections.
     ("grpc.so_reuseport", 0),
@@ -61,10 +79,17 @@ class GrpcServer:
         address: str,
         services: Mapping[str, object],
         on_fatal: Callable[[BaseException], None],
+        unread: NodeResponses | None = None,
+        unfinished: UnfinishedRequests | None = None,
         max_idle_ms: int = MAX_IDLE_MS,
     ) -> None:
         self._address = address
-        self._edge = Edge(on_fatal)
+        self._unread = unread or NodeResponses(UnreadLimits(), _loop_ms)
+        self._unfinished = unfinished or UnfinishedRequests(UnfinishedLimits())
+        self._quiet_bytes = self._looked_ms = 0
+        self._port = 0
+        self._hanging_up: asyncio.Task[None] | None = None
+        self._edge = Edge(on_fatal, self._unread.others, self._unfinished)
         self._server = grpc.aio.server(
             options=(
                 *SERVER_OPTIONS,
@@ -88,7 +113,9 @@ class GrpcServer:
             port = 0
         if port == 0:
             raise PortTakenError(self._address)
+        self._port = port
         await self._server.start()
+        self._hanging_up = asyncio.create_task(self._hang_up_forever(), name="unread-responses")
 
     async def set_healthy(self, *, healthy: bool) -> None:
         """What the standard gRPC health service answers, for the server and each service."""
@@ -101,6 +128,8 @@ class GrpcServer:
 
     async def stop(self, *, grace_s: float) -> None:
         """Take no more calls; running ones have `grace_s` seconds."""
+        if self._hanging_up is not None:
+            self._hanging_up.cancel()
         await self._server.stop(grace_s)
 
     def _generic_handler(self, service: str, handler: object) -> grpc.GenericRpcHandler:
@@ -112,7 +141,45 @@ class GrpcServer:
     def _method(self, method: MethodDescriptor, handler: object) -> grpc.RpcMethodHandler[Any, Any]:
         name = re.sub(r"(?<!^)(?=[A-Z])", "_", method.name).lower()
         serve = getattr(handler, name)
+        if "call" in inspect.signature(serve).parameters:
+            return self._edge.handler(
+                method,
+                lambda request, context: serve(request, call=call_of(context)),
+                counts_itself=True,
+            )
         return self._edge.handler(method, lambda request, _: serve(request))
+
+    async def _hang_up_forever(self) -> None:
+        """Close the connections on which responses lie and nothing moves, or half of a request.
+
+        gRPC ends no call whose response is not read: only the end of its connection frees it.
+        """
+        while True:
+            await asyncio.sleep(LOOK_S)
+            for responses in (self._unread.fetches, self._unread.others):
+                if late := responses.late_owners():
+                    _hang_up(responses, late)
+            self._look_for_unfinished()
+
+    def _look_for_unfinished(self) -> None:
+        """Ask the kernel what came on each connection, which is too dear to do for nothing.
+
+        So it is done when memory has grown since all was well, and now and then: what was freed and
+        is taken again shows in no growth.
+        """
+        resident, now_ms = resident_bytes(), _loop_ms()
+        self._quiet_bytes = min(resident, self._quiet_bytes or resident)
+        is_due = now_ms - self._looked_ms >= self._unfinished.timeout_ms / LOOKS_PER_TIMEOUT
+        if not is_due and resident - self._quiet_bytes < GROWN_BYTES_MIN:
+            return
+        self._looked_ms = now_ms
+        with connections_at(self._port) as connections:
+            traffic = {peer: one.traffic() for peer, one in connections.items()}
+            for peer in self._unfinished.look(traffic, now_ms):
+                log.warning("a request does not end: connection closed", connection=peer)
+                connections[peer].hang_up()
+        if self._unfinished.size_bytes < GROWN_BYTES_MIN // 2:
+            self._quiet_bytes = resident
 
     def _add_library_service(self, service: str, servicer: object) -> None:
         """One that a library of gRPC's serves, behind the same edge."""
@@ -123,6 +190,18 @@ class GrpcServer:
         }
         handler = grpc.method_handlers_generic_handler(service, methods)
         self._server.add_generic_rpc_handlers((handler,))
+
+
+def _hang_up(responses: UnreadResponses, late: Collection[str]) -> None:
+    with connections_of(late) as connections:
+        taken = {peer: one.traffic().taken_bytes for peer, one in connections.items()}
+        for peer in responses.stalled(taken):
+            log.warning("responses are not read: connection closed", connection=peer)
+            connections[peer].hang_up()
+
+
+def _loop_ms() -> int:
+    return int(asyncio.get_running_loop().time() * 1000)
 
 
 class PortTakenError(TidelogError):

@@ -52,6 +52,7 @@ UNSEEN = frozenset(
         "producers_outlive_a_cut",
         "read_not_checked_again",
         "reads_not_checked",
+        "records_not_walked",
         "recovery_point_not_lowered",
         "sequence_gaps_accepted",
         "snapshots_outlive_a_cut",
@@ -59,6 +60,7 @@ UNSEEN = frozenset(
         "unanswered_proposal_forgotten",
         "unfenced_before_it_knows",
         "unknown_epochs_pipelined",
+        "unread_responses_unbounded",
     }
 )
 """Not noticed by every hundred seeds. Hunted when asked for.

@@ -27,6 +27,7 @@ from tidelog.broker.partition.events import (
 from tidelog.broker.partition.isr import FollowerState, IsrState
 from tidelog.broker.partition.leader import Leader
 from tidelog.broker.partition.replica import Replica
+from tidelog.broker.unread_responses import UnreadResponses
 from tidelog.chaos.mutants.mutant import replaces
 from tidelog.log.memory_reads import Changes, Loaded
 from tidelog.v1 import common_pb2
@@ -222,3 +223,9 @@ def lost_leadership_told_as_success(self: HostedPartition, effect: Effect) -> No
 def own_append_not_flushed(self: HostedPartition) -> int:
     """A leader counts its own copy before flush.messages=1 has it on stable storage."""
     return self.log.log_end_offset
+
+
+@replaces(UnreadResponses, "room")
+def unread_responses_unbounded(_self: UnreadResponses, _owner: str) -> int:
+    """A broker makes every response it is asked for, whether the ones before it are read or not."""
+    return 1 << 40

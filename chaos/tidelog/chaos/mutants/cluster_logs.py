@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidelog.chaos.mutants.mutant import replaces
-from tidelog.log import batch, partition_log, producers, recovery
+from tidelog.log import batch, partition_log, producers, recovery, validation
 from tidelog.log.batch import BatchHeader, Buffer
 from tidelog.log.env import Disk
 from tidelog.log.epochs import EpochCache, EpochEntry
@@ -144,6 +144,12 @@ def reads_not_checked(_header: BatchHeader, _batch: Buffer) -> None:
 @replaces(recovery, "check_crc")
 def torn_batches_kept(_header: BatchHeader, _batch: Buffer) -> None:
     """A start takes what a power cut left of a batch for the batch."""
+
+
+@replaces(validation, "check_records")
+def records_not_walked(_header: BatchHeader, _batch: memoryview, *, needs_keys: bool) -> None:
+    """A leader takes a batch for what its header says, whatever lies in it."""
+    del needs_keys
 
 
 @replaces(StableStorage, "sync")

@@ -17,6 +17,8 @@ HUNTS: Mapping[str, str] = {
     "producers_forgotten_at_a_start": "F61",
     "leader_without_quorum_stays": "F22",
     "damage_not_acted_on": "F33",
+    "records_not_walked": "F55",
+    "unread_responses_unbounded": "unread",
 }
 """By the mutant's name, the scenario's id."""
 CONTROL = "control"

@@ -147,6 +147,9 @@ SCENARIOS: dict[str, Scenario] = {
     "ring": Scenario("ring-partition", storms.ring),
     "starved": Scenario("starved-nodes", starvation.starved, has_separate_controllers=False),
     "swizzle": Scenario("swizzled-nodes", storms.swizzle),
+    "unread": Scenario(
+        "unread-answers", hostile.unread_answers, SOCKETS_ONLY, settings=hostile.FORGETFUL
+    ),
 }
 
 

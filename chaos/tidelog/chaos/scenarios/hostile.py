@@ -18,11 +18,16 @@ from tidelog.metadata.image import MetadataImage
 
 IMPATIENT: Mapping[str, object] = {"connections.max.idle.ms": 3_000}
 """So that a run sees who is idle hung up on."""
+UNREAD_TIMEOUT_S = 4.0
+FORGETFUL: Mapping[str, object] = {"unread.response.timeout.ms": int(UNREAD_TIMEOUT_S * 1000)}
+"""So that a run sees who reads nothing hung up on."""
 MIB = 1 << 20
 GROWTH_BYTES_MAX = 96 * MIB
 """Of a node's memory, from after the first requests to the end, however many came between."""
 PEAK_BYTES_MAX = 320 * MIB
 """Above what it was: requests of 16 MiB, of which a few are worked on at one time."""
+FETCHED_BYTES_MIN = 8 * MIB
+"""Unread: fewer prove nothing."""
 CONNECTIONS_MORE_MAX = 40
 WARM_UP = 2_000
 REDUCED_ROUND, FULL_ROUND = (10_000, 500), (97_000, 3_000)
@@ -30,6 +35,8 @@ REDUCED_ROUND, FULL_ROUND = (10_000, 500), (97_000, 3_000)
 OPEN_CONNECTIONS = 2_000
 SHED_SHARE_MAX = 0.01
 """Of calls: noise opens thousands at once, and a queue that is full takes no more."""
+UNREAD_CALLS, UNREAD_BYTES_MAX = 300, 128 * MIB
+"""Fetches of 8 MiB, and all that a broker's memory may grow by for them."""
 SETTLED_S_MAX = 20.0
 P99_TIMES_MAX, P99_S_MAX = 2.0, 1.0
 """While strangers wait; the second is what a machine with two cores and no rest may take anyway."""
@@ -107,6 +114,31 @@ async def f58(scene: Scene) -> None:
     limit_s = max(P99_TIMES_MAX * usual_s, P99_S_MAX)
     scene.promise(then_s <= limit_s, f"p99 was {then_s:.2f} s, before {usual_s:.2f} s")
     await _is_as_before(scene, strangers, before, settled)
+
+
+async def unread_answers(scene: Scene) -> None:
+    """300 fetches of 8 MiB that nobody reads: memory stays bounded, clients go on, they are cut."""
+    strangers = _strangers(scene)
+    await scene.last(3.0, 3.0)
+    began_s = scene.now_s
+    usual_s = _p99_s(scene, since_s=began_s - 3.0)
+    for _ in scene.rounds(reduced=1, full=5):
+        scene.ground.count("unread", f"{UNREAD_CALLS} fetches")
+        unread = await strangers.leave_unread(calls=UNREAD_CALLS, within_s=15 * UNREAD_TIMEOUT_S)
+        scene.ground.over("unread", f"{UNREAD_CALLS} fetches")
+        scene.facts["peak of memory above before"] = f"{unread.peak_bytes / MIB:.0f} MiB"
+        scene.facts["growth of memory"] = f"{unread.left_bytes / MIB:.0f} MiB"
+        scene.expect(unread.peak_bytes > FETCHED_BYTES_MIN, "answers waited to be read")
+        grown = f"memory grew by {unread.peak_bytes / MIB:.0f} MiB"
+        scene.promise(unread.peak_bytes <= UNREAD_BYTES_MAX, grown)
+        all_closed = unread.closed == unread.connections
+        scene.promise(all_closed, f"{unread.closed} of {unread.connections} were hung up on")
+        await scene.acknowledged_again()
+    then_s = _p99_s(scene, since_s=began_s)
+    scene.facts["p99 of sends before"] = f"{usual_s * 1000:.0f} ms"
+    scene.facts["p99 of sends while answers lie unread"] = f"{then_s * 1000:.0f} ms"
+    limit_s = max(P99_TIMES_MAX * usual_s, P99_S_MAX)
+    scene.promise(then_s <= limit_s, f"p99 was {then_s:.2f} s, before {usual_s:.2f} s")
 
 
 def _strangers(scene: Scene) -> Strangers:

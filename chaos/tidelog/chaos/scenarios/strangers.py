@@ -20,6 +20,19 @@ class Vitals:
     """Open sockets: files are segments, too, which grow in number with the load."""
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """What a broker did about callers that read nothing."""
+
+    connections: int
+    closed: int
+    """By the broker, in time."""
+    peak_bytes: int
+    """Of its process's memory, above what it was before."""
+    left_bytes: int
+    """The same when all was over."""
+
+
 class Strangers(Protocol):
     """All of them go straight to the nodes, past every proxy."""
 
@@ -49,6 +62,9 @@ class Strangers(Protocol):
 
     async def connect_and_wait(self, *, connections: int) -> Tally:
         """Half of them say nothing, half a greeting; returns when all were hung up on."""
+
+    async def leave_unread(self, *, calls: int, within_s: float) -> Unread:
+        """Fetches of 8 MiB each of one broker, of none of which a byte is read."""
 
     def vitals(self, node_id: int) -> Vitals:
         """Of the node's process. Errors: `LookupError` when it is down."""

@@ -12,16 +12,18 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tidelog.chaos.scenarios.strangers import Vitals
+from tidelog.chaos.scenarios.strangers import Unread, Vitals
 from tidelog.chaos.socket_stage.cluster import SocketCluster
 from tidelog.chaos.socket_stage.grpc_forger import Forger
 from tidelog.chaos.socket_stage.grpc_hostile import HostileCaller
+from tidelog.chaos.socket_stage.unread_callers import CONNECTIONS, fill_topic, leave_unread
 from tidelog.chaos.workloads.forged_raft import Random
 from tidelog.chaos.workloads.malformed import MalformedRequests
 from tidelog.chaos.workloads.malformed_fields import Known
 from tidelog.chaos.workloads.noise import PREFACE, SETTINGS, Noise, frame, noise
 from tidelog.chaos.workloads.oversized import oversized
 from tidelog.chaos.workloads.tally import Tally
+from tidelog.log.grpc_transport import GrpcTransport
 
 CALLS_AT_ONCE = 32
 NOISE_AT_ONCE = 64
@@ -30,6 +32,8 @@ HUNG_UP_S_MAX = 45.0
 HEARD_S = 0.05
 CONNECT_S_MAX = 10.0
 DIALS_AT_ONCE = 100
+FREED_S = 1.0
+"""After its connections a node's memory is free again."""
 
 
 class PortStrangers:
@@ -98,6 +102,27 @@ class PortStrangers:
 
         await asyncio.gather(*map(wait, range(connections)))
         return tally
+
+    async def leave_unread(self, *, calls: int, within_s: float) -> Unread:
+        """See `Strangers`."""
+        broker_ids = self._cluster.topology.broker_ids
+        transport = GrpcTransport()
+        try:
+            first, *_ = self._addresses(broker_ids)
+            node_id = await fill_topic(transport, first, replicas=min(3, len(broker_ids)))
+        finally:
+            await transport.close()
+        before = peak = self.vitals(node_id).rss_bytes
+
+        def look() -> None:
+            nonlocal peak
+            peak = max(peak, self.vitals(node_id).rss_bytes)
+
+        address = self._cluster.address(node_id)
+        closed = await leave_unread(address, calls=calls, within_s=within_s, look=look)
+        await asyncio.sleep(FREED_S)
+        left = self.vitals(node_id).rss_bytes - before
+        return Unread(CONNECTIONS, closed, peak_bytes=peak - before, left_bytes=left)
 
     def vitals(self, node_id: int) -> Vitals:
         """See `Strangers`."""

@@ -1,8 +1,8 @@
 """Record batches that no leader may append. Pure.
 
-Each is refused for one reason at least, by its making: a batch that lies in its header, under a CRC
-that is right, or one whose bytes are not those it was sealed with. What lies inside a compressed
-block is left alone: a broker does not look there, see docs/ARCHITECTURE.md.
+Each is refused for one reason at least, by its making: a batch that lies in its header or in its
+records, under a CRC that is right, or one whose bytes are not those it was sealed with. Compressed
+ones lie as well: a broker inflates them (decision 0030).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tidelog.log.batch import (
     parse_header,
     seal,
 )
+from tidelog.log.compression import Codec, compress
 from tidelog.log.records import Record, encode_batch
 
 VALUE = b"malformed"
@@ -31,6 +32,8 @@ _BATCH = encode_batch(
 )
 _HEADER = parse_header(_BATCH)
 _PAYLOAD = _BATCH[HEADER_BYTES:]
+_PLACES = range(len(_PAYLOAD) // 3, len(_PAYLOAD) + 1, len(_PAYLOAD) // 3)
+"""Where its records end, which are of one length."""
 _LENGTH_AT = 8
 _MAGIC_AT = 16
 _COUNT_MAX = 2**31 - 1
@@ -162,6 +165,40 @@ def _two_of_a_producer(dice: Dice) -> bytes:
     return first + first
 
 
+def _impossible_producer(dice: Dice) -> bytes:
+    """A producer id that is none, or a sequence without one."""
+    if dice.happens(0.5):
+        return _sealed(producer_id=dice.one_of((-2, -7, -(2**63))), producer_epoch=0)
+    return _sealed(base_sequence=dice.one_of((0, 3, 2**31 - 1, -2)))
+
+
+# Records that lie under a header that does not
+
+
+def _false_records(dice: Dice) -> bytes:
+    return _compressed(dice, _lie(dice))
+
+
+def _lie(dice: Dice) -> bytes:
+    """What is no three records, one after the other and nothing behind them."""
+    first, *_ = _PLACES
+    match dice.randrange(0, 5):
+        case 0:
+            return _PAYLOAD[: dice.randrange(0, len(_PAYLOAD))]
+        case 1:
+            return _PAYLOAD + dice.randbytes(dice.randrange(1, 30))
+        case 2:
+            return _PAYLOAD[first:] + _PAYLOAD[:first]
+        case 3:
+            return _PAYLOAD[:first] * len(_PLACES)
+    return bytes(dice.randrange(21, 90))
+
+
+def _compressed(dice: Dice, payload: bytes) -> bytes:
+    codec = dice.one_of(tuple(Codec))
+    return seal(_HEADER._replace(attributes=codec), compress(codec, payload))
+
+
 def _sealed(**fields: int) -> bytes:
     return seal(_HEADER._replace(**fields), _PAYLOAD)
 
@@ -177,5 +214,5 @@ _DAMAGES: tuple[Callable[[Dice], bytes], ...] = (
 _KINDS: tuple[Callable[[Dice], bytes], ...] = (
     *_DAMAGES,
     *(_false_count, _false_delta, _too_many, _unknown_codec, _forbidden_flags, _impossible_time),
-    *(_impossible_sequence, _two_of_a_producer),
+    *(_impossible_sequence, _two_of_a_producer, _impossible_producer, _false_records),
 )

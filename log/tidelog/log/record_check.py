@@ -1,0 +1,179 @@
+"""What a leader sees to inside a produced batch: that its records are what its header says. Pure.
+
+A batch with a good CRC may hold anything: every reader would stop there until a person seeks past
+it. So the records are walked as readers walk them: as many as are counted, each filled exactly by
+its fields, offset deltas 0, 1, 2…, timestamps that fit, keys where the topic is compacted, and no
+byte behind them. Records of one length are compared by the column (`record_runs`), others walked
+one by one; nothing is taken out of them.
+"""
+
+from __future__ import annotations
+
+from tidelog.log.batch import HEADER_BYTES, MIN_RECORD_BYTES, BatchHeader
+from tidelog.log.compression import TooLargeInflatedError, decompress
+from tidelog.log.errors import CorruptMessageError, InvalidRecordError, MessageTooLargeError
+from tidelog.log.record_runs import PAYING_RECORDS, skip_plain, skip_run
+from tidelog.log.varints import NULL_BYTE, decode_varint
+
+INFLATED_TIMES_MAX = 16
+"""max.message.bytes times this is the most that a batch's records may inflate to."""
+_RUN_RECORDS_MAX = 4096
+_TURN_RECORDS = 256
+_TIMESTAMP_END = 2**63
+_SHORT_TIMESTAMP_BYTES = 4
+_SHORT_TIMESTAMP_MAX = 1 << 28
+"""No timestamp delta of four bytes is farther from 0."""
+
+
+def check_records(header: BatchHeader, batch: memoryview, *, needs_keys: bool) -> None:
+    """See to the records of an uncompressed batch. Raises `InvalidRecordError`."""
+    _check_plain(header, batch[HEADER_BYTES : header.size_in_bytes], needs_keys=needs_keys)
+
+
+def check_compressed_records(
+    header: BatchHeader, batch: memoryview, *, needs_keys: bool, max_message_bytes: int
+) -> None:
+    """Inflate the batch and see to its records.
+
+    Raises `InvalidRecordError`; `MessageTooLargeError` when they inflate beyond
+    `INFLATED_TIMES_MAX` times `max_message_bytes`; `CorruptMessageError` when they do not inflate.
+    """
+    limit = INFLATED_TIMES_MAX * max_message_bytes
+    packed = batch[HEADER_BYTES : header.size_in_bytes]
+    try:
+        data = decompress(header.codec_id, packed, max_bytes=limit)
+    except TooLargeInflatedError as error:
+        raise MessageTooLargeError(
+            f"the records of a batch inflate to more than {limit} bytes, which is "
+            f"{INFLATED_TIMES_MAX} times max.message.bytes={max_message_bytes}: send smaller "
+            "batches or raise the topic's limit"
+        ) from error
+    _check_plain(header, data, needs_keys=needs_keys)
+
+
+def _check_plain(header: BatchHeader, data: bytes | memoryview, *, needs_keys: bool) -> None:
+    if header.records_count >= PAYING_RECORDS and not isinstance(data, bytes):
+        data = bytes(data)  # runs are strided slices
+    try:
+        end = _walk(header, data, needs_keys=needs_keys)
+    except (IndexError, CorruptMessageError) as error:
+        raise InvalidRecordError(f"a record ends before its fields do: {error}") from error
+    if end != len(data):
+        raise InvalidRecordError(f"{len(data) - end} bytes follow the last record of the batch")
+
+
+def _walk(header: BatchHeader, data: bytes | memoryview, *, needs_keys: bool) -> int:
+    """Where the last record ends."""
+    count = header.records_count
+    if count * MIN_RECORD_BYTES > len(data):
+        raise InvalidRecordError(f"{count} records cannot fit {len(data)} bytes")
+    base = header.base_timestamp
+    is_base_plain = abs(base) < _TIMESTAMP_END - _SHORT_TIMESTAMP_MAX
+    position = delta = 0
+    while delta < count:
+        left = count - delta
+        if left >= PAYING_RECORDS and is_base_plain and isinstance(data, bytes):
+            position, taken = _skip(data, position, delta, left, needs_keys=needs_keys)
+            delta += taken
+            if taken >= PAYING_RECORDS:
+                continue
+        stop = min(count, delta + _TURN_RECORDS)
+        position = _one_by_one(data, position, base, range(delta, stop), needs_keys=needs_keys)
+        delta = stop
+    return position
+
+
+def _skip(
+    data: bytes, position: int, delta: int, left: int, *, needs_keys: bool
+) -> tuple[int, int]:
+    """Past records that are as most are, and how many these were; perhaps none."""
+    run = skip_run(data, position, first_delta=delta, limit=min(left, _RUN_RECORDS_MAX))
+    if (
+        run is not None
+        and run.timestamp_bytes <= _SHORT_TIMESTAMP_BYTES
+        and (run.has_keys or not needs_keys)
+    ):
+        return run.end, run.records_count
+    return skip_plain(
+        data, position, first_delta=delta, limit=min(left, _TURN_RECORDS), needs_keys=needs_keys
+    )
+
+
+def _one_by_one(
+    data: bytes | memoryview, position: int, base: int, deltas: range, *, needs_keys: bool
+) -> int:
+    """Past the records with these offset deltas. Flat, as it runs once per record."""
+    decode, size = decode_varint, len(data)
+    for delta in deltas:
+        byte = data[position]
+        if byte & 0x81:
+            length, position = decode(data, position)
+        else:
+            length, position = byte >> 1, position + 1
+        end = position + length
+        if length < MIN_RECORD_BYTES - 1 or end > size:
+            raise InvalidRecordError(f"record {delta} of the batch claims {length} bytes")
+        position += 1  # attributes: no bit of them is used
+        if data[position]:
+            timestamp_delta, position = decode(data, position)
+            if not -_TIMESTAMP_END <= base + timestamp_delta < _TIMESTAMP_END:
+                raise InvalidRecordError(f"record {delta} has a timestamp beyond 64 bits")
+        else:
+            position += 1
+        byte = data[position]
+        if byte & 0x81:
+            found, position = decode(data, position)
+        else:
+            found, position = byte >> 1, position + 1
+        if found != delta:
+            raise InvalidRecordError(f"record {delta} of the batch has offset delta {found}")
+        byte = data[position]
+        if byte == NULL_BYTE:
+            if needs_keys:
+                raise InvalidRecordError(
+                    f"record {delta} of the batch has no key, and a compacted topic keeps records "
+                    "by key: give it one"
+                )
+            position += 1
+        else:
+            position = _past_bytes(data, position, end)
+        byte = data[position]
+        position = position + 1 if byte == NULL_BYTE else _past_bytes(data, position, end)
+        position = position + 1 if data[position] == 0 else _past_headers(data, position, end)
+        if position != end:
+            raise InvalidRecordError(
+                f"record {delta} of the batch ends {end - position} bytes off its length"
+            )
+    return position
+
+
+def _past_bytes(data: bytes | memoryview, position: int, end: int) -> int:
+    byte = data[position]
+    if byte & 0x81:
+        length, position = decode_varint(data, position)
+    else:
+        length, position = byte >> 1, position + 1
+    if not 0 <= length < end - position + 1:
+        raise InvalidRecordError(f"a field claims {length} bytes, {end - position} are left")
+    return position + length
+
+
+def _past_headers(data: bytes | memoryview, position: int, end: int) -> int:
+    count, position = decode_varint(data, position)
+    if not 0 <= count <= (end - position) // 2:
+        raise InvalidRecordError(f"a record claims {count} headers")
+    for _ in range(count):
+        start = position
+        position = _past_bytes(data, position, end)
+        _check_name(data, start, position)
+        position = position + 1 if data[position] == NULL_BYTE else _past_bytes(data, position, end)
+    return position
+
+
+def _check_name(data: bytes | memoryview, start: int, end: int) -> None:
+    """Readers give it as text."""
+    _, start = decode_varint(data, start)
+    try:
+        str(data[start:end], "utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidRecordError(f"the name of a record's header is no UTF-8: {error}") from error

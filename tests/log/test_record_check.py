@@ -1,0 +1,222 @@
+"""What a leader finds inside a batch is what readers would: no batch is taken that stops them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from tidelog.log.batch import HEADER_BYTES, BatchHeader, parse_header, seal
+from tidelog.log.compression import Codec, compress
+from tidelog.log.config import LogConfig, log_config
+from tidelog.log.errors import InvalidRecordError, MessageTooLargeError, TidelogError
+from tidelog.log.record_check import INFLATED_TIMES_MAX, check_compressed_records, check_records
+from tidelog.log.records import Record, encode_batch, iter_records
+from tidelog.log.validation import inspect_compressed, is_compressed, validate_produced
+
+NOW_MS = 1_700_000_000_000
+MIB = 1 << 20
+CODECS = list(Codec)[1:]
+COMPACTED = log_config({"cleanup.policy": "compact"}, {})
+PLAIN = log_config({}, {})
+
+Make = Callable[[int], Record]
+
+
+def alike(n: int) -> Record:
+    return Record(n, NOW_MS, b"k%06d" % n, b"v" * 40, ())
+
+
+def varied(n: int) -> Record:
+    return Record(n, NOW_MS + n % 3, b"key" * (n % 4), b"v" * (n * 7 % 200), ())
+
+
+def late(n: int) -> Record:
+    """By 12 days, when the others have been read."""
+    return Record(n, NOW_MS + (n > 300) * 2**30, b"k", b"v" * 40, ())
+
+
+def keyless(n: int) -> Record:
+    return Record(n, NOW_MS, None, b"v" * (n % 5), ())
+
+
+def tombstones(n: int) -> Record:
+    return Record(n, NOW_MS, b"k" * (n % 90), None, ())
+
+
+def with_headers(n: int) -> Record:
+    headers = (("a", b"1"), ("b", None)) if n % 2 else ()
+    return Record(n, NOW_MS - n * 1000, b"k", b"v" * (n % 70), headers)
+
+
+def large(n: int) -> Record:
+    return Record(n, NOW_MS + (n << 30), b"k" * 100, b"v" * 3_000, ())
+
+
+KINDS: tuple[Make, ...] = (alike, varied, keyless, tombstones, with_headers, large)
+COUNTS = (1, 2, 15, 16, 17, 63, 65, 300)
+
+
+def made(make: Make, count: int, codec: Codec = Codec.NONE) -> bytes:
+    return encode_batch([make(n) for n in range(count)], compression=codec)
+
+
+def sealed(batch: bytes, payload: bytes, **fields: int) -> bytes:
+    return seal(parse_header(batch)._replace(**fields), payload)
+
+
+def check(batch: bytes, *, needs_keys: bool = False) -> None:
+    check_records(parse_header(batch), memoryview(batch), needs_keys=needs_keys)
+
+
+def is_readable(batch: bytes) -> bool:
+    header: BatchHeader = parse_header(batch)
+    try:
+        offsets = [record.offset for record in iter_records(batch)]
+    except TidelogError:
+        return False
+    return offsets == list(range(header.base_offset, header.next_offset))
+
+
+def is_taken(batch: bytes) -> bool:
+    try:
+        check(batch)
+    except InvalidRecordError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("make", KINDS)
+@pytest.mark.parametrize("count", COUNTS)
+def test_what_producers_write_is_taken(make: Make, count: int) -> None:
+    batch = made(make, count)
+    check(batch)
+    validate_produced(batch, config=PLAIN, now_ms=2 * NOW_MS)
+
+
+@pytest.mark.parametrize("make", KINDS)
+@pytest.mark.parametrize("count", [1, 3, 20, 70])
+def test_what_is_taken_is_what_readers_can_read(make: Make, count: int) -> None:
+    rng = random.Random(f"{make.__name__} {count}")
+    batch = made(make, count)
+    verdicts = set()
+    for _ in range(600):
+        payload = bytearray(batch[HEADER_BYTES:])
+        at = rng.randrange(len(payload))
+        match rng.randrange(4):
+            case 0:
+                payload[at] = rng.randrange(256)
+            case 1:
+                payload[at] ^= 1 << rng.randrange(8)
+            case 2:
+                del payload[at : at + rng.randrange(1, 4)]
+            case 3:
+                payload[at:at] = rng.randbytes(rng.randrange(1, 4))
+        damaged = sealed(batch, bytes(payload))
+        readable = is_readable(damaged)
+        assert is_taken(damaged) == readable, bytes(payload)
+        verdicts.add(readable)
+    assert False in verdicts, "some were damaged"
+
+
+@pytest.mark.parametrize("base", [2**63 - 1, -(2**63), 2**63 - 5, 2**63 - 2**29, 0])
+@pytest.mark.parametrize("make", [alike, varied, with_headers, late])
+def test_timestamps_that_overflow_are_refused_as_readers_refuse_them(base: int, make: Make) -> None:
+    batch = made(make, 600)
+    moved = sealed(batch, batch[HEADER_BYTES:], base_timestamp=base)
+    assert is_taken(moved) == is_readable(moved)
+
+
+@pytest.mark.parametrize(
+    ("count", "payload"),
+    [
+        (3, random.Random(1).randbytes(100)),
+        (1, made(alike, 3)[HEADER_BYTES:]),
+        (3, made(alike, 1)[HEADER_BYTES:]),
+        (20, made(alike, 21)[HEADER_BYTES:]),
+        (21, made(alike, 20)[HEADER_BYTES:]),
+        (2, made(alike, 1)[HEADER_BYTES:] * 2),
+        (40, made(alike, 1)[HEADER_BYTES:] * 40),
+        (1, bytes(100)),
+        (1, b""),
+    ],
+    ids=range(9),
+)
+def test_a_batch_that_lies_about_its_records_is_not_appended(count: int, payload: bytes) -> None:
+    batch = made(alike, 1)
+    lie = sealed(batch, payload, records_count=count, last_offset_delta=count - 1)
+    with pytest.raises(TidelogError):
+        validate_produced(lie, config=PLAIN, now_ms=2 * NOW_MS)
+
+
+@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("codec", Codec)
+def test_a_compacted_topic_needs_keys_wherever_in_the_batch(count: int, codec: Codec) -> None:
+    whole = made(varied, count, codec)
+    validate_produced(whole, config=COMPACTED, now_ms=2 * NOW_MS)
+    for place in {0, count // 2, count - 1}:
+        records = [alike(n)._replace(key=None if n == place else b"k") for n in range(count)]
+        batch = encode_batch(records, compression=codec)
+        with pytest.raises(InvalidRecordError, match="has no key"):
+            validate_produced(batch, config=COMPACTED, now_ms=2 * NOW_MS)
+        validate_produced(batch, config=PLAIN, now_ms=2 * NOW_MS)
+    none = encode_batch([alike(n)._replace(key=None) for n in range(count)], compression=codec)
+    with pytest.raises(InvalidRecordError, match="record 0 of the batch has no key"):
+        validate_produced(none, config=COMPACTED, now_ms=2 * NOW_MS)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_compressed_records_are_looked_at_too(codec: Codec) -> None:
+    whole = made(varied, 50)
+    lie = whole[HEADER_BYTES:] + b"\0"
+    batch = sealed(whole, compress(codec, lie), attributes=codec)
+    with pytest.raises(InvalidRecordError, match="follow the last record"):
+        validate_produced(batch, config=PLAIN, now_ms=2 * NOW_MS)
+    with pytest.raises(InvalidRecordError, match="follow the last record"):
+        inspect_compressed(batch, config=PLAIN, now_ms=2 * NOW_MS)
+    validate_produced(batch, config=PLAIN, now_ms=2 * NOW_MS, inspected=True)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_records_inflate_no_further_than_the_topic_says(codec: Codec) -> None:
+    limit = 64 << 10
+    fits, bomb = (
+        encode_batch([Record(0, NOW_MS, b"k", bytes(size), ())], compression=codec)
+        for size in (INFLATED_TIMES_MAX * limit - 100, INFLATED_TIMES_MAX * limit + 100)
+    )
+    for batch in (fits, bomb):
+        assert len(batch) <= limit
+    config = LogConfig(max_message_bytes=limit)
+    inspect_compressed(fits, config=config, now_ms=2 * NOW_MS)
+    with pytest.raises(MessageTooLargeError, match=r"max\.message\.bytes"):
+        check_compressed_records(
+            parse_header(bomb), memoryview(bomb), needs_keys=False, max_message_bytes=limit
+        )
+
+
+def test_compressed_batches_are_found_among_others() -> None:
+    plain, packed = made(alike, 3), made(alike, 3, Codec.LZ4)
+    assert not is_compressed(plain * 3)
+    assert is_compressed(packed)
+    assert is_compressed(plain + packed + plain)
+    for cut in (b"", plain[:30], plain[:8] + bytes(4) + plain[12:], b"\xff" * 70):
+        assert is_compressed(cut) == (cut[:1] == b"\xff")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"producer_id": -7, "producer_epoch": 0, "base_sequence": 0},
+        {"producer_id": -2, "producer_epoch": -1, "base_sequence": -1},
+        {"producer_id": -1, "producer_epoch": -1, "base_sequence": 3},
+        {"producer_id": -1, "producer_epoch": -1, "base_sequence": 0},
+        {"producer_id": -1, "producer_epoch": 0, "base_sequence": -2},
+    ],
+)
+def test_a_producer_is_named_whole_or_not_at_all(fields: dict[str, int]) -> None:
+    batch = made(alike, 2)
+    with pytest.raises(InvalidRecordError):
+        validate_produced(
+            sealed(batch, batch[HEADER_BYTES:], **fields), config=PLAIN, now_ms=2 * NOW_MS
+        )
