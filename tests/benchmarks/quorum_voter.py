@@ -2,7 +2,8 @@
 
     python tests/benchmarks/quorum_voter.py ID DIRECTORY 1=127.0.0.1:5001,2=…  [KEY=VALUE …]
 
-KEY=VALUE are fields of `RaftConfig`, or sync_ms: how much longer a sync takes here. Every command is answered by one line of JSON:
+KEY=VALUE are fields of `RaftConfig`, or sync_ms: how much longer a sync takes here. Every command
+is answered by one line of JSON:
 
     status              its `QuorumStatus`
     propose N K BYTES   N commands, K at a time: seconds, and milliseconds of each
