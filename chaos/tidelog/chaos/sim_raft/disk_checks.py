@@ -50,14 +50,16 @@ class _Stored:
     terms: list[int] = field(default_factory=list)
     votes: set[tuple[int, int]] = field(default_factory=set)
     """Term and for whom."""
+    reached_index: int = 0
+    """The greatest of any entry that ever was stored, removed since or not."""
 
     def holds(self, index: int, term: int | None) -> bool:
-        """Whether the entry is stored, or in a snapshot; of any term if that is not known."""
+        """Whether the entry is stored, or in a snapshot."""
         if index <= self.base_index:
             return True
         if index > self.base_index + len(self.terms):
             return False
-        return term in (None, self.terms[index - self.base_index - 1])
+        return term == self.terms[index - self.base_index - 1]
 
     def read(self, file: bytearray) -> Iterator[Entry]:
         """The entries that came since the last call."""
@@ -84,11 +86,13 @@ class _Stored:
                     self.votes.add((record.a, record.b))
             case RecordKind.ENTRY:
                 self.terms.append(record.a)
+                self.reached_index = max(self.reached_index, record.b)
                 yield record.b, record.a
             case RecordKind.TRUNCATION:
                 del self.terms[record.b - self.base_index - 1 :]
             case RecordKind.BASE:
                 self.base_index, self.terms = record.b, []
+                self.reached_index = max(self.reached_index, record.b)
 
 
 class DiskChecks:
@@ -138,10 +142,14 @@ class DiskChecks:
 
     def _check_acknowledged(self, message: RaftMessage, stored: _Stored, log: StoredLog) -> None:
         index = message.append_entries_reply.next_index - 1
-        # In a later term the entry may be another one by now: any will do then.
-        is_same = message.term == log.term and index > log.base_index
-        if not stored.holds(index, log.term_at(index) if is_same else None):
-            self._report(message, f"entry {index} is not stored")
+        if message.term == log.term and index > log.base_index:
+            is_stored = stored.holds(index, log.term_at(index))
+        else:
+            # In a later term the entry may be gone again, perhaps in the frame it came in: as if
+            # the answer had left before, and been on its way since.
+            is_stored = index <= stored.reached_index
+        if not is_stored:
+            self._report(message, f"entry {index} is not stored in term {log.term}")
 
     def _check_committed(self, message: RaftMessage, log: StoredLog) -> None:
         """What a leader tells to be committed, a majority has stored."""

@@ -46,8 +46,11 @@ class Overload:
         end_s = world.scheduler.now_s + strikes.random.uniform(LASTS_S_MIN, LASTS_S_MAX)
         while world.scheduler.now_s < end_s:
             await strikes.last(0.2, 1.5)
-            if strikes.happens(CRASH_PROBABILITY / 2):
-                await self._crash(strikes.victim())
+            if strikes.happens(CRASH_PROBABILITY):
+                victim = strikes.victim()
+                strikes.flood(victim, strikes.random.randrange(1, 40))
+                await strikes.last(0.0, 0.3)
+                await self._crash(victim)  # most likely within a sync of many sectors
         for voter in everyone:
             voter.disk.slow_down(strikes.random.uniform(0.0001, world.config.sync_latency_s_max))
 
