@@ -4,6 +4,7 @@ commits     commands/s, p50 and p99 ms at 1, 50 and 500 in flight, 200 bytes eac
             what one fdatasync of a small overwrite takes here
 failover    kill -9 of the leader to the first committed command, milliseconds
 idle        CPU share of each idle voter, per cent of a core; resident MiB
+slow-disks  every disk takes so long a sync: commit p50 ms, one in flight, and elections meanwhile
 restart     all three ended after 100,000 commands, then opened to the first committed, seconds
 """
 
@@ -29,6 +30,8 @@ VOTER = Path(__file__).with_name("quorum_voter.py")
 COMMAND_BYTES = 200
 COMMITS = {1: 2_000, 50: 20_000, 500: 50_000}
 IDLE_S = 20
+SLOW_SYNC_MS = (20, 100, 200, 300, 1000)
+SLOW_S = 60
 RESTART_COMMANDS = 100_000
 SETTLE_S = 30.0
 FAILOVER_LIMIT_S = 3
@@ -119,6 +122,7 @@ def quorum_figures(runs: int) -> Iterable[dict[str, Any]]:
     yield from commits()
     yield from failover(max(runs, 30))
     yield from idle()
+    yield from slow_disks()
     yield from restart()
 
 
@@ -183,6 +187,25 @@ def idle() -> Iterable[dict[str, Any]]:
         yield {"name": "idle", "cpu_percent": percent, "leader": leader}
 
 
+def slow_disks() -> Iterable[dict[str, Any]]:
+    """Commit for a minute while the syncs of all three are slow."""
+    for sync_ms in SLOW_SYNC_MS:
+        with voters([f"sync_ms={sync_ms}"]) as three:
+            leader = three.leader()
+            term = three.ask(leader, "status")["term"]
+            count = SLOW_S * 1000 // (sync_ms + 10)
+            found = three.ask(leader, f"propose {count} 1 {COMMAND_BYTES}")
+            terms = [three.ask(node_id, "status")["term"] for node_id in three.processes]
+            yield {
+                "name": "slow-disks",
+                "sync_ms": sync_ms,
+                "commits": count,
+                "seconds": round(found["seconds"], 1),
+                "p50_ms": round(statistics.median(found["ms"]), 1),
+                "elections": max(terms) - term,
+            }
+
+
 def restart() -> Iterable[dict[str, Any]]:
     """End all with kill -9 after many commands; start all; commit one."""
     with voters() as three:
@@ -224,6 +247,7 @@ if __name__ == "__main__":
         "commits": commits,
         "failover": lambda: failover(30),
         "idle": idle,
+        "slow-disks": slow_disks,
         "restart": restart,
     }
     for name in sys.argv[1:] or figures:

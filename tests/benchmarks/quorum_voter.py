@@ -2,7 +2,8 @@
 
     python tests/benchmarks/quorum_voter.py ID DIRECTORY 1=127.0.0.1:5001,2=…  [KEY=VALUE …]
 
-KEY=VALUE are fields of `RaftConfig`. Every command is answered by one line of JSON:
+KEY=VALUE are fields of `RaftConfig`, or sync_ms: how much longer a sync takes here. Every command
+is answered by one line of JSON:
 
     status              its `QuorumStatus`
     propose N K BYTES   N commands, K at a time: seconds, and milliseconds of each
@@ -22,11 +23,12 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import structlog
 
 from tidelog.broker.rpc.grpc_server import GrpcServer
+from tidelog.log.env import Disk, File
 from tidelog.log.errors import TidelogError
 from tidelog.log.system import SystemClock, SystemDisk, SystemRandom
 from tidelog.raft.config import RaftConfig
@@ -37,6 +39,42 @@ from tidelog.raft.replicated_log import CommittedEntry
 
 TIMEOUT_MS = 10_000
 STATE_BYTES = 1 << 20
+
+
+class SlowDisk:
+    """A disk whose syncs take so much longer."""
+
+    def __init__(self, disk: Disk, *, sync_ms: int) -> None:
+        self._disk = disk
+        self._sync_ms = sync_ms
+
+    def __getattr__(self, name: str) -> Any:  # whatever the disk has
+        return getattr(self._disk, name)
+
+    def open(self, path: str, *, create: bool = False) -> File:
+        """See `Disk`."""
+        return cast("File", SlowFile(self._disk.open(path, create=create), sync_ms=self._sync_ms))
+
+    async def sync_directory(self, path: str) -> None:
+        """See `Disk`."""
+        await asyncio.sleep(self._sync_ms / 1000)
+        await self._disk.sync_directory(path)
+
+
+class SlowFile:
+    """One of its files."""
+
+    def __init__(self, file: File, *, sync_ms: int) -> None:
+        self._file = file
+        self._sync_ms = sync_ms
+
+    def __getattr__(self, name: str) -> Any:  # whatever the file has
+        return getattr(self._file, name)
+
+    async def sync(self) -> None:
+        """See `File`."""
+        await asyncio.sleep(self._sync_ms / 1000)
+        await self._file.sync()
 
 
 class LastCommands:
@@ -70,6 +108,8 @@ async def main() -> None:
         key: int(value) if value.isdigit() else value
         for key, _, value in (pair.partition("=") for pair in sys.argv[4:])
     }
+    sync_ms = settings.pop("sync_ms", 0)
+    disk = cast("Disk", SlowDisk(SystemDisk(), sync_ms=sync_ms)) if sync_ms else SystemDisk()
     config = RaftConfig(**settings)
     transport = GrpcRaftTransport(node_id=node_id, voters=voters, config=config)
     server = GrpcServer(
@@ -82,7 +122,7 @@ async def main() -> None:
         node_id=node_id,
         voters=voters,
         directory=directory,
-        disk=SystemDisk(),
+        disk=disk,
         clock=SystemClock(),
         random=SystemRandom(),
         transport=transport,

@@ -139,3 +139,17 @@ def test_a_read_waits_for_the_terms_first_entry() -> None:
 def test_what_is_unsynced_must_be_synced() -> None:
     assert rules.must_sync(True)
     assert not rules.must_sync(False)
+
+
+def test_a_promise_is_told_when_it_is_stored() -> None:
+    assert rules.may_promise(True)
+    assert not rules.may_promise(False)
+
+
+def test_a_hint_is_told_when_term_and_incarnation_are_stored() -> None:
+    assert rules.may_hint(True)
+    assert not rules.may_hint(False)
+
+
+def test_a_leaders_own_copy_is_what_is_stored_of_it() -> None:
+    assert rules.own_copy(3, 7) == 3

@@ -397,6 +397,7 @@ async def test_a_vote_that_arrives_twice_counts_once() -> None:
 async def test_votes_of_an_older_term_are_not_counted() -> None:
     voter = await OneVoter().start()
     await voter.stand()
+    await voter.step()  # its own vote is stored: now it waits for others
     await voter.stand()
     assert voter.wal.term == 2
 

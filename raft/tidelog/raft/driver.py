@@ -34,6 +34,8 @@ from tidelog.v1 import raft_pb2
 
 logger = structlog.get_logger(__name__)
 
+SHORTEST_WAIT_S = 0.001
+"""So that rounding makes no step come before what it is for."""
 _NOBODY = Leadership(role="follower", term=0, leader_id=None, own_term_index=None)
 
 
@@ -229,7 +231,8 @@ class RaftDriver:
 
     async def _wait_for_work(self, next_step_in_s: float) -> None:
         # Short waits, so that it shows when this loop does not run.
-        timeout_s = min(next_step_in_s, 2 * self._config.heartbeat_interval_ms / 1000)
+        longest_s = 2 * self._config.heartbeat_interval_ms / 1000
+        timeout_s = min(max(next_step_in_s, SHORTEST_WAIT_S), longest_s) if next_step_in_s else 0.0
         self._run_clock.plan(self._clock.monotonic_s(), timeout_s)
         timer = asyncio.get_running_loop().call_later(timeout_s, self._wake.set)
         await self._wake.wait()

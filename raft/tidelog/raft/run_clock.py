@@ -7,6 +7,9 @@ late counts as if it had come when it was due, and all time-outs end so much lat
 
 from __future__ import annotations
 
+PROMPT_S = 0.01
+"""A step that comes so late is on time; else steps in quick succession would stop the clock."""
+
 
 class RunClock:
     """Turns a monotonic clock's seconds into seconds in which this loop ran."""
@@ -17,7 +20,7 @@ class RunClock:
 
     def step(self, monotonic_s: float) -> float:
         """The time of a step that begins now. Never falls."""
-        self._absent_s += max(0.0, monotonic_s - self._due_s)
+        self._absent_s += max(0.0, monotonic_s - self._due_s - PROMPT_S)
         self._due_s = float("inf")
         return self.now(monotonic_s)
 
@@ -27,4 +30,4 @@ class RunClock:
 
     def now(self, monotonic_s: float) -> float:
         """The time between two steps, for who looks on."""
-        return min(monotonic_s, self._due_s) - self._absent_s
+        return min(monotonic_s, self._due_s + PROMPT_S) - self._absent_s

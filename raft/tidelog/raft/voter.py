@@ -31,6 +31,7 @@ from tidelog.raft.replicated_log import PeerStatus
 from tidelog.v1.raft_pb2 import RaftMessage
 
 _NEVER_S = float("-inf")
+_NEVER_DUE_S = float("inf")
 
 
 class Role(StrEnum):
@@ -78,6 +79,7 @@ class Voter:
         """Of the leader's, the newest that was heard."""
         self._leader_heard_s = _NEVER_S
         self._due_s = _NEVER_S
+        self._stood_s = _NEVER_S
         self._is_new = True
 
     def step(
@@ -202,16 +204,23 @@ class Voter:
                 )
 
     def _tick(self, now_s: float) -> None:
+        if self.role is Role.CANDIDATE and self._due_s == _NEVER_DUE_S:
+            self._wait_for_votes(now_s)
         if self._leading is not None:
             timeout_s = self._config.election_timeout_max_ms / 1000
             if not rules.has_quorum_contact(self._leading.silent_s(now_s), timeout_s):
                 self._follow_nobody(now_s)
         elif now_s >= self._due_s:
+<<<<<<< HEAD
             if self.role is Role.CANDIDATE and not self._log.is_stamp_durable:
                 self._due_s = self._again_due_s(now_s)  # nobody was asked yet
             elif not self._has_begun_anew():
                 self._due_s = now_s + self._interval_s
                 self._rejoiner.ask()
+=======
+            if self._rejoining is not None and not self._has_begun_anew(self._rejoining):
+                self._ask_to_rejoin(self._rejoining, now_s)
+>>>>>>> d9cf0c5 (raft: the storms slow down every disk, take CPU away and delay messages beyond all time-outs)
             else:
                 self._ask_pre_votes(now_s)
 
@@ -340,7 +349,7 @@ class Voter:
         self.role = Role.CANDIDATE
         self._log.write_vote(term=self._log.term + 1, voted_for=self._log.node_id)
         self._votes = set()
-        self._due_s = self._again_due_s(now_s)
+        self._stood_s, self._due_s = now_s, _NEVER_DUE_S
         self._ask_votes()
         self._count_vote(self._log.node_id, now_s)
 
@@ -349,6 +358,16 @@ class Voter:
         for peer_id in self._peers:
             body = self._outbox.promise(peer_id).request_vote
             body.last_log_term, body.last_log_index = self._local.last_entry
+
+    def _wait_for_votes(self, now_s: float) -> None:
+        """Be patient from the moment on at which the own vote is stored and the others are asked.
+
+        Their disks may be as slow as this one, and rivals who split the votes shall not again.
+        """
+        if self._log.is_stamp_durable:
+            backoff_s, sync_s = self._config.election_backoff_ms / 1000, now_s - self._stood_s
+            chance = self._random.random()
+            self._due_s = now_s + backoff_s * (1 + chance) / 2 + sync_s * (1 + 3 * chance)
 
     def _count_ballot(self, voter_id: int, now_s: float) -> None:
         self._ballots.add(voter_id)
@@ -417,11 +436,6 @@ class Voter:
     @property
     def _interval_s(self) -> float:
         return self._config.heartbeat_interval_ms / 1000
-
-    def _again_due_s(self, now_s: float) -> float:
-        """When a candidate gives up: rivals who split the votes shall not do so again."""
-        backoff_s = self._config.election_backoff_ms / 1000
-        return now_s + backoff_s * (1 + self._random.random()) / 2
 
     def _election_due_s(self, now_s: float) -> float:
         least_ms, most_ms = (

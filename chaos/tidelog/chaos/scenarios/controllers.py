@@ -15,6 +15,8 @@ ACTIVE_S_MAX = 6.0
 DECIDED_S_MAX = 10.0
 UNDECIDED_S = 4.0
 PAUSED_S = 10.0
+SLOW_SYNC_S = (0.2, 0.3, 1.0)
+SLOW_S = 8.0
 SILENCE_S_MAX = 3.0
 """Between two acknowledgements, while only controllers are gone."""
 TERMS_MAX = 3
@@ -149,6 +151,28 @@ async def f29(scene: Scene) -> None:
     await scene.start(victim)
     await follows(scene, victim)
     await decides(scene)
+
+
+async def slow_majority(scene: Scene) -> None:
+    """All controllers' disks take 0.2, 0.3, 1 s a sync: none is elected, and changes are made."""
+    await scene.last(0.5, 1.5)
+    controller, others = await _quorum(scene)
+    await _follows(scene, others[0])
+    quorum = [controller, *others]
+    term = scene.ground.term(controller)
+    for sync_s in SLOW_SYNC_S:
+        scene.strike("slow_majority", f"{sync_s} s a sync", *quorum)
+        for node_id in quorum:
+            await scene.machines.slow_disk(node_id, sync_s)
+        since_s = scene.now_s
+        while scene.now_s < since_s + SLOW_S:
+            await _decides(scene)
+            await scene.last(0.0, 0.3)
+        terms = {scene.ground.term(node_id) for node_id in quorum}
+        scene.promise(terms == {term}, f"term {term} goes on with {sync_s} s a sync: {terms}")
+    for node_id in quorum:
+        await scene.machines.slow_disk(node_id, None)
+    await scene.in_sync()
 
 
 def _half_a_frame(journal: bytes) -> tuple[int, bytes]:

@@ -21,5 +21,8 @@ class Machines(Protocol):
     async def mend_disk(self, node_id: int) -> None:
         """It fails no more."""
 
+    async def slow_disk(self, node_id: int, sync_s: float | None) -> None:
+        """Let every sync take this long; None: as before."""
+
     def has_recovered(self) -> bool:
         """Whether all that cuts took was fetched again."""

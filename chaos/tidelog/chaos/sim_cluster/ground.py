@@ -249,6 +249,11 @@ class SimGround:
         """See `Machines`."""
         self._disk(node_id).faults.heal()
 
+    async def slow_disk(self, node_id: int, sync_s: float | None) -> None:
+        """See `Machines`."""
+        usual_s = self._world.config.sync_latency_s_max
+        self._disk(node_id).slow_down(usual_s if sync_s is None else sync_s)
+
     def files(self, node_id: int, kind: str) -> list[str]:
         """See `Ground`."""
         disk, folder = self._disk(node_id), folder_of(self.topic, 0)

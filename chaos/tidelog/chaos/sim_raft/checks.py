@@ -1,7 +1,7 @@
 """All invariants of a run, fed by the world with what each voter says, applies and promises.
 
 It owns which check sees what; the checks themselves are `wire_checks`, `log_checks`,
-`state_checks`, `contact_checks` and, over what clients saw, `linearizability`.
+`disk_checks`, `state_checks`, `contact_checks` and, over what clients saw, `linearizability`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from tidelog.chaos.sim_raft import linearizability
 from tidelog.chaos.sim_raft.contact_checks import ContactChecks
+from tidelog.chaos.sim_raft.disk_checks import DiskChecks, Medium
 from tidelog.chaos.sim_raft.linearizability import Operation
 from tidelog.chaos.sim_raft.log_checks import LogChecks
 from tidelog.chaos.sim_raft.machine import KeyValueMachine
@@ -24,8 +25,16 @@ from tidelog.v1.raft_pb2 import RaftMessage
 class Checks:
     """Judges one run; `findings` has the verdict."""
 
-    def __init__(self, findings: Findings, timeline: Timeline, *, contacts: ContactChecks) -> None:
+    def __init__(
+        self,
+        findings: Findings,
+        timeline: Timeline,
+        *,
+        contacts: ContactChecks,
+        disks: DiskChecks,
+    ) -> None:
         self.findings = findings
+        self.disks = disks
         self.contacts = contacts
         self.logs = LogChecks(findings)
         self.states = StateChecks(findings)
@@ -33,14 +42,17 @@ class Checks:
         self._timeline = timeline
         self._drivers: dict[int, RaftDriver] = {}
 
-    def begin_life(self, node_id: int, driver: RaftDriver) -> None:
-        """A voter's new process starts."""
+    def begin_life(self, node_id: int, driver: RaftDriver, disk: Medium) -> None:
+        """A voter's new process starts on this disk."""
+        self.disks.begin_life(node_id, disk)
         self._drivers[node_id] = driver
         self.logs.begin_life(node_id)
         self.states.begin_life(node_id)
 
     def on_sent(self, driver: RaftDriver, message: RaftMessage) -> None:
-        """A voter handed `message` to its transport: what it wrote is on stable storage."""
+        """A voter handed `message` to its transport: no crash makes it untrue."""
+        if driver.storage is not None:
+            self.disks.on_sent(message, driver.storage.wal)
         self.look(driver, told_index=message.append_entries.commit_index)
         self.wire.on_sent(message)
 

@@ -113,6 +113,11 @@ class VoterDisk(SimDisk):
         self._earlier_latency_s = self.sync_latency_s
         super().slow_down(sync_latency_s)
 
+    def stored(self, path: str) -> bytearray | None:
+        """What a crash would certainly leave of this file; None: there is none."""
+        node = self._find(path)
+        return node.stored if isinstance(node, Content) else None
+
     async def sync_directory(self, path: str) -> None:
         """See `Disk`."""
         try:

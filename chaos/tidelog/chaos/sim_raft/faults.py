@@ -1,7 +1,8 @@
 """The faults of the Raft suite: which there are, and when each strikes whom, all from the seed.
 
-It owns the kinds that need only the clock, and their lengths; `election_faults` has the others. A
-seed uses some of the kinds and leaves others out (swarm testing), so that each also strikes alone.
+It owns the kinds that need only the clock, and their lengths; `election_faults` and `overload` have
+the others. A seed uses some of the kinds and leaves others out (swarm testing), so that each also
+strikes alone.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Awaitable, Callable
 
 from tidelog.chaos.sim_raft.election_faults import ElectionFaults
 from tidelog.chaos.sim_raft.network import Weather
+from tidelog.chaos.sim_raft.overload import Overload
 from tidelog.chaos.sim_raft.strikes import Strikes
 from tidelog.chaos.sim_raft.world import DIRECTORY, WAL_PATH, Voter, World
 from tidelog.chaos.sim_stage.clock import SimRandom
@@ -25,8 +27,11 @@ FOCUS = (
     "struck_at_vote",
     "hoard",
     "fall_of_leaders",
+    "failed_sync",
     "relapse",
     "wiped_at_election",
+    "slow_majority",
+    "overload",
 )
 """Two of three seeds use one of these, in turn, and few others: they need most to go right."""
 FOCUS_OTHERS_MAX = 2
@@ -58,9 +63,9 @@ class Faults:
             "disk_full": self._disk_full,
             "clock_drift": self._clock_drift,
         }
-        elections = ElectionFaults(self._strikes)
-        self._alone = frozenset(elections.kinds)
-        self._kinds |= elections.kinds
+        elections, overload = ElectionFaults(self._strikes), Overload(self._strikes)
+        self._alone = frozenset(elections.kinds | overload.kinds)
+        self._kinds |= elections.kinds | overload.kinds
         self._kinds["wipe"] = self._wipe
         self._used = self._draw_kinds(seed)
         often = {"shift", "wipe", *self._alone}

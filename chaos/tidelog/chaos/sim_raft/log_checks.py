@@ -97,7 +97,7 @@ class LogChecks:
     ) -> None:
         """A voter stands at these indexes in `term` and told others that `told_index` is committed.
 
-        Its log is as given, all of it on stable storage.
+        Its log is as given; not all of it need be on stable storage.
         """
         copy = self._copies[node_id]
         if (log.last_index, log.term_at(log.last_index)) != (copy.last_index, copy.last_term):

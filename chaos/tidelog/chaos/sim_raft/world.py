@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from tidelog.chaos.sim_raft.checks import Checks
 from tidelog.chaos.sim_raft.contact_checks import ContactChecks
 from tidelog.chaos.sim_raft.disk import VoterDisk
+from tidelog.chaos.sim_raft.disk_checks import DiskChecks
 from tidelog.chaos.sim_raft.machine import KeyValueMachine
 from tidelog.chaos.sim_raft.network import RaftNetwork, VoterTransport
 from tidelog.chaos.sim_raft.world_config import WorldConfig
@@ -91,6 +92,12 @@ class World:
                 timeout_s_min=config.raft.election_timeout_min_ms / 1000,
                 timeout_s_max=config.raft.election_timeout_max_ms / 1000,
             ),
+            disks=DiskChecks(
+                findings,
+                voters=len(config.voter_ids),
+                path=WAL_PATH,
+                is_calm=config.is_calm,
+            ),
         )
         self.listeners: list[Callable[[RaftMessage], None]] = []
         """Called with what a voter says, before it is on its way; on the voter's loop."""
@@ -126,7 +133,7 @@ class World:
             on_restored=lambda index, term, state: self._on_restored(voter, index, term, state),
         )
         voter.driver = self._build(voter, voter.loop)
-        self.checks.begin_life(voter.node_id, voter.driver)
+        self.checks.begin_life(voter.node_id, voter.driver, voter.disk)
         self.checks.contacts.begin_life(voter.node_id, voter.clock.monotonic_s())
         voter.loop.create_task(self._live(voter, voter.driver, voter.machine), name="start")
 

@@ -24,6 +24,8 @@ class WorldConfig:
     raft: RaftConfig
     network: NetworkKind
     sync_latency_s_max: float
+    is_calm: bool
+    """Nothing is ever lost."""
 
 
 def draw_config(random: SimRandom, *, engine: str, is_calm: bool) -> WorldConfig:
@@ -63,4 +65,5 @@ def draw_config(random: SimRandom, *, engine: str, is_calm: bool) -> WorldConfig
             has_stragglers=random.random() < 0.5 and not is_calm,
         ),
         sync_latency_s_max=random.uniform(0.0005, 0.02),
+        is_calm=is_calm,
     )
