@@ -19,9 +19,9 @@ from tidelog.chaos.sim_stage.loop import NodeLoop
 from tidelog.chaos.sim_stage.scheduler import Scheduler, SchedulerLimits
 from tidelog.chaos.sim_stage.trace import Trace
 from tidelog.log.errors import TidelogError
-from tidelog.raft.building import build_replicated_log
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.driver import RaftDriver
+from tidelog.raft.factory import build_replicated_log
 from tidelog.raft.transport import RaftReceiver
 from tidelog.v1.raft_pb2 import RaftMessage
 

@@ -211,16 +211,9 @@ class Voter:
             if not rules.has_quorum_contact(self._leading.silent_s(now_s), timeout_s):
                 self._follow_nobody(now_s)
         elif now_s >= self._due_s:
-<<<<<<< HEAD
-            if self.role is Role.CANDIDATE and not self._log.is_stamp_durable:
-                self._due_s = self._again_due_s(now_s)  # nobody was asked yet
-            elif not self._has_begun_anew():
+            if not self._has_begun_anew():
                 self._due_s = now_s + self._interval_s
                 self._rejoiner.ask()
-=======
-            if self._rejoining is not None and not self._has_begun_anew(self._rejoining):
-                self._ask_to_rejoin(self._rejoining, now_s)
->>>>>>> d9cf0c5 (raft: the storms slow down every disk, take CPU away and delay messages beyond all time-outs)
             else:
                 self._ask_pre_votes(now_s)
 

@@ -156,21 +156,21 @@ async def f29(scene: Scene) -> None:
 async def slow_majority(scene: Scene) -> None:
     """All controllers' disks take 0.2, 0.3, 1 s a sync: none is elected, and changes are made."""
     await scene.last(0.5, 1.5)
-    controller, others = await _quorum(scene)
-    await _follows(scene, others[0])
-    quorum = [controller, *others]
+    controller, others = await quorum(scene)
+    await follows(scene, others[0])
+    voters = [controller, *others]
     term = scene.ground.term(controller)
     for sync_s in SLOW_SYNC_S:
-        scene.strike("slow_majority", f"{sync_s} s a sync", *quorum)
-        for node_id in quorum:
+        scene.strike("slow_majority", f"{sync_s} s a sync", *voters)
+        for node_id in voters:
             await scene.machines.slow_disk(node_id, sync_s)
         since_s = scene.now_s
         while scene.now_s < since_s + SLOW_S:
-            await _decides(scene)
+            await decides(scene)
             await scene.last(0.0, 0.3)
-        terms = {scene.ground.term(node_id) for node_id in quorum}
+        terms = {scene.ground.term(node_id) for node_id in voters}
         scene.promise(terms == {term}, f"term {term} goes on with {sync_s} s a sync: {terms}")
-    for node_id in quorum:
+    for node_id in voters:
         await scene.machines.slow_disk(node_id, None)
     await scene.in_sync()
 

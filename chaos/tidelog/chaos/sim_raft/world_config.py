@@ -24,7 +24,7 @@ class WorldConfig:
     raft: RaftConfig
     network: NetworkKind
     sync_latency_s_max: float
-    is_calm: bool
+    is_calm: bool = False
     """Nothing is ever lost."""
 
 
