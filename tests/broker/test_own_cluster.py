@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from google.protobuf import message_factory
 
+from tidelog.broker.call import Call
 from tidelog.broker.controller_channel import ControllerChannel
 from tidelog.broker.controller_epoch import ControllerEpoch
 from tidelog.broker.metadata_follower import MetadataFollower
@@ -161,11 +162,11 @@ async def test_a_brokers_metadata_never_comes_from_another_cluster() -> None:
 class Replicas:
     """Implements what of `ReplicaManager` fetches."""
 
-    async def fetch(self, _request: FetchRequest) -> FetchResponse:
+    async def fetch(self, _request: FetchRequest, _call: Call) -> FetchResponse:
         return FetchResponse()
 
     async def fetch_stream(
-        self, requests: AsyncIterator[FetchRequest]
+        self, requests: AsyncIterator[FetchRequest], _call: Call
     ) -> AsyncIterator[FetchResponse]:
         async for _ in requests:
             yield FetchResponse()

@@ -45,7 +45,11 @@ class Controllers:
 
     def __getattr__(self, name: str) -> Any:
         """Any other call: nobody makes one."""
-        return None
+
+        async def serve(_: object) -> None:
+            raise AssertionError(f"nobody calls {name}")
+
+        return serve
 
 
 @pytest.fixture

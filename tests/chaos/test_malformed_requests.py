@@ -51,7 +51,7 @@ def test_a_call_is_what_its_seed_and_place_say_whatever_was_made_before() -> Non
 
 def test_none_of_them_can_change_anything() -> None:
     readable = Counter[str]()
-    for call in calls(3, 8 * len(rpcs())):
+    for call in calls(3, 16 * len(rpcs())):
         for message in call.messages:
             try:
                 request = call.rpc.request.FromString(message)
