@@ -67,6 +67,7 @@ class Controllers(FakeCluster):
     def __init__(self) -> None:
         super().__init__()
         self.committed = CommittedMetadata(ControllerConfig(cluster_id="c", follow_bytes_max=1))
+        self.quorum = {n: DescribeQuorumResponse(node_id=n, cluster_id="c") for n in ADDRESSES}
 
     async def close(self) -> None:
         """Nothing to release."""
@@ -76,6 +77,7 @@ class Controllers(FakeCluster):
     ) -> AsyncIterator[FollowMetadataResponse]:
         if address == ADDRESSES[1]:
             raise UnreachableError("gone")
+        assert request.cluster_id == "c", "a controller tells it to its own cluster only"
         following = self.committed.follow(
             request.from_offset, accepts_snapshot=request.accepts_snapshot
         )

@@ -45,6 +45,8 @@ from tidelog.raft.grpc_transport import GrpcRaftTransport, RaftPeerHandler
 
 STOP_GRACE_S = 0.5
 HEALTH_INTERVAL_S = 0.25
+CALLS_END_S = 1.0
+"""How long a stop waits at most for calls whose connections are gone; they end in milliseconds."""
 
 log = structlog.get_logger(__name__)
 
@@ -104,6 +106,18 @@ async def _serve(
     finally:
         tending.cancel()
         node_log.tell_counted()
+        await _wait_for_calls()
+
+
+async def _wait_for_calls() -> None:
+    """Let gRPC's tasks of the calls that ended with the server come to their own end.
+
+    They still await what its core says of them. Cancelled by the loop's end instead, each may write
+    a traceback.
+    """
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    if left:
+        await asyncio.wait(left, timeout=CALLS_END_S)
 
 
 async def _run(config: NodeConfig, disk: SystemDisk, surroundings: Surroundings) -> None:

@@ -19,11 +19,16 @@ from tidelog.client.admin import Admin
 from tidelog.client.errors import CallFailedError, UnreachableError
 from tidelog.client.quorum import QuorumDescription, VoterDescription, VoterStatus
 from tidelog.client.routing import parse_bootstrap
-from tidelog.v1.controller_pb2 import FollowMetadataRequest, FollowMetadataResponse
-from tidelog.v1.methods import FOLLOW_METADATA
+from tidelog.v1.controller_pb2 import (
+    DescribeQuorumRequest,
+    FollowMetadataRequest,
+    FollowMetadataResponse,
+)
+from tidelog.v1.methods import DESCRIBE_QUORUM, FOLLOW_METADATA
 
 _COLUMNS = ("id", "address", "role", "term", "commit", "applied", "contact ms", "WAL bytes")
 _NOBODY = -1
+_TIMEOUT_MS = 5_000
 """The broker id of a follower that is none."""
 
 
@@ -126,8 +131,13 @@ async def _write_followed(
     transport = GrpcTransport()
     try:
         for address in addresses:
-            answers = transport.stream(address, FOLLOW_METADATA, request)
             try:
+                # Controllers tell the metadata log to nodes of their own cluster only.
+                described = await transport.call(
+                    address, DESCRIBE_QUORUM, DescribeQuorumRequest(), timeout_ms=_TIMEOUT_MS
+                )
+                request.cluster_id = described.cluster_id
+                answers = transport.stream(address, FOLLOW_METADATA, request)
                 await _write_answers(answers, request.from_offset, as_json=as_json)
             except (UnreachableError, CallFailedError):
                 continue

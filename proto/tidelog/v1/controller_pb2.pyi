@@ -200,7 +200,7 @@ class DescribeQuorumRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class DescribeQuorumResponse(_message.Message):
-    __slots__ = ("error", "node_id", "role", "term", "leader_id", "last_index", "commit_index", "applied_index", "snapshot_index", "snapshot_bytes", "wal_bytes", "last_contact_ms", "peers", "voters")
+    __slots__ = ("error", "node_id", "role", "term", "leader_id", "last_index", "commit_index", "applied_index", "snapshot_index", "snapshot_bytes", "wal_bytes", "last_contact_ms", "peers", "voters", "cluster_id")
     class Peer(_message.Message):
         __slots__ = ("node_id", "match_index", "last_contact_ms")
         NODE_ID_FIELD_NUMBER: _ClassVar[int]
@@ -224,6 +224,7 @@ class DescribeQuorumResponse(_message.Message):
     LAST_CONTACT_MS_FIELD_NUMBER: _ClassVar[int]
     PEERS_FIELD_NUMBER: _ClassVar[int]
     VOTERS_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     error: _common_pb2.Error
     node_id: int
     role: str
@@ -238,7 +239,8 @@ class DescribeQuorumResponse(_message.Message):
     last_contact_ms: int
     peers: _containers.RepeatedCompositeFieldContainer[DescribeQuorumResponse.Peer]
     voters: _containers.RepeatedCompositeFieldContainer[_common_pb2.Endpoint]
-    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., node_id: _Optional[int] = ..., role: _Optional[str] = ..., term: _Optional[int] = ..., leader_id: _Optional[int] = ..., last_index: _Optional[int] = ..., commit_index: _Optional[int] = ..., applied_index: _Optional[int] = ..., snapshot_index: _Optional[int] = ..., snapshot_bytes: _Optional[int] = ..., wal_bytes: _Optional[int] = ..., last_contact_ms: _Optional[int] = ..., peers: _Optional[_Iterable[_Union[DescribeQuorumResponse.Peer, _Mapping]]] = ..., voters: _Optional[_Iterable[_Union[_common_pb2.Endpoint, _Mapping]]] = ...) -> None: ...
+    cluster_id: str
+    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., node_id: _Optional[int] = ..., role: _Optional[str] = ..., term: _Optional[int] = ..., leader_id: _Optional[int] = ..., last_index: _Optional[int] = ..., commit_index: _Optional[int] = ..., applied_index: _Optional[int] = ..., snapshot_index: _Optional[int] = ..., snapshot_bytes: _Optional[int] = ..., wal_bytes: _Optional[int] = ..., last_contact_ms: _Optional[int] = ..., peers: _Optional[_Iterable[_Union[DescribeQuorumResponse.Peer, _Mapping]]] = ..., voters: _Optional[_Iterable[_Union[_common_pb2.Endpoint, _Mapping]]] = ..., cluster_id: _Optional[str] = ...) -> None: ...
 
 class AllocateProducerIdsRequest(_message.Message):
     __slots__ = ("broker_id", "broker_epoch", "cluster_id", "forwarded")

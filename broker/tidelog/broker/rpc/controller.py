@@ -169,7 +169,9 @@ class ControllerHandler:
     async def describe_quorum(self, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
         """See `Controller.DescribeQuorum`; never forwarded."""
         del request
-        return _described(self._quorum.status(), self._voters)
+        response = _described(self._quorum.status(), self._voters)
+        self._own.stamp(response)
+        return response
 
     async def _decide(
         self,

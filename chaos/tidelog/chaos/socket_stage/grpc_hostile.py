@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -45,6 +46,8 @@ _TYPED = frozenset(
 )
 _SHED = (grpc.StatusCode.CANCELLED, "CANCELLED")
 """What gRPC's own server says of a call that waited behind too many."""
+_LOST = (grpc.StatusCode.INTERNAL, "Internal error from Core")
+"""What gRPC's own client says of a stream that ended while it wrote."""
 _TALK = ("Traceback", "Exception", 'File "', "Unexpected <class")
 
 
@@ -84,6 +87,10 @@ class HostileCaller:
         try:
             async with asyncio.timeout(ANSWER_TIMEOUT_S) as patience:
                 answers, status, details = await self._answered(malformed, patience)
+                if (status, details) == _LOST and len(answers) + 1 < len(malformed.messages):
+                    # gRPC's client loses the status of a stream that ended while it still wrote.
+                    refused = replace(malformed, messages=malformed.messages[: len(answers) + 1])
+                    answers, status, details = await self._answered(refused, patience)
         except TimeoutError:
             self.tally.requests += len(malformed.messages)
             self.tally.find(f"{place} {rpc.path}: not answered in {ANSWER_TIMEOUT_S:.0f} s")
