@@ -41,14 +41,14 @@ class Three:
         return self
 
     def says(self, node_id: int, **body: object) -> str | None:
-        """What is complained of when this voter says so in its present term."""
+        """What is complained of when this voter says so, in its present term or in `term`."""
         wal = self.wals[node_id]
         before = len(self.findings.violations)
         message = RaftMessage(
             sender_id=node_id,
             receiver_id=body.pop("to", 1),  # type: ignore[arg-type]  # an id
             incarnation=wal.incarnation,
-            term=wal.term,
+            term=body.pop("term", wal.term),  # type: ignore[arg-type]  # a number
             **body,  # type: ignore[arg-type]  # one of the bodies
         )
         self.checks.on_sent(message, wal)
@@ -102,6 +102,31 @@ async def test_votes_and_requests_for_them_need_the_vote_on_the_disk() -> None:
     assert three.says(2, to=3, vote_granted=VoteGranted()) is not None
     assert three.says(1, request_vote=RequestVote()) is None
     assert three.says(2, request_vote=RequestVote()) is not None
+
+
+async def test_a_vote_of_an_older_term_needs_no_more_than_the_greater_term() -> None:
+    three = await Three().open()
+    three.wals[2].write_vote(term=2, voted_for=3)
+    three.wals[2].write_vote(term=3, voted_for=None)
+    said = {"to": 3, "term": 2, "vote_granted": VoteGranted()}
+    assert three.says(2, **said) is not None
+    await three.wals[2].compact(base_index=0)  # which keeps the last term alone
+    assert three.says(2, **said) is None
+    three.wals[2].write_vote(term=3, voted_for=3)
+    assert three.says(2, **(said | {"term": 3})) == (
+        "n2 says vote_granted in term 3, but this vote is not stored"
+    )
+
+
+async def test_a_new_file_counts_when_its_name_is_stored() -> None:
+    three = await Three().open()
+    disk, path = three.disks[2], f"{FOLDER}/{FILE_NAME}"
+    old = disk.stored(path)
+    disk.open(f"{path}.next", create=True)
+    disk.rename(f"{path}.next", path)
+    assert disk.stored(path) is old
+    await disk.sync_directory(FOLDER)
+    assert disk.stored(path) == bytearray()
 
 
 async def test_nothing_is_said_in_a_term_that_is_not_on_the_disk() -> None:

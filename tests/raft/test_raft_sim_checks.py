@@ -13,6 +13,7 @@ from tidelog.chaos.sim_raft.machine import Command, KeyValueMachine, Outcome
 from tidelog.chaos.sim_raft.state_checks import StateChecks
 from tidelog.chaos.sim_raft.wire_checks import WireChecks
 from tidelog.chaos.suites.findings import Findings
+from tidelog.raft import rules
 from tidelog.raft.durable_state import WalEntry
 from tidelog.raft.replicated_log import CommittedEntry
 from tidelog.v1.raft_pb2 import RaftMessage
@@ -355,6 +356,10 @@ def message(sender: int, term: int, body: str, receiver: int = 9) -> RaftMessage
     return made
 
 
+def deliver(contacts: ContactChecks, said: RaftMessage, now_s: float, *, term: int = 4) -> None:
+    contacts.on_delivered(1, said, now_s, term=term)
+
+
 def speak(contacts: ContactChecks, said: RaftMessage, now_s: float) -> None:
     contacts.on_sent(said, now_s, sync_s=0.01, can_lose_connections=False)
 
@@ -363,13 +368,13 @@ def test_leader_goes_on_without_a_majority(stage: Stage, contacts: ContactChecks
     lead = message(1, 4, "append_entries")
     speak(contacts, lead, 10.0)
     speak(contacts, lead, 11.1)
-    contacts.on_delivered(1, message(2, 4, "append_entries_reply"), 11.1)
+    deliver(contacts, message(2, 4, "append_entries_reply"), 11.1)
     speak(contacts, lead, 12.3)
     contacts.on_resumed(1, 14.0)
     speak(contacts, lead, 15.2)
     assert stage.violated == []
 
-    contacts.on_delivered(1, message(2, 3, "append_entries_reply"), 15.3)
+    deliver(contacts, message(2, 3, "append_entries_reply"), 15.3)
     speak(contacts, lead, 15.4)
 
     assert stage.violated == ["check_quorum"]
@@ -380,15 +385,15 @@ def test_voter_that_hears_the_leader_helps_to_depose_it(
 ) -> None:
     granted = message(1, 4, "pre_vote_reply", receiver=3)
     granted.pre_vote_reply.is_granted = True
-    contacts.on_delivered(1, message(2, 4, "append_entries"), 10.0)
-    contacts.on_delivered(1, message(3, 4, "pre_vote"), 10.2)
-    contacts.on_delivered(1, message(2, 4, "append_entries"), 10.3)  # after the question
+    deliver(contacts, message(2, 4, "append_entries"), 10.0)
+    deliver(contacts, message(3, 4, "pre_vote"), 10.2)
+    deliver(contacts, message(2, 4, "append_entries"), 10.3)  # after the question
     speak(contacts, granted, 10.31)
-    contacts.on_delivered(1, message(3, 4, "pre_vote"), 10.4)
+    deliver(contacts, message(3, 4, "pre_vote"), 10.4)
     speak(contacts, message(1, 4, "pre_vote_reply", receiver=3), 10.4)
     assert stage.violated == []
 
-    contacts.on_delivered(1, message(3, 4, "pre_vote"), 10.5)
+    deliver(contacts, message(3, 4, "pre_vote"), 10.5)
     speak(contacts, granted, 10.5)
 
     assert stage.violated == ["leader_stickiness"]
@@ -401,12 +406,47 @@ def test_what_an_earlier_process_of_the_leader_said_is_not_heard(
     granted.pre_vote_reply.is_granted = True
     restarted = message(2, 4, "pre_vote")
     restarted.incarnation = 2
-    contacts.on_delivered(1, message(2, 4, "append_entries"), 10.0)
-    contacts.on_delivered(1, restarted, 10.1)
-    contacts.on_delivered(1, message(2, 4, "append_entries"), 10.15)
-    contacts.on_delivered(1, message(3, 4, "pre_vote"), 10.2)
+    deliver(contacts, message(2, 4, "append_entries"), 10.0)
+    deliver(contacts, restarted, 10.1)
+    deliver(contacts, message(2, 4, "append_entries"), 10.15)
+    deliver(contacts, message(3, 4, "pre_vote"), 10.2)
 
     speak(contacts, granted, 10.2)
+
+    assert stage.violated == []
+
+
+def test_what_comes_from_too_far_ahead_is_not_heard_but_climbed_to(
+    stage: Stage, contacts: ContactChecks
+) -> None:
+    far = 4 + rules.LEAP_MAX + 1
+    granted = message(1, far, "pre_vote_reply", receiver=3)
+    granted.pre_vote_reply.is_granted = True
+    lead = message(2, far, "append_entries")
+    lead.incarnation = rules.CLOCK_MS_MAX + rules.LEAP_MAX + 1
+    deliver(contacts, lead, 10.0, term=far)  # the incarnation is not reached
+    deliver(contacts, lead, 10.1, term=4)  # nor is the term
+    deliver(contacts, message(3, far, "pre_vote"), 10.2, term=far)
+    speak(contacts, granted, 10.2)
+    assert stage.violated == []
+
+    deliver(contacts, lead, 10.3, term=far)
+    deliver(contacts, message(3, far, "pre_vote"), 10.4, term=far)
+    speak(contacts, granted, 10.4)
+
+    assert stage.violated == ["leader_stickiness"]
+
+
+def test_who_else_claims_the_term_of_the_leader_is_not_heard(
+    stage: Stage, contacts: ContactChecks
+) -> None:
+    granted = message(1, 4, "pre_vote_reply", receiver=3)
+    granted.pre_vote_reply.is_granted = True
+    deliver(contacts, message(2, 4, "append_entries"), 10.0)
+    deliver(contacts, message(3, 4, "append_entries"), 10.2)
+    deliver(contacts, message(3, 4, "pre_vote"), 10.31)
+
+    speak(contacts, granted, 10.31)
 
     assert stage.violated == []
 

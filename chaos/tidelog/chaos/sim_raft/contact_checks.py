@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tidelog.chaos.suites.findings import Findings
+from tidelog.raft import rules
 from tidelog.v1.raft_pb2 import RaftMessage
 
 _LEADERS_ONLY = frozenset({"append_entries", "install_snapshot"})
@@ -26,7 +27,7 @@ class _Contacts:
     by_peer: dict[int, float] = field(default_factory=dict)
     """When each last spoke in the term this voter leads."""
     incarnations: dict[int, int] = field(default_factory=dict)
-    """By peer, the newest it was heard of."""
+    """By peer, the newest it was heard of, or came to on the way there."""
     leader_id: int = 0
     leader_term: int = 0
     leader_heard_s: list[float] = field(default_factory=list)
@@ -55,16 +56,23 @@ class ContactChecks:
         """It was paused, and could not know what time it is."""
         self._contacts[node_id].since_s = now_s
 
-    def on_delivered(self, node_id: int, message: RaftMessage, now_s: float) -> None:
-        """A message reached a voter."""
+    def on_delivered(self, node_id: int, message: RaftMessage, now_s: float, *, term: int) -> None:
+        """A message reached a voter, whose own term is `term`.
+
+        One from too far ahead is not heard, but a step on the way there (decision 0025): after a
+        leap a voter that starts anew hears the leader's second message, not the first.
+        """
         contacts = self._contacts[node_id]
         sender = message.sender_id
         known = contacts.incarnations.get(sender, 0)
         if message.incarnation < known:
             return  # what an earlier process said counts for nothing
-        if message.incarnation > known and sender == contacts.leader_id:
+        reached = rules.climbed_incarnation(message.incarnation, known)
+        if reached > known and sender == contacts.leader_id:
             contacts.leader_heard_s = []
-        contacts.incarnations[sender] = message.incarnation
+        contacts.incarnations[sender] = reached
+        if reached < message.incarnation or rules.climbed_term(message.term, term) < message.term:
+            return
         if message.term == contacts.led_term:
             contacts.by_peer[sender] = now_s
         kind = message.WhichOneof("body")
@@ -77,7 +85,7 @@ class ContactChecks:
         if message.term > contacts.leader_term:
             contacts.leader_id, contacts.leader_term = message.sender_id, message.term
             contacts.leader_heard_s = []
-        if message.term == contacts.leader_term:
+        if (message.sender_id, message.term) == (contacts.leader_id, contacts.leader_term):
             contacts.leader_heard_s.append(now_s)
 
     def on_sent(

@@ -114,8 +114,13 @@ class VoterDisk(SimDisk):
         super().slow_down(sync_latency_s)
 
     def stored(self, path: str) -> bytearray | None:
-        """What a crash would certainly leave of this file; None: there is none."""
-        node = self._find(path)
+        """What a crash would certainly leave of this file; None: there is none.
+
+        Of a file that is being replaced that is the old one, until the folder has synced.
+        """
+        node: Content | Folder | None = self._root
+        for name in filter(None, path.split("/")):
+            node = node.stored.get(name) if isinstance(node, Folder) else None
         return node.stored if isinstance(node, Content) else None
 
     async def sync_directory(self, path: str) -> None:

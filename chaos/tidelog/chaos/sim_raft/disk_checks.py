@@ -61,6 +61,14 @@ class _Stored:
             return False
         return term == self.terms[index - self.base_index - 1]
 
+    def keeps_vote(self, term: int, candidate: int) -> bool:
+        """Whether no later life votes for somebody else in this term.
+
+        A compaction that waited through several terms stores the last one's vote alone. That
+        suffices: terms never fall, so who finds a greater one on its disk is done with this.
+        """
+        return term < self.term or (term, candidate) in self.votes
+
     def read(self, file: bytearray) -> Iterator[Entry]:
         """The entries that came since the last call."""
         if file is not self.file:  # after a compaction, or on another disk
@@ -131,9 +139,9 @@ class DiskChecks:
         kind = message.WhichOneof("body")
         if message.term > stored.term or message.incarnation > stored.incarnation:
             self._report(message, f"its disk has term {stored.term}")
-        if kind == "request_vote" and (message.term, sender) not in stored.votes:
+        if kind == "request_vote" and not stored.keeps_vote(message.term, sender):
             self._report(message, "its own vote is not stored")
-        elif kind == "vote_granted" and (message.term, message.receiver_id) not in stored.votes:
+        elif kind == "vote_granted" and not stored.keeps_vote(message.term, message.receiver_id):
             self._report(message, "this vote is not stored")
         elif kind == "append_entries_reply" and message.append_entries_reply.is_success:
             self._check_acknowledged(message, stored, log)

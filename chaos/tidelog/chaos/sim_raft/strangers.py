@@ -78,8 +78,15 @@ class Strangers:
 
     def _deliver(self, voter: Voter, message: RaftMessage) -> None:
         loop, driver = voter.loop, voter.driver
-        if loop is not None and driver is not None:
-            loop.call_soon(driver.on_message, message.sender_id, message)
+        if loop is None or driver is None:
+            return
+
+        def arrive() -> None:
+            if message.cluster_id == CLUSTER_ID:
+                self._world.on_delivered(voter.node_id, message)
+            driver.on_message(message.sender_id, message)
+
+        loop.call_soon(arrive)
 
 
 def _incarnation(voter: Voter) -> int:

@@ -107,7 +107,7 @@ class World:
             loop=self.loop,
             random=random.fork("network"),
             kind=config.network,
-            on_delivered=self._on_delivered,
+            on_delivered=self.on_delivered,
         )
         self.voters = {
             node_id: self._new_voter(node_id, random.fork(f"voter-{node_id}"))
@@ -225,6 +225,17 @@ class World:
         }
         return len(indexes) == 1
 
+    def on_delivered(self, node_id: int, message: RaftMessage) -> None:
+        """A message of this cluster, a voter's or one that is forged, reached a voter."""
+        voter = self.voters[node_id]
+        storage = voter.driver.storage if voter.driver is not None else None
+        self.checks.contacts.on_delivered(
+            node_id,
+            message,
+            voter.clock.monotonic_s(),
+            term=storage.wal.term if storage is not None else 0,
+        )
+
     # Building
 
     def _new_voter(self, node_id: int, random: SimRandom) -> Voter:
@@ -287,10 +298,6 @@ class World:
         )
         for listener in list(self.listeners):
             listener(message)
-
-    def _on_delivered(self, node_id: int, message: RaftMessage) -> None:
-        now_s = self.voters[node_id].clock.monotonic_s()
-        self.checks.contacts.on_delivered(node_id, message, now_s)
 
     async def _live(self, voter: Voter, driver: RaftDriver, machine: KeyValueMachine) -> None:
         try:
