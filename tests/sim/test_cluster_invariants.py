@@ -294,6 +294,21 @@ def test_a_log_that_is_not_as_committed_is_noticed(played: Watched) -> None:
     assert {"I1", "I27", "I26"} <= played.kinds
 
 
+def test_a_header_that_a_flipped_bit_changed_hides_nothing_of_what_follows_it(
+    played: Watched,
+) -> None:
+    machine, hosted, log = played.replica(2)
+    path = f"{log.directory}/{file_name(log.segments[0].base_offset, LOG)}"
+    machine.disk.flip(path, 5, 0)  # its base offset is now far above the high watermark
+    seen = played.invariants.replicas._seen[2][hosted]
+    seen.cursor = Cursor()
+
+    played.look_anew()
+
+    assert played.found == []
+    assert seen.cursor.offset == log.high_watermark > 1
+
+
 def test_an_epoch_cache_that_is_not_the_logs_is_noticed(played: Watched) -> None:
     _, _, log = played.replica(2)
     log._epochs._entries[0] = log._epochs._entries[0]._replace(epoch=77)
