@@ -281,7 +281,7 @@ def test_an_end_that_goes_back_with_a_newer_leader_is_noticed(played: Watched) -
 def test_a_log_that_is_not_as_committed_is_noticed(played: Watched) -> None:
     machine, _, log = played.replica(2)
     path = f"{log.directory}/{file_name(log.segments[0].base_offset, LOG)}"
-    machine.disk._content(path).written[70] ^= 1
+    machine.disk._content(path).written[65] ^= 1  # of its record
     machine.disk._content(path).written[15] ^= 1  # its leader epoch
 
     for seen in played.seen():
