@@ -17,6 +17,7 @@ from tidelog.v1.data_pb2 import (
     FetchPartition,
     FetchRequest,
     FetchResponse,
+    ForgottenPartition,
     ListOffsetsRequest,
     PartitionFetchResult,
 )
@@ -300,5 +301,23 @@ def test_a_stream_that_goes_elsewhere_gives_up_what_it_waited_for() -> None:
         (result,) = (await stream.receive()).partitions
         assert values_in(result) == [b"b"]
         assert stage.manager(LEADER)._reader.waiting_reads == 0
+
+    run(story)
+
+
+def test_a_stream_that_forgets_a_partition_is_told_nothing_of_it_by_the_read_it_gave_up() -> None:
+    async def story(stage: ReplicaStage) -> None:
+        await stage.must_produce(LEADER, b"a")
+        slow_down(stage, 0)
+        stream = await stream_to(stage)
+        await stream.send(FetchRequest(partitions=[at(0), at(0, 1)], max_wait_ms=200))
+        assert len((await stream.receive()).partitions) == 2
+        stage.disk(LEADER).faults.heal()
+        forgotten = [ForgottenPartition(topic=TOPIC, partition=0)]
+        await stream.send(FetchRequest(forgotten=forgotten, max_wait_ms=200))
+        assert list((await stream.receive()).partitions) == []
+        stage.elect(OTHER, isr=(1, 2, 3))
+        await stream.send(FetchRequest(max_wait_ms=200))
+        assert list((await stream.receive()).partitions) == []
 
     run(story)

@@ -281,7 +281,7 @@ def test_an_end_that_goes_back_with_a_newer_leader_is_noticed(played: Watched) -
 def test_a_log_that_is_not_as_committed_is_noticed(played: Watched) -> None:
     machine, _, log = played.replica(2)
     path = f"{log.directory}/{file_name(log.segments[0].base_offset, LOG)}"
-    machine.disk._content(path).written[30] ^= 1  # its first timestamp, which the CRC covers
+    machine.disk._content(path).written[65] ^= 1  # of its record
     machine.disk._content(path).written[15] ^= 1  # its leader epoch
 
     for seen in played.seen():
@@ -292,6 +292,21 @@ def test_a_log_that_is_not_as_committed_is_noticed(played: Watched) -> None:
     played.found.clear()
     played.invariants.at_quiet()
     assert {"I1", "I27", "I26"} <= played.kinds
+
+
+def test_a_header_that_a_flipped_bit_changed_hides_nothing_of_what_follows_it(
+    played: Watched,
+) -> None:
+    machine, hosted, log = played.replica(2)
+    path = f"{log.directory}/{file_name(log.segments[0].base_offset, LOG)}"
+    machine.disk.flip(path, 5, 0)  # its base offset is now far above the high watermark
+    seen = played.invariants.replicas._seen[2][hosted]
+    seen.cursor = Cursor()
+
+    played.look_anew()
+
+    assert played.found == []
+    assert seen.cursor.offset == log.high_watermark > 1
 
 
 def test_an_epoch_cache_that_is_not_the_logs_is_noticed(played: Watched) -> None:

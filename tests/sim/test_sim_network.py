@@ -370,7 +370,9 @@ class Receiver:
         self.events.append(f"-{peer_id}")
 
 
-def test_raft_messages_keep_their_order_and_a_crash_disconnects(stage: Stage) -> None:
+def start_two_voters(
+    stage: Stage,
+) -> tuple[dict[int, Host], dict[int, Receiver], dict[int, SimRaftTransport]]:
     directory: dict[int, SimRaftTransport] = {}
     hosts = {node_id: stage.add(f"voter-{node_id}") for node_id in (1, 2)}
     receivers = {node_id: Receiver() for node_id in hosts}
@@ -386,6 +388,11 @@ def test_raft_messages_keep_their_order_and_a_crash_disconnects(stage: Stage) ->
     }
     for node_id, host in hosts.items():
         host.loop.create_task(transports[node_id].start(receivers[node_id]))
+    return hosts, receivers, transports
+
+
+def test_raft_messages_keep_their_order_and_a_crash_disconnects(stage: Stage) -> None:
+    hosts, receivers, transports = start_two_voters(stage)
 
     async def main() -> None:
         assert not transports[1].send(2, RaftMessage(term=7))
@@ -400,6 +407,25 @@ def test_raft_messages_keep_their_order_and_a_crash_disconnects(stage: Stage) ->
 
     assert receivers[2].events == ["+1", *(f"1:{term}" for term in range(50))]
     assert receivers[1].events == ["+2", "-2"]
+
+
+def test_a_hello_that_its_sender_gave_up_mutes_nobody_for_good(stage: Stage) -> None:
+    late = Lateness(probability=1.0, delay_s_min=3.0, delay_s_max=3.1)
+    stage.network.lateness["voter-1", "voter-2"] = late
+    _, receivers, transports = start_two_voters(stage)
+
+    async def main() -> None:
+        await asyncio.sleep(0.5)
+        stage.network.lateness.clear()
+        await asyncio.sleep(2)
+        assert transports[1].send(2, RaftMessage(term=1))
+        await asyncio.sleep(2)  # the first hello comes, behind the second one
+        assert transports[1].send(2, RaftMessage(term=2))
+        await asyncio.sleep(1)
+
+    stage.run(main())
+
+    assert [event for event in receivers[2].events if ":" in event] == ["1:1", "1:2"]
 
 
 def test_a_late_request_is_worked_on_after_its_caller_gave_up_and_later_ones_overtake_it(

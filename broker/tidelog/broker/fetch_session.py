@@ -185,6 +185,12 @@ class FetchSession:
         answer.must_leave = True
 
     def _forget(self, slot: _Slot) -> None:
+        """Drop it for good: its load, once cancelled, wakes it again, and must find it disarmed.
+
+        Read then, it would tell the leader an old position of a replica that may have cut its log
+        since, and its refusal would drop the slot that took its place.
+        """
+        slot.is_armed = False
         self._end_load(slot)
         self._waiters(slot).discard(slot)
         del self._slots[slot.asked.topic, slot.asked.partition]

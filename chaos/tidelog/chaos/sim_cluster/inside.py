@@ -5,7 +5,7 @@ What faults and invariants read. It changes nothing; no node knows of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tidelog.chaos.node_inside import broker_of, held_by, log_of, quorum_of
@@ -18,6 +18,7 @@ from tidelog.log.partition_log import PartitionLog
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.quorum import Quorum
 
+NOTHING_KNOWN: Mapping[int, BatchHeader] = {}
 _UNGUARDED = range(8, 16)
 """Of a batch: behind the base offset, which must continue the log, before the magic byte."""
 
@@ -43,10 +44,19 @@ class Found:
     header: BatchHeader | None
 
 
-def walk(log: PartitionLog, disk: SimDisk, cursor: Cursor, *, end: int) -> Iterator[Found]:
+def walk(
+    log: PartitionLog,
+    disk: SimDisk,
+    cursor: Cursor,
+    *,
+    end: int,
+    known: Mapping[int, BatchHeader] = NOTHING_KNOWN,
+) -> Iterator[Found]:
     """The batches from the cursor's offset, or the log's start, up to `end`; moves the cursor.
 
-    Reads the files themselves. Ends at the first that is no batch.
+    Reads the files themselves. Ends at the first that is no batch. In a file of which a bit was
+    flipped the batches that are `known`, by base offset, are as that says: a flipped header must
+    not hide what follows it.
     """
     for segment in log.segments:
         if segment.base_offset < cursor.base_offset or segment.base_offset >= end:
@@ -56,7 +66,8 @@ def walk(log: PartitionLog, disk: SimDisk, cursor: Cursor, *, end: int) -> Itera
             cursor.offset = max(cursor.offset, segment.base_offset)
         path = f"{log.directory}/{file_name(segment.base_offset, LOG)}"
         while cursor.position < segment.size:
-            header = _header_at(disk, path, cursor.position)
+            booked = known.get(cursor.offset) if path in disk.flipped else None
+            header = booked or _header_at(disk, path, cursor.position)
             if header is None:
                 yield Found(path, cursor.position, None)
                 return

@@ -164,7 +164,7 @@ class ReplicaChecks:
                 "I2", f"{name} leads from {log.log_end_offset} on, {page.end} is committed"
             )
             return
-        for found in walk(log, machine.disk, Cursor(), end=page.end):
+        for found in walk(log, machine.disk, Cursor(), end=page.end, known=page.batches):
             if not self._is_as_booked(machine, page, found):
                 self._report("I2", f"{name} leads in epoch {epoch} without {found.header}")
                 return
@@ -214,7 +214,7 @@ class ReplicaChecks:
         end: int,
     ) -> Found | None:
         """Go on with the comparison; the first batch that is not as the book says."""
-        for found in walk(log, machine.disk, seen.cursor, end=end):
+        for found in walk(log, machine.disk, seen.cursor, end=end, known=page.batches):
             if not self._is_as_booked(machine, page, found):
                 return found
             if found.header is None or found.header.base_offset < page.end:

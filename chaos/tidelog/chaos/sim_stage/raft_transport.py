@@ -48,7 +48,7 @@ class SimRaftTransport:
         self._directory = directory
         self._receiver: RaftReceiver | None = None
         self._outgoing: dict[int, Connection] = {}
-        self._newest_incoming: dict[int, int] = {}
+        self._newest_incoming: dict[int, Connection] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._refusals: dict[int, str] = {}
         """The last reason of each peer that was told."""
@@ -146,9 +146,11 @@ class SimRaftTransport:
     def on_hello(
         self, content: bytes, connection: Connection, on_answer: Callable[[str], None]
     ) -> None:
-        """A peer connects: what still comes over its older connections is dropped.
+        """A peer connects: what still comes over its older connection is dropped, and that breaks.
 
-        `on_answer` is called on the peer's loop with why it is refused, or nothing.
+        As at a real node, whose peer is told: a hello that came so late that the peer had given it
+        up and connected again would mute it for good. `on_answer` is called on the peer's loop with
+        why it is refused, or nothing.
         """
         hello = RaftMessage.FromString(content)
         if self._receiver is None:
@@ -157,7 +159,10 @@ class SimRaftTransport:
         if refusal:
             connection.send(self.host, "refusal", refusal.encode(), lambda: on_answer(refusal))
             return
-        self._newest_incoming[hello.sender_id] = connection.number
+        older = self._newest_incoming.get(hello.sender_id)
+        self._newest_incoming[hello.sender_id] = connection
+        if older is not None:
+            older.reset(self.host)
         connection.send(self.host, "welcome", b"", lambda: on_answer(""))
 
     def _refusal_of(self, hello: RaftMessage) -> str:
@@ -171,6 +176,6 @@ class SimRaftTransport:
     def on_arrival(self, peer_id: int, connection: Connection, content: bytes) -> None:
         """A message of a peer; as at a real node's edge, one that no voter writes ends here."""
         message = RaftMessage.FromString(content)
-        is_heard = self._newest_incoming.get(peer_id) == connection.number and not fault(message)
+        is_heard = self._newest_incoming.get(peer_id) is connection and not fault(message)
         if self._receiver is not None and is_heard:
             self._receiver.on_message(peer_id, message)
