@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from live_history import History, WatchedTransport
-from live_nodes import LiveNode
+from live_nodes import CLUSTER_ID, LiveNode
 
 from tidelog.client import Admin
 from tidelog.log.errors import TidelogError
@@ -129,6 +129,7 @@ class Reader:
     async def _ask(
         self, node: LiveNode, method: Method[Request, Response], request: Any, timeout_ms: int
     ) -> str:
+        request.cluster_id = CLUSTER_ID
         try:
             answer: Any = await self._transport.call(
                 node.address, method, request, timeout_ms=timeout_ms

@@ -18,6 +18,8 @@ from tidelog.raft.wal import FILE_NAME
 REFUSAL_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 60
 
+CLUSTER_ID = "live-quorum"
+
 
 class LiveNode:
     """One node, its folder and its configuration; it runs between `start` and `kill` or `stop`."""
@@ -44,7 +46,7 @@ class LiveNode:
         self._process: subprocess.Popen[bytes] | None = None
         config = {
             "node.id": node_id,
-            "cluster.id": "live-quorum",
+            "cluster.id": CLUSTER_ID,
             "process.roles": list(roles),
             "listeners": address,
             "log.dirs": str(self.data_dir),
