@@ -23,6 +23,8 @@ from one_voter import (
     vote,
 )
 
+from tidelog.chaos.mutants.raft import MUTANTS
+
 X = (2, command("x"))
 
 # Appending, as a follower
@@ -124,6 +126,16 @@ async def test_messages_of_an_older_incarnation_are_dropped() -> None:
     assert voter.log() == [A]
     assert kinds(ready) == ["rejoin_reply"]
     assert told(ready)[0].rejoin_reply.known_incarnation == 8
+
+
+async def test_nothing_but_the_rule_drops_messages_of_an_older_incarnation() -> None:
+    voter = await OneVoter().start()
+    await voter.step(append(2, 1, entries=(A,), incarnation=8))
+
+    with MUTANTS["old_incarnations_accepted"].applied():
+        await voter.step(append(2, 1, after=(1, 1), entries=(B,), incarnation=7))
+
+    assert voter.log() == [A, B]
 
 
 async def test_messages_of_strangers_and_for_others_are_dropped() -> None:

@@ -173,7 +173,8 @@ class Voter:
             self._incarnations[peer_id] = rules.climbed_incarnation(message.incarnation, known)
             if self._leading is not None and known:
                 self._leading.followers[peer_id].on_new_process(self._log.last_index)
-        return bool(message.incarnation == self._incarnations[peer_id])
+        # Heard if it is reached. That it is not an older one is the rule's alone, above.
+        return bool(message.incarnation <= self._incarnations[peer_id])
 
     def _on_message_of_a_term(self, message: RaftMessage, now_s: float) -> None:
         """Compare terms first; only then look at what it says."""

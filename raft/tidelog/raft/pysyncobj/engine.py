@@ -139,7 +139,8 @@ class SyncObj(replication.SyncObj):
             self._incarnations[node.id] = rules.climbed_incarnation(message.incarnation, known)
             if known and self._isLeader():
                 self._on_new_process(node)
-        return bool(message.incarnation == self._incarnations[node.id])
+        # Heard if it is reached. That it is not an older one is the rule's alone, above.
+        return bool(message.incarnation <= self._incarnations[node.id])
 
     def _on_message(self, node: Node, message: RaftMessage) -> None:
         match message.WhichOneof("body"):
