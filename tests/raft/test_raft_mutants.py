@@ -5,10 +5,12 @@ All of them: `tidelog sim mutants --suite raft`.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import json
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 import structlog
@@ -84,6 +86,18 @@ def test_a_rule_is_broken_for_who_calls_it() -> None:
     with MUTANTS["two_votes_a_term"].applied():
         assert rules.may_vote(1, 2)
     assert not rules.may_vote(1, 2)
+
+
+def test_rules_are_called_by_position_as_mutants_name_their_arguments_otherwise() -> None:
+    folder = Path(rules.__file__).parent
+    calls = [
+        (path.name, node.lineno, [keyword.arg for keyword in node.keywords])
+        for path in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("rules.")
+    ]
+    assert len(calls) > len(MUTANTS) / 2
+    assert [call for call in calls if call[2]] == []
 
 
 def test_an_unknown_name_is_an_error_that_lists_the_known() -> None:

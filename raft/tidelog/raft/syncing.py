@@ -75,9 +75,8 @@ class Syncing:
 
     def is_kept(self, written: Written) -> bool:
         """Whether what waits for this may be told."""
-        return rules.may_promise(
-            not rules.must_sync(has_unsynced=not self._storage.is_stored(written))
-        )
+        has_unsynced = not self._storage.is_stored(written)
+        return rules.may_promise(not rules.must_sync(has_unsynced))
 
     async def _sync(self) -> None:
         if self._storage.snapshots.has_received:
