@@ -21,6 +21,7 @@ from tidelog.client import Admin, Producer
 from tidelog.client.descriptions import NewTopic
 from tidelog.client.records import TopicPartition
 from tidelog.log.batch import HEADER_BYTES, parse_header, seal
+from tidelog.log.compression import Codec
 from tidelog.log.grpc_transport import GrpcTransport
 from tidelog.log.records import Record, encode_batch
 from tidelog.spark.batch_reader import RangePartition, planned
@@ -185,9 +186,9 @@ async def test_a_compacted_topic_is_read_in_ranges_that_end_among_what_is_gone(
 async def test_a_corrupt_batch_fails_its_task_by_topic_partition_and_offset(
     running_cluster: LocalCluster, spark: SparkSession, admin: Admin, producer: Producer
 ) -> None:
+    look_into_no_compressed_batch(running_cluster)
     await fill(admin, producer, "corrupt")
-    good = encode_batch([Record(0, 0, None, b"value")] * 3)
-    # What a broken producer sends: brokers check the CRC of a batch, and never look into it.
+    good = encode_batch([Record(0, 0, None, b"value")] * 3, compression=Codec.LZ4)
     bad = seal(parse_header(good), b"\xff" * (len(good) - HEADER_BYTES))
     for batch in (good, bad, good):
         await produce(admin, TopicPartition("corrupt", 1), batch)
@@ -199,6 +200,15 @@ async def test_a_corrupt_batch_fails_its_task_by_topic_partition_and_offset(
         frame.collect()
     before = load(spark, running_cluster, "corrupt", endingOffsets='{"corrupt":{"0":-1,"1":8}}')
     assert before.count() == 13
+
+
+def look_into_no_compressed_batch(cluster: LocalCluster) -> None:
+    """Have brokers check a compressed batch's CRC alone, so that a broken producer's is stored."""
+    assert cluster.stop().returncode == 0
+    for path in cluster.folder.glob("node-*.toml"):
+        line = '"compressed.records.inspection.enable" = false\n'
+        path.write_text(line + path.read_text(encoding="utf-8"), encoding="utf-8")
+    assert cluster.start().returncode == 0
 
 
 async def produce(admin: Admin, tp: TopicPartition, batch: bytes) -> None:
