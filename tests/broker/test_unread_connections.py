@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator
+from contextlib import ExitStack
+from pathlib import Path
 
 import grpc
 import pytest
 
 from tidelog.broker.call import LOCAL_CALL, Call
-from tidelog.broker.rpc.grpc_connections import connections_of
+from tidelog.broker.rpc.grpc_connections import SLICE, connections_at, connections_of
 from tidelog.broker.rpc.grpc_server import GrpcServer
 from tidelog.broker.unread_responses import NodeResponses, UnreadLimits, UnreadResponse
 from tidelog.chaos.workloads.noise import DATA, HEADERS, PREFACE, SETTINGS, call_headers, frame
@@ -145,7 +147,7 @@ async def test_who_reads_is_never_hung_up_on(stage: Stage) -> None:
     assert stage.unread.stats()["unread_response_hang_ups"] == 0
 
 
-def test_connections_are_found_by_their_peers_and_tell_what_was_taken() -> None:
+async def test_connections_are_found_by_their_peers_and_tell_what_was_taken() -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as server,
         socket.create_connection(server.getsockname()) as ours,
@@ -155,9 +157,34 @@ def test_connections_are_found_by_their_peers_and_tell_what_was_taken() -> None:
             peer = f"ipv4:{host}:{port}"
             theirs.sendall(bytes(1000))
             ours.recv(1000, socket.MSG_WAITALL)
-            with connections_of([peer, "ipv4:127.0.0.1:1", "unix:/x"]) as found:
+            async with connections_of([peer, "ipv4:127.0.0.1:1", "unix:/x"]) as found:
                 assert list(found) == [peer]
                 assert found[peer].traffic().taken_bytes >= 1000
                 found[peer].hang_up()
             assert ours.recv(1) == b""
             assert theirs.fileno() >= 0, "the descriptor stays its owner's"
+
+
+async def test_a_look_at_many_descriptors_lets_others_have_the_loop() -> None:
+    turns = 0
+
+    async def take_turns() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    with (
+        ExitStack() as stack,
+        socket.create_server(("127.0.0.1", 0)) as server,
+    ):
+        for _ in range(4 * SLICE):
+            stack.enter_context(Path("/dev/null").open("rb"))
+        ours = stack.enter_context(socket.create_connection(server.getsockname()))
+        theirs = stack.enter_context(server.accept()[0])
+        assert theirs.fileno() > 4 * SLICE
+        others = asyncio.create_task(take_turns())
+        async with connections_at(server.getsockname()[1]) as found:
+            assert list(found) == ["ipv4:{}:{}".format(*ours.getsockname())]
+        others.cancel()
+    assert turns >= 4

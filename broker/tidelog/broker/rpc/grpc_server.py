@@ -23,6 +23,7 @@ from grpc_reflection.v1alpha import reflection
 from tidelog.broker.rpc.grpc_connections import (
     connections_at,
     connections_of,
+    descriptors_max,
     resident_bytes,
 )
 from tidelog.broker.rpc.grpc_edge import Edge, call_of
@@ -48,6 +49,8 @@ LOOK_S = 0.25
 """Between looks for connections that hold too much."""
 LOOKS_PER_TIMEOUT = 4
 """Of unfinished requests, however little memory has grown."""
+REST_PER_DESCRIPTOR_MS = 0.05
+"""From one such look to the next while memory has grown: of 50 times what a look takes."""
 GROWN_BYTES_MIN = 16 << 20
 """Of the process's memory since all was well: below it nobody can have sent much."""
 SERVER_OPTIONS = (
@@ -158,10 +161,10 @@ class GrpcServer:
             await asyncio.sleep(LOOK_S)
             for responses in (self._unread.fetches, self._unread.others):
                 if late := responses.late_owners():
-                    _hang_up(responses, late)
-            self._look_for_unfinished()
+                    await _hang_up(responses, late)
+            await self._look_for_unfinished()
 
-    def _look_for_unfinished(self) -> None:
+    async def _look_for_unfinished(self) -> None:
         """Ask the kernel what came on each connection, which is too dear to do for nothing.
 
         So it is done when memory has grown since all was well, and now and then: what was freed and
@@ -169,11 +172,14 @@ class GrpcServer:
         """
         resident, now_ms = resident_bytes(), _loop_ms()
         self._quiet_bytes = min(resident, self._quiet_bytes or resident)
-        is_due = now_ms - self._looked_ms >= self._unfinished.timeout_ms / LOOKS_PER_TIMEOUT
-        if not is_due and resident - self._quiet_bytes < GROWN_BYTES_MIN:
+        has_grown = resident - self._quiet_bytes >= GROWN_BYTES_MIN
+        rest_ms = self._unfinished.timeout_ms / LOOKS_PER_TIMEOUT
+        if has_grown:
+            rest_ms = min(rest_ms, descriptors_max() * REST_PER_DESCRIPTOR_MS)
+        if now_ms - self._looked_ms < rest_ms:
             return
         self._looked_ms = now_ms
-        with connections_at(self._port) as connections:
+        async with connections_at(self._port) as connections:
             traffic = {peer: one.traffic() for peer, one in connections.items()}
             for peer in self._unfinished.look(traffic, now_ms):
                 log.warning("a request does not end: connection closed", connection=peer)
@@ -192,8 +198,8 @@ class GrpcServer:
         self._server.add_generic_rpc_handlers((handler,))
 
 
-def _hang_up(responses: UnreadResponses, late: Collection[str]) -> None:
-    with connections_of(late) as connections:
+async def _hang_up(responses: UnreadResponses, late: Collection[str]) -> None:
+    async with connections_of(late) as connections:
         taken = {peer: one.traffic().taken_bytes for peer, one in connections.items()}
         for peer in responses.stalled(taken):
             log.warning("responses are not read: connection closed", connection=peer)
