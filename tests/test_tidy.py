@@ -172,6 +172,7 @@ IMPURE = frozenset(
 _SYSTEM = (
     *("log/tidelog/log/system.py", "log/tidelog/log/output_file.py"),
     "log/tidelog/log/page_cache.py",
+    "broker/tidelog/broker/rpc/grpc_connections.py",
     *("cli/*", "chaos/tidelog/chaos/socket_stage/*"),
 )
 _GRPC = ("*/grpc_*.py",)
