@@ -20,6 +20,7 @@ from structlog.typing import Processor
 
 from tidelog.broker.config import NodeConfig, parse_config
 from tidelog.broker.data_directory import format_or_check
+from tidelog.broker.garbage import GarbageCollection
 from tidelog.broker.http import HttpServer
 from tidelog.broker.metrics import registry_for
 from tidelog.broker.node_log import NodeLog
@@ -97,6 +98,8 @@ async def _serve(
     config: NodeConfig, surround: Callable[[NodeConfig], Surroundings], node_log: NodeLog
 ) -> None:
     raise_open_files_limit()
+    garbage = GarbageCollection()
+    garbage.start()
     disk = SystemDisk()
     await format_or_check(disk, config)
     tending = asyncio.create_task(node_log.tend(), name="node-log")
@@ -105,6 +108,7 @@ async def _serve(
             await _run(config, disk, surround(config))
     finally:
         tending.cancel()
+        garbage.stop()
         node_log.tell_counted()
         await _wait_for_calls()
 
