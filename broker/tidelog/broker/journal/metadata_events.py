@@ -6,7 +6,6 @@ Compares each record with the state before it. Decides nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from tidelog.broker.journal.event import Event, Kind
@@ -31,7 +30,9 @@ class _State(NamedTuple):
     offline: tuple[int, ...]
 
 
-_MEMBERS = {Kind.ISR: "isr", Kind.ELR: "elr", Kind.DAMAGED: "damaged", Kind.OFFLINE: "offline"}
+_NOBODY = _State(None, (), (), (), ())
+_MEMBERS = (Kind.ISR, Kind.ELR, Kind.DAMAGED, Kind.OFFLINE)
+"""Of the sets of replicas, in the order in which a state has them behind the leader."""
 
 
 def batch_events(before: MetadataImage, batch: MetadataBatch, *, offset: int) -> Iterator[Event]:
@@ -123,23 +124,26 @@ class _Batch:
         key = (record.topic_id, record.partition)
         was = self._states.get(key) or self._state_of(record)
         now = self._states[key] = _state(record)
-        told = Event(
-            Kind.LEADER,
+        leaders = (None if was is None else was.leader_id, now.leader_id)
+        if was is None or leaders[0] != leaders[1]:
+            before, after = ("none" if one is None else f"{one}" for one in leaders)
+            yield self._change(record, Kind.LEADER, before, after)
+        for kind, were, are in zip(_MEMBERS, (was or _NOBODY)[1:], now[1:], strict=True):
+            if were != are:
+                yield self._change(record, kind, _listed(were), _listed(are))
+
+    def _change(self, record: PartitionChangeRecord, kind: Kind, before: str, after: str) -> Event:
+        return Event(
+            kind,
             record.cause,
+            before=before,
+            after=after,
             topic=self._name_of(record.topic_id),
             partition=record.partition,
             leader_epoch=record.leader_epoch,
             partition_epoch=record.partition_epoch,
             metadata_offset=self._offset,
         )
-        if was is None or was.leader_id != now.leader_id:
-            leaders = (None if was is None else was.leader_id, now.leader_id)
-            before, after = ("none" if one is None else f"{one}" for one in leaders)
-            yield replace(told, before=before, after=after)
-        for kind, name in _MEMBERS.items():
-            before, after = (_listed(getattr(one, name, ())) for one in (was, now))
-            if before != after:
-                yield replace(told, kind=kind, before=before, after=after)
 
     def _name_of(self, topic_id: bytes) -> str:
         return self._created.get(topic_id) or self._before.topics_by_id.get(topic_id, "")

@@ -7,6 +7,7 @@ first for a minute.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from heapq import merge
@@ -88,7 +89,8 @@ class _Ring:
     """Entries by sequence, oldest first; the oldest go when there is too much."""
 
     def __init__(self, size_max: int, bytes_max: int) -> None:
-        self.entries: dict[int, Entry] = {}
+        # Of a dict the first is found past all that were removed before it.
+        self.entries: OrderedDict[int, Entry] = OrderedDict()
         self.size_bytes = 0
         self._size_max = size_max
         self._bytes_max = bytes_max
@@ -103,7 +105,7 @@ class _Ring:
         while len(self.entries) > 1 and (
             len(self.entries) > self._size_max or self.size_bytes > self._bytes_max
         ):
-            gone = self.entries.pop(next(iter(self.entries)))
+            _, gone = self.entries.popitem(last=False)
             self.size_bytes -= _size_of(gone)
             yield gone
 
