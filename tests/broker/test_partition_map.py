@@ -37,7 +37,7 @@ def test_an_incarnation_that_the_image_does_not_hold_is_not_known(
 
 def test_a_replica_of_a_deleted_topic_is_not_found_under_the_name_of_a_new_one() -> None:
     def held(topic_id: bytes) -> Any:
-        return SimpleNamespace(topic_id=topic_id, outage=None, is_open=True)
+        return SimpleNamespace(topic_id=topic_id, outage=None, is_sound=True)
 
     partitions = PartitionMap(1)
     state = PartitionImage(0, (1,), (1,), leader_id=1, leader_epoch=0, partition_epoch=0)

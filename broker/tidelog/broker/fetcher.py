@@ -351,14 +351,16 @@ class _FetchLoop:
             if named is None or not is_about(named.number, number):
                 continue  # It was named anew since, or is not followed here any more.
             records = result.records  # each look at them makes a copy
-            is_final = bool(records) or result.error.code or result.HasField("diverging_epoch")
-            # The leader reads no further than that before the partition is named again.
-            self._changed[key] = bool(is_final) or self._changed.get(key, False)
+            if records or result.error.code or result.HasField("diverging_epoch"):
+                # The leader reads no further than that before the partition is named again.
+                self._changed[key] = True
             work = following.apply_fetched(
                 named.partition, named.fetch, result, records, retry_at_ms=retry_at_ms
             )
             if work is not None:
                 unfinished.append(work)
+                if key in self._followed:
+                    self._changed.setdefault(key, False)  # perhaps its log begins later now
             if count % APPLIED_PER_STEP_MAX == 0:
                 await asyncio.sleep(0)
         if unfinished:

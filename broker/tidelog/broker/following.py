@@ -33,17 +33,19 @@ def next_fetch(hosted: HostedPartition, *, max_bytes: int) -> FetchPartition | N
     follower = hosted.replica.follower
     if follower is None:
         return None
+    partition_log = hosted.log
     asked = FetchPartition(
         topic=hosted.topic,
         topic_id=hosted.topic_id,
         partition=hosted.partition,
-        fetch_offset=hosted.log.log_end_offset,
+        fetch_offset=partition_log.log_end_offset,
         current_leader_epoch=follower.leader_epoch,
-        log_start_offset=hosted.log.log_start_offset,
+        log_start_offset=partition_log.log_start_offset,
         partition_max_bytes=max_bytes,
     )
-    if hosted.log.latest_epoch >= 0:
-        asked.last_fetched_epoch = hosted.log.latest_epoch
+    latest_epoch = partition_log.latest_epoch
+    if latest_epoch >= 0:
+        asked.last_fetched_epoch = latest_epoch
     return asked
 
 
@@ -89,16 +91,16 @@ def _fetch_answered(
     result: PartitionFetchResult,
     records: bytes,
 ) -> FetchAnswered:
-    diverging = None
+    partition_log, diverging = hosted.log, None
     if result.HasField("diverging_epoch"):
         end = result.diverging_epoch
         diverging = EpochEnd(end.leader_epoch, end.end_offset)
     return FetchAnswered(
         leader_epoch=asked.current_leader_epoch,
         fetch_offset=asked.fetch_offset,
-        log_end_offset=hosted.log.log_end_offset,
-        own_high_watermark=hosted.log.high_watermark,
-        own_log_start_offset=hosted.log.log_start_offset,
+        log_end_offset=partition_log.log_end_offset,
+        own_high_watermark=partition_log.high_watermark,
+        own_log_start_offset=partition_log.log_start_offset,
         error=result.error.code,
         first_offset=parse_header(records).base_offset if records else None,
         high_watermark=result.high_watermark,
@@ -157,11 +159,12 @@ async def _flush(
 def _fetched_appended(
     hosted: HostedPartition, asked: FetchPartition, result: PartitionFetchResult
 ) -> FetchedAppended:
+    partition_log = hosted.log
     return FetchedAppended(
         leader_epoch=asked.current_leader_epoch,
-        log_end_offset=hosted.log.log_end_offset,
-        own_high_watermark=hosted.log.high_watermark,
-        own_log_start_offset=hosted.log.log_start_offset,
+        log_end_offset=partition_log.log_end_offset,
+        own_high_watermark=partition_log.high_watermark,
+        own_log_start_offset=partition_log.log_start_offset,
         high_watermark=result.high_watermark,
         log_start_offset=result.log_start_offset,
     )

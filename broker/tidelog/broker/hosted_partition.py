@@ -8,8 +8,7 @@ until they are done a newer state from the image waits, so that roles never chan
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Protocol, TypeVar
 
 import structlog
@@ -17,6 +16,7 @@ import structlog
 from tidelog.broker.errors import code_name, error_message
 from tidelog.broker.journal.event import Event as JournalEvent
 from tidelog.broker.journal.event import Kind
+from tidelog.broker.log_at_work import LogAtWork
 from tidelog.broker.partition.effects import (
     Answer,
     AssignEpoch,
@@ -37,11 +37,14 @@ from tidelog.broker.partition.effects import (
 from tidelog.broker.partition.events import (
     EpochEnd,
     Event,
+    FetchAnswered,
+    FetchRequested,
     Flushed,
     LogClosed,
     LogDamaged,
     LogStartRaised,
     PartitionChanged,
+    ProduceRequested,
     Ticked,
 )
 from tidelog.broker.partition.replica import Replica
@@ -56,6 +59,9 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
 
 T = TypeVar("T")
+
+_CHANGE_NO_LOG = (Ticked, ProduceRequested, FetchRequested, FetchAnswered)
+"""Events after which the log is as before, unless an effect or a later event says otherwise."""
 
 log = structlog.get_logger(__name__)
 
@@ -286,7 +292,7 @@ class HostedPartition:
 
     def tell(self, event: Event) -> Answer | None:
         """Let the core handle `event`, carry out its orders, return the one for the caller."""
-        if not isinstance(event, Ticked):
+        if not isinstance(event, _CHANGE_NO_LOG):
             self._host.touch(self)
         answer: Answer | None = None
         for effect in self.replica.handle(event, self._clock.monotonic_ms()):
@@ -311,14 +317,9 @@ class HostedPartition:
         if self._flush_task is None or self._flush_task.done():
             self._flush_task = self._host.spawn(f"flush-{self.name}", self._flush())
 
-    @contextmanager
-    def at_work(self) -> Iterator[PartitionLog]:
+    def at_work(self) -> LogAtWork:
         """The log; a `StorageError` takes the partition offline before it goes on to the caller."""
-        try:
-            yield self.log
-        except StorageError as error:
-            self.fail(error)
-            raise
+        return LogAtWork(self)
 
     def ordered(self, order: Answer | None) -> Coroutine[Any, Any, object] | None:
         """The work on the log that the core orders, if it is any; to be run by `at_rest_after`."""

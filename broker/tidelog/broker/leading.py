@@ -224,14 +224,14 @@ def _check_knows_end(hosted: HostedPartition) -> None:
 def _fetch_requested(
     hosted: HostedPartition, asked: FetchPartition, follower: FollowerIdentity | None
 ) -> FetchRequested:
-    has_last = asked.HasField("last_fetched_epoch")
+    last_epoch = asked.last_fetched_epoch if asked.HasField("last_fetched_epoch") else None
     return FetchRequested(
         fetch_offset=asked.fetch_offset,
         current_leader_epoch=(
             asked.current_leader_epoch if asked.HasField("current_leader_epoch") else None
         ),
-        last_fetched_epoch=asked.last_fetched_epoch if has_last else None,
-        epoch_end=hosted.epoch_end(asked.last_fetched_epoch) if has_last else None,
+        last_fetched_epoch=last_epoch,
+        epoch_end=None if last_epoch is None else hosted.epoch_end(last_epoch),
         follower=follower,
         follower_log_start_offset=asked.log_start_offset,
     )

@@ -55,13 +55,13 @@ class PartitionMap:
             )
         if hosted is not None and hosted.topic_id != self.image.topics[topic].topic_id:
             hosted = None  # of a deleted topic of this name: it goes in its turn
+        if hosted is not None and hosted.is_sound:
+            return hosted
         if hosted is not None and hosted.outage is not None:
             raise KafkaError(
                 common_pb2.KAFKA_STORAGE_ERROR,
                 f"{topic}-{partition} is offline on broker {self._broker_id}: {hosted.outage}",
             )
-        if hosted is not None and hosted.is_open:
-            return hosted
         if state.leader_id == self._broker_id:
             raise KafkaError(
                 common_pb2.LEADER_NOT_AVAILABLE,

@@ -70,6 +70,8 @@ class EpochCache:
         """
         if not self._entries:
             return NO_EPOCH, log_end_offset
+        if epoch >= self._entries[-1].epoch:  # as mostly
+            return self._entries[-1].epoch, log_end_offset
         above = bisect_right(self._entries, epoch, key=lambda entry: entry.epoch)
         found = self._entries[above - 1].epoch if above else epoch
         newer = self._entries[above : above + 1]
@@ -80,6 +82,8 @@ class EpochCache:
 
         (-1, start of the oldest epoch) when all begin later.
         """
+        if self._entries and offset >= self._entries[-1].start_offset:  # as mostly
+            return self._entries[-1].epoch, NO_END
         above = bisect_right(self._entries, offset, key=lambda entry: entry.start_offset)
         epoch = self._entries[above - 1].epoch if above else NO_EPOCH
         return epoch, self._entries[above].start_offset if above < len(self._entries) else NO_END

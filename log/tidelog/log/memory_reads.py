@@ -12,8 +12,8 @@ writes over them, cuts them off or closes the file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Protocol, TypeVar
 from weakref import WeakSet
 
@@ -137,15 +137,27 @@ class MemoryMode:
         self.loaded: Loaded | None = None
         """None: they wait. Else they do not, and find these besides what is in memory."""
 
-    @contextmanager
-    def using(self, loaded: Loaded | None) -> Iterator[None]:
+    def using(self, loaded: Loaded | None) -> AbstractContextManager[None]:
         """See `Disk.from_memory`."""
         may_wait = loaded is None or loaded.may_wait
-        before, self.loaded = self.loaded, None if may_wait else loaded
-        try:
-            yield
-        finally:
-            self.loaded = before
+        return _Using(self, None if may_wait else loaded)
+
+
+class _Using:
+    """See `MemoryMode.using`: no generator, as each read of records makes one."""
+
+    __slots__ = ("_before", "_loaded", "_mode")
+
+    def __init__(self, mode: MemoryMode, loaded: Loaded | None) -> None:
+        self._mode = mode
+        self._loaded = loaded
+        self._before: Loaded | None = None
+
+    def __enter__(self) -> None:
+        self._before, self._mode.loaded = self._mode.loaded, self._loaded
+
+    def __exit__(self, *_: object) -> None:
+        self._mode.loaded = self._before
 
 
 class MemoryDisk(Protocol):

@@ -114,7 +114,7 @@ class PartitionLog:
     @property
     def log_end_offset(self) -> int:
         """The offset the next record gets."""
-        return self._segments.active.next_offset
+        return self._segments.all[-1].next_offset
 
     @property
     def latest_epoch(self) -> int:

@@ -49,6 +49,8 @@ class SegmentList:
 
     def holding(self, offset: int) -> Segment:
         """The segment with `offset`; the first one when it lies before all."""
+        if offset >= self.all[-1].base_offset:  # as mostly
+            return self.all[-1]
         place = bisect_right(self.all, offset, key=lambda segment: segment.base_offset) - 1
         return self.all[max(place, 0)]
 

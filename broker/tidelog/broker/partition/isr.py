@@ -35,14 +35,15 @@ class IsrState:
     @property
     def maximal(self) -> tuple[int, ...]:
         """Everyone who may be in the ISR, whatever becomes of the proposal."""
-        proposed = self.proposed or ()
-        return self.committed + tuple(one for one in proposed if one not in self.committed)
+        if self.proposed is None:
+            return self.committed
+        return self.committed + tuple(one for one in self.proposed if one not in self.committed)
 
     @property
     def size_at_least(self) -> int:
         """How many are in the ISR at the least, whatever becomes of the proposal."""
-        proposed = self.committed if self.proposed is None else self.proposed
-        return min(len(self.committed), len(proposed))
+        committed, proposed = len(self.committed), self.proposed
+        return committed if proposed is None else min(committed, len(proposed))
 
     def propose(self, members: Iterable[tuple[int, int]], cause: str) -> IsrState:
         """Pending until it is answered; `members` are broker ids and epochs."""

@@ -314,7 +314,7 @@ class Leader:
         return effects
 
     def _raise_high_watermark(self, now_ms: int) -> list[Effect]:
-        if not self.has_min_insync():
+        if self._counted_offset <= self.high_watermark or not self.has_min_insync():
             return []
         offset = committed_offset(self._counted_offset, self._awaited(now_ms))
         if offset is None or offset <= self.high_watermark:
@@ -337,13 +337,12 @@ class Leader:
         """The maximal ISR, and those about to join it: under load they never would otherwise."""
         maximal = self.isr.maximal
         for follower in self._followers.values():
-            is_joining = (
-                follower.is_eligible
-                and follower.log_end_offset is not None
-                and self._is_caught_up(follower, now_ms)
-            )
-            if is_joining or follower.broker_id in maximal:
+            if follower.broker_id in maximal or self._is_joining(follower, now_ms):
                 yield follower
+
+    def _is_joining(self, follower: FollowerState, now_ms: int) -> bool:
+        is_known = follower.is_eligible and follower.log_end_offset is not None
+        return is_known and self._is_caught_up(follower, now_ms)
 
     def _is_caught_up(self, follower: FollowerState, now_ms: int) -> bool:
         return follower.is_caught_up(
@@ -376,9 +375,10 @@ def committed_offset(own: int, followers: Iterable[FollowerState]) -> int | None
     """The end of what all of them hold; None while one of them is unknown."""
     least = own
     for follower in followers:
-        if follower.log_end_offset is None:
+        end_offset = follower.log_end_offset
+        if end_offset is None:
             return None
-        least = min(least, follower.log_end_offset)
+        least = min(least, end_offset)
     return least
 
 

@@ -89,7 +89,8 @@ class Replica:
                 self._is_cut = False
                 return self._end_role("its log is damaged")
             case FetchAnswered() | FetchedAppended():
-                return [] if self.follower is None else self.follower.handle(event)
+                follower = self.follower
+                return [] if follower is None else follower.handle(event)
             case _:
                 leader = self.leader
                 if leader is None:
