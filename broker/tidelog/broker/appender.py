@@ -4,8 +4,10 @@ Decides which requests are taken at all; what a partition does with them is its 
 one partition's batches is that partition's result and touches no other.
 
 Most appends are made in the request's first step. Compressed batches are inflated first, to look at
-their records, and large ones not on this loop: whoever comes to such a partition meanwhile waits in
-line (`AppendOrder`), and all that was known before is asked again when its turn has come.
+their records, and large ones not on this loop. Large ones of many small records that are not
+compressed are walked in slices, with other work in between. Whoever comes to such a partition
+meanwhile waits in line (`AppendOrder`), and all that was known before is asked again when its turn
+has come.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from tidelog.broker import leading
 from tidelog.broker.append_order import AppendOrder, Place
@@ -23,9 +26,15 @@ from tidelog.broker.partition.leader import ACKS_ALL
 from tidelog.broker.partition_map import HINTED_CODES, PartitionMap
 from tidelog.broker.purgatory import DelayedAnswer
 from tidelog.broker.replica_config import ReplicaConfig
+from tidelog.log.config import LogConfig
 from tidelog.log.env import Clock
 from tidelog.log.errors import OUTCOME_UNKNOWN_CODES, InvariantError, TidelogError
-from tidelog.log.validation import asks_about_records, inspect_compressed, is_compressed
+from tidelog.log.validation import (
+    asks_about_records,
+    inspect_compressed,
+    is_compressed,
+    walk_uncompressed,
+)
 from tidelog.log.workers import Workers
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
@@ -44,10 +53,24 @@ class _Slot:
     """One partition's part of a request, and where its outcome goes."""
 
     data: PartitionProduceData
+    records: bytes
+    """Its batches: each look at them in `data` makes a copy."""
     result: PartitionProduceResult
     acks: int
     delayed: DelayedAnswer
     index: int
+
+
+class _Look(NamedTuple):
+    """How the records of a request are seen to before its turn comes."""
+
+    inflates: bool = False
+    """Compressed batches, by a worker."""
+    walks: bool = False
+    """Others, in slices."""
+
+
+_NO_LOOK = _Look()
 
 
 class Appender:
@@ -118,7 +141,7 @@ class Appender:
             result = response.partitions.add(
                 topic=data.topic, partition=data.partition, base_offset=-1
             )
-            slot = _Slot(data, result, acks, delayed, index)
+            slot = _Slot(data, data.records, result, acks, delayed, index)
             try:
                 later += self._append(slot)
             except InvariantError:
@@ -136,13 +159,14 @@ class Appender:
         """Append one partition's batches, or return the work that will, whose place is taken."""
         data = slot.data
         hosted = self._partitions.find(data.topic, data.partition, data.topic_id)
-        is_long = self._is_long(data.records, hosted)
-        if not is_long and self._order.is_free(hosted):
+        is_large = len(slot.records) > self._config.walk_inline_bytes_max
+        look = _Look(inflates=self._is_long(slot.records, hosted), walks=is_large)
+        if look == _NO_LOOK and self._order.is_free(hosted):
             self._append_now(hosted, slot)
             return []
         leading.check_may_append(hosted, slot.acks)
         place = self._order.enter(hosted)
-        task = asyncio.create_task(self._append_in_turn(hosted, place, slot, is_long=is_long))
+        task = asyncio.create_task(self._append_in_turn(hosted, place, slot, look))
         # Also of one that is cancelled before its first step.
         task.add_done_callback(lambda _: place.leave())
         return [task]
@@ -157,35 +181,40 @@ class Appender:
         )
 
     async def _append_in_turn(
-        self, hosted: HostedPartition, place: Place, slot: _Slot, *, is_long: bool
+        self, hosted: HostedPartition, place: Place, slot: _Slot, look: _Look
     ) -> None:
         try:
-            if is_long:
-                await self._inspect(hosted, slot.data.records)
+            config = hosted.log.config
+            if look.inflates:
+                await self._inspect(config, slot.records)
+            if look.walks:
+                for _ in walk_uncompressed(slot.records, config=config):
+                    await asyncio.sleep(0)
             await place.turn()
-            # Whose it is, who leads, and in which epoch may all be otherwise by now.
+            # Whose it is, who leads, in which epoch, what the topic asks: all may be new by now.
             data = slot.data
             hosted = self._partitions.find(data.topic, data.partition, data.topic_id)
-            self._append_now(hosted, slot, inspected=is_long)
+            self._append_now(hosted, slot, look if hosted.log.config == config else _NO_LOOK)
         except InvariantError:
             raise
         except TidelogError as error:
             self._fail(slot.result, to_wire(error))
 
-    async def _inspect(self, hosted: HostedPartition, records: bytes) -> None:
+    async def _inspect(self, config: LogConfig, records: bytes) -> None:
         self.inspections += 1
-        config, now_ms = hosted.log.config, self._clock.wall_ms()
+        now_ms = self._clock.wall_ms()
         await self._workers.run(partial(inspect_compressed, records, config=config, now_ms=now_ms))
 
-    def _append_now(self, hosted: HostedPartition, slot: _Slot, *, inspected: bool = False) -> None:
+    def _append_now(self, hosted: HostedPartition, slot: _Slot, seen: _Look = _NO_LOOK) -> None:
         result = slot.result
         done = leading.append(
             hosted,
-            slot.data.records,
+            slot.records,
             acks=slot.acks,
             answer=slot.delayed,
             index=slot.index,
-            inspected=inspected or self._is_exempt(hosted),
+            inspected=seen.inflates or self._is_exempt(hosted),
+            walked=seen.walks,
         )
         result.log_start_offset = hosted.log.log_start_offset
         if slot.acks != 0:

@@ -57,6 +57,7 @@ def append(
     answer: DelayedAnswer,
     index: int,
     inspected: bool = False,
+    walked: bool = False,
 ) -> AppendResult:
     """Append a producer's batches; a duplicate of an earlier append is answered as that one.
 
@@ -66,7 +67,7 @@ def append(
     leader_epoch = check_may_append(hosted, acks)
     with hosted.at_work() as partition_log:
         done = partition_log.append_as_leader(
-            records, leader_epoch=leader_epoch, inspected=inspected
+            records, leader_epoch=leader_epoch, inspected=inspected, walked=walked
         )
     if done.is_duplicate:
         hosted.stats.duplicate_batches += 1

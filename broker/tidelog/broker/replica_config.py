@@ -71,6 +71,9 @@ class ReplicaConfig:
     about each record they are anyway."""
     inspection_inline_bytes_max: int = 2 << 10
     """Larger ones are inflated by a worker."""
+    walk_inline_bytes_max: int = 256 << 10
+    """Records of larger batches that are not compressed are walked in slices, with other work in
+    between."""
     inspection_threads: int = 2
     """Batches that are inflated at one time."""
     log_tasks_max: int = 128

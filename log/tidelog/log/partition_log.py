@@ -169,27 +169,27 @@ class PartitionLog:
     # Appending
 
     def append_as_leader(
-        self, records: bytes, *, leader_epoch: int, inspected: bool = False
+        self, records: bytes, *, leader_epoch: int, inspected: bool = False, walked: bool = False
     ) -> AppendResult:
         """Validate a producer's batches, give them offsets and the epoch, append them; all or none.
 
         A batch that an idempotent producer has sent before is not appended again: `AppendResult`.
-        Raises what `validate_produced` (there: `inspected`), `ProducerStates.check` raise;
+        Raises as `validate_produced` (there: `inspected`, `walked`) and `ProducerStates.check`;
         `StorageError` when the disk refused: the log is out of service until it is opened anew, and
         nothing was appended, unless it `is_outcome_unknown` or the power goes before a `flush`.
         """
         self._require_usable()
-        now_ms = self._clock.wall_ms()
-        batches = validate_produced(records, config=self.config, now_ms=now_ms, inspected=inspected)
+        now_ms, end_offset = self._clock.wall_ms(), self.log_end_offset
+        batches = validate_produced(
+            records, config=self.config, now_ms=now_ms, inspected=inspected, walked=walked
+        )
         is_append_time = self.config.message_timestamp_type == LOG_APPEND_TIME
         if (duplicate := self.producers.check(batches[0][0])) is not None:
             time_ms = duplicate.timestamp_ms if is_append_time else None
-            ends = (duplicate.base_offset, duplicate.last_offset, self.log_end_offset)
+            ends = (duplicate.base_offset, duplicate.last_offset, end_offset)
             return AppendResult(*ends, time_ms, is_duplicate=True)
         invariant(leader_epoch >= self.latest_epoch, leader_epoch, self.latest_epoch)
-        batches, pieces = placed(
-            batches, base_offset=self.log_end_offset, leader_epoch=leader_epoch
-        )
+        batches, pieces = placed(batches, base_offset=end_offset, leader_epoch=leader_epoch)
         result = self._append(batches, pieces, now_ms)
         return result._replace(log_append_time_ms=now_ms) if is_append_time else result
 
@@ -239,9 +239,8 @@ class PartitionLog:
         """
         self._require_whole()
         with self._noting_damage():
-            return time_lookup.offset_for_time(
-                self.segments, timestamp_ms, span=self._span(upper_bound)
-            )
+            span = self._span(upper_bound)
+            return time_lookup.offset_for_time(self.segments, timestamp_ms, span=span)
 
     def offset_of_max_timestamp(self, *, upper_bound: int) -> TimestampedOffset | None:
         """The first of the newest records below `upper_bound` (KIP-734). Raises as `read`."""

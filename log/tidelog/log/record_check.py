@@ -9,6 +9,9 @@ one by one; nothing is taken out of them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from tidelog.log.batch import HEADER_BYTES, MIN_RECORD_BYTES, BatchHeader
 from tidelog.log.compression import TooLargeInflatedError, decompress
 from tidelog.log.errors import CorruptMessageError, InvalidRecordError, MessageTooLargeError
@@ -19,15 +22,37 @@ INFLATED_TIMES_MAX = 16
 """max.message.bytes times this is the most that a batch's records may inflate to."""
 _RUN_RECORDS_MAX = 4096
 _TURN_RECORDS = 256
+_SLICE_TURNS = 4
+"""Of 256 records of many lengths each, half a millisecond in all; or of long runs of one length."""
 _TIMESTAMP_END = 2**63
 _SHORT_TIMESTAMP_BYTES = 4
 _SHORT_TIMESTAMP_MAX = 1 << 28
 """No timestamp delta of four bytes is farther from 0."""
 
 
+class _Place(NamedTuple):
+    """Where a record begins, and its offset delta."""
+
+    position: int
+    delta: int
+
+
+_START = _Place(0, 0)
+
+
 def check_records(header: BatchHeader, batch: memoryview, *, needs_keys: bool) -> None:
     """See to the records of an uncompressed batch. Raises `InvalidRecordError`."""
     _check_plain(header, batch[HEADER_BYTES : header.size_in_bytes], needs_keys=needs_keys)
+
+
+def record_slices(header: BatchHeader, batch: memoryview, *, needs_keys: bool) -> Iterator[None]:
+    """As `check_records`, in slices: let other work have its turn at each step. Raises the same."""
+    data, place = bytes(batch[HEADER_BYTES : header.size_in_bytes]), _START
+    while True:
+        place = _walked(header, data, place, turns=_SLICE_TURNS, needs_keys=needs_keys)
+        if place.delta >= header.records_count:
+            return
+        yield
 
 
 def check_compressed_records(
@@ -54,23 +79,39 @@ def check_compressed_records(
 def _check_plain(header: BatchHeader, data: bytes | memoryview, *, needs_keys: bool) -> None:
     if header.records_count >= PAYING_RECORDS and not isinstance(data, bytes):
         data = bytes(data)  # runs are strided slices
+    _walked(header, data, _START, turns=header.records_count, needs_keys=needs_keys)
+
+
+def _walked(
+    header: BatchHeader, data: bytes | memoryview, start: _Place, *, turns: int, needs_keys: bool
+) -> _Place:
+    """Where so many turns from `start` on end, each of them past a record at least."""
     try:
-        end = _walk(header, data, needs_keys=needs_keys)
+        place = _walk(header, data, start, turns, needs_keys=needs_keys)
     except (IndexError, CorruptMessageError) as error:
         raise InvalidRecordError(f"a record ends before its fields do: {error}") from error
-    if end != len(data):
-        raise InvalidRecordError(f"{len(data) - end} bytes follow the last record of the batch")
+    left_bytes = len(data) - place.position
+    if left_bytes and place.delta == header.records_count:
+        raise InvalidRecordError(f"{left_bytes} bytes follow the last record of the batch")
+    return place
 
 
-def _walk(header: BatchHeader, data: bytes | memoryview, *, needs_keys: bool) -> int:
-    """Where the last record ends."""
+def _walk(
+    header: BatchHeader,
+    data: bytes | memoryview,
+    start: _Place,
+    turns: int,
+    *,
+    needs_keys: bool,
+) -> _Place:
     count = header.records_count
     if count * MIN_RECORD_BYTES > len(data):
         raise InvalidRecordError(f"{count} records cannot fit {len(data)} bytes")
     base = header.base_timestamp
     is_base_plain = abs(base) < _TIMESTAMP_END - _SHORT_TIMESTAMP_MAX
-    position = delta = 0
-    while delta < count:
+    position, delta = start
+    while delta < count and turns:
+        turns -= 1
         left = count - delta
         if left >= PAYING_RECORDS and is_base_plain and isinstance(data, bytes):
             position, taken = _skip(data, position, delta, left, needs_keys=needs_keys)
@@ -80,7 +121,7 @@ def _walk(header: BatchHeader, data: bytes | memoryview, *, needs_keys: bool) ->
         stop = min(count, delta + _TURN_RECORDS)
         position = _one_by_one(data, position, base, range(delta, stop), needs_keys=needs_keys)
         delta = stop
-    return position
+    return _Place(position, delta)
 
 
 def _skip(

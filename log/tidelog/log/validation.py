@@ -7,6 +7,8 @@ batches must be inflated for that, which a caller with a loop has done elsewhere
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tidelog.log.batch import (
     CODEC_MASK,
     HEADER_BYTES,
@@ -26,7 +28,7 @@ from tidelog.log.errors import (
     UnsupportedCompressionTypeError,
 )
 from tidelog.log.producers import NO_PRODUCER_ID, NO_SEQUENCE
-from tidelog.log.record_check import check_compressed_records, check_records
+from tidelog.log.record_check import check_compressed_records, check_records, record_slices
 from tidelog.log.records import iter_records
 
 LOG_APPEND_TIME = "LogAppendTime"
@@ -40,12 +42,18 @@ ProducedBatch = tuple[BatchHeader, memoryview]
 
 
 def validate_produced(
-    records: bytes, *, config: LogConfig, now_ms: int, inspected: bool = False
+    records: bytes,
+    *,
+    config: LogConfig,
+    now_ms: int,
+    inspected: bool = False,
+    walked: bool = False,
 ) -> list[ProducedBatch]:
     """Header and bytes of each batch of a produce request's records, at least one.
 
     With the topic's append time in them if it has that; their place is still to be given.
-    `inspected`: `inspect_compressed` has passed the compressed ones, or is to be left out.
+    `inspected`: `inspect_compressed` has passed the compressed ones, or is to be left out;
+    `walked`: `walk_uncompressed` has passed the others.
     Raises `CorruptMessageError`, `MessageTooLargeError`, `InvalidRecordError`,
     `InvalidTimestampError`, `UnsupportedCompressionTypeError`: then append nothing.
     """
@@ -57,7 +65,8 @@ def validate_produced(
         _check_codec(header, config)
         _check_timestamps(header, config, now_ms)
         if header.codec_id == Codec.NONE:
-            check_records(header, batch, needs_keys=config.is_compacted)
+            if not walked:
+                check_records(header, batch, needs_keys=config.is_compacted)
             _check_ages(batch, config, now_ms)
         elif not inspected:
             _inspect(header, batch, config, now_ms)
@@ -77,6 +86,16 @@ def is_compressed(records: bytes) -> bool:
             return False
         position += size_bytes
     return False
+
+
+def walk_uncompressed(records: bytes, *, config: LogConfig) -> Iterator[None]:
+    """See to the records of all batches that are not compressed, a slice at each step.
+
+    Raises what `validate_produced` raises of them.
+    """
+    for header, batch in validate_batches(records, max_message_bytes=config.max_message_bytes):
+        if header.codec_id == Codec.NONE:
+            yield from record_slices(header, batch, needs_keys=config.is_compacted)
 
 
 def inspect_compressed(records: bytes, *, config: LogConfig, now_ms: int) -> None:
