@@ -8,6 +8,7 @@ from typing import Any
 
 import grpc
 import pytest
+from google.protobuf.message import DecodeError
 
 from tidelog.chaos.socket_stage.grpc_hostile import HostileCaller
 from tidelog.chaos.workloads.grpc_rpcs import Rpc, rpcs
@@ -16,7 +17,9 @@ from tidelog.chaos.workloads.malformed_fields import Known
 from tidelog.chaos.workloads.tally import Tally
 from tidelog.v1 import common_pb2, methods
 from tidelog.v1.admin_pb2 import AlterConfigsResponse
+from tidelog.v1.controller_pb2 import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 
+HEARTBEAT = next(rpc for rpc in rpcs() if rpc.path == methods.BROKER_HEARTBEAT.path)
 METADATA = next(rpc for rpc in rpcs() if rpc.path == methods.METADATA.path)
 ALTER_CONFIGS = next(rpc for rpc in rpcs() if rpc.path == methods.ALTER_CONFIGS.path)
 UNKNOWN_OUTCOME = AlterConfigsResponse(
@@ -40,10 +43,12 @@ async def served(rpc: Rpc, behaviour: Callable[[bytes, Any], Any]) -> AsyncItera
     await server.stop(None)
 
 
-async def tally(rpc: Rpc, behaviour: Callable[[bytes, Any], Any]) -> Tally:
+async def tally(
+    rpc: Rpc, behaviour: Callable[[bytes, Any], Any], *, cluster_id: str = ""
+) -> Tally:
     """Of ten requests to such a server."""
     async with served(rpc, behaviour) as address:
-        source = MalformedRequests(1, Known(), among=[rpc])
+        source = MalformedRequests(1, Known(cluster_id=cluster_id), among=[rpc])
         caller = HostileCaller(source, brokers=[address], controllers=[address])
         next_place = await caller.run(first=5, requests=10, at_once=1)
         await caller.close()
@@ -97,3 +102,19 @@ async def test_a_call_that_a_full_queue_cancelled_is_counted(
     found = await tally(METADATA, never)
     assert not found.findings
     assert found.shed == 10
+
+
+@pytest.mark.parametrize(("known", "is_heard"), [("ours", True), ("theirs", False)])
+async def test_only_who_names_the_cluster_is_looked_into_by_controllers(
+    known: str, is_heard: bool
+) -> None:
+    async def compares(request: bytes, _context: Any) -> bytes:
+        try:
+            is_ours = BrokerHeartbeatRequest.FromString(request).cluster_id == "ours"
+        except DecodeError:
+            is_ours = False
+        code = common_pb2.STALE_BROKER_EPOCH if is_ours else common_pb2.INCONSISTENT_CLUSTER_ID
+        return BrokerHeartbeatResponse(error=common_pb2.Error(code=code)).SerializeToString()
+
+    found = await tally(HEARTBEAT, compares, cluster_id=known)
+    assert bool(found.decided) is is_heard

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 from google.protobuf import descriptor_pool
@@ -16,10 +17,11 @@ from tidelog.v1 import methods
 from tidelog.v1.admin_pb2 import CreateTopicsRequest, NewTopic, PrepareStopRequest
 from tidelog.v1.controller_pb2 import BrokerHeartbeatRequest, RegisterBrokerRequest
 from tidelog.v1.data_pb2 import DeleteRecordsRequest, FetchRequest
-from tidelog.v1.raft_pb2 import RaftMessage
+from tidelog.v1.raft_pb2 import RaftHello, RaftMessage
 
 KNOWN = Known(topics=("live",), compacted="kept", cluster_id="c")
 BY_RECORDS = ("Produce", "ProduceStream")
+HELLO = RaftHello(engine="tidelog")
 
 
 def calls(seed: int, count: int) -> list[Malformed]:
@@ -63,6 +65,21 @@ def test_none_of_them_can_change_anything() -> None:
     assert set(readable) == {one.path for one in rpcs()}, "each is read by its handler, too"
 
 
+def test_most_name_the_cluster_they_are_sent_to() -> None:
+    """Nodes compare it first: what names another one is looked into no further."""
+    named = Counter[bool]()
+    for call in calls(4, 16 * len(rpcs())):
+        if call.rpc.service == "tidelog.v1.Controller" and call.rpc.name != "RegisterBroker":
+            request: Any = call.rpc.request()
+            try:
+                request.ParseFromString(call.messages[0])
+            except DecodeError:
+                continue
+            if "cluster_id" in request.DESCRIPTOR.fields_by_name:
+                named[request.cluster_id == KNOWN.cluster_id] += 1
+    assert named[True] > named[False] > 0
+
+
 def harmful() -> list[tuple[str, object]]:
     deletion = DeleteRecordsRequest(partitions=[DeleteRecordsRequest.Partition(topic="live")])
     return [
@@ -73,6 +90,7 @@ def harmful() -> list[tuple[str, object]]:
         ("/tidelog.v1.Controller/RegisterBroker", RegisterBrokerRequest(cluster_id="c")),
         ("/tidelog.v1.Controller/BrokerHeartbeat", BrokerHeartbeatRequest(broker_epoch=5)),
         ("/tidelog.v1.RaftPeer/Exchange", RaftMessage(sender_id=2, receiver_id=1, term=9)),
+        ("/tidelog.v1.RaftPeer/Exchange", RaftMessage(sender_id=2, term=-1, hello=HELLO)),
     ]
 
 

@@ -68,6 +68,9 @@ async def f55(scene: Scene) -> None:
         shed, calls = (sum(getattr(one, name) for one in tallies) for name in ("shed", "calls"))
         scene.facts["calls shed by full queues"] = f"{shed:,} of {calls:,}"
         scene.promise(shed <= SHED_SHARE_MAX * calls, f"{shed} of {calls} calls were shed")
+        decided = sum(one.decided for one in tallies)
+        scene.facts["looked into by controllers"] = f"{decided:,}"
+        scene.expect(decided, "controllers looked further than at the cluster's id")
         _all_is_well(scene, [sent, noise])
         await scene.acknowledged_again()
     scene.ground.over("malformed", f"seed {seed}")

@@ -48,6 +48,7 @@ _SHED = (grpc.StatusCode.CANCELLED, "CANCELLED")
 """What gRPC's own server says of a call that waited behind too many."""
 _LOST = (grpc.StatusCode.INTERNAL, "Internal error from Core")
 """What gRPC's own client says of a stream that ended while it wrote."""
+CONTROLLER = "tidelog.v1.Controller"
 _TALK = ("Traceback", "Exception", 'File "', "Unexpected <class")
 
 
@@ -103,6 +104,8 @@ class HostileCaller:
             self.tally.shed += 1
         elif status not in _TYPED or any(talk in details for talk in _TALK):
             self.tally.find(f"{place} {rpc.path}: {status.name} {details[:200]}")
+        if rpc.service == CONTROLLER and "cluster_id" in rpc.request.DESCRIPTOR.fields_by_name:
+            self.tally.decided += sum(_is_beyond_cluster(rpc, answer) for answer in answers)
         for answer in answers:
             if unknown := _unknown_errors(rpc, answer):
                 self.tally.find(f"{place} {rpc.path}: {unknown}")
@@ -197,6 +200,11 @@ class HostileCaller:
 async def _each(messages: Sequence[bytes]) -> AsyncIterator[bytes]:
     for message in messages:
         yield message
+
+
+def _is_beyond_cluster(rpc: Rpc, answer: bytes) -> bool:
+    codes = {error.code for error in _errors(rpc.response.FromString(answer))}
+    return common_pb2.INCONSISTENT_CLUSTER_ID not in codes
 
 
 def _unknown_errors(rpc: Rpc, answer: bytes) -> str:

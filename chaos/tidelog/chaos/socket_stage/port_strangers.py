@@ -146,6 +146,7 @@ class PortStrangers:
             topics=(self._topic,),
             node_ids=tuple(topology.node_ids),
             controller_ids=tuple(topology.controller_ids),
+            cluster_id=self._cluster.cluster_id,
         )
         caller = HostileCaller(
             MalformedRequests(seed, known),

@@ -13,6 +13,7 @@ from typing import Any
 
 from tidelog.chaos.workloads.malformed_batches import is_sound
 from tidelog.chaos.workloads.malformed_fields import Known
+from tidelog.raft.config import ENGINES
 
 EPOCHS_END = 2**40
 """No epoch, offset or term of a real cluster comes to it."""
@@ -118,8 +119,10 @@ def _holds_nothing(request: Any, known: Known) -> bool:  # as above
 
 
 def _is_no_word_of_a_voter(request: Any, known: Known) -> bool:  # as above
-    """Of nobody who votes, or of a term that no voter is ever in."""
+    """Of nobody who votes, or a word that ends its stream: no hello opens one before it."""
     is_voter = request.sender_id in known.controller_ids
+    if request.HasField("hello"):
+        return not is_voter or request.hello.engine not in ENGINES
     return not is_voter or not 0 <= request.term < _TERMS_END
 
 
@@ -161,6 +164,7 @@ HARMLESS: Mapping[str, Harmless] = {
     "/tidelog.v1.Controller/AllocateProducerIds": _is_of_no_broker,
     "/tidelog.v1.Controller/ReportDamage": _is_of_no_broker,
     "/tidelog.v1.Controller/ReportUnreachableBroker": _reports_nobody,
+    # A broker that hangs up is dialled before it is fenced.
     "/tidelog.v1.Controller/FollowMetadata": _always,
     "/tidelog.v1.Controller/DescribeQuorum": _always,
     "/tidelog.v1.RaftPeer/Exchange": _is_no_word_of_a_voter,

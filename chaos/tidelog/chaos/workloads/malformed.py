@@ -30,7 +30,6 @@ _SPECIALS: dict[str, Special] = {
     "hold_ms": lambda dice: dice.one_of((-1, -2, -(2**31))),
     "max_wait_ms": lambda dice: dice.one_of((0, 0, 1, 20, -1, -(2**31))),
     "topic_id": lambda dice: b"" if dice.happens(0.7) else dice.randbytes(dice.one_of((1, 16, 99))),
-    "cluster_id": lambda dice: dice.one_of(NAMES),
     "allow_auto_topic_creation": lambda _: False,
     "offset": lambda dice: dice.one_of((-2, -(2**63), EPOCHS_END, 2**63 - 1)),
     "records": corrupt_records,

@@ -29,6 +29,8 @@ KEYS = (
 SIZES = (0, 1, 15, 16, 17, 100)
 REPEATS = (0, 1, 1, 1, 2, 3, 20)
 _ABSENT, _DEPTH_MAX = 0.25, 4
+_OWN_CLUSTER = 0.8
+"""Of the cluster ids: a node compares them before anything else, and looks at no further field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class Known:
     node_ids: tuple[int, ...] = (1, 2, 3, 4, 5, 6)
     controller_ids: tuple[int, ...] = (1, 2, 3)
     cluster_id: str = ""
+    """As its nodes have it: what names another one is looked into no further."""
     partitions: int = 1
     """Of each topic; those are numbered from 0."""
 
@@ -131,6 +134,8 @@ class Filler:
             return dice.randbytes(dice.one_of(SIZES))
         if one.name in ("topic", "name", "names", "topics") and dice.happens(0.6):
             return dice.one_of(self.known.names or NAMES)
+        if one.name == "cluster_id" and dice.happens(_OWN_CLUSTER):
+            return self.known.cluster_id
         if one.name == "key":
             return dice.one_of((*KEYS, *NAMES))
         return dice.one_of(NAMES)

@@ -17,6 +17,8 @@ class Tally:
     calls: int = 0
     shed: int = 0
     """Calls that gRPC cancelled while they waited behind too many others: no handler saw them."""
+    decided: int = 0
+    """Answers of controllers that looked further than at the cluster's id."""
     by_rpc: Counter[str] = field(default_factory=Counter)
     by_status: Counter[str] = field(default_factory=Counter)
     findings: list[str] = field(default_factory=list)
