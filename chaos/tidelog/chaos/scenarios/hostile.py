@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from tidelog.broker.unread_responses import UnreadLimits
 from tidelog.chaos.scenarios.scene import Scene, UnsupportedFaultError
 from tidelog.chaos.scenarios.strangers import HasStrangers, Strangers, Vitals
 from tidelog.chaos.workloads.tally import Tally
@@ -26,8 +27,10 @@ GROWTH_BYTES_MAX = 96 * MIB
 """Of a node's memory, from after the first requests to the end, however many came between."""
 PEAK_BYTES_MAX = 320 * MIB
 """Above what it was: requests of 16 MiB, of which a few are worked on at one time."""
-FETCHED_BYTES_MIN = 8 * MIB
+HELD_BYTES_MIN = 8 * MIB
 """Unread: fewer prove nothing."""
+HELD_BYTES_MAX = UnreadLimits().bytes_max + UnreadLimits().of_others.bytes_max
+"""Of fetches and of all other calls, as nodes are configured unless told otherwise."""
 CONNECTIONS_MORE_MAX = 40
 WARM_UP = 2_000
 REDUCED_ROUND, FULL_ROUND = (10_000, 500), (97_000, 3_000)
@@ -131,7 +134,10 @@ async def unread_answers(scene: Scene) -> None:
         scene.ground.over("unread", f"{UNREAD_CALLS} fetches")
         scene.facts["peak of memory above before"] = f"{unread.peak_bytes / MIB:.0f} MiB"
         scene.facts["growth of memory"] = f"{unread.left_bytes / MIB:.0f} MiB"
-        scene.expect(unread.peak_bytes > FETCHED_BYTES_MIN, "answers waited to be read")
+        scene.facts["answers that waited"] = f"{unread.held_bytes / MIB:.0f} MiB"
+        scene.expect(unread.held_bytes >= HELD_BYTES_MIN, "answers waited to be read")
+        held = f"{unread.held_bytes / MIB:.0f} MiB of answers waited"
+        scene.promise(unread.held_bytes <= HELD_BYTES_MAX, held)
         grown = f"memory grew by {unread.peak_bytes / MIB:.0f} MiB"
         scene.promise(unread.peak_bytes <= UNREAD_BYTES_MAX, grown)
         all_closed = unread.closed == unread.connections

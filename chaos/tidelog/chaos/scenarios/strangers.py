@@ -27,6 +27,8 @@ class Unread:
     connections: int
     closed: int
     """By the broker, in time."""
+    held_bytes: int
+    """Of responses that nobody had taken, by the broker's own count: the most there were."""
     peak_bytes: int
     """Of its process's memory, above what it was before."""
     left_bytes: int

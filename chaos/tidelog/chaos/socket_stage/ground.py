@@ -110,7 +110,7 @@ class SocketGround:
     @property
     def strangers(self) -> Strangers:
         """Who has the nodes' addresses, too."""
-        return PortStrangers(self._cluster, self.topic)
+        return PortStrangers(self._cluster, self.topic, self._sight.sample)
 
     @property
     def proxies(self) -> Proxies:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from tidelog.chaos.scenarios.strangers import Unread, Vitals
 from tidelog.chaos.socket_stage.cluster import SocketCluster
 from tidelog.chaos.socket_stage.grpc_forger import Forger
 from tidelog.chaos.socket_stage.grpc_hostile import HostileCaller
+from tidelog.chaos.socket_stage.samples import NodeSample
 from tidelog.chaos.socket_stage.unread_callers import CONNECTIONS, fill_topic, leave_unread
 from tidelog.chaos.workloads.forged_raft import Random
 from tidelog.chaos.workloads.malformed import MalformedRequests
@@ -34,14 +35,21 @@ CONNECT_S_MAX = 10.0
 DIALS_AT_ONCE = 100
 FREED_S = 1.0
 """After its connections a node's memory is free again."""
+UNREAD_GAUGE = "unread_response_bytes"
+"""As on /metrics, where `tidelog_` stands before it."""
+Samples = Callable[[int], NodeSample | None]
 
 
 class PortStrangers:
-    """Implements `Strangers`. Nothing may change `topic` but the load."""
+    """Implements `Strangers`. Nothing may change `topic` but the load.
 
-    def __init__(self, cluster: SocketCluster, topic: str) -> None:
+    `sample` is the newest of a node, taken many times a second.
+    """
+
+    def __init__(self, cluster: SocketCluster, topic: str, sample: Samples) -> None:
         self._cluster = cluster
         self._topic = topic
+        self._sample = sample
 
     async def send_malformed(self, *, seed: int, first: int, requests: int) -> tuple[Tally, int]:
         """See `Strangers`."""
@@ -113,16 +121,18 @@ class PortStrangers:
         finally:
             await transport.close()
         before = peak = self.vitals(node_id).rss_bytes
+        held = 0
 
         def look() -> None:
-            nonlocal peak
+            nonlocal peak, held
             peak = max(peak, self.vitals(node_id).rss_bytes)
+            held = max(held, self._unread_bytes(node_id))
 
         address = self._cluster.address(node_id)
         closed = await leave_unread(address, calls=calls, within_s=within_s, look=look)
         await asyncio.sleep(FREED_S)
         left = self.vitals(node_id).rss_bytes - before
-        return Unread(CONNECTIONS, closed, peak_bytes=peak - before, left_bytes=left)
+        return Unread(CONNECTIONS, closed, held, peak_bytes=peak - before, left_bytes=left)
 
     def vitals(self, node_id: int) -> Vitals:
         """See `Strangers`."""
@@ -138,6 +148,10 @@ class PortStrangers:
             peak_rss_bytes=int(status["VmHWM"].split()[0]) << 10,
             connections=sum(map(_is_socket, Path(f"/proc/{pid}/fd").iterdir())),
         )
+
+    def _unread_bytes(self, node_id: int) -> int:
+        sample = self._sample(node_id)
+        return 0 if sample is None else int(sample.stats[UNREAD_GAUGE])
 
     @asynccontextmanager
     async def _calling(self, seed: int) -> AsyncIterator[HostileCaller]:
