@@ -13,7 +13,6 @@ from typing import Any
 
 from tidelog.chaos.workloads.malformed_batches import is_sound
 from tidelog.chaos.workloads.malformed_fields import Known
-from tidelog.raft.config import ENGINES
 
 EPOCHS_END = 2**40
 """No epoch, offset or term of a real cluster comes to it."""
@@ -121,9 +120,8 @@ def _holds_nothing(request: Any, known: Known) -> bool:  # as above
 def _is_no_word_of_a_voter(request: Any, known: Known) -> bool:  # as above
     """Of nobody who votes, or a word that ends its stream: no hello opens one before it."""
     is_voter = request.sender_id in known.controller_ids
-    if request.HasField("hello"):
-        return not is_voter or request.hello.engine not in ENGINES
-    return not is_voter or not 0 <= request.term < _TERMS_END
+    is_refused = not request.HasField("hello") and not 0 <= request.term < _TERMS_END
+    return not is_voter or is_refused
 
 
 def _is_plausible(epoch: int) -> bool:
