@@ -28,6 +28,9 @@ class FakeLoad:
     async def recreate(self, topic: str) -> None:
         raise NotImplementedError
 
+    async def create(self, topic: str, *, within_s: float) -> bool:
+        raise NotImplementedError
+
     async def decide(self, topic: str, *, within_s: float) -> bool:
         raise NotImplementedError
 
@@ -93,6 +96,7 @@ class FakeGround:
         self.shares: dict[int, float] = {}
         self.cuts: Counter[Path] = Counter()
         self.full: set[int] = set()
+        self.slow: dict[int, float] = {}
         self.wiped: list[int] = []
         self.stored: dict[tuple[int, str], bytes] = {}
         self.image = self._image()
@@ -118,7 +122,13 @@ class FakeGround:
     def is_whole(self) -> bool:
         """Nothing is left of any fault but what disks lost."""
         return not (
-            self.down or self.paused or self.shares or +self.cuts or self.full or +self.counted
+            self.down
+            or self.paused
+            or self.shares
+            or self.slow
+            or +self.cuts
+            or self.full
+            or +self.counted
         )
 
     def become(self, **changes: Any) -> None:  # of a `PartitionImage`
@@ -197,6 +207,12 @@ class FakeGround:
 
     async def make_room(self, node_id: int) -> None:
         self.full.discard(node_id)
+
+    async def slow_disk(self, node_id: int, sync_s: float | None) -> None:
+        if sync_s is None:
+            self.slow.pop(node_id, None)
+        else:
+            self.slow[node_id] = sync_s
 
     def files(self, node_id: int, kind: str) -> list[str]:
         return sorted(path for one, path in self.stored if one == node_id and path.endswith(kind))

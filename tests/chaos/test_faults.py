@@ -32,6 +32,7 @@ from tidelog.chaos.faults.sequence import Sequence as InSequence
 from tidelog.chaos.faults.sequence import Step
 from tidelog.chaos.faults.slicer import Slicer
 from tidelog.chaos.faults.slow_close import SlowClose
+from tidelog.chaos.faults.slow_disks import SlowDisks
 from tidelog.chaos.faults.starve import Starve
 from tidelog.chaos.faults.stored_batches import spans
 from tidelog.chaos.faults.swizzle import Swizzle
@@ -71,6 +72,7 @@ EVERYWHERE: Sequence[Callable[[], Fault]] = (
     lambda: TornTail(5),
     lambda: BitFlip(5, ".log"),
     lambda: DiskFull(4, 100),
+    lambda: SlowDisks((1, 2, 3), 0.5),
     lambda: Flap(Cut(one_way([4], [5])), times=3, down_s=1, up_s=1),
     lambda: Together((Kill(4), Cut(one_way([5], [6])))),
     lambda: InSequence((Step(Kill(4), last_s=1, quiet_s=1), Step(Pause(5), last_s=1))),

@@ -43,9 +43,7 @@ async def served(rpc: Rpc, behaviour: Callable[[bytes, Any], Any]) -> AsyncItera
     await server.stop(None)
 
 
-async def tally(
-    rpc: Rpc, behaviour: Callable[[bytes, Any], Any], *, cluster_id: str = ""
-) -> Tally:
+async def tally(rpc: Rpc, behaviour: Callable[[bytes, Any], Any], *, cluster_id: str = "") -> Tally:
     """Of ten requests to such a server."""
     async with served(rpc, behaviour) as address:
         source = MalformedRequests(1, Known(cluster_id=cluster_id), among=[rpc])

@@ -61,6 +61,9 @@ class FakeProcesses:
     async def make_room(self, node_id: int) -> None:
         self.done.append(f"make room on {node_id}")
 
+    async def slow_disk(self, node_id: int, sync_s: float | None) -> None:
+        self.done.append(f"syncs of {node_id} take {sync_s}")
+
 
 class FakeSight:
     """Samples as a test has them."""
@@ -190,6 +193,7 @@ def test_healing_takes_everything_back_and_starts_who_is_down(
     assert processes.proxies.resets == 1
     assert {f"resume {one}" for one in range(1, 7)} <= set(processes.done)
     assert {f"make room on {one}" for one in range(1, 7)} <= set(processes.done)
+    assert {f"syncs of {one} take None" for one in range(1, 7)} <= set(processes.done)
     assert [what for what in processes.done if what.startswith("start")] == ["start 3", "start 5"]
     assert [(band.began_s, band.ended_s) for band in ground.bands(4.0)] == [(1.0, 5.0)]
 

@@ -78,7 +78,11 @@ def test_a_broker_alone_knows_no_way_between_voters() -> None:
 def test_a_nodes_setup_survives_its_file() -> None:
     wiring = wiring_of(SEPARATE)
     setup = NodeSetup(
-        routes=wiring.routes("node-1"), raft_voters=wiring.raft_voters(1), socket="s", mutant="m"
+        routes=wiring.routes("node-1"),
+        raft_voters=wiring.raft_voters(1),
+        socket="s",
+        sync_latency="l",
+        mutant="m",
     )
     assert NodeSetup.from_json(setup.to_json()) == setup
 

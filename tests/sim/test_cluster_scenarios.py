@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tidelog.chaos.mutants.raft_storage import stands_still_while_syncing
 from tidelog.chaos.scenarios import starvation
 from tidelog.chaos.scenarios.scene import PROMISE, UNOBSERVED
 from tidelog.chaos.sim_cluster.ground import SimGround
@@ -35,7 +36,12 @@ def test_a_scenario_holds_its_claim(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "hand", "method"),
-    [("F04", SimGround, "_links"), ("F33", SimDisk, "flip"), ("F35", SimDisk, "vanish")],
+    [
+        ("F04", SimGround, "_links"),
+        ("F33", SimDisk, "flip"),
+        ("F35", SimDisk, "vanish"),
+        ("slow-majority", SimDisk, "slow_down"),
+    ],
 )
 def test_a_fault_that_does_not_bite_is_told(
     name: str, hand: type, method: str, monkeypatch: pytest.MonkeyPatch
@@ -54,6 +60,14 @@ def test_with_too_little_of_a_processor_a_cluster_is_not_calm(
     monkeypatch.setattr(starvation, "SHARE", 0.01)
 
     result = run_seed(1, choice="starved")
+
+    assert result.violation is not None
+    assert result.violation.invariant == PROMISE
+
+
+def test_controllers_that_stand_still_while_their_disks_sync_are_not_calm() -> None:
+    with stands_still_while_syncing.applied():
+        result = run_seed(1, choice="slow-majority")
 
     assert result.violation is not None
     assert result.violation.invariant == PROMISE

@@ -71,19 +71,21 @@ def run_node(
     path: Path,
     surround: Callable[[NodeConfig], Surroundings] | None = None,
     *,
+    disk: SystemDisk | None = None,
     log_tap: Processor | None = None,
     log_path: Path | None = None,
 ) -> int:
     """Run the node that the file configures until it is told to stop; the process's exit code.
 
-    `surround` is called on the loop; `log_tap` sees every log line before it is written; stdout and
-    stderr go to `log_path`, which is kept small, or stay where they are.
+    `surround` is called on the loop; `disk` is the machine's unless another is given; `log_tap`
+    sees every log line before it is written; stdout and stderr go to `log_path`, which is kept
+    small, or stay where they are.
     """
     node_log = NodeLog(SystemClock(), output=None if log_path is None else OutputFile(log_path))
     node_log.begin(tap=log_tap)
     try:
         config = parse_config(path.read_text(encoding="utf-8"))
-        asyncio.run(_serve(config, surround or _direct, node_log))
+        asyncio.run(_serve(config, surround or _direct, disk or SystemDisk(), node_log))
     except (TidelogError, OSError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
@@ -95,12 +97,14 @@ def _direct(config: NodeConfig) -> Surroundings:
 
 
 async def _serve(
-    config: NodeConfig, surround: Callable[[NodeConfig], Surroundings], node_log: NodeLog
+    config: NodeConfig,
+    surround: Callable[[NodeConfig], Surroundings],
+    disk: SystemDisk,
+    node_log: NodeLog,
 ) -> None:
     raise_open_files_limit()
     garbage = GarbageCollection()
     garbage.start()
-    disk = SystemDisk()
     await format_or_check(disk, config)
     tending = asyncio.create_task(node_log.tend(), name="node-log")
     try:

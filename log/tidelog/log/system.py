@@ -185,7 +185,7 @@ class SystemFile:
 
     async def sync(self) -> None:
         """See `File`."""
-        await _off_loop(self._disk.syncs, self.path, lambda: os.fdatasync(self._fd))
+        await self._disk.sync_off_loop(self.path, lambda: os.fdatasync(self._fd))
 
     def close(self) -> None:
         """See `File`."""
@@ -219,9 +219,9 @@ class _ReadByPath:
 class SystemIndexBuffer:
     """A shared mapping. Its blocks are allocated: writing to it can then not fail (SIGBUS)."""
 
-    def __init__(self, path: str, pool: ThreadPoolExecutor, *, capacity_bytes: int) -> None:
+    def __init__(self, path: str, disk: SystemDisk, *, capacity_bytes: int) -> None:
         self.path = path
-        self._pool = pool
+        self._disk = disk
         try:
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
             try:
@@ -235,7 +235,7 @@ class SystemIndexBuffer:
 
     async def sync(self) -> None:
         """See `IndexBuffer`. By path: `mmap.flush` would hold the interpreter while it waits."""
-        await _off_loop(self._pool, self.path, lambda: _sync_path(self.path, os.fdatasync))
+        await self._disk.sync_off_loop(self.path, lambda: _sync_path(self.path, os.fdatasync))
 
     def close(self, *, trim_to: int | None = None) -> None:
         """See `IndexBuffer`."""
@@ -251,11 +251,17 @@ class SystemIndexBuffer:
 
 
 class SystemDisk:
-    """The machine's file system. `close` ends its threads."""
+    """The machine's file system. `close` ends its threads.
 
-    def __init__(self, config: DiskConfig | None = None) -> None:
+    `before_sync` is called on the thread of each sync, first: it makes a device slow for a test.
+    """
+
+    def __init__(
+        self, config: DiskConfig | None = None, *, before_sync: Callable[[], None] | None = None
+    ) -> None:
         self._config = config or DiskConfig()
-        self.syncs = ThreadPoolExecutor(self._config.sync_threads, "tidelog-sync")
+        self._before_sync = before_sync
+        self._syncs = ThreadPoolExecutor(self._config.sync_threads, "tidelog-sync")
         self.reads = ThreadPoolExecutor(self._config.read_threads, "tidelog-read")
         self._removals = ThreadPoolExecutor(self._config.removal_threads, "tidelog-remove")
         self.mode = MemoryMode()
@@ -268,13 +274,14 @@ class SystemDisk:
         """Wait for what is under way and end the threads."""
         for other in self._others:
             other.close()
-        for pool in (self.syncs, self.reads, self._removals):
+        for pool in (self._syncs, self.reads, self._removals):
             pool.shutdown()
 
     def with_own_threads(self) -> SystemDisk:
         """See `Disk`; `close` of this one closes it too."""
         threads = self._config.metadata_sync_threads
-        other = SystemDisk(replace(self._config, sync_threads=threads))
+        config = replace(self._config, sync_threads=threads)
+        other = SystemDisk(config, before_sync=self._before_sync)
         self._others.append(other)
         return other
 
@@ -290,7 +297,7 @@ class SystemDisk:
         """See `Disk`."""
         if self.mode.loaded is not None:
             self._require_in_memory(path, capacity_bytes, self.mode.loaded)
-        return SystemIndexBuffer(path, self.syncs, capacity_bytes=capacity_bytes)
+        return SystemIndexBuffer(path, self, capacity_bytes=capacity_bytes)
 
     def exists(self, path: str) -> bool:
         """See `Disk`."""
@@ -354,10 +361,25 @@ class SystemDisk:
         """See `Disk`. One sync serves all who ask for it before it begins."""
         queued = self._queued.get(path)
         if queued is None:
-            work = _off_loop(self.syncs, path, lambda: self._sync_queued(path))
+            work = self.sync_off_loop(path, lambda: self._sync_queued(path))
             queued = self._queued[path] = asyncio.create_task(work)
             queued.add_done_callback(lambda done: self._forget(path, done))
         await asyncio.shield(queued)
+
+    async def sync_off_loop(self, path: str, sync: Callable[[], None]) -> None:
+        """Await `sync` on a thread. Errors: `StorageError` that says a sync failed."""
+
+        def run() -> None:
+            if self._before_sync is not None:
+                self._before_sync()
+            sync()
+
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._syncs, run)
+        except OSError as error:
+            failure = _storage_error("sync", path, error)
+            failure.is_sync_failure = True
+            raise failure from error
 
     def _require_in_memory(self, path: str, size_bytes: int, loaded: Loaded) -> None:
         """Raise `NotInMemoryError` for a file of which a mapping would have to wait."""
@@ -383,15 +405,6 @@ class SystemDisk:
         """On the pool: whoever asks from here on needs another sync."""
         self._queued.pop(path, None)
         _sync_path(path, os.fsync)
-
-
-async def _off_loop(pool: ThreadPoolExecutor, path: str, sync: Callable[[], None]) -> None:
-    try:
-        await asyncio.get_running_loop().run_in_executor(pool, sync)
-    except OSError as error:
-        failure = _storage_error("sync", path, error)
-        failure.is_sync_failure = True
-        raise failure from error
 
 
 def keep_freed_memory() -> None:

@@ -13,6 +13,7 @@
     torn_tail              power lost in the midst of a write. Lossy             both
     bit_flip               a bit of a file, by kind of file. Mostly lossy        both
     disk_full              only so many bytes more                               both: small disks
+    slow_disks             syncs of several disks take seconds                   both
     latency                late, in order                                        sockets
     bandwidth              kilobytes a second, of each connection                sockets
     slow_close             half-open connections                                 sockets

@@ -19,6 +19,7 @@ HUNTS: Mapping[str, str] = {
     "damage_not_acted_on": "F33",
     "records_not_walked": "F55",
     "unread_responses_unbounded": "unread",
+    "stands_still_while_syncing": "slow-majority",
 }
 """By the mutant's name, the scenario's id."""
 CONTROL = "control"

@@ -8,9 +8,13 @@ from typing import Any, cast
 from tidelog.chaos.mutants.mutant import replaces
 from tidelog.log.env import Disk, File
 from tidelog.raft import rules, wal, wal_file
+from tidelog.raft.driver import RaftDriver
 from tidelog.raft.durable_state import SnapshotId
+from tidelog.raft.engine import Engine
+from tidelog.raft.replicated_log import StateMachine
 from tidelog.raft.snapshots import SnapshotStore
 from tidelog.raft.storage import Storage
+from tidelog.raft.syncing import Syncing
 from tidelog.raft.voter import Voter
 from tidelog.raft.wal import FILE_NAME, Wal
 from tidelog.raft.wal_frames import (
@@ -22,6 +26,7 @@ from tidelog.raft.wal_frames import (
 )
 
 _ask_votes = Voter._ask_votes
+_step = RaftDriver._step
 _end_storing = Wal._end_storing
 _open = Storage.open
 
@@ -51,6 +56,15 @@ def candidate_asks_before_its_vote_is_stored(self: Voter) -> None:
     _ask_votes(self)
     self._outbox._hints += self._outbox.take_promises()
     self._outbox._promises += promises
+
+
+@replaces(RaftDriver, "_step")
+async def stands_still_while_syncing(
+    self: RaftDriver, storage: Storage, engine: Engine, machine: StateMachine, syncing: Syncing
+) -> float:
+    """A voter says and hears nothing while its disk syncs (before decision 0026)."""
+    engine.steps_while_syncing = False
+    return await _step(self, storage, engine, machine, syncing)
 
 
 @replaces(Wal, "_end_storing")

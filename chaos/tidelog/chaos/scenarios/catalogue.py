@@ -145,7 +145,7 @@ SCENARIOS: dict[str, Scenario] = {
     "asymmetric": Scenario("leader-mute", storms.asymmetric),
     "late-isr-attempt": Scenario("late-isr-attempt", late_calls.late_isr_attempt, SIM_ONLY),
     "ring": Scenario("ring-partition", storms.ring),
-    "slow-majority": Scenario("slow-majority", controllers.slow_majority, SIM_ONLY),
+    "slow-majority": Scenario("slow-majority", controllers.slow_majority, is_flushed=False),
     "starved": Scenario("starved-nodes", starvation.starved, has_separate_controllers=False),
     "swizzle": Scenario("swizzled-nodes", storms.swizzle),
     "unread": Scenario(

@@ -5,7 +5,10 @@ from __future__ import annotations
 from functools import partial
 from itertools import pairwise
 
+from tidelog.chaos.faults.fault import lasting
+from tidelog.chaos.faults.slow_disks import SlowDisks
 from tidelog.chaos.history import ACKS_ALL
+from tidelog.chaos.scenarios.ground import LogLine
 from tidelog.chaos.scenarios.scene import ON_THE_WAY_S, Scene
 from tidelog.raft.wal import read_wal
 from tidelog.v1 import common_pb2
@@ -15,8 +18,9 @@ ACTIVE_S_MAX = 6.0
 DECIDED_S_MAX = 10.0
 UNDECIDED_S = 4.0
 PAUSED_S = 10.0
-SLOW_SYNC_S = (0.2, 0.3, 1.0)
-SLOW_S = 8.0
+SLOW_SYNC_S = (0.2, 0.3, 1.0, 2.0)
+SLOW_S = 6.0
+"""With disks that are as slow as each of these."""
 SILENCE_S_MAX = 3.0
 """Between two acknowledgements, while only controllers are gone."""
 TERMS_MAX = 3
@@ -154,25 +158,37 @@ async def f29(scene: Scene) -> None:
 
 
 async def slow_majority(scene: Scene) -> None:
-    """All controllers' disks take 0.2, 0.3, 1 s a sync: none is elected, and changes are made."""
+    """All disks take 0.2, 0.3, 1, 2 s a sync: none is elected, topics are created, writes go on."""
     await scene.last(0.5, 1.5)
     controller, others = await quorum(scene)
-    await follows(scene, others[0])
-    voters = [controller, *others]
-    term = scene.ground.term(controller)
+    for node_id in others:
+        await follows(scene, node_id)
+    voters, term, fenced = [controller, *others], scene.ground.term(controller), len(_fenced(scene))
     for sync_s in SLOW_SYNC_S:
-        scene.strike("slow_majority", f"{sync_s} s a sync", *voters)
-        for node_id in voters:
-            await scene.machines.slow_disk(node_id, sync_s)
-        since_s = scene.now_s
-        while scene.now_s < since_s + SLOW_S:
-            await decides(scene)
-            await scene.last(0.0, 0.3)
+        async with lasting(scene, SlowDisks(tuple(scene.ground.node_ids), sync_s)):
+            slowest_s = await _changes_go_on(scene, sync_s)
+            await scene.acknowledged_again()
         terms = {scene.ground.term(node_id) for node_id in voters}
         scene.promise(terms == {term}, f"term {term} goes on with {sync_s} s a sync: {terms}")
-    for node_id in voters:
-        await scene.machines.slow_disk(node_id, None)
+        scene.promise(len(_fenced(scene)) == fenced, f"no broker is fenced with {sync_s} s a sync")
+        scene.expect(slowest_s >= sync_s, f"changes wait for {sync_s} s a sync: {slowest_s:.2f} s")
     await scene.in_sync()
+    await scene.acknowledged_again()
+
+
+async def _changes_go_on(scene: Scene, sync_s: float) -> float:
+    """A topic is created, a configuration changed again and again; how long the slowest took."""
+    began_s = scene.now_s
+    await creates(scene, f"slow-{sync_s:g}")
+    slowest_s = scene.now_s - began_s
+    while scene.now_s < began_s + SLOW_S:
+        slowest_s = max(slowest_s, await decides(scene))
+        await scene.last(0.0, 0.3)
+    return slowest_s
+
+
+def _fenced(scene: Scene) -> list[LogLine]:
+    return scene.told("silent brokers fenced")
 
 
 def _half_a_frame(journal: bytes) -> tuple[int, bytes]:
@@ -213,12 +229,21 @@ def _has_caught_up(scene: Scene, node_id: int) -> bool:
     return is_one and len(terms) == 1 and ground.metadata_offset(node_id) >= scene.image.offset
 
 
-async def decides(scene: Scene) -> None:
-    """A metadata operation is done."""
+async def decides(scene: Scene) -> float:
+    """A metadata operation is done; how many seconds that took."""
     began_s = scene.now_s
     within_s = DECIDED_S_MAX * scene.ground.patience
     scene.promise(await scene.load.decide(scene.topic, within_s=within_s), "metadata changes")
-    scene.took("metadata changes", scene.now_s - began_s)
+    took_s = scene.now_s - began_s
+    scene.took("metadata changes", took_s)
+    return took_s
+
+
+async def creates(scene: Scene, topic: str) -> None:
+    """A topic is created, and controllers know it."""
+    within_s = DECIDED_S_MAX * scene.ground.patience
+    scene.promise(await scene.load.create(topic, within_s=within_s), f"{topic} is created")
+    await scene.must_come(lambda: topic in scene.image.topics, f"{topic} is known")
 
 
 async def writes_go_on(scene: Scene, for_s: float) -> None:

@@ -70,6 +70,9 @@ class Load(Protocol):
     async def recreate(self, topic: str) -> None:
         """Delete a topic and create it again, under load."""
 
+    async def create(self, topic: str, *, within_s: float) -> bool:
+        """Create a topic that no client uses; whether it was there in time."""
+
     async def decide(self, topic: str, *, within_s: float) -> bool:
         """Ask for a harmless change of its configuration; whether it was answered well in time."""
 
@@ -191,6 +194,9 @@ class Ground(Protocol):
 
     async def make_room(self, node_id: int) -> None:
         """Take `fill` back."""
+
+    async def slow_disk(self, node_id: int, sync_s: float | None) -> None:
+        """Let every sync of its disk take so long, at least; None: as before."""
 
     def files(self, node_id: int, kind: str) -> list[str]:
         """Of its replica of the story's partition, those whose name ends so and not empty, sorted.

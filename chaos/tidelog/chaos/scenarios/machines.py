@@ -1,4 +1,4 @@
-"""Port: what only machines of the simulation suffer: power cuts, and disks that fail or are slow.
+"""Port: what only machines of the simulation suffer: power cuts, and disks that fail.
 
 Whoever implements it keeps the fault budget: a record lost here is always the product's fault.
 """
@@ -20,9 +20,6 @@ class Machines(Protocol):
 
     async def mend_disk(self, node_id: int) -> None:
         """It fails no more."""
-
-    async def slow_disk(self, node_id: int, sync_s: float | None) -> None:
-        """Let every sync take this long; None: as before."""
 
     def has_recovered(self) -> bool:
         """Whether all that cuts took was fetched again."""

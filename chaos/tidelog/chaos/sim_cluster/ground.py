@@ -250,7 +250,7 @@ class SimGround:
         self._disk(node_id).faults.heal()
 
     async def slow_disk(self, node_id: int, sync_s: float | None) -> None:
-        """See `Machines`."""
+        """See `Ground`."""
         usual_s = self._world.config.sync_latency_s_max
         self._disk(node_id).slow_down(usual_s if sync_s is None else sync_s)
 

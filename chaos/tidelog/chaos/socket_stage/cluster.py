@@ -2,6 +2,7 @@
 
     FOLDER/node-4.toml        the node's configuration, true addresses only
     FOLDER/node-4.stage.json  its proxies, and the mutant it is
+    FOLDER/node-4.sync-ms     while its disk is slow: how much longer a sync takes
     FOLDER/node-4.log         what it said; toxiproxy.log and guardian.log beside it
     FOLDER/node-4/data/       its data
     FOLDER/foreign-4*         the same of a node of another cluster in its place
@@ -37,6 +38,7 @@ from tidelog.chaos.socket_stage.ports import HOST, quiet_ports
 from tidelog.chaos.socket_stage.proxies import ToxiproxyProxies
 from tidelog.chaos.socket_stage.routed_peers import RoutedTransport, Tap
 from tidelog.chaos.socket_stage.samples import NodeSample
+from tidelog.chaos.socket_stage.sync_latency import SyncLatency
 from tidelog.chaos.socket_stage.toxiproxy import ProxyError, Toxiproxy
 from tidelog.chaos.socket_stage.wiring import Wiring
 from tidelog.chaos.topology import CLIENTS, Topology, node_name
@@ -249,6 +251,10 @@ class SocketCluster:
         """Take `fill` back."""
         self._disks[node_id].make_room()
 
+    async def slow_disk(self, node_id: int, sync_s: float | None) -> None:
+        """Let each sync of its disk take so much longer; None: as usual."""
+        self._latency(node_id).set(sync_s)
+
     # Eyes
 
     async def inspect(self, node_id: int, *, timeout_s: float = INSPECT_S_MAX) -> NodeSample | None:
@@ -346,8 +352,12 @@ class SocketCluster:
             routes=self._wiring.routes(node_name(node_id)),
             raft_voters=self._wiring.raft_voters(node_id),
             socket=self._socket(node_id),
+            sync_latency=str(self._latency(node_id).path),
             mutant=self._mutant,
         )
+
+    def _latency(self, node_id: int) -> SyncLatency:
+        return SyncLatency(self.folder / f"node-{node_id}.sync-ms")
 
     def _socket(self, node_id: int) -> str:
         return f"tidelog-{self._token}-{node_id}"

@@ -139,6 +139,7 @@ class SocketGround:
         self._delays.forget()
         for node_id in self.node_ids:
             await self.make_room(node_id)
+            await self.slow_disk(node_id, None)
             await self.resume(node_id)
             await self.feed(node_id)
             await self.start(node_id)
@@ -213,6 +214,10 @@ class SocketGround:
     async def make_room(self, node_id: int) -> None:
         """See `Ground`."""
         await self._cluster.make_room(node_id)
+
+    async def slow_disk(self, node_id: int, sync_s: float | None) -> None:
+        """See `Ground`."""
+        await self._cluster.slow_disk(node_id, sync_s)
 
     def files(self, node_id: int, kind: str) -> list[str]:
         """See `Ground`."""

@@ -1,8 +1,9 @@
 """`python -m tidelog.chaos.socket_stage.node --config FILE --stage FILE`: a node of a chaos run.
 
 The product's process (`tidelog.broker.process`) in other surroundings: it reaches all others
-through the proxies of its own links, a run may look into it, and a mutant may make it wrong. Its
-own listener, and the addresses that the cluster's metadata names, are the true ones.
+through the proxies of its own links, a run may look into it and slow its disk down, and a mutant
+may make it wrong. Its own listener, and the addresses that the cluster's metadata names, are the
+true ones.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from tidelog.broker.process import Surroundings, run_node
 from tidelog.chaos.socket_stage.inspect import Inspection, LogRing
 from tidelog.chaos.socket_stage.node_setup import NodeSetup
 from tidelog.chaos.socket_stage.routed_peers import RoutedTransport
+from tidelog.chaos.socket_stage.sync_latency import SyncLatency
+from tidelog.log.system import SystemDisk
 
 
 def main() -> int:
@@ -36,7 +39,8 @@ def main() -> int:
             beside=lambda node: Inspection(node, ring).serving(setup.socket),
         )
 
-    return run_node(arguments.config, surround, log_tap=ring.tap)
+    disk = SystemDisk(before_sync=SyncLatency(Path(setup.sync_latency)).wait)
+    return run_node(arguments.config, surround, disk=disk, log_tap=ring.tap)
 
 
 def _apply(name: str) -> None:

@@ -18,6 +18,8 @@ class NodeSetup:
     """Where each voter is reached; itself at its own address."""
     socket: str
     """The name of the inspect service's Unix socket, of the abstract kind."""
+    sync_latency: str
+    """The file of its disk's `SyncLatency`."""
     mutant: str | None = None
 
     def to_json(self) -> str:
@@ -33,5 +35,6 @@ class NodeSetup:
             routes={(address, role): proxy for address, role, proxy in values["routes"]},
             raft_voters={int(node_id): at for node_id, at in values["raft_voters"].items()},
             socket=values["socket"],
+            sync_latency=values["sync_latency"],
             mutant=values["mutant"],
         )

@@ -20,6 +20,7 @@ from tidelog.chaos.workloads.noise import (
 )
 from tidelog.log.grpc_transport import GrpcTransport
 from tidelog.log.records import Record, encode_batch
+from tidelog.log.system import SystemClock
 from tidelog.v1 import common_pb2, methods
 from tidelog.v1.admin_pb2 import CreateTopicsRequest, NewTopic
 from tidelog.v1.data_pb2 import (
@@ -53,9 +54,19 @@ async def fill_topic(transport: GrpcTransport, address: str, replicas: int) -> i
         timeout_ms=CALL_TIMEOUT_MS,
     )
     leader_id, leader = await _leader(transport, address)
-    batch = encode_batch([Record(0, 1, None, bytes(MIB - 1000), ())])
-    for _ in range(TOPIC_BYTES // MIB):
-        data = PartitionProduceData(topic=TOPIC, records=batch)
+    # Of now: what is older than a topic's retention would be gone before it is fetched.
+    now_ms = SystemClock().wall_ms()
+    batch = encode_batch([Record(0, now_ms, None, bytes(MIB - 1000), ())])
+    async with asyncio.timeout(LEADER_S_MAX):
+        for _ in range(TOPIC_BYTES // MIB):
+            await _append(transport, leader, batch)
+    return leader_id
+
+
+async def _append(transport: GrpcTransport, leader: str, batch: bytes) -> None:
+    """Again and again while the leader is not ready for it."""
+    data = PartitionProduceData(topic=TOPIC, records=batch)
+    while True:
         response = await transport.call(
             leader,
             methods.PRODUCE,
@@ -63,9 +74,11 @@ async def fill_topic(transport: GrpcTransport, address: str, replicas: int) -> i
             timeout_ms=CALL_TIMEOUT_MS,
         )
         error = response.partitions[0].error
-        if error.code != common_pb2.NONE:
+        if error.code == common_pb2.NONE:
+            return
+        if error.code not in (common_pb2.NOT_LEADER_OR_FOLLOWER, common_pb2.LEADER_NOT_AVAILABLE):
             raise RuntimeError(f"{TOPIC} cannot be filled: {error.message}")
-    return leader_id
+        await asyncio.sleep(LOOK_EVERY_S)
 
 
 async def _leader(transport: GrpcTransport, address: str) -> tuple[int, str]:

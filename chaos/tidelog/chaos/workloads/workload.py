@@ -160,6 +160,18 @@ class Workload:
         """Delete it under load, and create it again; only the topic that is meant for it."""
         await self._recreate(self._incarnations[topic].plan)
 
+    async def create(self, topic: str, *, within_s: float) -> bool:
+        """Create a topic without clients of its own; whether that was answered well."""
+        try:
+            async with asyncio.timeout(within_s):
+                await self._admin.create_topic(
+                    topic, partitions=1, replication_factor=self.setting.replication_factor
+                )
+        except (TimeoutError, TidelogError) as error:
+            self.setting.note("admin", f"{topic} not created: {error!r}")
+            return False
+        return True
+
     async def decide(self, topic: str, *, within_s: float) -> bool:
         """Have a longer retention, which changes nothing; whether that was answered well."""
         self._decisions += 1

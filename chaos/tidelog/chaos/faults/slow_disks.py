@@ -1,0 +1,39 @@
+"""Fault: every sync of some nodes' disks takes long, all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tidelog.chaos.faults.fault import FaultError
+from tidelog.chaos.scenarios.scene import Scene
+
+
+@dataclass(frozen=True, slots=True)
+class SlowDisks:
+    """See the module. What was written is as safe as ever once its sync has ended."""
+
+    kind: ClassVar[str] = "slow_disks"
+    node_ids: Sequence[int]
+    sync_s: float
+
+    def __post_init__(self) -> None:
+        if not self.sync_s > 0:
+            raise FaultError(f"slow_disks: {self.sync_s} s a sync must be above 0")
+
+    @property
+    def _words(self) -> str:
+        return f"{self.sync_s:g} s a sync"
+
+    async def inject(self, scene: Scene) -> None:
+        """See `Fault`."""
+        scene.strike(self.kind, self._words, *self.node_ids)
+        for node_id in self.node_ids:
+            await scene.ground.slow_disk(node_id, self.sync_s)
+
+    async def heal(self, scene: Scene) -> None:
+        """See `Fault`."""
+        for node_id in self.node_ids:
+            await scene.ground.slow_disk(node_id, None)
+        scene.over(self.kind, self._words, *self.node_ids)
