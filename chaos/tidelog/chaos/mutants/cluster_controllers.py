@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tidelog.broker import start_record
+from tidelog.broker.own_cluster import OwnCluster
 from tidelog.broker.partition_folders import PartitionFolders
 from tidelog.broker.partition_map import PartitionMap
 from tidelog.broker.server import _Publisher
@@ -29,6 +30,13 @@ _eligible = election._eligible
 _find = PartitionMap.find
 _incomplete_leader = election._incomplete_leader
 _next_state = election.next_state
+
+
+@replaces(OwnCluster, "check")
+def foreign_calls_served(_self: OwnCluster, _message: object, *, who: str) -> None:
+    """Nobody compares the cluster that a node's request or answer names (decision 0024)."""
+    del who
+
 
 # Elections
 

@@ -2,7 +2,8 @@
 
 A seed uses some of the kinds and leaves others out (swarm testing), so that each also strikes
 nearly alone. It owns the faults of links and processes; `disk_strikes` has those of machines, and
-`endless_strikes` those that last longer than the product waits, drawn beside the others.
+`endless_strikes` those that last longer than the product waits, drawn beside the others, and
+`clones` nodes of another cluster that call this one's.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from tidelog.chaos import chance
+from tidelog.chaos.sim_cluster.clones import Clones
 from tidelog.chaos.sim_cluster.disk_strikes import DiskStrikes
 from tidelog.chaos.sim_cluster.endless_strikes import EndlessStrikes
 from tidelog.chaos.sim_cluster.inside import active_controller
@@ -66,6 +68,7 @@ class Faults:
         else:
             self._use_late_calls(random.fork("late calls"))
         self._endless = EndlessStrikes(strikes, random.fork("endless"))
+        self._clones = Clones(strikes, random.fork("clones"))
         self._tasks: list[asyncio.Task[None]] = []
 
     def _use_late_calls(self, random: SimRandom) -> None:
@@ -81,6 +84,7 @@ class Faults:
         """One fault after another, some while others last."""
         if not self._is_calm:
             self._tasks.append(asyncio.ensure_future(self._endless.strike_until(end_s)))
+            self._tasks.append(asyncio.ensure_future(self._clones.speak_until(end_s)))
         while self._world.now_s < end_s and not self._world.findings.violations:
             await asyncio.sleep(self._random.uniform(PAUSE_S_MIN, PAUSE_S_MAX))
             kind = self._used[self._random.randrange(0, len(self._used))]
