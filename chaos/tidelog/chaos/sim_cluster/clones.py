@@ -28,7 +28,7 @@ from tidelog.v1.methods import ALTER_PARTITION, BROKER_HEARTBEAT, FETCH, Method,
 CLUSTER_ID = "clone"
 USED_PROBABILITY = 0.3
 """Of the seeds."""
-PAUSE_S_MIN, PAUSE_S_MAX = 0.1, 1.0
+PAUSE_S_MIN, PAUSE_S_MAX = 0.02, 0.3
 CALL_TIMEOUT_MS = 1_000
 FIRST_ATTEMPT = 1_000_000
 """A clone may have asked its controller more often than any broker here."""
