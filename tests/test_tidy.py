@@ -128,6 +128,8 @@ CORES = (
     "client/tidelog/client/key_hashes.py",
     "client/tidelog/client/offset_ranges.py",
     "client/tidelog/client/partitioners.py",
+    "client/tidelog/client/ranked.py",
+    "client/tidelog/client/ready_partitions.py",
     "client/tidelog/client/record_bytes.py",
     "client/tidelog/client/record_fields.py",
     "client/tidelog/client/record_walks.py",
