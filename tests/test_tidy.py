@@ -61,7 +61,7 @@ CORES = (
     "raft/tidelog/raft/local_log.py",
     "raft/tidelog/raft/log_origin.py",
     "raft/tidelog/raft/outbox.py",
-    "raft/tidelog/raft/outbox.py",
+    "raft/tidelog/raft/peer_processes.py",
     "raft/tidelog/raft/progress.py",
     "raft/tidelog/raft/pysyncobj/codec.py",
     "raft/tidelog/raft/pysyncobj/reads.py",
