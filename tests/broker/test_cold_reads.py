@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 from replica_stage import CONFIG, TOPIC, ReplicaStage, values_in
 
+from tidelog.broker import fetch_session
 from tidelog.broker.fetch_session import LOAD_WAIT_MS_MIN, LOADS_MAX
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.late_loads import LATE_LOADS_MAX, LateLoads, Load
@@ -105,6 +106,22 @@ def test_many_slow_partitions_of_one_stream_are_read_a_few_at_a_time() -> None:
         assert max(late_s for _, late_s in found.values()) < 2 * READ_S + AT_ONCE_S
 
     run(story, partitions=LOADS_MAX + 2)
+
+
+def test_more_partitions_than_are_read_in_one_step_are_all_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fetch_session, "READ_PER_STEP_MAX", 2)
+
+    async def story(stage: ReplicaStage) -> None:
+        for partition in range(5):
+            await stage.produce(LEADER, b"%d" % partition, partition=partition)
+        found = await read_all(stage, await stream_to(stage), 5)
+        assert {one: values for one, (values, _) in found.items()} == {
+            partition: [b"%d" % partition] for partition in range(5)
+        }
+
+    run(story, partitions=5)
 
 
 def test_a_slow_read_for_a_follower_holds_up_no_other_partition() -> None:
