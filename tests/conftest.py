@@ -27,7 +27,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """Leave all that the tests' collection made out of garbage collections.
 
-    Each simulated run ends with a collection: a second where 8,000 tests were collected.
+    A long simulated run ends with a full one: a second where 8,000 tests were collected.
     """
     gc.collect()
     gc.freeze()

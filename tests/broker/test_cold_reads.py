@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from replica_stage import CONFIG, TOPIC, ReplicaStage, values_in
 
-from tidelog.broker.fetch_session import LOADS_MAX
+from tidelog.broker import fetch_session
+from tidelog.broker.fetch_session import LOAD_WAIT_MS_MIN, LOADS_MAX
+from tidelog.broker.hosted_partition import HostedPartition
+from tidelog.broker.late_loads import LATE_LOADS_MAX, LateLoads, Load
+from tidelog.log.memory_reads import Loaded
 from tidelog.log.transport import Stream
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import (
@@ -28,6 +32,8 @@ pytestmark = pytest.mark.sim
 LEADER, OTHER = 1, 2
 READ_S = 4.0
 AT_ONCE_S = 0.1
+WAIT_MS = 20_000
+"""Longer than any read here takes."""
 Story = Callable[[ReplicaStage], Coroutine[Any, Any, None]]
 
 
@@ -102,6 +108,22 @@ def test_many_slow_partitions_of_one_stream_are_read_a_few_at_a_time() -> None:
     run(story, partitions=LOADS_MAX + 2)
 
 
+def test_more_partitions_than_are_read_in_one_step_are_all_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fetch_session, "READ_PER_STEP_MAX", 2)
+
+    async def story(stage: ReplicaStage) -> None:
+        for partition in range(5):
+            await stage.produce(LEADER, b"%d" % partition, partition=partition)
+        found = await read_all(stage, await stream_to(stage), 5)
+        assert {one: values for one, (values, _) in found.items()} == {
+            partition: [b"%d" % partition] for partition in range(5)
+        }
+
+    run(story, partitions=5)
+
+
 def test_a_slow_read_for_a_follower_holds_up_no_other_partition() -> None:
     async def story(stage: ReplicaStage) -> None:
         slow_down(stage, 0)
@@ -123,10 +145,101 @@ def test_one_fetch_by_itself_waits_for_what_it_asked_to_have_read() -> None:
         await stage.must_produce(LEADER, b"a")
         slow_down(stage, 0)
         began_s = stage.scheduler.now_s
-        assert await stage.consume(LEADER) == [b"a"]
+        assert values_in(await stage.fetch_one(LEADER, 0, max_wait_ms=WAIT_MS)) == [b"a"]
         assert READ_S <= stage.scheduler.now_s - began_s < READ_S + AT_ONCE_S
 
     run(story)
+
+
+def test_a_fetch_by_itself_is_answered_at_its_max_wait_without_what_the_disk_still_reads() -> None:
+    async def story(stage: ReplicaStage) -> None:
+        for partition in (0, 1):
+            await stage.produce(LEADER, b"%d" % partition, partition=partition)
+        slow_down(stage, 0)
+        began_s = stage.scheduler.now_s
+        response = await stage.fetch(LEADER, at(0), at(0, 1), max_wait_ms=1_000)
+        assert 1 <= stage.scheduler.now_s - began_s < 1 + AT_ONCE_S
+        slow, quick = response.partitions
+        assert (slow.error.code, slow.records) == (common_pb2.NONE, b"")
+        assert slow.high_watermark == 1, "that there is something to come back for"
+        assert values_in(quick) == [b"1"]
+        assert stage.manager(LEADER)._reader.waiting_reads == 0
+
+    run(story)
+
+
+@pytest.mark.parametrize("max_wait_ms", [0, 900])
+def test_fetches_that_wait_for_less_than_a_read_takes_get_each_record_once(
+    max_wait_ms: int,
+) -> None:
+    async def story(stage: ReplicaStage) -> None:
+        for value in (b"a", b"b", b"c"):
+            await stage.must_produce(LEADER, value)
+        slow_down(stage, 0)
+        found: list[bytes | None] = []
+        began_s = stage.scheduler.now_s
+        while len(found) < 3 and stage.scheduler.now_s < began_s + 5 * READ_S:
+            asked = at(len(found))
+            asked.partition_max_bytes = 1
+            (result,) = (await stage.fetch(LEADER, asked, max_wait_ms=max_wait_ms)).partitions
+            found += values_in(result)
+        assert found == [b"a", b"b", b"c"]
+        assert stage.scheduler.now_s - began_s < 3 * READ_S + AT_ONCE_S, "each was read once"
+
+    run(story)
+
+
+def test_a_fetch_that_waits_for_no_records_still_waits_a_little_for_the_disk() -> None:
+    async def story(stage: ReplicaStage) -> None:
+        await stage.must_produce(LEADER, b"a")
+        read_s = LOAD_WAIT_MS_MIN / 1000 - AT_ONCE_S
+        stage.disk(LEADER).faults.slow_reads(f"/data/{TOPIC}-0/", read_s)
+        assert values_in(await stage.fetch_one(LEADER, 0, max_wait_ms=0)) == [b"a"]
+
+    run(story)
+
+
+@pytest.mark.parametrize("is_read_to_its_end", [True, False])
+def test_what_a_fetch_left_behind_is_not_served_where_it_may_not_be_read_any_more(
+    is_read_to_its_end: bool,
+) -> None:
+    async def story(stage: ReplicaStage) -> None:
+        for value in (b"a", b"b", b"c"):
+            await stage.must_produce(LEADER, value)
+        slow_down(stage, 0)
+        assert (await stage.fetch_one(LEADER, 0)).records == b""
+        if is_read_to_its_end:
+            await asyncio.sleep(READ_S)
+        assert (await stage.delete_records(LEADER, 2)).error.code == common_pb2.NONE
+        refused = await stage.fetch_one(LEADER, 0, max_wait_ms=WAIT_MS)
+        assert refused.error.code == common_pb2.OFFSET_OUT_OF_RANGE
+        assert values_in(await stage.fetch_one(LEADER, 2, max_wait_ms=WAIT_MS)) == [b"c"]
+        stage.delete()
+        stage.create(partitions=2, topic_id=b"anew" * 4)
+        await stage.until(lambda: stage.hosted(LEADER).replica.leader is not None)
+        stage.disk(LEADER).faults.slow_reads(f"/data/{TOPIC}-0/", 0)
+        anew = await stage.fetch_one(LEADER, 0, max_wait_ms=0)
+        assert anew.records == b"", "another topic"
+
+    run(story)
+
+
+async def test_only_the_newest_loads_are_kept_and_others_end() -> None:
+    late, hosted = LateLoads(), cast("HostedPartition", object())
+    loads = [Load(Loaded(), asyncio.create_task(asyncio.sleep(60))) for _ in range(LATE_LOADS_MAX)]
+    for offset, load in enumerate(loads):
+        late.keep(hosted, offset, load)
+    await asyncio.sleep(0)
+    late.keep(hosted, LATE_LOADS_MAX, Load(Loaded()))
+    late.keep(hosted, 1, Load(Loaded()))
+    await asyncio.sleep(0)
+    tasks = [load.task for load in loads if load.task is not None]
+    assert [task.cancelled() for task in tasks] == [True, True] + [False] * (LATE_LOADS_MAX - 2)
+    assert late.take(hosted, 0) is None
+    assert late.take(hosted, 2) is loads[2]
+    assert late.take(hosted, 2) is None, "it is the first caller's"
+    for task in tasks:
+        task.cancel()
 
 
 def test_one_fetch_of_more_slow_partitions_than_are_read_at_once_gets_all_of_them() -> None:
@@ -135,7 +248,8 @@ def test_one_fetch_of_more_slow_partitions_than_are_read_at_once_gets_all_of_the
         for partition in range(count):
             await stage.produce(LEADER, b"%d" % partition, partition=partition)
         slow_down(stage, *range(count))
-        response = await stage.fetch(LEADER, *(at(0, partition) for partition in range(count)))
+        asked = [at(0, partition) for partition in range(count)]
+        response = await stage.fetch(LEADER, *asked, max_wait_ms=WAIT_MS)
         assert [values_in(one) for one in response.partitions] == [
             [b"%d" % partition] for partition in range(count)
         ]
@@ -180,7 +294,8 @@ def fetched_meanwhile(
             await stage.must_produce(LEADER, value)
         slow_down(stage, 0)
         fields: dict[str, Any] = {"topic": TOPIC, "partition": 0, "fetch_offset": 0} | asked
-        task = asyncio.create_task(stage.fetch(LEADER, FetchPartition(**fields)))
+        fetch = stage.fetch(LEADER, FetchPartition(**fields), max_wait_ms=WAIT_MS)
+        task = asyncio.create_task(fetch)
         await asyncio.sleep(AT_ONCE_S)
         await meanwhile(stage)
         await asyncio.sleep(AT_ONCE_S)
@@ -261,14 +376,15 @@ def test_more_reads_than_may_wait_are_refused_and_followers_are_not() -> None:
     async def story(stage: ReplicaStage) -> None:
         await stage.must_produce(LEADER, b"a")
         slow_down(stage, 0, 1)
-        first = asyncio.create_task(stage.fetch_one(LEADER, 0))
+        first = asyncio.create_task(stage.fetch_one(LEADER, 0, max_wait_ms=WAIT_MS))
         await asyncio.sleep(AT_ONCE_S)
         refused = await stage.fetch_one(LEADER, 0)
         assert refused.error.code == common_pb2.THROTTLING_QUOTA_EXCEEDED
         assert "1 reads wait for the disk" in refused.error.message
         assert (await stage.produce(LEADER, b"x", partition=1)).error.code == common_pb2.NONE
         assert values_in(await first)[0] == b"a"
-        assert values_in(await stage.fetch_one(LEADER, 0))[0] == b"a", "there is room again"
+        again = await stage.fetch_one(LEADER, 0, max_wait_ms=WAIT_MS)
+        assert values_in(again)[0] == b"a", "there is room again"
 
     run(story, waiting_reads_max=1)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tidelog.client.backoff import Backoff
 from tidelog.client.cluster_metadata import ClusterMetadata, Leader
 from tidelog.client.records import TopicPartition
+from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Endpoint, LeaderHint
 from tidelog.v1.data_pb2 import MetadataResponse
 
@@ -79,3 +80,57 @@ def test_backoff_doubles_up_to_its_limit() -> None:
     assert [backoff.delay_ms(n, Middle()) for n in (1, 2, 3, 4, 5, 50)] == [
         *(50, 100, 200, 400, 500, 500)
     ]
+
+
+def moves(*answers: MetadataResponse | LeaderHint) -> list[list[int]]:
+    """The partitions that are told of at each answer or hint."""
+    metadata = ClusterMetadata()
+    told: list[list[int]] = []
+    metadata.on_move(lambda tp: told[-1].append(tp.partition))
+    for each in answers:
+        told.append([])
+        if isinstance(each, LeaderHint):
+            metadata.apply_hint(TP, each)
+        else:
+            metadata.update(each, now_ms=0)
+    return told
+
+
+def with_partitions(leaders: list[int | None], *, topic_id: bytes = b"1") -> MetadataResponse:
+    response = answer(leader_id=leaders[0], epoch=1, topic_id=topic_id)
+    for number, leader_id in enumerate(leaders[1:], start=1):
+        response.topics[0].partitions.add(partition=number, leader_id=leader_id, leader_epoch=1)
+    return response
+
+
+def test_only_partitions_whose_leader_is_another_are_told_of() -> None:
+    moved = with_partitions([1, 2, 1])
+    moved.topics[0].partitions[1].leader_epoch = 2
+    assert moves(with_partitions([1, 1, 1]), with_partitions([1, 1, 1]), moved) == [
+        [0, 1, 2],
+        [],
+        [1],
+    ]
+
+
+def test_a_leader_found_or_lost_and_an_address_that_changed_are_told_of() -> None:
+    elsewhere = with_partitions([1, 2])
+    elsewhere.brokers[1].address = "node2:9"
+    assert moves(with_partitions([1, None]), with_partitions([1, 2]), elsewhere) == [
+        [0, 1],
+        [1],
+        [1],
+    ]
+
+
+def test_all_partitions_of_a_topic_made_anew_or_deleted_are_told_of() -> None:
+    anew = with_partitions([1], topic_id=b"2")
+    deleted = MetadataResponse()
+    gone = deleted.topics.add(name="t")
+    gone.error.code = common_pb2.UNKNOWN_TOPIC_OR_PARTITION
+    assert moves(with_partitions([1, 1]), anew, deleted) == [[0, 1], [0, 1], [0]]
+
+
+def test_a_hint_is_told_of_when_it_is_news() -> None:
+    newer = LeaderHint(leader_id=2, leader_epoch=4, address="node2:1")
+    assert moves(answer(leader_id=1, epoch=3), newer, newer) == [[0], [0], []]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ready_cases import ready
+
 from tidelog.client.accumulator import Accumulator, AccumulatorConfig
 from tidelog.client.batches import Batch
 from tidelog.client.records import TopicPartition
@@ -33,7 +35,7 @@ class Stage:
         self.accumulator.append(TP, records, timestamp_ms=1, waiter="w", now_ms=now_ms)
 
     def take(self, *, now_ms: int = 0, max_bytes: int = MAX_BYTES) -> list[Batch[str]]:
-        assert self.accumulator.ready(now_ms) == [TP]
+        assert ready(self.accumulator, now_ms) == [TP]
         return self.accumulator.take(TP, max_bytes=max_bytes)
 
 
@@ -76,7 +78,7 @@ def test_what_comes_again_keeps_its_numbers_and_its_place_before_the_others() ->
     for batch in (fourth, third, first):
         stage.accumulator.retry([batch], at_ms=5)
     stage.accumulator.complete([second])
-    assert stage.accumulator.ready(4) == []
+    assert ready(stage.accumulator, 4) == []
     again = stage.take(now_ms=5)
     assert again[:3] == [first, third, fourth]
     assert numbers(again) == [(0, 1), (0, 3), (0, 4), (0, 5)], "a sixth: the log forgets the first"
@@ -90,7 +92,7 @@ def test_the_pause_of_the_first_to_come_again_counts() -> None:
     first, second = stage.take()
     stage.accumulator.retry([second], at_ms=3)
     stage.accumulator.retry([first], at_ms=9)
-    assert stage.accumulator.ready(8) == []
+    assert ready(stage.accumulator, 8) == []
     assert stage.take(now_ms=9) == [first, second]
 
 
@@ -160,9 +162,9 @@ def test_more_are_taken_while_others_fly_until_five_have_no_outcome() -> None:
     first = stage.take(max_bytes=one)
     rest = stage.take()
     assert numbers(first + rest) == [(0, 1), (0, 2), (0, 3), (0, 4), (0, 5)]
-    assert stage.accumulator.ready(0) == []
+    assert ready(stage.accumulator, 0) == []
     stage.accumulator.complete(rest[:3])
-    assert stage.accumulator.ready(0) == [], "the log must know the first one again"
+    assert ready(stage.accumulator, 0) == [], "the log must know the first one again"
     stage.accumulator.complete(first)
     assert numbers(stage.take()) == [(0, 6), (0, 7)]
 
@@ -175,7 +177,7 @@ def test_what_comes_again_waits_while_one_before_it_flies() -> None:
     stage.accumulator.retry([first], at_ms=0)
     assert stage.take() == [first], "the third would be refused before the second is"
     stage.accumulator.retry([second], at_ms=0)
-    assert stage.accumulator.ready(0) == []
+    assert ready(stage.accumulator, 0) == []
     stage.accumulator.complete([first])
     assert stage.take() == [second, third]
 
@@ -198,7 +200,7 @@ def test_a_later_one_that_comes_again_does_not_end_the_pause_of_the_first() -> N
     first, second = stage.take()
     stage.accumulator.retry([first], at_ms=9)
     stage.accumulator.retry([second], at_ms=3)
-    assert stage.accumulator.ready(8) == []
+    assert ready(stage.accumulator, 8) == []
     assert stage.take(now_ms=9) == [first, second]
 
 
@@ -211,7 +213,7 @@ def test_nothing_is_sent_in_an_epoch_that_is_to_end() -> None:
     stage.accumulator.complete([first])
     stage.sequences.break_off(TP)
     assert stage.accumulator.renumber(TP) == []
-    assert stage.accumulator.ready(0) == []
+    assert ready(stage.accumulator, 0) == []
     stage.accumulator.retry([second], at_ms=0)
     assert stage.accumulator.renumber(TP) == []
     assert numbers(stage.take()) == [(1, 0)]
@@ -240,7 +242,7 @@ def test_what_comes_again_counts_as_full_however_many_there_are() -> None:
     stage.accumulator.retry(taken[1:], at_ms=0)
     stage.accumulator.complete(taken[:1])
     stage.put(1)
-    assert stage.accumulator.ready(0) == [TP]
+    assert ready(stage.accumulator, 0) == [TP]
     assert stage.accumulator.full_bytes(TP, 10**6) >= 4 * len(taken[1].data)
 
 
@@ -254,7 +256,7 @@ def test_what_is_meant_for_another_incarnation_waits_for_all_of_the_one_before()
         )
     taken = stage.take()
     assert [batch.topic_id for batch in taken] == [b"old"]
-    assert stage.accumulator.ready(0) == []
+    assert ready(stage.accumulator, 0) == []
     stage.accumulator.complete(taken)
     assert [batch.topic_id for batch in stage.take()] == [b"new"]
 
@@ -262,7 +264,7 @@ def test_what_is_meant_for_another_incarnation_waits_for_all_of_the_one_before()
 def test_full_batches_are_counted_as_far_as_they_may_be_sent() -> None:
     stage = Stage()
     stage.put(9)
-    assert stage.accumulator.ready(0) == [TP]
+    assert ready(stage.accumulator, 0) == [TP]
     one = len(stage.accumulator.incomplete[0].data)
     assert stage.accumulator.full_bytes(TP, 10**6) == 5 * one
     stage.take(max_bytes=2 * one)
@@ -273,5 +275,5 @@ def test_full_batches_are_counted_as_far_as_they_may_be_sent() -> None:
 def test_a_batch_that_still_takes_records_is_not_counted_as_full() -> None:
     stage = Stage()
     stage.accumulator.append(TP, [(None, b"v")], timestamp_ms=1, waiter="w", now_ms=0)
-    assert stage.accumulator.ready(0) == [TP]
+    assert ready(stage.accumulator, 0) == [TP]
     assert stage.accumulator.full_bytes(TP, 10**6) == 0

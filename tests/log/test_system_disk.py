@@ -14,7 +14,13 @@ import pytest
 
 from tidelog.log.env import write_atomically
 from tidelog.log.errors import DiskFullError, StorageError
-from tidelog.log.system import SystemClock, SystemDisk, SystemRandom, raise_open_files_limit
+from tidelog.log.system import (
+    _IOV_MAX,
+    SystemClock,
+    SystemDisk,
+    SystemRandom,
+    raise_open_files_limit,
+)
 
 
 @pytest.fixture
@@ -33,6 +39,16 @@ async def test_a_file_is_read_and_written_by_position(disk: SystemDisk, tmp_path
     await file.sync()
     assert file.read_at(0, 99) == b"\0\0\0a"
     file.close()
+    file.close()
+
+
+async def test_more_pieces_than_one_call_takes_are_all_written(
+    disk: SystemDisk, tmp_path: Path
+) -> None:
+    file = disk.open(f"{tmp_path}/f", create=True)
+    pieces = [b"%04d" % number for number in range(_IOV_MAX + 1)]
+    file.write_pieces_at(2, pieces)
+    assert file.read_at(2, 4 * len(pieces) + 1) == b"".join(pieces)
     file.close()
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
+from tidelog.metadata import leaders
 from tidelog.metadata.controller import RebalanceLeaders
 from tidelog.metadata.leaders import has_imbalance
 from tidelog.v1 import common_pb2
@@ -59,6 +62,34 @@ def test_the_regular_check_gives_leaderships_back(world: World) -> None:
     world.do(RebalanceLeaders())
     assert world.partition("t").leader_id == preferred
     assert not has_imbalance(world.image)
+
+
+def test_many_leaderships_are_given_back_a_few_at_a_time(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leaders, "_MOVES_AT_ONCE_MAX", 2)
+    moved(world)
+    away = world.partition("t").replicas[0]
+    names = ["t"]
+    while len(names) < 5:
+        world.create(name := f"t-{len(world.image.topics)}")
+        if world.partition(name).replicas[0] == away:
+            names.append(name)
+    world.beat(away, want_shut_down=True)
+    world.now_ms += world.config.session_timeout_ms
+    for broker in {1, 2, 3} - {away}:
+        world.beat(broker)
+    world.register(away, incarnation=3)
+    world.beat(away)
+    for name in names:
+        world.alter(name, [1, 2, 3])
+    rounds = 0
+    while has_imbalance(world.image):
+        assert len(leaders.rebalanced(world.image)) <= 2
+        world.do(RebalanceLeaders())
+        rounds += 1
+    assert rounds == 3, "five leaderships, two at a time"
+    assert {world.partition(name).leader_id for name in names} == {away}
 
 
 def test_while_held_no_leadership_moves(world: World) -> None:

@@ -8,7 +8,9 @@ read is the partition's core's to say. An answer counts as unread until its call
 more is read for it than `UnreadResponses` has room for.
 
 Records that are not in memory hold up nobody: they are loaded beside the session, which answers
-with what the others have, and reads the partition anew, core and all, when they are there.
+with what the others have, and reads the partition anew, core and all, when they are there. A fetch
+by itself waits for them within its max wait, `LOAD_WAIT_MS_MIN` at least; then it is answered
+without them, and its load goes on for the next one (`late_loads`).
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from dataclasses import dataclass
 from tidelog.broker.call import Call
 from tidelog.broker.errors import error_message
 from tidelog.broker.hosted_partition import HostedPartition
+from tidelog.broker.late_loads import Load
 from tidelog.broker.partition.events import FollowerIdentity
 from tidelog.broker.partition_map import PartitionMap
 from tidelog.broker.purgatory import FetchWaiters
@@ -39,6 +42,9 @@ REQUESTS_MAX = 4
 """Read ahead of their answers; then the stream is read no further."""
 LOADS_MAX = 4
 """Partitions of one session whose records are on their way from the disk; others wait for these."""
+
+LOAD_WAIT_MS_MIN = 500
+"""How long a fetch by itself waits for the disk, even if it waits for no new records."""
 
 Key = tuple[str, int]
 NOTHING_TOLD = (-1, -1)
@@ -133,6 +139,16 @@ class FetchSession:
         self._signal.clear()
         await self._signal.wait()
 
+    async def _signal_until(self, deadline_ms: int) -> bool:
+        """Wait for a signal, at most until then; False: it is past."""
+        left_ms = deadline_ms - self._clock.monotonic_ms()
+        if left_ms <= 0:
+            return False
+        with suppress(TimeoutError):
+            async with asyncio.timeout(left_ms / 1000):
+                await self._next_signal()
+        return True
+
     def _identify(self, request: FetchRequest) -> None:
         replica_id = request.replica_id if request.HasField("replica_id") else None
         if self._is_begun and replica_id != self._replica_id:
@@ -215,14 +231,15 @@ class FetchSession:
         answer.max_bytes = self._reader.max_bytes(request)
         answer.min_bytes = max(1, request.min_bytes)
         self._merge(request, answer)
+        deadline_ms = self._reader.deadline_ms(request)
+        loads_end_ms = max(deadline_ms, self._clock.monotonic_ms() + LOAD_WAIT_MS_MIN)
         is_all_read = self._fill(answer)
         if not answer.is_complete:
-            deadline_ms = self._reader.deadline_ms(request)
             await self._wait(answer, deadline_ms, is_all_read=is_all_read)
         while answer.is_whole and answer.room_bytes and (self._loads or not is_all_read):
-            # What is loaded for this answer would be lost with it.
-            if is_all_read:
-                await self._next_signal()
+            if is_all_read and not await self._signal_until(loads_end_ms):
+                self._leave_loads()
+                break
             is_all_read = self._fill(answer)
         for slot in answer.sizes:
             slot.is_armed = False
@@ -244,13 +261,10 @@ class FetchSession:
         self._reader.waiting_consumers += is_consumer
         try:
             while not (answer.is_complete or self._requests or self._is_at_end):
-                left_ms = deadline_ms - self._clock.monotonic_ms()
-                if left_ms <= 0:
+                if self._clock.monotonic_ms() >= deadline_ms:
                     return
                 if is_all_read:
-                    with suppress(TimeoutError):
-                        async with asyncio.timeout(left_ms / 1000):
-                            await self._next_signal()
+                    await self._signal_until(deadline_ms)
                 else:
                     await asyncio.sleep(0)
                 is_all_read = self._fill(answer)
@@ -349,7 +363,10 @@ class FetchSession:
             if self._replica_id is None and not self._reader.may_load:
                 self._reader.refuse_to_load(result)
                 return
-            slot.load = _Load(loaded)
+            late = self._reader.late_loads.take(slot.hosted, slot.asked.fetch_offset)
+            slot.load = late or Load(loaded)
+            if late is not None and late.task is not None:
+                late.task.add_done_callback(lambda _: self.wake(slot))
             self._loads += 1
             self._reader.waiting_reads += self._replica_id is None
         if slot.load.task is None:
@@ -359,15 +376,26 @@ class FetchSession:
 
     def _end_load(self, slot: _Slot) -> None:
         """What was loaded was read, or nobody waits for it any more."""
+        load = self._let_go(slot)
+        if load is not None and load.task is not None:
+            load.task.cancel()
+
+    def _leave_loads(self) -> None:
+        """The answer leaves without what is on its way: it is the next fetch's."""
+        for slot in self._slots.values():
+            load = self._let_go(slot)
+            if load is not None:
+                self._reader.late_loads.keep(slot.hosted, slot.asked.fetch_offset, load)
+
+    def _let_go(self, slot: _Slot) -> Load | None:
         load, slot.load = slot.load, None
         if load is not None:
             self._loads -= 1
             self._reader.waiting_reads -= self._replica_id is None
-            if load.task is not None:
-                load.task.cancel()
             self._has_unshelved |= bool(self._shelved)
             self._dirty |= self._shelved
             self._shelved.clear()
+        return load
 
 
 def _loaded(slot: _Slot) -> Loaded:
@@ -388,14 +416,6 @@ def _has_more(asked: FetchPartition, result: PartitionFetchResult) -> bool:
 
 
 @dataclass(slots=True, eq=False)
-class _Load:
-    """What the reads of one partition lacked, and what brings more of it, if anything does."""
-
-    loaded: Loaded
-    task: asyncio.Task[None] | None = None
-
-
-@dataclass(slots=True, eq=False)
 class _Slot:
     """One partition of a session, told of its news."""
 
@@ -406,7 +426,7 @@ class _Slot:
     """The high watermark and the log start that its reader heard of since it named it."""
     is_armed: bool = True
     """Whether it may be read: its reader waits for more from where it asked."""
-    load: _Load | None = None
+    load: Load | None = None
     """Its records were not in memory when it was read last."""
 
     def wake(self) -> None:

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from tidelog.broker import leading
 from tidelog.broker.errors import error_message, to_wire
+from tidelog.broker.late_loads import LateLoads
 from tidelog.broker.partition.events import FollowerIdentity
 from tidelog.broker.partition_map import HINTED_CODES, PartitionMap
 from tidelog.broker.replica_config import ReplicaConfig
@@ -50,6 +51,7 @@ class Reader:
         self.waiting_consumers = 0
         self.waiting_reads = 0
         """Partitions whose records come from the disk for consumers, or were not taken yet."""
+        self.late_loads = LateLoads()
         self.unread_by_replicas = UnreadResponses(
             config.unread.of_replicas(config.replica_unread_response_bytes_max), clock.monotonic_ms
         )

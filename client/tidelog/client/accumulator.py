@@ -18,11 +18,12 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from tidelog.client.batches import Batch, PartitionQueue, Run
+from tidelog.client.ranked import Ranked
 from tidelog.client.records import Headers, TopicPartition
 from tidelog.client.sequences import Sequences
 from tidelog.log.batch import HEADER_BYTES
@@ -65,7 +66,11 @@ class Accumulator(Generic[W]):
         self._incomplete: dict[int, Batch[W]] = {}
         self._lingering: deque[Batch[W]] = deque()
         self._pauses: list[tuple[int, int, TopicPartition]] = []
-        self._ready: dict[TopicPartition, None] = {}
+        self._ready: dict[TopicPartition, int] = {}
+        self._changes: dict[TopicPartition, None] = {}
+        self._expiring: Ranked[tuple[int, int], Batch[W]] = Ranked()
+        """Batches that are not in flight, by their age."""
+        self._rank = 0
         self._place = 0
         self._used_bytes = 0
 
@@ -138,8 +143,16 @@ class Accumulator(Generic[W]):
         self._queue(tp).waiting.append(batch)
         self._note(tp)
 
-    def ready(self, now_ms: int) -> list[TopicPartition]:
-        """Partitions whose first batch may be sent now, the longest waiting first."""
+    @property
+    def ready(self) -> Mapping[TopicPartition, int]:
+        """Partitions whose first batch may be sent now, the longest waiting first.
+
+        Each with its rank: the smaller, the longer it has been ready without a break.
+        """
+        return self._ready
+
+    def advance(self, now_ms: int) -> None:
+        """End the lingers and pauses whose time has come."""
         lingering = self._lingering
         while lingering and self._is_over(lingering[0], now_ms):
             batch = lingering.popleft()
@@ -152,10 +165,22 @@ class Accumulator(Generic[W]):
                 queue.resume_ms = None
                 self._note(tp)
                 self._forget_if_empty(tp)
-        return list(self._ready)
+
+    def take_changes(self) -> list[TopicPartition]:
+        """Partitions that may be ready, or ready no more, or hold more or less since the last call.
+
+        Records that join an open batch change nothing.
+        """
+        changes, self._changes = list(self._changes), {}
+        return changes
+
+    def moved(self, tp: TopicPartition) -> None:
+        """Its leader or its topic changed: it is among the changes, if anything of it is here."""
+        if tp in self._queues:
+            self._changes[tp] = None
 
     def next_event_ms(self) -> int | None:
-        """When `ready` or `expire` may next say something new by itself."""
+        """When `advance` or `expire` may next change something by itself."""
         times = []
         while self._lingering and self._lingering[0].is_due:
             self._lingering.popleft()
@@ -163,15 +188,9 @@ class Accumulator(Generic[W]):
             times.append(self._lingering[0].created_ms + self._config.linger_ms)
         if self._pauses:
             times.append(self._pauses[0][0])
-        for batch in self._incomplete.values():
-            if not batch.is_in_flight:
-                times.append(batch.created_ms + self._config.delivery_timeout_ms)
-                break
+        if self._expiring:
+            times.append(self._expiring.first.created_ms + self._config.delivery_timeout_ms)
         return min(times, default=None)
-
-    def is_ready(self, tp: TopicPartition) -> bool:
-        """Whether a partition that `ready` named still is."""
-        return tp in self._ready
 
     def full_bytes(self, tp: TopicPartition, enough: int) -> int:
         """Bytes of the batches of a ready partition that take no more records.
@@ -207,6 +226,7 @@ class Accumulator(Generic[W]):
             if sequences is not None and batch.numbers is None:
                 batch.number(sequences.number(tp, batch.records_count))
             queue.launch(batch)
+            self._expiring.drop(_age(batch))
             taken.append(batch)
             if batch.is_alone:
                 break
@@ -236,6 +256,7 @@ class Accumulator(Generic[W]):
         for batch in reversed(batches):
             if queue.put_back(batch):
                 queue.resume_ms = at_ms
+            self._expiring.put(_age(batch), batch)
         if queue.waiting[0] is batches[0]:
             heapq.heappush(self._pauses, (at_ms, batches[0].place, tp))
         self._land(tp)
@@ -280,13 +301,10 @@ class Accumulator(Generic[W]):
     def expire(self, now_ms: int) -> list[Batch[W]]:
         """Take out the batches past the delivery timeout that are not in flight."""
         expired = []
-        for batch in self._incomplete.values():
-            if batch.created_ms + self._config.delivery_timeout_ms > now_ms:
-                break
-            if not batch.is_in_flight:
-                expired.append(batch)
-        for batch in expired:
-            self._drop(batch)
+        created_max_ms = now_ms - self._config.delivery_timeout_ms
+        while self._expiring and self._expiring.first.created_ms <= created_max_ms:
+            expired.append(self._expiring.first)
+            self._drop(self._expiring.first)
         return expired
 
     def discard(self, tp: TopicPartition, is_gone: Callable[[bytes], bool]) -> list[Batch[W]]:
@@ -366,6 +384,7 @@ class Accumulator(Generic[W]):
             tp, self._place, created_ms, builder, (self._place, 0), topic_id=topic_id
         )
         self._incomplete[batch.place] = batch
+        self._expiring.put(_age(batch), batch)
         self._used_bytes += batch.size_bytes
         return batch
 
@@ -390,6 +409,7 @@ class Accumulator(Generic[W]):
 
     def _release(self, batch: Batch[W]) -> None:
         del self._incomplete[batch.place]
+        self._expiring.drop(_age(batch))
         self._used_bytes -= batch.size_bytes
 
     def _land(self, tp: TopicPartition) -> None:
@@ -398,11 +418,13 @@ class Accumulator(Generic[W]):
 
     def _note(self, tp: TopicPartition) -> None:
         """Enter the partition among the ready ones, if it is, else strike it out."""
+        self._changes[tp] = None
         queue = self._queues.get(tp)
-        if queue is not None and self._is_ready(tp, queue):
-            self._ready[tp] = None
-        else:
+        if queue is None or not self._is_ready(tp, queue):
             self._ready.pop(tp, None)
+        elif tp not in self._ready:
+            self._rank += 1
+            self._ready[tp] = self._rank
 
     def _is_ready(self, tp: TopicPartition, queue: PartitionQueue[W]) -> bool:
         is_broken = self._sequences is not None and self._sequences.is_broken(tp)
@@ -415,6 +437,10 @@ class Accumulator(Generic[W]):
         queue = self._queues.get(tp)
         if queue is not None and queue.is_empty:
             del self._queues[tp]
+
+
+def _age(batch: Batch[W]) -> tuple[int, int]:
+    return batch.created_ms, batch.place
 
 
 def _cut_runs(runs: list[Run[W]], start: int, stop: int) -> list[Run[W]]:

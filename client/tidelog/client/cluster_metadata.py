@@ -8,7 +8,7 @@ for anything: `routing.py` does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tidelog.client.errors import TidelogError, error_from_wire
@@ -56,6 +56,11 @@ class ClusterMetadata:
         """The metadata offset as of which a topic's incarnation, or its end, is known."""
         self._gone: dict[str, bytes] = {}
         """The topic id last known under a name, where it was deleted."""
+        self._listener: Callable[[TopicPartition], None] | None = None
+
+    def on_move(self, listener: Callable[[TopicPartition], None]) -> None:
+        """Call `listener` for each partition whose leader or topic is another than before."""
+        self._listener = listener
 
     @property
     def addresses(self) -> list[str]:
@@ -121,14 +126,17 @@ class ClusterMetadata:
             if topic.error.code == common_pb2.UNKNOWN_TOPIC_OR_PARTITION and known is not None:
                 self._gone[topic.name] = known.topic_id
                 self._known_at[topic.name] = offset
+                self._tell_moved(topic.name, known, None)
             return
         self._errors.pop(topic.name, None)
         self._gone.pop(topic.name, None)
         self._known_at[topic.name] = max(offset, self._known_at.get(topic.name, 0))
+        before = known
         if known is None or known.topic_id != topic.topic_id:
             known = None
         leaders = {p.partition: self._newer(known, p) for p in topic.partitions}
-        self._topics[topic.name] = _view(topic.topic_id, leaders, now_ms)
+        view = self._topics[topic.name] = _view(topic.topic_id, leaders, now_ms)
+        self._tell_moved(topic.name, before, view)
 
     def apply_hint(self, tp: TopicPartition, hint: LeaderHint) -> bool:
         """Take over the leader an error answer names (KIP-951); False when that is no news."""
@@ -142,7 +150,20 @@ class ClusterMetadata:
         leader = Leader(hint.leader_epoch, hint.leader_id, hint.address, rack)
         leaders = {**view.leaders, tp.partition: leader}
         self._topics[tp.topic] = _view(view.topic_id, leaders, view.updated_ms)
+        if self._listener is not None:
+            self._listener(tp)
         return True
+
+    def _tell_moved(self, name: str, before: TopicView | None, now: TopicView | None) -> None:
+        """Tell of the partitions that are not as before: of all, if it is another topic or none."""
+        if self._listener is None:
+            return
+        old = {} if before is None else before.leaders
+        new = {} if now is None else now.leaders
+        is_same = before is not None and now is not None and before.topic_id == now.topic_id
+        for partition in {**old, **new}:
+            if not is_same or old.get(partition) != new.get(partition):
+                self._listener(TopicPartition(name, partition))
 
     def _newer(self, view: TopicView | None, answer: MetadataResponse.Partition) -> Leader:
         known = None if view is None else view.leaders.get(answer.partition)

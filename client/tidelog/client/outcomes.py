@@ -103,13 +103,17 @@ class Outcomes:
             self.renumber(tp)
         return bool(gone)
 
-    def resume_moved(self) -> None:
-        """A partition that has a new leader since it failed does not pause any more (KIP-951)."""
-        for tp, epoch in list(self._failed_epochs.items()):
-            leader = self._routing.metadata.leader(tp)
-            if leader is not None and leader.epoch > epoch:
-                del self._failed_epochs[tp]
-                self._accumulator.resume(tp)
+    def moved(self, tp: TopicPartition) -> None:
+        """Its leader or its topic is another: it is looked at anew.
+
+        With a newer leader than that of its last failure it does not pause any more (KIP-951).
+        """
+        self._accumulator.moved(tp)
+        failed_epoch = self._failed_epochs.get(tp)
+        leader = self._routing.metadata.leader(tp)
+        if failed_epoch is not None and leader is not None and leader.epoch > failed_epoch:
+            del self._failed_epochs[tp]
+            self._accumulator.resume(tp)
 
     def _settle(self, batches: Batches, result: PartitionProduceResult) -> None:
         """What an answer means for the batches of one partition (see the table above)."""

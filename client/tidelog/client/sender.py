@@ -1,8 +1,8 @@
 """Moves a producer's batches to the brokers that lead their partitions, and their outcomes back.
 
 Owns the sending loop: up to `max_in_flight` requests at a time to every broker, on one stream. What
-is ready and in which order is the accumulator's decision; where to, the metadata's; what an answer
-means, that of `outcomes`.
+is ready and in which order is the accumulator's decision; where to, the metadata's, which
+`ready_partitions` keeps together by what changed; what an answer means, that of `outcomes`.
 
 To a broker that owes no answer goes whatever is ready. To one that does goes another request only
 when full batches make half of a request: they gain nothing by waiting, while batches that still
@@ -13,7 +13,7 @@ does, makes more and smaller requests of the same records.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tidelog.client.accumulator import Accumulator
@@ -22,6 +22,8 @@ from tidelog.client.deliveries import Delivery
 from tidelog.client.errors import CallFailedError, ClientClosedError, TidelogError, raise_for
 from tidelog.client.outcomes import Batches, Outcomes, fail
 from tidelog.client.produce_stream import ProduceStreams
+from tidelog.client.ranked import Ranked
+from tidelog.client.ready_partitions import ReadyPartitions
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import UNWIND_MS, Routing
 from tidelog.client.sequences import Sequences
@@ -79,12 +81,21 @@ class Sender:
             delivery_timeout_ms=config.delivery_timeout_ms,
             on_progress=self._report_progress,
         )
+        self._enough = config.max_request_size // 2
+        """Full batches of so many bytes are worth a request to a broker that owes an answer."""
+        self._ready = ReadyPartitions(
+            accumulator,
+            enough=self._enough,
+            address_of=self._address_of,
+            give_up=self._outcomes.give_up_the_gone,
+        )
         self._identifying: asyncio.Task[None] | None = None
         self._loop_task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """Start the loop on the running event loop."""
         self._routing.on_change(self.wake)
+        self._routing.metadata.on_move(self._outcomes.moved)
         self._loop_task = asyncio.create_task(self._run())
 
     def wake(self) -> None:
@@ -124,7 +135,6 @@ class Sender:
             self._wake.clear()
             now_ms = self._clock.monotonic_ms()
             self._outcomes.expire(now_ms)
-            self._outcomes.resume_moved()
             self._dispatch(now_ms)
             await self._sleep_until(self._accumulator.next_event_ms())
 
@@ -141,39 +151,39 @@ class Sender:
             timer.cancel()
 
     def _dispatch(self, now_ms: int) -> None:
-        """A request to every broker that has something to get and may get it."""
-        by_address: dict[str, list[TopicPartition]] = {}
-        ready = self._accumulator.ready(now_ms)
-        if ready and not self._is_identified():
+        """Send requests to every broker that has something to get and may get it."""
+        self._accumulator.advance(now_ms)
+        if not self._may_send():
             return
-        for tp in ready:
-            if self._outcomes.give_up_the_gone(tp):
-                # What is left was taken for the new one.
-                self.wake()
-                continue
-            leader = self._routing.metadata.leader(tp)
-            if leader is None or leader.address is None:
-                self._routing.request_refresh()
-            else:
-                by_address.setdefault(leader.address, []).append(tp)
-        for address, partitions in by_address.items():
-            while worth := self._worth_sending(address, partitions):
+        self._ready.look()
+        if self._ready.has_leaderless:
+            self._routing.request_refresh()
+        for address in self._ready.addresses:
+            while self._may_send() and (worth := self._worth_sending(address)):
                 task = asyncio.create_task(self._send(address, self._take(worth)))
                 self._requests.setdefault(address, []).append(task)
+                self._ready.look()
 
-    def _worth_sending(
-        self, address: str, partitions: list[TopicPartition]
-    ) -> list[TopicPartition]:
-        """Which of these a request to their leader is to carry now; none: there is to be none."""
-        ready = [tp for tp in partitions if self._accumulator.is_ready(tp)]
+    def _may_send(self) -> bool:
+        """Whether something is ready and can be numbered.
+
+        Asked again after each look: what it gives up may have ended the producer id's last epoch.
+        """
+        return bool(self._accumulator.ready) and self._is_identified()
+
+    def _address_of(self, tp: TopicPartition) -> str | None:
+        leader = self._routing.metadata.leader(tp)
+        return None if leader is None else leader.address
+
+    def _worth_sending(self, address: str) -> Ranked[int, TopicPartition] | None:
+        """Partitions that a request to their leader is to carry now; None: there is to be none."""
+        line = self._ready.line(address)
         in_flight = len(self._requests.get(address, ()))
         if not in_flight:
-            return ready
+            return line.ready
         if in_flight >= self._config.max_in_flight or not self._streams.is_open(address):
-            return []
-        enough = self._config.max_request_size // 2
-        full = {tp: self._accumulator.full_bytes(tp, enough) for tp in ready}
-        return [tp for tp, size in full.items() if size] if sum(full.values()) >= enough else []
+            return None
+        return line.full if line.full_bytes >= self._enough else None
 
     def _is_identified(self) -> bool:
         """Whether batches can be numbered, or need not be; if not, that is on its way."""
@@ -205,7 +215,7 @@ class Sender:
         self._outcomes.identity_error = None
         self.wake()
 
-    def _take(self, partitions: Sequence[TopicPartition]) -> list[Batches]:
+    def _take(self, partitions: Iterable[TopicPartition]) -> list[Batches]:
         """Batches of these partitions up to the request's size, of the first in any case."""
         room = self._config.max_request_size
         items: list[Batches] = []

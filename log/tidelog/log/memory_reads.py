@@ -12,7 +12,7 @@ writes over them, cuts them off or closes the file.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from typing import Protocol, TypeVar
 from weakref import WeakSet
@@ -114,6 +114,26 @@ class Readable(Protocol):
 
     async def load(self, loaded: Loaded, offset: int, length: int) -> None:
         """See `File`: the bytes, or the error of a read of them, are in `loaded` then."""
+
+
+class ReadByPath:
+    """A file that is not open yet: read through once, its pages are in memory.
+
+    `read` reads bytes off the loop, by offset and length, and raises StorageError.
+    """
+
+    def __init__(self, path: str, read: Callable[[int, int], Awaitable[bytes]]) -> None:
+        self.path = path
+        self._read = read
+
+    async def load(self, loaded: Loaded, offset: int, length: int) -> None:
+        """See `Readable`."""
+        piece = Piece(self.path, offset, offset + length)
+        try:
+            piece.data = await self._read(offset, length)
+        except StorageError as error:
+            piece.error = error
+        loaded.add(piece)
 
 
 class NotInMemoryError(Exception):

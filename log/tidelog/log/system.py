@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -30,7 +31,7 @@ from tidelog.log.memory_reads import (
     Loaded,
     MemoryMode,
     NotInMemoryError,
-    Piece,
+    ReadByPath,
 )
 from tidelog.log.page_cache import PageCache, Residency, read_all
 
@@ -193,27 +194,6 @@ class SystemFile:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
-
-
-class _ReadByPath:
-    """A file that is not open yet: read through once, its pages are in memory."""
-
-    def __init__(self, path: str, pool: ThreadPoolExecutor) -> None:
-        self._path = path
-        self._pool = pool
-
-    async def load(self, loaded: Loaded, offset: int, length: int) -> None:
-        """See `File`."""
-        piece = Piece(self._path, offset, offset + length)
-        try:
-            piece.data = await asyncio.wrap_future(self._pool.submit(self._read, offset, length))
-        except OSError as error:
-            piece.error = _storage_error("read", self._path, error)
-        loaded.add(piece)
-
-    def _read(self, offset: int, length: int) -> bytes:
-        with _opened(self._path) as descriptor:
-            return read_all(descriptor, offset, length)
 
 
 class SystemIndexBuffer:
@@ -394,7 +374,17 @@ class SystemDisk:
         except OSError as error:
             raise _storage_error("read", path, error) from error
         if found is None:
-            raise NotInMemoryError(_ReadByPath(path, self.reads), 0, size_bytes)
+            raise NotInMemoryError(ReadByPath(path, partial(self._read, path)), 0, size_bytes)
+
+    async def _read(self, path: str, offset: int, length: int) -> bytes:
+        def read() -> bytes:
+            with _opened(path) as descriptor:
+                return read_all(descriptor, offset, length)
+
+        try:
+            return await asyncio.wrap_future(self.reads.submit(read))
+        except OSError as error:
+            raise _storage_error("read", path, error) from error
 
     def _forget(self, path: str, done: asyncio.Task[None]) -> None:
         """One that never began: its loop ended."""

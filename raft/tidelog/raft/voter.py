@@ -26,6 +26,7 @@ from tidelog.raft.engine import Leadership, Ready
 from tidelog.raft.leading import Leading
 from tidelog.raft.local_log import LocalLog
 from tidelog.raft.outbox import Outbox
+from tidelog.raft.peer_processes import PeerProcesses
 from tidelog.raft.rejoiner import Rejoiner
 from tidelog.raft.replicated_log import PeerStatus
 from tidelog.v1.raft_pb2 import RaftMessage
@@ -66,11 +67,17 @@ class Voter:
         self._random = random
         self._config = config
         self._peers = sorted(set(voters) - {log.node_id})
-        self._incarnations = dict.fromkeys(self._peers, 0)
         self._connected: Sequence[int] = ()
         self._outbox = Outbox(log, cluster_id=config.cluster_id)
         self._leading: Leading | None = None
         self._rejoiner = Rejoiner(self._peers, log=log, local=self._local, outbox=self._outbox)
+        self._processes = PeerProcesses(
+            self._peers,
+            node_id=log.node_id,
+            cluster_id=config.cluster_id,
+            rejoiner=self._rejoiner,
+            on_new=self._on_new_process,
+        )
         self._ballots: set[int] = set()
         """Who would vote for this pre-candidate."""
         self._votes: set[int] = set()
@@ -140,7 +147,7 @@ class Voter:
             self._due_s = min(self._due_s, now_s + self._random.random() * self._interval_s)
 
     def _receive(self, message: RaftMessage, now_s: float) -> None:
-        if not self._is_heard(message):
+        if not self._processes.is_heard(message):
             return
         match message.WhichOneof("body"):
             case "rejoin":
@@ -155,26 +162,9 @@ class Voter:
             case str() if self._rejoiner.may_follow():
                 self._on_message_of_a_term(message, now_s)
 
-    def _is_heard(self, message: RaftMessage) -> bool:
-        """Compare the cluster, then the sender's incarnation; tell a sender that is outnumbered."""
-        peer_id = message.sender_id
-        known = self._incarnations.get(peer_id)
-        if not rules.is_of_this_cluster(message.cluster_id, self._config.cluster_id):
-            return False
-        if known is None or message.receiver_id != self._log.node_id:
-            return False
-        if rules.is_superseded(message.incarnation, known):
-            if message.HasField("rejoin_reply"):  # two that mute each other must hear this alone
-                self._rejoiner.outgrow(message.rejoin_reply)
-            else:
-                self._rejoiner.answer(message, known_incarnation=known)
-            return False
-        if message.incarnation > known:
-            self._incarnations[peer_id] = rules.climbed_incarnation(message.incarnation, known)
-            if self._leading is not None and known:
-                self._leading.followers[peer_id].on_new_process(self._log.last_index)
-        # Heard if it is reached. That it is not an older one is the rule's alone, above.
-        return bool(message.incarnation <= self._incarnations[peer_id])
+    def _on_new_process(self, peer_id: int) -> None:
+        if self._leading is not None:
+            self._leading.followers[peer_id].on_new_process(self._log.last_index)
 
     def _on_message_of_a_term(self, message: RaftMessage, now_s: float) -> None:
         """Compare terms first; only then look at what it says."""

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass, field
+from functools import partial
 
 from tidelog.chaos.sim_stage.disk_faults import DiskFaults
 from tidelog.chaos.sim_stage.loop import NodeLoop
@@ -25,8 +26,8 @@ from tidelog.log.memory_reads import (
     Loaded,
     MemoryMode,
     NotInMemoryError,
-    Piece,
     Readable,
+    ReadByPath,
 )
 
 SYNC_THREADS, METADATA_SYNC_THREADS, READ_THREADS, REMOVAL_THREADS = 4, 2, 4, 1
@@ -308,7 +309,7 @@ class SimDisk:
         Raises `NotInMemoryError` where it may not wait; else it waits on the loop, and all with it.
         """
         loaded = self.mode.loaded
-        key = path if isinstance(file, _ReadByPath) else file
+        key = path if isinstance(file, ReadByPath) else file
         found = None if loaded is None else loaded.find(key, offset, length)
         if found is None and (latency_s := self.faults.read_latency_s(path)):
             if loaded is not None:
@@ -320,7 +321,12 @@ class SimDisk:
 
     def _read_before_mapping(self, path: str, size_bytes: int) -> None:
         if size_bytes:
-            self.begin_read(_ReadByPath(self, path), path, 0, size_bytes)
+            self.begin_read(ReadByPath(path, partial(self._read, path)), path, 0, size_bytes)
+
+    async def _read(self, path: str, _offset: int, _length: int) -> bytes:
+        """Nothing: what counts is that it took its time."""
+        await self.reading.work(self.faults.read_latency_s(path))
+        return b""
 
     def _create(self, path: str) -> None:
         self._folder(_parent(path)).change({_name(path): Content()})
@@ -419,21 +425,6 @@ class SimFile:
         """See `File`."""
         self._changes.note(0)
         self._life = -1
-
-
-class _ReadByPath:
-    """An index that is not mapped yet."""
-
-    def __init__(self, disk: SimDisk, path: str) -> None:
-        self._disk = disk
-        self._path = path
-
-    async def load(self, loaded: Loaded, offset: int, length: int) -> None:
-        """See `File`."""
-        piece = Piece(self._path, offset, offset + length)
-        await self._disk.reading.work(self._disk.faults.read_latency_s(self._path))
-        piece.data = b""
-        loaded.add(piece)
 
 
 class SimIndexBuffer:

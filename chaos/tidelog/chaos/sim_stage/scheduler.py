@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 
 from tidelog.chaos.sim_stage.clock import SimClock
 from tidelog.chaos.sim_stage.loop import NodeLoop
+from tidelog.chaos.sim_stage.run_garbage import RunGarbage
 from tidelog.chaos.sim_stage.tasks import describe_tasks
 from tidelog.chaos.sim_stage.trace import Trace
 
@@ -69,6 +70,7 @@ class Scheduler:
         self.after_step: Callable[[], None] | None = None
         """Called after each step, while the loop that was stepped is the running one."""
         self._limits = limits or SchedulerLimits()
+        self._garbage = RunGarbage()
         self._ready: deque[tuple[NodeLoop, asyncio.Handle]] = deque()
         self._timers: list[tuple[float, int, NodeLoop, asyncio.Handle]] = []
         self._sequence = 0
@@ -124,7 +126,7 @@ class Scheduler:
         self._loops.clear()
         self._ready.clear()
         self._timers.clear()
-        gc.collect()
+        self._garbage.collect()
 
     # What the loops call
 

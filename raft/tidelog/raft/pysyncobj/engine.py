@@ -11,7 +11,6 @@ from collections.abc import Sequence
 import pysyncobj.syncobj as library
 from pysyncobj.node import Node
 
-from tidelog.raft import rules
 from tidelog.raft.engine import Leadership, Ready
 from tidelog.raft.pysyncobj import replication
 from tidelog.raft.pysyncobj.voting import NEVER_S
@@ -112,7 +111,7 @@ class SyncObj(replication.SyncObj):
 
     def _receive(self, message: RaftMessage) -> None:
         node = self._peers.get(message.sender_id)
-        if node is None or not self._is_heard(node, message):
+        if node is None or not self._processes.is_heard(message):
             return
         if message.HasField("rejoin"):
             self._rejoiner.answer(message)
@@ -121,26 +120,6 @@ class SyncObj(replication.SyncObj):
             self._reread_term()
         elif self._rejoiner.may_follow():
             self._on_message(node, message)
-
-    def _is_heard(self, node: Node, message: RaftMessage) -> bool:
-        """Compare the cluster, then the sender's incarnation; tell a sender that is outnumbered."""
-        if not rules.is_of_this_cluster(message.cluster_id, self._config.cluster_id):
-            return False
-        if message.receiver_id != self._log.node_id:
-            return False
-        known = self._incarnations[node.id]
-        if rules.is_superseded(message.incarnation, known):
-            if message.HasField("rejoin_reply"):  # two that mute each other must hear this alone
-                self._rejoiner.outgrow(message.rejoin_reply)
-            else:
-                self._rejoiner.answer(message, known_incarnation=known)
-            return False
-        if message.incarnation > known:
-            self._incarnations[node.id] = rules.climbed_incarnation(message.incarnation, known)
-            if known and self._isLeader():
-                self._on_new_process(node)
-        # Heard if it is reached. That it is not an older one is the rule's alone, above.
-        return bool(message.incarnation <= self._incarnations[node.id])
 
     def _on_message(self, node: Node, message: RaftMessage) -> None:
         match message.WhichOneof("body"):

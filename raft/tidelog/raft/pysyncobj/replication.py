@@ -91,8 +91,11 @@ class SyncObj(voting.SyncObj):
         self.__raftMatchIndex[node] = match_index
         self.__raftNextIndex[node] = max(self.__raftNextIndex[node], match_index + 1)
 
-    def _on_new_process(self, node: Node) -> None:
-        """Another process answers for the follower, perhaps with another disk."""
+    def _on_new_process(self, peer_id: int) -> None:
+        """Another process answers for the peer, perhaps with another disk."""
+        if not self._isLeader():
+            return
+        node = self._peers[peer_id]
         self.__raftMatchIndex[node] = 0
         self.__raftNextIndex[node] = self._log.last_index + 1
         self._sender.cancel(node.id)

@@ -23,6 +23,7 @@ from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import DurableLog, Snapshots
 from tidelog.raft.local_log import LocalLog
 from tidelog.raft.outbox import Outbox
+from tidelog.raft.peer_processes import PeerProcesses
 from tidelog.raft.pysyncobj.codec import decode
 from tidelog.raft.pysyncobj.installed import check_library, library_config
 from tidelog.raft.pysyncobj.journal import LogJournal
@@ -70,10 +71,16 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
         self._now_s = 0.0
         self._is_new = True
         self._peers = {voter: Node(voter) for voter in sorted(voters) if voter != log.node_id}
-        self._incarnations = dict.fromkeys(self._peers, 0)
         self._outbox = Outbox(log, cluster_id=config.cluster_id)
         self._local = LocalLog(log, snapshots, config)
         self._rejoiner = Rejoiner([*self._peers], log=log, local=self._local, outbox=self._outbox)
+        self._processes = PeerProcesses(
+            self._peers,
+            node_id=log.node_id,
+            cluster_id=config.cluster_id,
+            rejoiner=self._rejoiner,
+            on_new=self._on_new_process,
+        )
         self._reads = ReadRounds(self._peers)
         self._sender = SnapshotSender(
             snapshots,

@@ -1,0 +1,53 @@
+"""Which process of each other voter is heard: the newest one of this cluster. Pure.
+
+Owns the incarnation known of each, and compares before anything else of a message is looked at.
+Both engines ask it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from tidelog.raft import rules
+from tidelog.raft.rejoiner import Rejoiner
+from tidelog.v1.raft_pb2 import RaftMessage
+
+
+class PeerProcesses:
+    """Lives as long as the process; `on_new` is told of a peer that another process answers for."""
+
+    def __init__(
+        self,
+        peers: Iterable[int],
+        *,
+        node_id: int,
+        cluster_id: str,
+        rejoiner: Rejoiner,
+        on_new: Callable[[int], None],
+    ) -> None:
+        self._incarnations = dict.fromkeys(peers, 0)
+        self._node_id = node_id
+        self._cluster_id = cluster_id
+        self._rejoiner = rejoiner
+        self._on_new = on_new
+
+    def is_heard(self, message: RaftMessage) -> bool:
+        """Compare the cluster, then the sender's incarnation; tell a sender that is outnumbered."""
+        peer_id = message.sender_id
+        known = self._incarnations.get(peer_id)
+        if not rules.is_of_this_cluster(message.cluster_id, self._cluster_id):
+            return False
+        if known is None or message.receiver_id != self._node_id:
+            return False
+        if rules.is_superseded(message.incarnation, known):
+            if message.HasField("rejoin_reply"):  # two that mute each other must hear this alone
+                self._rejoiner.outgrow(message.rejoin_reply)
+            else:
+                self._rejoiner.answer(message, known_incarnation=known)
+            return False
+        if message.incarnation > known:
+            self._incarnations[peer_id] = rules.climbed_incarnation(message.incarnation, known)
+            if known:
+                self._on_new(peer_id)
+        # Heard if it is reached. That it is not an older one is the rule's alone, above.
+        return bool(message.incarnation <= self._incarnations[peer_id])
