@@ -18,6 +18,7 @@ from click.testing import CliRunner
 
 from tidelog.chaos.sim_raft.coverage import COVERAGE
 from tidelog.chaos.sim_raft.seed_run import run_seed
+from tidelog.chaos.sim_raft.short_moments import waits_for_moments
 from tidelog.chaos.sim_raft.suite import SUITE
 from tidelog.chaos.suites.findings import SeedResult, Violation
 from tidelog.chaos.suites.suite import (
@@ -36,6 +37,14 @@ pytestmark = pytest.mark.sim
 SEEDS = 48
 SEEDS_PER_TEST = 4
 PYSYNCOBJ_SEEDS = 12
+SHORT_MOMENTS = (
+    "late_answers",
+    "late_votes",
+    "early_reads",
+    "overslept",
+    "own_term_withheld",
+    "torn_syncs",
+)
 REGRESSIONS = Path(__file__).with_name("regressions.txt")
 
 
@@ -86,16 +95,24 @@ def test_without_faults_one_leader_is_elected_and_nothing_is_unknown() -> None:
     assert result.coverage["truncated_entries"] == 0
 
 
+def test_a_seed_of_short_moments_waits_for_each_of_them() -> None:
+    result = run_seed(4)
+
+    assert [seed for seed in range(10) if waits_for_moments(seed)] == [1, 4]
+    assert all(result.faults.get(kind, 0) > 0 for kind in SHORT_MOMENTS), result.faults
+
+
 def test_a_seed_is_the_same_run_in_every_process() -> None:
     outputs = [_run_in_a_process(hash_seed=hash_seed) for hash_seed in ("1", "2")]
 
     assert outputs[0] == outputs[1]
-    assert [from_line(line) for line in outputs[0].splitlines()] == [run_seed(5), run_seed(6)]
+    expected = [run_seed(4), run_seed(5), run_seed(6)]
+    assert [from_line(line) for line in outputs[0].splitlines()] == expected
 
 
 def _run_in_a_process(*, hash_seed: str) -> bytes:
     return subprocess.run(
-        [sys.executable, "-m", "tidelog.chaos.suites.worker", "--suite=raft", "--seeds=5:7:1"],
+        [sys.executable, "-m", "tidelog.chaos.suites.worker", "--suite=raft", "--seeds=4:7:1"],
         env={**os.environ, "PYTHONHASHSEED": hash_seed},
         check=True,
         capture_output=True,

@@ -9,7 +9,13 @@ from typing import Any
 import pytest
 
 from tidelog.chaos.sim_raft.disk import ProcessKilledError, VoterDisk
-from tidelog.chaos.sim_raft.network import NetworkKind, RaftNetwork, VoterTransport, Weather
+from tidelog.chaos.sim_raft.network import (
+    LATENCY_S_MIN,
+    NetworkKind,
+    RaftNetwork,
+    VoterTransport,
+    Weather,
+)
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.disk_faults import PowerCutError
 from tidelog.chaos.sim_stage.scheduler import Scheduler
@@ -197,6 +203,38 @@ def test_held_messages_wait_until_released_and_may_be_overtaken(kind: NetworkKin
     assert tell(kind, story).received == [3, 1, 2]
 
 
+def test_copies_arrive_again_and_again_over_links_that_are_cut() -> None:
+    async def story(pair: Pair) -> None:
+        pair.network.weather = Weather(delay_s_max=LATENCY_S_MIN)
+        pair.send(0)
+        pair.network.copy([(1, 2)])
+        pair.send(1, 2)
+        pair.network.copy_no_more()
+        await asyncio.sleep(0.1)
+        pair.send(3)
+        pair.network.cut([(1, 2)])
+        for _ in range(2):
+            await asyncio.sleep(0.1)
+            pair.network.repeat_copies()
+        await asyncio.sleep(0.1)
+
+    pair = tell(LAWLESS, story)
+
+    assert pair.received == [0, 1, 2, 3, 1, 2, 1, 2]
+    assert pair.network.repeated == 4
+
+
+def test_a_law_allows_no_copies() -> None:
+    async def story(pair: Pair) -> None:
+        pair.network.copy([(1, 2)])
+        pair.send(1)
+        await asyncio.sleep(0.1)
+        pair.network.repeat_copies()
+        await asyncio.sleep(0.1)
+
+    assert tell(ORDERED, story).received == [1]
+
+
 def test_link_cut_twice_carries_when_both_cuts_are_mended() -> None:
     async def story(pair: Pair) -> None:
         pair.network.cut([(1, 2)])
@@ -222,6 +260,20 @@ def disk_with(told: list[str], *, seed: int = 1) -> VoterDisk:
     )
     disk.make_directory("/d")
     return disk
+
+
+async def test_sectors_that_a_crash_may_tear_are_counted() -> None:
+    disk = disk_with([])
+    assert disk.unsynced_sectors("/d/log") == 0
+    file = disk.open("/d/log", create=True)
+    await file.sync()
+    await disk.sync_directory("/d")
+    file.write_at(0, b"x" * 1025)
+    assert disk.unsynced_sectors("/d/log") == 3
+
+    await file.sync()
+
+    assert disk.unsynced_sectors("/d/log") == 0
 
 
 async def test_crash_tells_what_it_took() -> None:

@@ -1,7 +1,8 @@
 """All invariants of a run, fed by the world with what each voter says, applies and promises.
 
-It owns which check sees what; the checks themselves are `wire_checks`, `log_checks`,
-`disk_checks`, `state_checks`, `contact_checks` and, over what clients saw, `linearizability`.
+It owns which check sees what; the checks themselves are `wire_checks`, `election_checks`,
+`log_checks`, `disk_checks`, `state_checks`, `contact_checks` and, over what clients saw,
+`linearizability`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from tidelog.chaos.sim_raft import linearizability
 from tidelog.chaos.sim_raft.contact_checks import ContactChecks
 from tidelog.chaos.sim_raft.disk_checks import DiskChecks, Medium
+from tidelog.chaos.sim_raft.election_checks import ElectionChecks
 from tidelog.chaos.sim_raft.linearizability import Operation
 from tidelog.chaos.sim_raft.log_checks import LogChecks
 from tidelog.chaos.sim_raft.machine import KeyValueMachine
@@ -32,10 +34,12 @@ class Checks:
         *,
         contacts: ContactChecks,
         disks: DiskChecks,
+        elections: ElectionChecks,
     ) -> None:
         self.findings = findings
         self.disks = disks
         self.contacts = contacts
+        self.elections = elections
         self.logs = LogChecks(findings)
         self.states = StateChecks(findings)
         self.wire = WireChecks(findings, on_elected=self._on_elected)
@@ -55,6 +59,7 @@ class Checks:
             self.disks.on_sent(message, driver.storage.wal)
         self.look(driver, told_index=message.append_entries.commit_index)
         self.wire.on_sent(message)
+        self.elections.on_sent(message)
 
     def look(self, driver: RaftDriver, *, told_index: int = 0) -> None:
         """Look at what is new in a voter; between its steps, or when it speaks."""

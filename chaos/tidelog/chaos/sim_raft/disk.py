@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.chaos.sim_stage.disk_faults import DiskFaults, PowerCutError
-from tidelog.chaos.sim_stage.medium import Content, Folder
+from tidelog.chaos.sim_stage.medium import SECTOR_BYTES, Content, Folder
 from tidelog.log.env import Random
 from tidelog.log.errors import StorageError
 
@@ -118,10 +118,25 @@ class VoterDisk(SimDisk):
 
         Of a file that is being replaced that is the old one, until the folder has synced.
         """
+        content = self._stored_content(path)
+        return None if content is None else content.stored
+
+    def unsynced_sectors(self, path: str) -> int:
+        """How many sectors of this file a crash may leave as they were, or may not."""
+        content = self._stored_content(path)
+        if content is None:
+            return 0
+        size = SECTOR_BYTES
+        return sum(
+            content.stored[at : at + size] != content.written[at : at + size]
+            for at in range(0, len(content.written), size)
+        )
+
+    def _stored_content(self, path: str) -> Content | None:
         node: Content | Folder | None = self._root
         for name in filter(None, path.split("/")):
             node = node.stored.get(name) if isinstance(node, Folder) else None
-        return node.stored if isinstance(node, Content) else None
+        return node if isinstance(node, Content) else None
 
     async def sync_directory(self, path: str) -> None:
         """See `Disk`."""

@@ -29,6 +29,7 @@ LATENCY_S_MIN = 0.0002
 SPIKE_PROBABILITY = 0.005
 SPIKE_S_MAX = 0.05
 ECHO_S_MIN, ECHO_S_MAX = 0.3, 4.0
+COPIES_MAX = 200
 
 Link = tuple[int, int]
 """Sender and receiver."""
@@ -94,6 +95,8 @@ class RaftNetwork:
         self._connections: dict[Link, _Connection] = {}
         self._holding: set[Link] = set()
         self._held: list[Callable[[], object]] = []
+        self._copying: set[Link] = set()
+        self._copies: list[Callable[[], object]] = []
 
     # What faults do
 
@@ -124,6 +127,21 @@ class RaftNetwork:
         self._holding.clear()
         held, self._held = self._held, []
         for arrive in held:
+            arrive()
+
+    def copy(self, links: Iterable[Link]) -> None:
+        """Keep copies of what is sent over these links from now on, and no others; without law."""
+        self._copies.clear()
+        self._copying = set(links)
+
+    def copy_no_more(self) -> None:
+        """Keep the copies made so far, and make no others."""
+        self._copying.clear()
+
+    def repeat_copies(self) -> None:
+        """Let all copies arrive once more, in their order, over links that are cut too."""
+        self.repeated += len(self._copies)
+        for arrive in self._copies:
             arrive()
 
     # What the voters' transports call
@@ -184,6 +202,8 @@ class RaftNetwork:
             if end is not None:
                 end.loop.call_soon(self._deliver, end, link, content)
 
+        if link in self._copying and len(self._copies) < COPIES_MAX:
+            self._copies.append(arrive)
         if link in self._holding:
             self._held.append(arrive)
             return

@@ -10,10 +10,11 @@ from collections.abc import Callable
 
 from tidelog.chaos.sim_raft.coverage import COVERAGE
 from tidelog.chaos.sim_raft.faults import Faults
+from tidelog.chaos.sim_raft.short_moments import ShortMoments, waits_for_moments
 from tidelog.chaos.sim_raft.strangers import Strangers
 from tidelog.chaos.sim_raft.workload import Workload
 from tidelog.chaos.sim_raft.world import World
-from tidelog.chaos.sim_raft.world_config import draw_config
+from tidelog.chaos.sim_raft.world_config import draw_config, for_short_moments
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.scheduler import SimulationError
 from tidelog.chaos.suites.findings import Findings, SeedResult
@@ -39,9 +40,12 @@ def run_seed(
     """
     random = SimRandom(seed)
     findings = Findings()
+    config = draw_config(random.fork("config"), engine=engine, is_calm=not has_faults)
+    if has_faults and waits_for_moments(seed):
+        config = for_short_moments(config)
     world = World(
         random=random.fork("world"),
-        config=draw_config(random.fork("config"), engine=engine, is_calm=not has_faults),
+        config=config,
         findings=findings,
         timeline_sink=timeline_sink,
     )
@@ -72,6 +76,9 @@ class _Story:
         self.workload = Workload(world, random.fork("workload"))
         self._world = world
         self._faults = Faults(world, random.fork("faults"), seed=seed)
+        self._moments = ShortMoments(
+            world, random.fork("moments"), self.workload.witness(), seed=seed
+        )
         self._strangers = Strangers(world, random.fork("strangers"), seed=seed)
         self._has_faults = has_faults
 
@@ -83,9 +90,8 @@ class _Story:
         looking = asyncio.create_task(self._look(), name="look")
         clients = asyncio.create_task(self.workload.run(), name="clients")
         if self._has_faults:
-            await asyncio.gather(
-                self._faults.strike_until(STORM_S), self._strangers.speak_until(STORM_S)
-            )
+            faults = self._moments if self._moments.are_awaited else self._faults
+            await asyncio.gather(faults.strike_until(STORM_S), self._strangers.speak_until(STORM_S))
             await self._faults.heal()
         await self._calm_down(clients)
         self.workload.is_over = True

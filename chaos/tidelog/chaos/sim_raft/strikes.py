@@ -136,13 +136,19 @@ class Strikes:
 
     # Clients
 
-    def flood(self, voter: Voter, count: int) -> None:
+    def flood(
+        self,
+        voter: Voter,
+        count: int,
+        *,
+        padding_characters_max: int = FLOOD_PADDING_CHARACTERS_MAX,
+    ) -> None:
         """Ask a voter for so many commands at once, none of which changes any value."""
         for _ in range(count):
             self._flooded += 1
             number = FLOOD_ID
             operation = Operation(number, "compare-and-set", 0, 0, value=number)
-            padding = "x" * self.random.randrange(0, FLOOD_PADDING_CHARACTERS_MAX)
+            padding = "x" * self.random.randrange(0, padding_characters_max)
             command = Command(number, self._flooded, 0, number, True, NEVER_FOUND, padding)
             self._ask(voter, Service(self.world, voter, operation, command))
 

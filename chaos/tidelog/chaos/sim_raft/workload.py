@@ -57,6 +57,10 @@ class Workload:
             comparer = Client("comparer", self, self._world, self._random.fork("comparer"))
             group.create_task(comparer.compare_leaders(), name=comparer.name)
 
+    def witness(self) -> Client:
+        """A client that asks only when it is told to; what it sees counts like all the others'."""
+        return Client("witness", self, self._world, self._random.fork("witness"))
+
     def next_event(self) -> int:
         """The next place in the order of all calls and ends."""
         self._events += 1
@@ -96,10 +100,12 @@ class Client:
             leaders = self._world.leaders()
             if len(leaders) > 1:
                 key = self._random.randrange(0, KEYS)
-                await self._do_once(self._new("write", key), leaders[-1])
-                await self._do_once(self._new("read", key), leaders[0])
+                await self.ask("write", key, leaders[-1])
+                await self.ask("read", key, leaders[0])
 
-    async def _do_once(self, operation: Operation, voter: Voter) -> None:
+    async def ask(self, kind: Kind, key: int, voter: Voter) -> None:
+        """Ask this voter once, whoever leads, and write the end down."""
+        operation = self._new(kind, key)
         self._end(operation, await self._attempt(operation, 1, voter))
 
     def _new(self, kind: Kind, key: int, expected: int | None = None) -> Operation:

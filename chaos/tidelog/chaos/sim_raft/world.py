@@ -14,6 +14,7 @@ from tidelog.chaos.sim_raft.checks import Checks
 from tidelog.chaos.sim_raft.contact_checks import ContactChecks
 from tidelog.chaos.sim_raft.disk import VoterDisk
 from tidelog.chaos.sim_raft.disk_checks import DiskChecks
+from tidelog.chaos.sim_raft.election_checks import ElectionChecks
 from tidelog.chaos.sim_raft.machine import KeyValueMachine
 from tidelog.chaos.sim_raft.network import RaftNetwork, VoterTransport
 from tidelog.chaos.sim_raft.world_config import WorldConfig
@@ -98,6 +99,7 @@ class World:
                 path=WAL_PATH,
                 is_calm=config.is_calm,
             ),
+            elections=ElectionChecks(findings, voters=len(config.voter_ids)),
         )
         self.listeners: list[Callable[[RaftMessage], None]] = []
         """Called with what a voter says, before it is on its way; on the voter's loop."""

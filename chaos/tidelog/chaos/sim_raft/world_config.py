@@ -8,6 +8,8 @@ from tidelog.chaos.sim_raft.network import NetworkKind
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.raft.config import RaftConfig
 
+FEW_ENTRIES = 8
+"""Of one append message."""
 QUICK_PROBABILITY = 0.8
 QUICK_MS = 300, 600
 """Of election time-outs shorter than the product's: more elections in as many seconds."""
@@ -66,4 +68,22 @@ def draw_config(random: SimRandom, *, engine: str, is_calm: bool) -> WorldConfig
         ),
         sync_latency_s_max=random.uniform(0.0005, 0.02),
         is_calm=is_calm,
+    )
+
+
+def for_short_moments(config: WorldConfig) -> WorldConfig:
+    """The same where messages may come late and twice, elections are quick and appends small.
+
+    Short moments take several elections each, and some lie between two appends.
+    """
+    raft, (timeout_min_ms, timeout_max_ms) = config.raft, QUICK_MS
+    return replace(
+        config,
+        raft=replace(
+            raft,
+            election_timeout_min_ms=timeout_min_ms,
+            election_timeout_max_ms=timeout_max_ms,
+            append_batch_entries=min(raft.append_batch_entries, FEW_ENTRIES),
+        ),
+        network=NetworkKind(is_lawless=True, has_stragglers=False),
     )
