@@ -52,6 +52,7 @@ class OneVoter:
         self.config = replace(CONFIG, **settings)  # type: ignore[arg-type]
         self.voters = list(range(1, voters + 1))
         self.connected = self.voters[1:]
+        self.random = FixedRandom(1)
         self.committed: list[EngineEntry] = []
         self.reads: list[ConfirmedRead] = []
 
@@ -71,7 +72,7 @@ class OneVoter:
             self.voters,
             log=self.wal,
             snapshots=self.storage.snapshots,
-            random=FixedRandom(1),
+            random=self.random,
             config=self.config,
         )
         await self.storage.sync()

@@ -118,6 +118,18 @@ async def test_a_vote_of_an_older_term_needs_no_more_than_the_greater_term() -> 
     )
 
 
+async def test_an_acknowledgement_of_an_older_term_needs_no_more_than_the_greater_term() -> None:
+    three = await Three().open()
+    three.append(2)
+    three.wals[2].write_vote(term=2, voted_for=3)
+    three.wals[2].write_truncation(1)
+    said = {"term": 1, "append_entries_reply": acknowledging(1)}
+    assert three.says(2, **said) is not None
+    await three.wals[2].compact(base_index=0)  # which keeps no entry
+    assert three.says(2, **said) is None
+    assert three.says(2, append_entries_reply=acknowledging(1)) is not None
+
+
 async def test_a_new_file_counts_when_its_name_is_stored() -> None:
     three = await Three().open()
     disk, path = three.disks[2], f"{FOLDER}/{FILE_NAME}"

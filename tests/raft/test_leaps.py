@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from one_voter import OneVoter, append, kinds, pre_vote_reply, rejoin, rejoin_reply, replies
+from raft_stage import FixedRandom
 
 from tidelog.raft import rules
 from tidelog.raft.durable_state import SnapshotId
@@ -116,6 +117,25 @@ async def test_a_rejoining_voter_whose_clock_was_set_back_outgrows_its_earlier_l
     await voter.step(rejoin(2, incarnation=10))
     ready = await voter.step(rejoin(2, incarnation=3))
     assert ready.messages[0].rejoin_reply.known_incarnation == 10
+
+
+async def test_a_new_disk_takes_no_number_that_a_later_life_of_the_old_one_may_have_had() -> None:
+    """One of the others knows the life that the second one was told of, the other the next."""
+    voter = OneVoter()
+    voter.random = FixedRandom(2)
+    await voter.start(is_new=True)
+    own = voter.wal.incarnation
+    await voter.step(told_by(2, RejoinReply(asked_incarnation=own, known_incarnation=own + 5)))
+    assert voter.wal.incarnation > own + 5 + 1_000
+
+
+def test_outgrown_incarnations_are_above_the_known_one_and_not_the_next() -> None:
+    reached = [rules.outgrown_incarnation(100, 7, chance / 10) for chance in range(10)]
+    assert len(set(reached)) == 10
+    assert all(100 < one <= 100 + rules.LEAP_MAX // 2 for one in reached)
+    far = rules.CLOCK_MS_MAX + 5 * rules.LEAP_MAX
+    climbed = rules.outgrown_incarnation(far, 7, 0.5)
+    assert climbed == rules.CLOCK_MS_MAX + rules.LEAP_MAX, "reached by and by"
 
 
 def test_a_clock_of_any_year_leaves_room_for_incarnations() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tidelog.log.env import Random
 from tidelog.raft import rules
 from tidelog.raft.durable_state import DurableLog
 from tidelog.raft.local_log import LocalLog
@@ -19,12 +20,19 @@ class Rejoiner:
     """Lives as long as the process."""
 
     def __init__(
-        self, peers: Sequence[int], *, log: DurableLog, local: LocalLog, outbox: Outbox
+        self,
+        peers: Sequence[int],
+        *,
+        log: DurableLog,
+        local: LocalLog,
+        outbox: Outbox,
+        random: Random,
     ) -> None:
         self._peers = peers
         self._log = log
         self._local = local
         self._outbox = outbox
+        self._random = random
         self._rejoining = Rejoining(peers) if log.is_rejoining else None
 
     @property
@@ -87,9 +95,8 @@ class Rejoiner:
         own, known = self._log.incarnation, reply.known_incarnation
         if reply.asked_incarnation != own or known <= own:
             return
-        reached = rules.climbed_incarnation(known, own)
-        # Never the very one that is known: what is on its way from that life would count.
-        self._log.write_incarnation(reached + 1 if reached == known else reached)
+        reached = rules.outgrown_incarnation(known, own, self._random.random())
+        self._log.write_incarnation(reached)
         if self._rejoining is not None and self._rejoining.is_asking:
             self._rejoining = Rejoining(self._peers)
 

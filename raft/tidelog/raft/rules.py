@@ -52,6 +52,16 @@ def climbed_incarnation(heard: int, known: int) -> int:
     return min(heard, max(known, CLOCK_MS_MAX) + LEAP_MAX)
 
 
+def outgrown_incarnation(known: int, own: int, chance: float) -> int:
+    """Climb above the known incarnation of another process, by `chance` in [0, 1) of half a leap.
+
+    Later processes may have grown beyond what this voter was told of, and others know them: on the
+    next number two would be taken for one, and an emptied disk for the one before it (0025).
+    """
+    reached = climbed_incarnation(known, own)
+    return reached + 1 + int(chance * (LEAP_MAX // 2)) if reached == known else reached
+
+
 def first_incarnation(last: int, wall_ms: int) -> int:
     """Grow at every start, by the clock after the disk was lost; no clock takes it to an end."""
     return max(last + 1, min(wall_ms, CLOCK_MS_MAX))

@@ -70,7 +70,9 @@ class Voter:
         self._connected: Sequence[int] = ()
         self._outbox = Outbox(log, cluster_id=config.cluster_id)
         self._leading: Leading | None = None
-        self._rejoiner = Rejoiner(self._peers, log=log, local=self._local, outbox=self._outbox)
+        self._rejoiner = Rejoiner(
+            self._peers, log=log, local=self._local, outbox=self._outbox, random=random
+        )
         self._processes = PeerProcesses(
             self._peers,
             node_id=log.node_id,

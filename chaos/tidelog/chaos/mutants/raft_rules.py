@@ -50,6 +50,13 @@ def incarnation_leaps_taken(heard: int, _known: int) -> int:
     return heard
 
 
+@replaces(rules, "outgrown_incarnation")
+def next_incarnation_taken(known: int, own: int, _chance: float) -> int:
+    """A new disk takes the number after the known one, which a later life of the old one had."""
+    reached = rules.climbed_incarnation(known, own)
+    return reached + 1 if reached == known else reached
+
+
 # Elections
 
 

@@ -73,7 +73,9 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
         self._peers = {voter: Node(voter) for voter in sorted(voters) if voter != log.node_id}
         self._outbox = Outbox(log, cluster_id=config.cluster_id)
         self._local = LocalLog(log, snapshots, config)
-        self._rejoiner = Rejoiner([*self._peers], log=log, local=self._local, outbox=self._outbox)
+        self._rejoiner = Rejoiner(
+            [*self._peers], log=log, local=self._local, outbox=self._outbox, random=random
+        )
         self._processes = PeerProcesses(
             self._peers,
             node_id=log.node_id,
