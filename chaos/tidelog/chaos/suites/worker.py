@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
+import warnings
 from importlib import import_module
 
 import structlog
@@ -53,6 +54,8 @@ def apply_patch(name: str) -> None:
 def silence_nodes() -> None:
     """Let simulated nodes log nothing: they are judged by what they do."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    # Those of a node that was killed before their first step.
+    warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
 
 
 if __name__ == "__main__":
