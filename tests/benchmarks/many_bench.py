@@ -40,6 +40,8 @@ MANY = 3_000
 SIX, BUNDLED = "six", "bundled"
 BUNDLE = 300
 PROBE_S = 0.01
+SETTLED_S = 30.0
+"""Until new logs have had their first checkpoints, and the files of their folders are written."""
 IDLE_S, PRODUCE_S, BUNDLES_S = 20.0, 10.0, 10.0
 READY_S_MAX = 300.0
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -65,7 +67,7 @@ def _many() -> Iterator[dict[str, Any]]:
             topics = [NewTopic(f"t-{n}", TOPIC_PARTITIONS, 3) for n in range(first, first + 100)]
             asyncio.run(_create(many, topics))
         asyncio.run(_until_whole(many, MANY))
-        time.sleep(5)
+        time.sleep(SETTLED_S)
         yield {"name": "idle", "cpu_percent": _idle_percent(many), **_load()}
         spent: dict[str, list[float]] = {"beside_many": [], "alone": []}
         for _ in range(2):

@@ -17,6 +17,7 @@ from tidelog.broker.partition.events import FollowerIdentity
 from tidelog.broker.partition_map import HINTED_CODES, PartitionMap
 from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.broker.replica_stats import ReplicaStats
+from tidelog.broker.turns import in_turns
 from tidelog.broker.unread_responses import UnreadResponse, UnreadResponses
 from tidelog.log.env import Clock
 from tidelog.log.errors import InvariantError, KafkaError, TidelogError
@@ -65,7 +66,7 @@ class Reader:
     async def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
         """What each partition's leader finds; see `leading.list_offset`."""
         response = ListOffsetsResponse()
-        for asked in request.partitions:
+        async for asked in in_turns(request.partitions):
             result = response.partitions.add(topic=asked.topic, partition=asked.partition)
             try:
                 hosted = self._partitions.find(asked.topic, asked.partition, asked.topic_id)

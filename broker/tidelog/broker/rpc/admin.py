@@ -9,6 +9,7 @@ from tidelog.broker.cluster_changes import ClusterChanges
 from tidelog.broker.errors import to_wire
 from tidelog.broker.peers import Peers
 from tidelog.broker.rpc.broker import unknown_topic
+from tidelog.broker.turns import in_turns
 from tidelog.log.errors import KafkaError, TidelogError
 from tidelog.metadata import configs
 from tidelog.metadata.config import ControllerConfig
@@ -106,7 +107,7 @@ class AdminHandler:
         topics = [image.topics[name] for name in names if name in image.topics]
         offsets = await self._offsets(image, topics)
         return DescribeTopicsResponse(
-            topics=[_describe(image, name, offsets) for name in names],
+            topics=[_describe(image, name, offsets) async for name in in_turns(names)],
         )
 
     async def describe_configs(self, request: DescribeConfigsRequest) -> DescribeConfigsResponse:

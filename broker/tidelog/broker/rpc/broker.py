@@ -21,6 +21,7 @@ from tidelog.broker.own_cluster import OwnCluster
 from tidelog.broker.produce_stream import ProduceStream
 from tidelog.broker.producer_ids import ProducerIds
 from tidelog.broker.replica_manager import ReplicaManager
+from tidelog.broker.turns import in_turns
 from tidelog.broker.unreachable_reports import UnreachableReports
 from tidelog.log.errors import KafkaError
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, TopicImage
@@ -157,7 +158,9 @@ class BrokerHandler:
             brokers=_live(image),
             cluster_id=self._own.cluster_id,
             controller_id=self._controller_id(),
-            topics=[self._topics.answer(image, name, failed.get(name)) for name in names],
+            topics=[
+                self._topics.answer(image, name, failed.get(name)) async for name in in_turns(names)
+            ],
             metadata_offset=image.offset,
         )
 
