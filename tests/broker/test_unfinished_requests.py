@@ -62,6 +62,25 @@ def test_what_became_requests_is_held_by_nobody() -> None:
     assert node.requests.size_bytes <= 100
 
 
+def test_a_connection_made_while_others_were_looked_for_is_left_alone() -> None:
+    node = Node()
+    node.requests.finished("new", 10 * MIB)
+    assert node.look() == [], "not among those that were found"
+    node.receive("new", 10 * MIB)
+    for _ in range(10):
+        assert node.look() == []
+    assert node.requests.size_bytes <= 100
+
+
+def test_a_connection_that_is_gone_leaves_nothing_to_the_next_of_its_name() -> None:
+    node = Node()
+    node.requests.finished("a", 10 * MIB)
+    node.look()
+    node.look()
+    node.receive("a", 2 * MIB)
+    assert [node.look() for _ in range(6)][-1] == ["a"]
+
+
 def test_headers_and_frames_never_add_up_to_a_request() -> None:
     node = Node()
     for _ in range(300):

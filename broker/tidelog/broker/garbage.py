@@ -2,7 +2,7 @@
 
 Reference counts free nearly everything; the collector only finds cycles. Python has it look at
 every object of the process again and again, and in a node with thousands of partitions one such
-look takes the loop for 0.1 s. Here an object that outlives its third look is set aside
+look takes the loop for 0.1 s. Here what is alive after a look at the oldest generation is set aside
 (`gc.freeze`) and looked at no more, until so many are set aside that the cycles among them may
 matter, or an hour has passed. See docs/decisions/0033.
 """
@@ -37,10 +37,12 @@ class GarbageCollection:
         """Objects set aside just after the last look at all of them."""
         self._looks = 0
         self._before = gc.get_threshold()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
         """Set aside what the process holds by now, its code above all; begin to steer."""
+        self._loop = asyncio.get_running_loop()
         self._before = gc.get_threshold()
         gc.set_threshold(*_THRESHOLDS)
         gc.callbacks.append(self._on_collected)
@@ -50,29 +52,30 @@ class GarbageCollection:
         """Leave the collector as Python has it."""
         if self._timer is not None:
             self._timer.cancel()
+        self._loop = None
         gc.callbacks.remove(self._on_collected)
         gc.set_threshold(*self._before)
         gc.unfreeze()
 
     def _on_collected(self, phase: str, info: dict[str, int]) -> None:
-        """Set aside what outlived a look at the oldest generation."""
+        """Set aside what outlived a look at the oldest generation; on any thread."""
         if phase != "stop" or info["generation"] != _OLDEST:
             return
         gc.freeze()
         self._looks += 1
-        if self._looks % _COUNTED_EVERY == 0 and self._has_set_aside_much():
-            self._plan(0.0)
+        is_counted = self._looks % _COUNTED_EVERY == 0
+        if is_counted and self._loop is not None and self._has_set_aside_much():
+            self._loop.call_soon_threadsafe(self._look_at_all)
 
     def _has_set_aside_much(self) -> bool:
         return gc.get_freeze_count() - self._set_aside > self._set_aside_max
 
-    def _plan(self, delay_s: float) -> None:
+    def _look_at_all(self) -> None:
+        if self._loop is None:
+            return  # asked for just before the stop
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(delay_s, self._look_at_all)
-
-    def _look_at_all(self) -> None:
         gc.unfreeze()
         gc.collect()
         self._set_aside = gc.get_freeze_count()
-        self._plan(self._full_interval_s)
+        self._timer = self._loop.call_later(self._full_interval_s, self._look_at_all)

@@ -47,6 +47,8 @@ class UnfinishedRequests:
         self.timeout_ms = limits.timeout_ms
         self._limits = limits
         self._finished: dict[str, int] = {}
+        self._missed: set[str] = set()
+        """Connections that the last look did not find: gone, or made while it was looking."""
         self._known: dict[str, _Known] = {}
 
     def finished(self, connection: str, size_bytes: int) -> None:
@@ -58,7 +60,7 @@ class UnfinishedRequests:
 
         The largest, while all together are above the limit; and who has stopped in the middle.
         """
-        self._finished = {one: self._finished.get(one, 0) for one in traffic}
+        self._forget_gone(traffic)
         before, self._known = self._known, {}
         held: dict[str, int] = {}
         for connection, seen in traffic.items():
@@ -70,6 +72,15 @@ class UnfinishedRequests:
         ended += [one for one in held if one not in ended and self._has_stopped(one, now_ms)]
         self.hang_ups += len(ended)
         return ended
+
+    def _forget_gone(self, traffic: Mapping[str, Traffic]) -> None:
+        """Forget connections that two looks missed, and begin with those that are new."""
+        missed = self._finished.keys() - traffic.keys()
+        for connection in missed & self._missed:
+            del self._finished[connection]
+        self._missed = missed - self._missed
+        for connection in traffic:
+            self._finished.setdefault(connection, 0)
 
     def _seen(self, known: _Known | None, connection: str, seen: Traffic) -> _Known:
         known = known or _Known()
