@@ -13,7 +13,7 @@ from tidelog.log.config import LogConfig, log_config
 from tidelog.log.errors import InvalidRecordError, MessageTooLargeError, TidelogError
 from tidelog.log.record_check import INFLATED_TIMES_MAX, check_compressed_records, check_records
 from tidelog.log.records import Record, encode_batch, iter_records
-from tidelog.log.validation import inspect_compressed, is_compressed, validate_produced
+from tidelog.log.validation import Seen, inspect_compressed, is_compressed, validate_produced
 
 NOW_MS = 1_700_000_000_000
 MIB = 1 << 20
@@ -175,7 +175,7 @@ def test_compressed_records_are_looked_at_too(codec: Codec) -> None:
         validate_produced(batch, config=PLAIN, now_ms=2 * NOW_MS)
     with pytest.raises(InvalidRecordError, match="follow the last record"):
         inspect_compressed(batch, config=PLAIN, now_ms=2 * NOW_MS)
-    validate_produced(batch, config=PLAIN, now_ms=2 * NOW_MS, inspected=True)
+    validate_produced(batch, config=PLAIN, now_ms=2 * NOW_MS, seen=Seen(inspected=True))
 
 
 @pytest.mark.parametrize("codec", CODECS)

@@ -30,7 +30,10 @@ from tidelog.log.config import LogConfig
 from tidelog.log.env import Clock
 from tidelog.log.errors import OUTCOME_UNKNOWN_CODES, InvariantError, TidelogError
 from tidelog.log.validation import (
+    UNSEEN,
+    Seen,
     asks_about_records,
+    compared,
     inspect_compressed,
     is_compressed,
     walk_uncompressed,
@@ -185,27 +188,33 @@ class Appender:
     ) -> None:
         try:
             config = hosted.log.config
-            if look.inflates:
-                await self._inspect(config, slot.records)
-            if look.walks:
-                for _ in walk_uncompressed(slot.records, config=config):
-                    await asyncio.sleep(0)
+            seen = await self._look_into(config, slot.records, look)
             await place.turn()
             # Whose it is, who leads, in which epoch, what the topic asks: all may be new by now.
             data = slot.data
             hosted = self._partitions.find(data.topic, data.partition, data.topic_id)
-            self._append_now(hosted, slot, look if hosted.log.config == config else _NO_LOOK)
+            self._append_now(hosted, slot, seen if hosted.log.config == config else UNSEEN)
         except InvariantError:
             raise
         except TidelogError as error:
             self._fail(slot.result, to_wire(error))
 
-    async def _inspect(self, config: LogConfig, records: bytes) -> None:
-        self.inspections += 1
-        now_ms = self._clock.wall_ms()
-        await self._workers.run(partial(inspect_compressed, records, config=config, now_ms=now_ms))
+    async def _look_into(self, config: LogConfig, records: bytes, look: _Look) -> Seen:
+        seen = UNSEEN
+        if look.inflates:
+            self.inspections += 1
+            now_ms = self._clock.wall_ms()
+            seen = await self._workers.run(
+                partial(inspect_compressed, records, config=config, now_ms=now_ms)
+            )
+        if look.walks:
+            batches = seen.batches or compared(records, config=config)
+            for _ in walk_uncompressed(batches, config=config):
+                await asyncio.sleep(0)
+            seen = seen._replace(walked=True, batches=batches)
+        return seen
 
-    def _append_now(self, hosted: HostedPartition, slot: _Slot, seen: _Look = _NO_LOOK) -> None:
+    def _append_now(self, hosted: HostedPartition, slot: _Slot, seen: Seen = UNSEEN) -> None:
         result = slot.result
         done = leading.append(
             hosted,
@@ -213,8 +222,7 @@ class Appender:
             acks=slot.acks,
             answer=slot.delayed,
             index=slot.index,
-            inspected=seen.inflates or self._is_exempt(hosted),
-            walked=seen.walks,
+            seen=seen._replace(inspected=True) if self._is_exempt(hosted) else seen,
         )
         result.log_start_offset = hosted.log.log_start_offset
         if slot.acks != 0:

@@ -29,6 +29,7 @@ from tidelog.broker.purgatory import DelayedAnswer
 from tidelog.log.errors import KafkaError
 from tidelog.log.memory_reads import Loaded
 from tidelog.log.partition_log import AppendResult, PartitionLog, TimestampedOffset
+from tidelog.log.validation import UNSEEN, Seen
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import (
     FetchPartition,
@@ -56,8 +57,7 @@ def append(
     acks: int,
     answer: DelayedAnswer,
     index: int,
-    inspected: bool = False,
-    walked: bool = False,
+    seen: Seen = UNSEEN,
 ) -> AppendResult:
     """Append a producer's batches; a duplicate of an earlier append is answered as that one.
 
@@ -66,9 +66,7 @@ def append(
     """
     leader_epoch = check_may_append(hosted, acks)
     with hosted.at_work() as partition_log:
-        done = partition_log.append_as_leader(
-            records, leader_epoch=leader_epoch, inspected=inspected, walked=walked
-        )
+        done = partition_log.append_as_leader(records, leader_epoch=leader_epoch, seen=seen)
     if done.is_duplicate:
         hosted.stats.duplicate_batches += 1
     else:

@@ -40,7 +40,9 @@ from tidelog.log.segment import ReadResult, Segment
 from tidelog.log.time_lookup import Span, TimestampedOffset
 from tidelog.log.validation import (
     LOG_APPEND_TIME,
+    UNSEEN,
     ProducedBatch,
+    Seen,
     validate_fetched,
     validate_produced,
 )
@@ -169,20 +171,18 @@ class PartitionLog:
     # Appending
 
     def append_as_leader(
-        self, records: bytes, *, leader_epoch: int, inspected: bool = False, walked: bool = False
+        self, records: bytes, *, leader_epoch: int, seen: Seen = UNSEEN
     ) -> AppendResult:
         """Validate a producer's batches, give them offsets and the epoch, append them; all or none.
 
         A batch that an idempotent producer has sent before is not appended again: `AppendResult`.
-        Raises as `validate_produced` (there: `inspected`, `walked`) and `ProducerStates.check`;
+        Raises as `validate_produced` (there: `seen`) and `ProducerStates.check`;
         `StorageError` when the disk refused: the log is out of service until it is opened anew, and
         nothing was appended, unless it `is_outcome_unknown` or the power goes before a `flush`.
         """
         self._require_usable()
         now_ms, end_offset = self._clock.wall_ms(), self.log_end_offset
-        batches = validate_produced(
-            records, config=self.config, now_ms=now_ms, inspected=inspected, walked=walked
-        )
+        batches = validate_produced(records, config=self.config, now_ms=now_ms, seen=seen)
         is_append_time = self.config.message_timestamp_type == LOG_APPEND_TIME
         if (duplicate := self.producers.check(batches[0][0])) is not None:
             time_ms = duplicate.timestamp_ms if is_append_time else None

@@ -42,12 +42,17 @@ _START = _Place(0, 0)
 
 def check_records(header: BatchHeader, batch: memoryview, *, needs_keys: bool) -> None:
     """See to the records of an uncompressed batch. Raises `InvalidRecordError`."""
-    _check_plain(header, batch[HEADER_BYTES : header.size_in_bytes], needs_keys=needs_keys)
+    if header.records_count < PAYING_RECORDS:
+        data: bytes | memoryview = batch[HEADER_BYTES : header.size_in_bytes]
+        place = _START
+    else:
+        data, place = _contiguous(header, batch)
+    _walked(header, data, place, turns=header.records_count, needs_keys=needs_keys)
 
 
 def record_slices(header: BatchHeader, batch: memoryview, *, needs_keys: bool) -> Iterator[None]:
     """As `check_records`, in slices: let other work have its turn at each step. Raises the same."""
-    data, place = bytes(batch[HEADER_BYTES : header.size_in_bytes]), _START
+    data, place = _contiguous(header, batch)
     while True:
         place = _walked(header, data, place, turns=_SLICE_TURNS, needs_keys=needs_keys)
         if place.delta >= header.records_count:
@@ -73,13 +78,18 @@ def check_compressed_records(
             f"{INFLATED_TIMES_MAX} times max.message.bytes={max_message_bytes}: send smaller "
             "batches or raise the topic's limit"
         ) from error
-    _check_plain(header, data, needs_keys=needs_keys)
-
-
-def _check_plain(header: BatchHeader, data: bytes | memoryview, *, needs_keys: bool) -> None:
-    if header.records_count >= PAYING_RECORDS and not isinstance(data, bytes):
-        data = bytes(data)  # runs are strided slices
     _walked(header, data, _START, turns=header.records_count, needs_keys=needs_keys)
+
+
+def _contiguous(header: BatchHeader, batch: memoryview) -> tuple[bytes, _Place]:
+    """Bytes that end with the batch, for runs are strided slices of bytes; where records begin.
+
+    Copied only where other batches lie before or behind.
+    """
+    whole = batch.obj
+    if isinstance(whole, bytes) and len(whole) == header.size_in_bytes == len(batch):
+        return whole, _Place(HEADER_BYTES, 0)
+    return bytes(batch[HEADER_BYTES : header.size_in_bytes]), _START
 
 
 def _walked(

@@ -7,7 +7,8 @@ batches must be inflated for that, which a caller with a loop has done elsewhere
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from tidelog.log.batch import (
     CODEC_MASK,
@@ -41,23 +42,35 @@ _CODECS = {"uncompressed": Codec.NONE, **{codec.name.lower(): codec for codec in
 ProducedBatch = tuple[BatchHeader, memoryview]
 
 
+class Seen(NamedTuple):
+    """How far records were looked into before they are appended, by one topic's config."""
+
+    inspected: bool = False
+    """The compressed batches passed, or are not to be looked into."""
+    walked: bool = False
+    """The others passed."""
+    batches: Sequence[ProducedBatch] = ()
+    """All of them, their checksums compared; none: not yet."""
+
+
+UNSEEN = Seen()
+
+
 def validate_produced(
     records: bytes,
     *,
     config: LogConfig,
     now_ms: int,
-    inspected: bool = False,
-    walked: bool = False,
+    seen: Seen = UNSEEN,
 ) -> list[ProducedBatch]:
     """Header and bytes of each batch of a produce request's records, at least one.
 
     With the topic's append time in them if it has that; their place is still to be given.
-    `inspected`: `inspect_compressed` has passed the compressed ones, or is to be left out;
-    `walked`: `walk_uncompressed` has passed the others.
+    What was `seen` is not looked at again.
     Raises `CorruptMessageError`, `MessageTooLargeError`, `InvalidRecordError`,
     `InvalidTimestampError`, `UnsupportedCompressionTypeError`: then append nothing.
     """
-    batches = validate_batches(records, max_message_bytes=config.max_message_bytes)
+    batches = list(seen.batches) or compared(records, config=config)
     if not batches:
         raise CorruptMessageError("no record batch to append")
     for header, batch in batches:
@@ -65,14 +78,19 @@ def validate_produced(
         _check_codec(header, config)
         _check_timestamps(header, config, now_ms)
         if header.codec_id == Codec.NONE:
-            if not walked:
+            if not seen.walked:
                 check_records(header, batch, needs_keys=config.is_compacted)
             _check_ages(batch, config, now_ms)
-        elif not inspected:
+        elif not seen.inspected:
             _inspect(header, batch, config, now_ms)
     if config.message_timestamp_type == LOG_APPEND_TIME:
         return [stamped(header, batch, now_ms) for header, batch in batches]
     return batches
+
+
+def compared(records: bytes, *, config: LogConfig) -> list[ProducedBatch]:
+    """All batches, of structure and checksum as they must be; raises as `validate_produced`."""
+    return validate_batches(records, max_message_bytes=config.max_message_bytes)
 
 
 def is_compressed(records: bytes) -> bool:
@@ -88,24 +106,26 @@ def is_compressed(records: bytes) -> bool:
     return False
 
 
-def walk_uncompressed(records: bytes, *, config: LogConfig) -> Iterator[None]:
+def walk_uncompressed(batches: Iterable[ProducedBatch], *, config: LogConfig) -> Iterator[None]:
     """See to the records of all batches that are not compressed, a slice at each step.
 
     Raises what `validate_produced` raises of them.
     """
-    for header, batch in validate_batches(records, max_message_bytes=config.max_message_bytes):
+    for header, batch in batches:
         if header.codec_id == Codec.NONE:
             yield from record_slices(header, batch, needs_keys=config.is_compacted)
 
 
-def inspect_compressed(records: bytes, *, config: LogConfig, now_ms: int) -> None:
+def inspect_compressed(records: bytes, *, config: LogConfig, now_ms: int) -> Seen:
     """Inflate all compressed batches and see to their records. Takes long: not for a loop.
 
     Raises what `validate_produced` raises of them.
     """
-    for header, batch in validate_batches(records, max_message_bytes=config.max_message_bytes):
+    batches = compared(records, config=config)
+    for header, batch in batches:
         if header.codec_id != Codec.NONE:
             _inspect(header, batch, config, now_ms)
+    return Seen(inspected=True, batches=batches)
 
 
 def asks_about_records(config: LogConfig) -> bool:
