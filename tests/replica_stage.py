@@ -25,7 +25,9 @@ from tidelog.chaos.sim_stage.peers import SimPeers
 from tidelog.chaos.sim_stage.scheduler import Scheduler
 from tidelog.chaos.sim_stage.trace import Trace
 from tidelog.log.batch import iter_batches
+from tidelog.log.checkpoints import NO_LIFE
 from tidelog.log.errors import CallFailedError
+from tidelog.log.log_folder import Life
 from tidelog.log.records import iter_records
 from tidelog.log.workers import InPlace, Workers
 from tidelog.metadata.damage import report_damage
@@ -88,13 +90,14 @@ class Machine:
     manager: ReplicaManager | None = None
     is_recovered: bool = False
     """All its logs were opened since the power was cut last."""
+    life: int = NO_LIFE
 
 
 class RecoveredRecord(StartRecord):
     """Remembers only that all logs were recovered: the stage itself says what a start lost."""
 
     def __init__(self, machine: Machine) -> None:
-        super().__init__(machine.disk, "/data", boot_id="")
+        super().__init__(machine.disk, "/data", boot_id="", random=SimRandom(1))
         self._machine = machine
 
     async def note_recovered(self) -> None:
@@ -143,8 +146,8 @@ class ReplicaStage:
         machine = self._machines[broker_id]
         host = machine.host = self._attach(f"broker-{broker_id}", machine.clock)
         manager = machine.manager = self._manager(machine, host)
-        if machine.is_recovered:
-            manager.keep_power()
+        manager.begin_life(Life(machine.life + 1, machine.life, machine.is_recovered))
+        machine.life += 1
         register = RegisterBrokerRecord(
             broker_id=broker_id, incarnation_id=bytes(16), address=host.address
         )

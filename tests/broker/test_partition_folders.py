@@ -9,6 +9,7 @@ from tidelog.chaos.sim_stage.clock import SimClock, SimRandom
 from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.log.config import LogConfig
 from tidelog.log.errors import StorageError
+from tidelog.log.log_folder import Life
 
 TOPIC_ID = bytes(range(16))
 BAD_NAMES = ["", ".", "..", "../evil", "a/b", "/etc", "a\0b", "ä", "a b", "a" * 250, "a\n"]
@@ -127,3 +128,17 @@ async def test_what_an_earlier_topic_of_the_name_left_goes_before_the_new_log_op
     assert (log.log_end_offset, log.damage) == (0, None)
     assert disk.list("/data") == ["t-0"]
     assert "00000000000000000009.log" not in disk.list("/data/t-0")
+
+
+async def test_a_log_that_is_opened_twice_in_one_life_believes_only_its_own_last_close(
+    disk: SimDisk,
+) -> None:
+    first, second = (
+        PartitionFolders(log_dir="/data", disk=disk, clock=SimClock(lambda: 0.0)) for _ in range(2)
+    )
+    first.life, second.life = Life(11, -1), Life(22, 11)
+    await open_log(first, "t")
+    reopened = [
+        await second.open_log("t", 0, topic_id=TOPIC_ID, config=LogConfig()) for _ in range(2)
+    ]
+    assert [log.was_clean for log in reopened] == [True, False]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 
 import pytest
 
@@ -10,9 +11,12 @@ from tidelog.broker import start_record
 from tidelog.broker.start_record import FILE_NAME, StartRecord
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.disk import SimDisk
+from tidelog.log.checkpoints import NO_LIFE, CleanMarker
 from tidelog.log.errors import DiskFullError
 from tidelog.log.system import boot_id
 from tidelog.v1.controller_pb2 import EVERYTHING, NOTHING, UNFLUSHED
+
+_SEEDS = itertools.count()
 
 
 @pytest.fixture
@@ -24,7 +28,7 @@ def disk() -> SimDisk:
 
 def record(disk: SimDisk, boot_id: str) -> StartRecord:
     """As a process of this boot finds it."""
-    return StartRecord(disk, "/data", boot_id=boot_id)
+    return StartRecord(disk, "/data", boot_id=boot_id, random=SimRandom(next(_SEEDS)))
 
 
 async def begin(disk: SimDisk, boot_id: str) -> StartRecord:
@@ -55,7 +59,8 @@ async def test_two_notes_at_a_time_are_both_kept(disk: SimDisk) -> None:
     one = record(disk, "a")
     await one.note_start()
     await asyncio.gather(one.note_recovered(), one.note_told())
-    assert await one.note_start() == (NOTHING, True)
+    found = await one.note_start()
+    assert (found.loss, found.life.is_power_kept) == (NOTHING, True)
 
 
 async def test_a_machine_that_started_anew_may_have_lost_what_was_not_flushed(
@@ -124,13 +129,13 @@ async def test_every_write_is_there_once_all_logs_were_recovered_in_this_boot(
     disk: SimDisk,
 ) -> None:
     await begin(disk, "a")
-    assert not (await record(disk, "a").note_start()).is_power_kept, "not recovered"
+    assert not (await record(disk, "a").note_start()).life.is_power_kept, "not recovered"
     await record(disk, "a").note_recovered()
-    assert (await record(disk, "a").note_start()).is_power_kept
-    assert (await record(disk, "a").note_start()).is_power_kept, "it stays so"
+    assert (await record(disk, "a").note_start()).life.is_power_kept
+    assert (await record(disk, "a").note_start()).life.is_power_kept, "it stays so"
     disk.crash()
-    assert not (await record(disk, "b").note_start()).is_power_kept
-    assert not (await record(disk, "b").note_start()).is_power_kept, "killed before"
+    assert not (await record(disk, "b").note_start()).life.is_power_kept
+    assert not (await record(disk, "b").note_start()).life.is_power_kept, "killed before"
 
 
 async def test_a_full_disk_is_no_reason_not_to_start(
@@ -151,3 +156,20 @@ async def test_a_full_disk_is_no_reason_not_to_start(
 
 def test_this_machine_has_a_boot_id_that_stays() -> None:
     assert boot_id() == boot_id() != ""
+
+
+async def test_each_life_has_a_number_of_its_own_that_outlives_the_power(disk: SimDisk) -> None:
+    numbers: list[int] = []
+    for boot in "aabc":
+        life = (await record(disk, boot).note_start()).life
+        assert life.number not in (NO_LIFE, *numbers)
+        assert life.before == numbers[-1] if numbers else life.before not in (NO_LIFE, life.number)
+        numbers.append(life.number)
+        disk.crash()
+
+
+@pytest.mark.parametrize("text", ["", "-4", "x", "9" * 5000])
+async def test_a_life_that_cannot_be_read_is_that_of_no_marker(disk: SimDisk, text: str) -> None:
+    disk.open(f"/data/{FILE_NAME}", create=True).write_at(0, f"boot.id=a\nlife={text}\n".encode())
+    life = (await record(disk, "a").note_start()).life
+    assert not life.believes(CleanMarker(7, {}))

@@ -12,6 +12,7 @@ from partition_logs import DIRECTORY, NOW_MS, TOPIC_ID, OpenLog
 from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.log.config import LogConfig
 from tidelog.log.env import Clock, Disk
+from tidelog.log.log_folder import ONLY_LIFE, Life
 from tidelog.log.partition_log import PartitionLog
 
 
@@ -32,7 +33,7 @@ def open_log(disk: SimDisk, clock: Clock) -> OpenLog:
         on: Disk = disk,
         directory: str = DIRECTORY,
         topic_id: bytes = TOPIC_ID,
-        is_power_kept: bool = False,
+        life: Life = ONLY_LIFE,
         **config: Any,  # fields of LogConfig
     ) -> PartitionLog:
         return await PartitionLog.open(
@@ -41,7 +42,7 @@ def open_log(disk: SimDisk, clock: Clock) -> OpenLog:
             clock=clock,
             config=LogConfig(**config),
             topic_id=topic_id,
-            is_power_kept=is_power_kept,
+            life=life,
         )
 
     return open_it

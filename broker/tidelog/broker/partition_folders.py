@@ -15,7 +15,7 @@ import structlog
 from tidelog.log.config import LogConfig
 from tidelog.log.env import Clock, Disk
 from tidelog.log.errors import KafkaError, StorageError
-from tidelog.log.log_folder import owner_of
+from tidelog.log.log_folder import ONLY_LIFE, owner_of
 from tidelog.log.partition_log import PartitionLog, delete_log
 from tidelog.v1 import common_pb2
 
@@ -33,8 +33,9 @@ class PartitionFolders:
     """The replicas' folders in one data folder."""
 
     def __init__(self, *, log_dir: str, disk: Disk, clock: Clock) -> None:
-        self.is_power_kept = False
-        """Whether all logs were recovered since the machine started: no write to one is missing."""
+        self.life = ONLY_LIFE
+        self._opened: set[str] = set()
+        """Folders whose logs were opened in this life."""
         self._log_dir = log_dir
         self._disk = disk
         self._clock = clock
@@ -60,6 +61,7 @@ class PartitionFolders:
         target = f"{self._log_dir}/{topic[: NAME_CHARACTERS_MAX - len(end)]}{end}"
         source = self._path(topic, partition)
         if self._disk.exists(source):
+            self._opened.discard(source)
             self._disk.remove_tree(target)
             self._disk.rename(source, target)
             await self._disk.sync_directory(self._log_dir)
@@ -112,13 +114,16 @@ class PartitionFolders:
     async def _open(
         self, topic: str, partition: int, *, topic_id: bytes, config: LogConfig
     ) -> PartitionLog:
+        directory = self._path(topic, partition)
+        life = self.life.again() if directory in self._opened else self.life
+        self._opened.add(directory)
         return await PartitionLog.open(
-            directory=self._path(topic, partition),
+            directory=directory,
             disk=self._disk,
             clock=self._clock,
             config=config,
             topic_id=topic_id,
-            is_power_kept=self.is_power_kept,
+            life=life,
         )
 
     def _path(self, topic: str, partition: int) -> str:

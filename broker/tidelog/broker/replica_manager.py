@@ -42,6 +42,7 @@ from tidelog.broker.unread_responses import UnreadResponses
 from tidelog.log.config import LogConfig, log_config
 from tidelog.log.env import Clock, Disk, Random
 from tidelog.log.errors import StorageError
+from tidelog.log.log_folder import Life
 from tidelog.log.partition_log import Damage
 from tidelog.log.workers import Workers
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, TopicImage
@@ -149,9 +150,9 @@ class ReplicaManager:
             config=config,
         )
 
-    def keep_power(self) -> None:
-        """All logs were recovered since the machine started. Before `start`."""
-        self._folders.is_power_kept = True
+    def begin_life(self, life: Life) -> None:
+        """Open logs in this life of the process. Before `start`."""
+        self._folders.life = life
 
     async def start(self, broker_epoch: int) -> None:
         """Begin with nothing held; `on_image` says what to hold."""

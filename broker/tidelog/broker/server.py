@@ -114,8 +114,7 @@ class Node:
             start = await self._broker.start_record.note_start()
             log.info("broker starts", start_loss=StartLoss.Name(start.loss))
             self._broker.lifecycle.start_loss = start.loss
-            if start.is_power_kept:
-                self._broker.replica_manager.keep_power()
+            self._broker.replica_manager.begin_life(start.life)
             await self._broker.follower.start()
             await self._broker.lifecycle.start()
 
@@ -324,7 +323,9 @@ def _build_broker(
         return _controller_channel(config, ports, epoch)
 
     controllers = channel()
-    start_record = StartRecord(ports.disk, config.data_dir, boot_id=ports.boot_id)
+    start_record = StartRecord(
+        ports.disk, config.data_dir, boot_id=ports.boot_id, random=ports.random
+    )
     replica_manager = _build_replica_manager(
         config, ports, controllers, reports, journal, start_record, unread
     )

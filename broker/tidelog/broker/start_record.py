@@ -19,12 +19,16 @@ from typing import NamedTuple
 import structlog
 
 from tidelog.broker.data_directory import PROPERTIES_BYTES_MAX
-from tidelog.log.env import Disk, write_atomically
+from tidelog.log.checkpoints import NO_LIFE
+from tidelog.log.env import Disk, Random, write_atomically
 from tidelog.log.errors import DiskFullError, StorageError
+from tidelog.log.log_folder import Life
 from tidelog.v1.controller_pb2 import EVERYTHING, NOTHING, UNFLUSHED, StartLoss
 
 FILE_NAME = "start.properties"
-_FIELDS = ("boot.id", "clean", "untold", "recovered")
+_FIELDS = ("boot.id", "clean", "untold", "recovered", "life")
+_LIFE_END = 2**53
+_UNTOLD_LIFE = -1
 _WORST_LAST: tuple[StartLoss, ...] = (NOTHING, UNFLUSHED, EVERYTHING)
 
 log = structlog.get_logger(__name__)
@@ -35,14 +39,15 @@ class Start(NamedTuple):
 
     loss: StartLoss
     """Of what the folder held, and not told yet."""
-    is_power_kept: bool
-    """All logs were recovered since the machine started."""
+    life: Life
+    """Its power is kept when all logs were recovered since the machine started."""
 
 
 class StartRecord:
     """The record in one data folder. Only `note_start` raises: what else cannot be noted is not."""
 
-    def __init__(self, disk: Disk, folder: str, *, boot_id: str) -> None:
+    def __init__(self, disk: Disk, folder: str, *, boot_id: str, random: Random) -> None:
+        self._random = random
         self._disk = disk
         self._folder = folder
         self._boot_id = boot_id
@@ -61,8 +66,10 @@ class StartRecord:
         loss = max(_loss(found, self._boot_id), _untold(found), key=_WORST_LAST.index)
         self._is_all_flushed = found is not None and found.get("clean") == "true"
         is_recovered = found is not None and found.get("recovered") == self._boot_id
+        number = self._random.randrange(NO_LIFE + 1, _LIFE_END)
         changes = {
             "boot.id": self._boot_id,
+            "life": str(number),
             "clean": "false",
             "untold": StartLoss.Name(loss),
         }
@@ -72,7 +79,8 @@ class StartRecord:
             disk.remove(f"{folder}/{FILE_NAME}.tmp")
             disk.remove(f"{folder}/{FILE_NAME}")
             await disk.sync_directory(folder)
-        return Start(loss, self._boot_id != "" and is_recovered)
+        is_power_kept = self._boot_id != "" and is_recovered
+        return Start(loss, Life(number, _life(found), is_power_kept))
 
     async def note_recovered(self) -> None:
         """All logs are open; if it is not noted, torn writes are looked for at the next start."""
@@ -113,6 +121,13 @@ def _untold(found: dict[str, str] | None) -> StartLoss:
     """What earlier starts lost and did not tell."""
     name = "NOTHING" if found is None else found.get("untold", "NOTHING")
     return next((loss for loss in _WORST_LAST if StartLoss.Name(loss) == name), EVERYTHING)
+
+
+def _life(found: dict[str, str] | None) -> int:
+    """Number of the life before; one that no marker has where it cannot be told."""
+    text = "" if found is None else found.get("life", "")
+    is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(_LIFE_END))
+    return int(text) if is_number else _UNTOLD_LIFE
 
 
 def _read(disk: Disk, folder: str) -> dict[str, str] | None:

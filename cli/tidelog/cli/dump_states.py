@@ -58,7 +58,7 @@ def dump_clean_marker(source: Source) -> Iterator[Line]:
     if marker is None:
         yield damage("this is no whole mark of a clean shutdown")
         return
-    yield Line("clean", {"logEndOffset": marker.log_end_offset})
+    yield Line("clean", {"logEndOffset": marker.log_end_offset, "life": marker.life})
     for name, size in marker.file_bytes.items():
         yield Line("file", {"name": name, "size": size})
 

@@ -24,6 +24,8 @@ CLEAN_FILE = ".clean"
 LOSSY_FILE = ".lossy"
 METADATA_FILE = "partition.metadata"
 TOPIC_ID_BYTES = 16
+NO_LIFE = 0
+"""Nobody counts the lives of the process."""
 _VERSION = 1
 _METADATA_VERSION = 0
 _METADATA_LINES = 3
@@ -51,6 +53,8 @@ class CleanMarker:
 
     log_end_offset: int
     file_bytes: Mapping[str, int]
+    life: int = NO_LIFE
+    """In which life of the node's process it was written."""
 
 
 def encode_checkpoint(checkpoint: Checkpoint) -> bytes:
@@ -89,10 +93,11 @@ def decode_checkpoint(data: bytes) -> Checkpoint | None:
 
 
 def encode_clean_marker(marker: CleanMarker) -> bytes:
-    """The log end offset, then a line `size name` a file."""
+    """The log end offset and the life, then a line `size name` a file."""
     return _sealed(
         [
             f"log_end_offset: {marker.log_end_offset}",
+            f"life: {marker.life}",
             f"files: {len(marker.file_bytes)}",
             *(f"{size} {name}" for name, size in sorted(marker.file_bytes.items())),
         ]
@@ -102,17 +107,18 @@ def encode_clean_marker(marker: CleanMarker) -> bytes:
 def decode_clean_marker(data: bytes) -> CleanMarker | None:
     """The marker, or None when `data` is not a whole one."""
     lines = _unsealed(data)
-    values = _values(lines[:2], ("log_end_offset", "files"))
+    names = ("log_end_offset", "life", "files")
+    values = _values(lines[: len(names)], names)
     if values is None:
         return None
-    end, count = map(_number, values)
+    end, life, count = map(_number, values)
     files = {}
-    for line in lines[2:]:
+    for line in lines[len(names) :]:
         size, _, name = line.partition(" ")
         files[name] = _number(size)
-    if end is None or count != len(files) or None in files.values():
+    if end is None or life is None or count != len(files) or None in files.values():
         return None
-    return CleanMarker(end, {name: size or 0 for name, size in files.items()})
+    return CleanMarker(end, {name: size or 0 for name, size in files.items()}, life)
 
 
 def encode_topic_id(topic_id: bytes) -> bytes:

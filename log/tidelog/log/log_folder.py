@@ -7,6 +7,7 @@ log is not served. Nor is it in the folder of another partition: somebody swappe
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from tidelog.log.checkpoints import (
     CLEAN_FILE,
     LOSSY_FILE,
     METADATA_FILE,
+    NO_LIFE,
     Checkpoint,
     CleanMarker,
     decode_checkpoint,
@@ -47,10 +49,37 @@ class Left(NamedTuple):
     """They are another partition's, and so are all offsets."""
 
 
+class Life(NamedTuple):
+    """One life of the node's process: its number is on stable storage before a log is opened.
+
+    A clean marker vouches for the life after its own alone, so it may stay where it is when the log
+    is written to: no later life believes it. Numbers never come again.
+    """
+
+    number: int = NO_LIFE
+    before: int = NO_LIFE
+    """Number of the life before."""
+    is_power_kept: bool = False
+    """No power was lost since the logs were opened last: what was not synced is there too."""
+
+    def believes(self, marker: CleanMarker) -> bool:
+        """Whether it was written in the life before, or in this one before a log's opening anew."""
+        return marker.life in (self.before, self.number)
+
+    def again(self) -> Life:
+        """What to open a log with that this life has opened before: only its own marker counts."""
+        return self._replace(before=self.number)
+
+
+ONLY_LIFE = Life()
+"""Nobody counts them: a marker goes, durably, before the first write."""
+
+
 class LogFolder:
     """Errors: `StorageError` where the disk refuses."""
 
-    def __init__(self, disk: Disk, directory: str, topic_id: bytes) -> None:
+    def __init__(self, disk: Disk, directory: str, topic_id: bytes, life: Life) -> None:
+        self._life = life
         self._disk = disk
         self._directory = directory
         self._partition = partition_in(directory)
@@ -67,9 +96,10 @@ class LogFolder:
         if not self._disk.exists(self._directory):
             await self.claim()
             return Left(None, None, None)
-        checkpoint = decode_checkpoint(await self._read(CHECKPOINT_FILE))
-        marker = decode_clean_marker(await self._read(CLEAN_FILE))
-        metadata = await self._read(METADATA_FILE)
+        names = frozenset(self._disk.list(self._directory))
+        checkpoint = decode_checkpoint(await self._read(CHECKPOINT_FILE, names))
+        marker = decode_clean_marker(await self._read(CLEAN_FILE, names))
+        metadata = await self._read(METADATA_FILE, names)
         named_owner, partition = decode_topic_id(metadata), decode_partition(metadata)
         owner = _owner(checkpoint, named_owner)
         if owner not in (None, self.topic_id):
@@ -78,11 +108,11 @@ class LogFolder:
                 f"{self._directory} belongs to topic id {owner.hex() if owner else None}, not "
                 f"{self.topic_id.hex()}",
             )
-        if self._disk.exists(self._path(CLEAN_FILE)):
+        if CLEAN_FILE in names and self._life.number == NO_LIFE:
             # Before the first write: a marker that outlives one would vouch for what it never saw.
             self._disk.remove(self._path(CLEAN_FILE))
             await self._disk.sync_directory(self._directory)
-        if owner is None and offsets_in(self._disk.list(self._directory), LOG):
+        if owner is None and offsets_in(names, LOG):
             return Left(checkpoint, None, "no file says whose log this is")
         if named_owner != self.topic_id or partition is None:
             await self.claim()
@@ -92,7 +122,8 @@ class LogFolder:
                 "its folder; stop the node and move it back, or let it be fetched anew"
             )
             return Left(None, None, swapped, is_foreign=True)
-        return Left(checkpoint, marker, None)
+        is_believed = marker is not None and self._life.believes(marker)
+        return Left(checkpoint, marker if is_believed else None, None)
 
     async def claim(self) -> None:
         """Write whose folder this is."""
@@ -128,18 +159,17 @@ class LogFolder:
             for name in names
             if name.endswith((*SEGMENT_KINDS, SNAPSHOT))
         }
-        marker = encode_clean_marker(CleanMarker(log_end_offset, sizes))
+        marker = encode_clean_marker(CleanMarker(log_end_offset, sizes, self._life.number))
         await write_atomically(self._disk, self._path(CLEAN_FILE), marker)
 
     def _path(self, name: str) -> str:
         return f"{self._directory}/{name}"
 
-    async def _read(self, name: str) -> bytes:
-        """A small file; empty when it does not exist."""
-        path = self._path(name)
-        if not self._disk.exists(path):
+    async def _read(self, name: str, names: Collection[str]) -> bytes:
+        """A small file; empty when it is none of `names`."""
+        if name not in names:
             return b""
-        file = self._disk.open(path)
+        file = self._disk.open(self._path(name))
         try:
             return await reading(self._disk, partial(file.read_at, 0, _MAX_SMALL_FILE_BYTES))
         finally:

@@ -12,7 +12,7 @@ import structlog
 from tidelog.log.config import LogConfig
 from tidelog.log.env import Clock, Disk
 from tidelog.log.epochs import EpochCache
-from tidelog.log.log_folder import LogFolder
+from tidelog.log.log_folder import Life, LogFolder
 from tidelog.log.producers import ProducerStates
 from tidelog.log.recovery import Damage, Recovered, recover
 from tidelog.log.segment_list import SegmentList
@@ -43,11 +43,11 @@ async def open_parts(
     config: LogConfig,
     *,
     topic_id: bytes,
-    is_power_kept: bool,
+    life: Life,
 ) -> LogParts:
     """See `PartitionLog.open`."""
     started_ms = clock.monotonic_ms()
-    folder = LogFolder(disk, directory, topic_id)
+    folder = LogFolder(disk, directory, topic_id, life)
     left = await folder.enter()
     found = await recover(
         disk=disk,
@@ -55,7 +55,7 @@ async def open_parts(
         config=config,
         checkpoint=left.checkpoint,
         clean_marker=left.clean_marker,
-        is_power_kept=is_power_kept,
+        is_power_kept=life.is_power_kept,
         now_ms=clock.wall_ms(),
     )
     folder.may_have_lost = found.may_have_lost

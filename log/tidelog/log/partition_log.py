@@ -30,7 +30,7 @@ from tidelog.log.config import LogConfig
 from tidelog.log.env import Clock, Disk
 from tidelog.log.errors import DamagedLogError, OffsetOutOfRangeError, StorageError, invariant
 from tidelog.log.file_names import CLEANED
-from tidelog.log.log_folder import delete_log
+from tidelog.log.log_folder import ONLY_LIFE, Life, delete_log
 from tidelog.log.memory_reads import reading
 from tidelog.log.opening import LogParts, open_parts
 from tidelog.log.producers import EXPIRATION_MS
@@ -95,17 +95,15 @@ class PartitionLog:
         clock: Clock,
         config: LogConfig,
         topic_id: bytes,
-        is_power_kept: bool = False,
+        life: Life = ONLY_LIFE,
     ) -> PartitionLog:
         """Open the log in `directory`, recovering it, or make a new one.
 
-        Whatever its files hold, it opens: see `damage`. `is_power_kept`: no power was lost since it
-        was opened last, so what was not synced is there too. Raises `KafkaError` when it belongs to
+        Whatever its files hold, it opens: see `damage`. `life`: what the node's
+        folder knows of this and the last. Raises `KafkaError` when it belongs to
         another topic (INCONSISTENT_TOPIC_ID), `StorageError` when the disk refuses.
         """
-        parts = await open_parts(
-            directory, disk, clock, config, topic_id=topic_id, is_power_kept=is_power_kept
-        )
+        parts = await open_parts(directory, disk, clock, config, topic_id=topic_id, life=life)
         return cls(parts, directory=directory, disk=disk, clock=clock, config=config)
 
     @property
