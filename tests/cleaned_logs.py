@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tidelog.log.batch import (
+from tidelog.log.cleaner import CleanerConfig, LogCleaner
+from tidelog.log.compaction import KeyMap, Rewriter, TransactionOutcomes
+from tidelog.log.partition_log import PartitionLog
+from tidelog.records.batch import (
     CONTROL_FLAG,
     HEADER_BYTES,
     TRANSACTIONAL_FLAG,
@@ -17,11 +20,8 @@ from tidelog.log.batch import (
     parse_header,
     seal,
 )
-from tidelog.log.cleaner import CleanerConfig, LogCleaner
-from tidelog.log.compaction import KeyMap, Rewriter, TransactionOutcomes
-from tidelog.log.compression import Codec
-from tidelog.log.partition_log import PartitionLog
-from tidelog.log.records import Record, encode_batch, iter_records
+from tidelog.records.compression import Codec
+from tidelog.records.records import Record, encode_batch, iter_records
 
 MIB = 1 << 20
 RETENTION_MS = 100

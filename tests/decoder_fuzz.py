@@ -17,7 +17,12 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable
 
-from tidelog.log.batch import (
+from tidelog.core.errors import (
+    CorruptMessageError,
+    MessageTooLargeError,
+    UnsupportedCompressionTypeError,
+)
+from tidelog.records.batch import (
     CONTROL_FLAG,
     HEADER_BYTES,
     BatchHeader,
@@ -26,13 +31,8 @@ from tidelog.log.batch import (
     seal,
     validate_batches,
 )
-from tidelog.log.compression import Codec, compress, decompress
-from tidelog.log.errors import (
-    CorruptMessageError,
-    MessageTooLargeError,
-    UnsupportedCompressionTypeError,
-)
-from tidelog.log.records import Record, encode_batch, iter_records, read_marker, rebuild_batch
+from tidelog.records.compression import Codec, compress, decompress
+from tidelog.records.records import Record, encode_batch, iter_records, read_marker, rebuild_batch
 
 REFUSALS = (CorruptMessageError, UnsupportedCompressionTypeError, MessageTooLargeError)
 MEMORY_GROWTH_BYTES_MAX = 128 << 20

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from tidelog.log.batch import parse_header
+from tidelog.core.system import SystemClock, SystemDisk
 from tidelog.log.config import LogConfig
 from tidelog.log.partition_log import PartitionLog
-from tidelog.log.records import Record, encode_batch
-from tidelog.log.system import SystemClock, SystemDisk
+from tidelog.records.batch import parse_header
+from tidelog.records.records import Record, encode_batch
 
 KAFKA = Path(__file__).parent / "testdata/kafka"
 TOPIC_ID = bytes(range(16))

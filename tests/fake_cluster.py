@@ -16,10 +16,10 @@ from fake_partition import FakePartition, FakeTopic
 from fake_stream import FakeFetchStream, FakeStream
 
 from tidelog.client.errors import CallFailedError, TidelogError, UnreachableError
-from tidelog.log.records import Record, encode_batch
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.configs import alter_configs, describe_configs
 from tidelog.metadata.image import MetadataImage, TopicImage
+from tidelog.records.records import Record, encode_batch
 from tidelog.v1 import admin_pb2, common_pb2, data_pb2
 from tidelog.v1.common_pb2 import Error, ErrorCode, LeaderHint
 from tidelog.v1.controller_pb2 import DescribeQuorumRequest, DescribeQuorumResponse

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tidelog.log.batch import iter_batches, parse_header, placed, validate_batches
 from tidelog.log.epochs import EpochCache
 from tidelog.log.producers import ProducerStates
-from tidelog.log.records import Record, iter_records
+from tidelog.records.batch import iter_batches, parse_header, placed, validate_batches
+from tidelog.records.records import Record, iter_records
 from tidelog.v1 import data_pb2
 
 

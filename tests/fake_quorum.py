@@ -8,10 +8,10 @@ from copy import deepcopy
 from itertools import count
 from typing import TypeVar
 
-from tidelog.log.env import Random
-from tidelog.log.transport import Dialled, DialOutcome
+from tidelog.core.env import Random
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.quorum import Quorum
+from tidelog.net.transport import Dialled, DialOutcome
 from tidelog.raft.replicated_log import (
     CommittedEntry,
     NotLeaderError,

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from partition_logs import append, values
 
+from tidelog.core.errors import StorageError
+from tidelog.core.system import SystemClock, SystemDisk
 from tidelog.log.config import LogConfig
-from tidelog.log.errors import StorageError
 from tidelog.log.partition_log import PartitionLog
-from tidelog.log.system import SystemClock, SystemDisk
 
 VALUE_BYTES = 16_000
 FILE_BYTES_MAX = 300_000

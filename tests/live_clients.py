@@ -11,7 +11,7 @@ from live_history import History, WatchedTransport
 from live_nodes import CLUSTER_ID, LiveNode
 
 from tidelog.client import Admin
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 from tidelog.v1.admin_pb2 import CreateTopicsRequest
 from tidelog.v1.controller_pb2 import BrokerHeartbeatRequest
 from tidelog.v1.methods import (

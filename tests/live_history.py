@@ -10,8 +10,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidelog.log.grpc_transport import GrpcTransport
-from tidelog.log.transport import Stream
+from tidelog.net.grpc_transport import GrpcTransport
+from tidelog.net.transport import Stream
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import AlterConfigsRequest, CreateTopicsRequest, DeleteTopicsRequest
 from tidelog.v1.methods import (

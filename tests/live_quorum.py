@@ -13,7 +13,7 @@ from live_history import History, WatchedTransport
 from live_nodes import LiveNode
 from live_wals import WalWatch
 
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 from tidelog.v1.admin_pb2 import NodeStatusRequest, NodeStatusResponse
 from tidelog.v1.controller_pb2 import DescribeQuorumRequest, DescribeQuorumResponse
 from tidelog.v1.methods import DESCRIBE_QUORUM, NODE_STATUS

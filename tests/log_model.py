@@ -10,10 +10,10 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tidelog.log.batch import BatchHeader, iter_batches
 from tidelog.log.index import OFFSET_ENTRY, TIME_ENTRY
 from tidelog.log.partition_log import PartitionLog
-from tidelog.log.records import Record, iter_records
+from tidelog.records.batch import BatchHeader, iter_batches
+from tidelog.records.records import Record, iter_records
 
 END = 1 << 60
 BATCHES_KNOWN_OF_A_PRODUCER = 5

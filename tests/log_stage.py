@@ -26,12 +26,12 @@ from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.chaos.sim_stage.disk_faults import PowerCutError
 from tidelog.log.checkpoints import METADATA_FILE
 from tidelog.log.cleaner import CleanerConfig, LogCleaner
-from tidelog.log.compression import Codec
 from tidelog.log.config import LogConfig
 from tidelog.log.file_names import INDEX, LOG, TIME_INDEX
 from tidelog.log.index import TIME_ENTRY
 from tidelog.log.partition_log import PartitionLog
-from tidelog.log.records import BatchBuilder
+from tidelog.records.compression import Codec
+from tidelog.records.records import BatchBuilder
 
 NO_PRODUCER = (-1, -1, -1)
 Pair = tuple[bytes, bytes | None]

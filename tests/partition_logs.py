@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from tidelog.log.batch import BatchHeader, iter_batches
-from tidelog.log.compression import Codec
-from tidelog.log.env import Disk
+from tidelog.core.env import Disk
 from tidelog.log.file_names import LOG, file_name, offsets_in
 from tidelog.log.partition_log import AppendResult, PartitionLog
-from tidelog.log.records import BatchBuilder, Record, iter_records
+from tidelog.records.batch import BatchHeader, iter_batches
+from tidelog.records.compression import Codec
+from tidelog.records.records import BatchBuilder, Record, iter_records
 
 DIRECTORY = "/data/flights-0"
 TOPIC_ID = bytes(range(16))

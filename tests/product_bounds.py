@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("log", "raft", "metadata", "broker", "client")
+PACKAGES = ("core", "records", "net", "log", "raft", "metadata", "broker", "client")
 UNITS = frozenset(
     {
         *("s", "ms", "seconds", "timeout", "interval"),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.log.errors import invariant
+from tidelog.core.errors import invariant
 from tidelog.raft import rules
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import SnapshotId

@@ -43,7 +43,7 @@ from typing import Any
 
 from raft_stage import Happened, Stage
 
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import NO_OP, REGULAR
 from tidelog.raft.engine import Leadership

@@ -24,12 +24,10 @@ from tidelog.chaos.sim_stage.network import Host, SimNetwork
 from tidelog.chaos.sim_stage.peers import SimPeers
 from tidelog.chaos.sim_stage.scheduler import Scheduler
 from tidelog.chaos.sim_stage.trace import Trace
-from tidelog.log.batch import iter_batches
+from tidelog.core.errors import CallFailedError
+from tidelog.core.workers import InPlace, Workers
 from tidelog.log.checkpoints import NO_LIFE
-from tidelog.log.errors import CallFailedError
 from tidelog.log.log_folder import Life
-from tidelog.log.records import iter_records
-from tidelog.log.workers import InPlace, Workers
 from tidelog.metadata.damage import report_damage
 from tidelog.metadata.delta import replay
 from tidelog.metadata.election import changes_with, changes_without
@@ -37,6 +35,8 @@ from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, PartitionImage
 from tidelog.metadata.leaders import elect_leaders
 from tidelog.metadata.records import partition_change
 from tidelog.metadata.replication import alter_partition
+from tidelog.records.batch import iter_batches
+from tidelog.records.records import iter_records
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import UNCLEAN, ElectLeadersRequest
 from tidelog.v1.controller_pb2 import (

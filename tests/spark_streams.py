@@ -11,7 +11,7 @@ from fake_cluster import BOOTSTRAP, FakeCluster, encoded
 from virtual_time import virtual_time
 
 from tidelog.client.ports import ClientPorts
-from tidelog.log.system import SystemRandom
+from tidelog.core.system import SystemRandom
 from tidelog.spark.stream_driver import StreamDriver
 from tidelog.spark.stream_options import StreamOptions
 

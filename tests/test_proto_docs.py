@@ -24,7 +24,7 @@ from google.protobuf.descriptor_pb2 import (
 )
 
 from protos import described
-from tidelog.log.records import iter_records
+from tidelog.records.records import iter_records
 from tidelog.v1 import methods
 
 PACKAGE, MESSAGE, ENUM, SERVICE = 2, 4, 5, 6

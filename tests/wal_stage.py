@@ -6,7 +6,7 @@ import random
 from typing import NamedTuple
 
 from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.log.env import make_directory_durably
+from tidelog.core.env import make_directory_durably
 from tidelog.raft.durable_state import WalEntry
 from tidelog.raft.wal import FILE_NAME, Wal
 

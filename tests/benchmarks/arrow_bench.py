@@ -26,9 +26,9 @@ from tidelog.client.arrow_rows import rows_of
 from tidelog.client.partitioners import KeyPartitioner
 from tidelog.client.record_bytes import encoded, record_bounds
 from tidelog.client.row_partitions import RowPartitioning, by_partition
-from tidelog.log.batch import iter_batches, placed
-from tidelog.log.compression import Codec
-from tidelog.log.records import BatchBuilder, iter_columns
+from tidelog.records.batch import iter_batches, placed
+from tidelog.records.compression import Codec
+from tidelog.records.records import BatchBuilder, iter_columns
 
 ROWS = {100: 200_000, 1024: 40_000}
 PARTITIONS, BATCH_BYTES, FETCH_BYTES = 6, 256 << 10, 4 << 20

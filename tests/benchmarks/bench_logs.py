@@ -9,11 +9,11 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
-from tidelog.log.batch import HEADER_BYTES, parse_header, seal
+from tidelog.core.system import SystemClock, SystemDisk
 from tidelog.log.config import LogConfig
 from tidelog.log.partition_log import PartitionLog
-from tidelog.log.records import BatchBuilder
-from tidelog.log.system import SystemClock, SystemDisk
+from tidelog.records.batch import HEADER_BYTES, parse_header, seal
+from tidelog.records.records import BatchBuilder
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 FIRST_TIMESTAMP_MS = 1_000_000_000_000

@@ -25,12 +25,12 @@ from typing import Any
 
 import structlog
 
+from tidelog.core.system import SystemClock, SystemDisk
 from tidelog.log.cleaner import CleanerConfig, LogCleaner
-from tidelog.log.compression import Codec
 from tidelog.log.config import LogConfig
 from tidelog.log.partition_log import PartitionLog
-from tidelog.log.records import BatchBuilder, iter_records
-from tidelog.log.system import SystemClock, SystemDisk
+from tidelog.records.compression import Codec
+from tidelog.records.records import BatchBuilder, iter_records
 
 RECORDS = 300_000
 BATCH_RECORDS = 130

@@ -24,11 +24,11 @@ from pathlib import Path
 from bench_logs import KIB, MIB, batches, closing, open_log
 from measures import Figure, be_quiet
 
+from tidelog.core.memory_reads import Loaded
+from tidelog.core.page_cache import Residency
+from tidelog.core.system import SystemDisk
 from tidelog.log.config import LogConfig
-from tidelog.log.memory_reads import Loaded
-from tidelog.log.page_cache import Residency
 from tidelog.log.partition_log import PartitionLog
-from tidelog.log.system import SystemDisk
 
 BUILD = Path(__file__).resolve().parents[2] / "build"
 PARTITIONS = (16, 64, 128)

@@ -48,10 +48,10 @@ from crc32c import crc32c
 from log_read_bench import read
 from measures import Figure, Pair, Took, apart, be_quiet, rates, spread, times
 
+from tidelog.core.system import SystemDisk, raise_open_files_limit
 from tidelog.log.config import LogConfig
 from tidelog.log.file_names import LOG, file_name
 from tidelog.log.partition_log import PartitionLog
-from tidelog.log.system import SystemDisk, raise_open_files_limit
 
 BUILD = Path(__file__).resolve().parents[2] / "build"
 READ_GIB, SPARE_GIB = 10.0, 5.0

@@ -26,10 +26,10 @@ from bench_logs import (
 )
 from measures import Figure, Pair, Times, apart, percentiles, rates
 
-from tidelog.log.batch import parse_header
 from tidelog.log.config import LogConfig
 from tidelog.log.partition_log import PartitionLog
-from tidelog.log.records import iter_records
+from tidelog.records.batch import parse_header
+from tidelog.records.records import iter_records
 
 SEGMENTS, BATCH_BYTES = 20, 16 * KIB
 LOOK_UPS_MAX = {"warm": 5_000, "cold": 500}

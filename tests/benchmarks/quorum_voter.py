@@ -28,9 +28,9 @@ from typing import Any, cast
 import structlog
 
 from tidelog.broker.rpc.grpc_server import GrpcServer
-from tidelog.log.env import Disk, File
-from tidelog.log.errors import TidelogError
-from tidelog.log.system import SystemClock, SystemDisk, SystemRandom
+from tidelog.core.env import Disk, File
+from tidelog.core.errors import TidelogError
+from tidelog.core.system import SystemClock, SystemDisk, SystemRandom
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.driver import RaftDriver
 from tidelog.raft.factory import build_replicated_log

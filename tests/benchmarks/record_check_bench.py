@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from tidelog.core.system import SystemClock, SystemDisk
 from tidelog.log import validation
-from tidelog.log.batch import HEADER_BYTES, parse_header, validate_batches
-from tidelog.log.compression import Codec, decompress
 from tidelog.log.config import LogConfig
 from tidelog.log.partition_log import PartitionLog
 from tidelog.log.record_check import check_compressed_records, check_records
-from tidelog.log.records import Record, encode_batch
-from tidelog.log.system import SystemClock, SystemDisk
+from tidelog.records.batch import HEADER_BYTES, parse_header, validate_batches
+from tidelog.records.compression import Codec, decompress
+from tidelog.records.records import Record, encode_batch
 
 BATCH_BYTES = 900_000
 NOW_MS = 1_700_000_000_000

@@ -9,7 +9,7 @@ import pytest
 
 from tidelog.broker import producer_ids
 from tidelog.broker.producer_ids import ProducerIds
-from tidelog.log.errors import UnreachableError
+from tidelog.core.errors import UnreachableError
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
 from tidelog.v1.controller_pb2 import AllocateProducerIdsRequest, AllocateProducerIdsResponse

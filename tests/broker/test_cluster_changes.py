@@ -11,7 +11,7 @@ from tidelog.broker import server
 from tidelog.broker.cluster_changes import ClusterChanges
 from tidelog.broker.config import NodeConfig
 from tidelog.broker.controller_epoch import ControllerEpoch
-from tidelog.log.system import SystemClock, SystemDisk, SystemRandom
+from tidelog.core.system import SystemClock, SystemDisk, SystemRandom
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.v1.admin_pb2 import (
     CreateTopicsRequest,

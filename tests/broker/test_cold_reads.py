@@ -14,8 +14,8 @@ from tidelog.broker import fetch_session
 from tidelog.broker.fetch_session import LOAD_WAIT_MS_MIN, LOADS_MAX
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.late_loads import LATE_LOADS_MAX, LateLoads, Load
-from tidelog.log.memory_reads import Loaded
-from tidelog.log.transport import Stream
+from tidelog.core.memory_reads import Loaded
+from tidelog.net.transport import Stream
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import (
     FetchPartition,

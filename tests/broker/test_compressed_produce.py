@@ -13,10 +13,10 @@ from partition_logs import batch
 from replica_stage import CONFIG, TOPIC, ReplicaStage
 
 from tidelog.broker.replica_manager import ReplicaManager
-from tidelog.log.batch import numbered, parse_header, seal
-from tidelog.log.compression import Codec, compress
-from tidelog.log.records import Record, encode_batch
-from tidelog.log.workers import ThreadWorkers
+from tidelog.core.workers import ThreadWorkers
+from tidelog.records.batch import numbered, parse_header, seal
+from tidelog.records.compression import Codec, compress
+from tidelog.records.records import Record, encode_batch
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import PartitionProduceData, PartitionProduceResult, ProduceRequest
 

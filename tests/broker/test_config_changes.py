@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tidelog.broker.cluster_changes import ClusterChanges
-from tidelog.log.errors import CallFailedError, TidelogError, UnreachableError
-from tidelog.log.system import SystemRandom
+from tidelog.core.errors import CallFailedError, TidelogError, UnreachableError
+from tidelog.core.system import SystemRandom
 from tidelog.metadata.image import MetadataImage
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import AlterConfigsRequest, AlterConfigsResponse

@@ -12,7 +12,7 @@ from tidelog.broker.controller_channel import ControllerChannel
 from tidelog.broker.controller_epoch import ControllerEpoch, StaleControllerError
 from tidelog.broker.own_cluster import OwnCluster
 from tidelog.broker.rpc.controller import ControllerHandler
-from tidelog.log.errors import CallFailedError, UnreachableError
+from tidelog.core.errors import CallFailedError, UnreachableError
 from tidelog.metadata.attempts import NumberedRequest
 from tidelog.metadata.committed import CommittedMetadata
 from tidelog.metadata.config import ControllerConfig

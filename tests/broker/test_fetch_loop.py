@@ -14,8 +14,8 @@ from tidelog.broker.background import Background
 from tidelog.broker.fetch_rounds import ROUNDS_PER_TURN, TURN_PER_ROUND_MAX
 from tidelog.broker.fetcher import NAMED_PER_REQUEST_MAX, REQUESTS_MAX, Fetchers
 from tidelog.broker.replica_config import ReplicaConfig
-from tidelog.log.errors import CallFailedError
-from tidelog.log.system import SystemClock, SystemRandom
+from tidelog.core.errors import CallFailedError
+from tidelog.core.system import SystemClock, SystemRandom
 from tidelog.metadata.image import EMPTY_IMAGE
 from tidelog.v1.data_pb2 import FetchPartition, FetchRequest, FetchResponse
 

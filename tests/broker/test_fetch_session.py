@@ -11,8 +11,8 @@ from replica_stage import TOPIC, ReplicaStage, values_in
 
 from tidelog.broker.fetch_session import REQUESTS_MAX
 from tidelog.broker.replica_manager import ReplicaManager
-from tidelog.log.errors import CallFailedError
-from tidelog.log.transport import Stream
+from tidelog.core.errors import CallFailedError
+from tidelog.net.transport import Stream
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import (
     FetchPartition,

@@ -11,7 +11,7 @@ from tidelog.broker.isr_proposals import IsrProposals
 from tidelog.broker.partition.replica import Replica
 from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.chaos.sim_stage.clock import SimRandom
-from tidelog.log.errors import CallFailedError
+from tidelog.core.errors import CallFailedError
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
 from tidelog.v1.controller_pb2 import AlterPartitionRequest, AlterPartitionResponse

@@ -15,8 +15,8 @@ from tidelog.broker import log_upkeep
 from tidelog.broker.background import Background
 from tidelog.broker.log_upkeep import LogUpkeep
 from tidelog.broker.replica_config import ReplicaConfig
-from tidelog.log.config_types import MAX_I64
-from tidelog.log.system import SystemClock
+from tidelog.core.config_types import MAX_I64
+from tidelog.core.system import SystemClock
 
 pytestmark = pytest.mark.sim
 

@@ -13,7 +13,7 @@ from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.broker.rpc import broker
 from tidelog.broker.rpc.broker import BrokerHandler
 from tidelog.broker.unreachable_reports import UnreachableReports
-from tidelog.log.errors import KafkaError
+from tidelog.core.errors import KafkaError
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, PartitionImage, TopicImage
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import (

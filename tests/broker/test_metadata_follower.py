@@ -9,7 +9,7 @@ from typing import Any
 from tidelog.broker.controller_channel import ControllerChannel
 from tidelog.broker.controller_epoch import ControllerEpoch
 from tidelog.broker.metadata_follower import SOURCE_LAG_MS_MAX, MetadataFollower
-from tidelog.log.errors import InvariantError, UnreachableError
+from tidelog.core.errors import InvariantError, UnreachableError
 from tidelog.metadata.committed import OnBatch
 from tidelog.metadata.delta import replay
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage

@@ -6,8 +6,8 @@ import pytest
 
 from tidelog.broker.config import CLUSTER_ID_CHARACTERS_MAX, KEYS, parse_config
 from tidelog.broker.replica_config import ReplicaConfig
+from tidelog.core.errors import KafkaError
 from tidelog.log.cleaner import CleanerConfig
-from tidelog.log.errors import KafkaError
 from tidelog.raft.config import RaftConfig
 from tidelog.v1 import common_pb2
 

@@ -28,8 +28,8 @@ import asyncio, logging, sys
 from pathlib import Path
 import structlog
 from tidelog.broker.node_log import NodeLog
-from tidelog.log.output_file import OutputFile
-from tidelog.log.system import SystemClock
+from tidelog.core.output_file import OutputFile
+from tidelog.core.system import SystemClock
 
 async def main():
     path = Path(sys.argv[1])

@@ -15,8 +15,8 @@ from tidelog.broker.metadata_follower import MetadataFollower
 from tidelog.broker.own_cluster import OwnCluster
 from tidelog.broker.rpc.broker import BrokerHandler
 from tidelog.broker.rpc.controller import ControllerHandler
-from tidelog.log.errors import KafkaError
-from tidelog.log.system import SystemClock
+from tidelog.core.errors import KafkaError
+from tidelog.core.system import SystemClock
 from tidelog.metadata.image import EMPTY_IMAGE
 from tidelog.v1 import controller_pb2
 from tidelog.v1.common_pb2 import INCONSISTENT_CLUSTER_ID

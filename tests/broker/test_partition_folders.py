@@ -7,8 +7,8 @@ import pytest
 from tidelog.broker.partition_folders import SPACE_BYTES_MIN, PartitionFolders
 from tidelog.chaos.sim_stage.clock import SimClock, SimRandom
 from tidelog.chaos.sim_stage.disk import SimDisk
+from tidelog.core.errors import StorageError
 from tidelog.log.config import LogConfig
-from tidelog.log.errors import StorageError
 from tidelog.log.log_folder import Life
 
 TOPIC_ID = bytes(range(16))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tidelog.broker.partition_map import PartitionMap
-from tidelog.log.errors import KafkaError
+from tidelog.core.errors import KafkaError
 from tidelog.metadata.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
 from tidelog.v1 import common_pb2
 

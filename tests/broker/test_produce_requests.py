@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tidelog.broker.produce_stream import REQUESTS_MAX, ProduceStream
-from tidelog.log.errors import InvariantError
+from tidelog.core.errors import InvariantError
 from tidelog.v1.data_pb2 import ProduceAnswers, ProduceRequest, ProduceResponse
 
 

@@ -12,10 +12,10 @@ from replica_stage import CONFIG, LAG_S, TOPIC, ReplicaStage
 
 from tidelog.broker import following
 from tidelog.broker.replica_manager import ReplicaManager
-from tidelog.log.batch import parse_header
+from tidelog.core.errors import StorageError
 from tidelog.log.cleaner import CleanerConfig
-from tidelog.log.errors import StorageError
-from tidelog.log.records import Record, encode_batch
+from tidelog.records.batch import parse_header
+from tidelog.records.records import Record, encode_batch
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import ListOffsetsRequest, PartitionFetchResult, PartitionProduceData
 

@@ -9,7 +9,7 @@ import pytest
 from partition_logs import batch
 from replica_stage import LAG_S, TOPIC, ReplicaStage
 
-from tidelog.log.errors import StorageError
+from tidelog.core.errors import StorageError
 from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import ReportDamageRequest, ReportDamageResponse
 from tidelog.v1.data_pb2 import PartitionProduceData, PartitionProduceResult

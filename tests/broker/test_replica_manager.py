@@ -11,7 +11,7 @@ from replica_stage import CONFIG, TOPIC, ReplicaStage, values_in
 
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.chaos.sim_stage.disk import SimFile
-from tidelog.log.errors import StorageError
+from tidelog.core.errors import StorageError
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import FetchPartition, ListOffsetsRequest, PartitionProduceData
 

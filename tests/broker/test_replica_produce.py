@@ -9,7 +9,7 @@ from cleaned_logs import but
 from partition_logs import batch
 from replica_stage import LAG_S, TOPIC, ReplicaStage
 
-from tidelog.log.records import Record, encode_batch
+from tidelog.records.records import Record, encode_batch
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import PartitionProduceData, PartitionProduceResult
 

@@ -8,7 +8,7 @@ import pytest
 from partition_logs import contents
 from replica_stage import CONFIG, LAG_S, TOPIC, ReplicaStage
 
-from tidelog.log.errors import CallFailedError
+from tidelog.core.errors import CallFailedError
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import FetchPartition
 

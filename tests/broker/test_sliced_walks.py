@@ -12,8 +12,8 @@ from partition_logs import batch
 from replica_stage import CONFIG, TOPIC, ReplicaStage
 
 from tidelog.broker.replica_manager import ReplicaManager
-from tidelog.log.batch import HEADER_BYTES, parse_header, seal
-from tidelog.log.records import Record, encode_batch
+from tidelog.records.batch import HEADER_BYTES, parse_header, seal
+from tidelog.records.records import Record, encode_batch
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import PartitionProduceData, PartitionProduceResult, ProduceRequest
 

@@ -11,9 +11,9 @@ from tidelog.broker import start_record
 from tidelog.broker.start_record import FILE_NAME, StartRecord
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.disk import SimDisk
+from tidelog.core.errors import DiskFullError
+from tidelog.core.system import boot_id
 from tidelog.log.checkpoints import NO_LIFE, CleanMarker
-from tidelog.log.errors import DiskFullError
-from tidelog.log.system import boot_id
 from tidelog.v1.controller_pb2 import EVERYTHING, NOTHING, UNFLUSHED
 
 _SEEDS = itertools.count()

@@ -11,8 +11,8 @@ from replica_stage import CONFIG, LAG_S, TOPIC, ReplicaStage
 from structlog.testing import capture_logs
 
 from tidelog.broker.following import CONTRADICTIONS_MAX
-from tidelog.log.batch import iter_batches
-from tidelog.log.records import iter_records
+from tidelog.records.batch import iter_batches
+from tidelog.records.records import iter_records
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import PartitionProduceData
 

@@ -11,7 +11,7 @@ import pytest
 
 from tidelog.broker import unreachable_reports
 from tidelog.broker.unreachable_reports import UnreachableReports
-from tidelog.log.errors import (
+from tidelog.core.errors import (
     CallFailedError,
     KafkaError,
     TidelogError,

@@ -21,8 +21,8 @@ from tidelog.chaos.socket_stage.ports import HOST, quiet_ports
 from tidelog.chaos.socket_stage.proxies import ToxiproxyProxies
 from tidelog.chaos.socket_stage.toxiproxy import Toxiproxy
 from tidelog.chaos.topology import CLIENTS, Link
-from tidelog.log.errors import CallFailedError
-from tidelog.log.grpc_transport import GrpcTransport
+from tidelog.core.errors import CallFailedError
+from tidelog.net.grpc_transport import GrpcTransport
 from tidelog.v1.data_pb2 import FetchRequest, FetchResponse
 from tidelog.v1.methods import FETCH_STREAM
 

@@ -10,12 +10,12 @@ from tidelog.chaos.workloads.malformed_batches import (
     damaged_records,
     is_sound,
 )
-from tidelog.log.batch import BatchHeader
+from tidelog.core.errors import TidelogError
 from tidelog.log.config import log_config
-from tidelog.log.errors import TidelogError
 from tidelog.log.producers import ProducerStates
-from tidelog.log.records import Record, encode_batch
 from tidelog.log.validation import validate_produced
+from tidelog.records.batch import BatchHeader
+from tidelog.records.records import Record, encode_batch
 
 COUNT = 3_000
 NOW_MS = 2_000

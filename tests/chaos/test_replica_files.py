@@ -12,11 +12,11 @@ from partition_logs import batch
 
 from tidelog.chaos.history import History, Send
 from tidelog.chaos.socket_stage.replica_files import Compared, ReplicaFiles
+from tidelog.core.system import SystemClock, SystemDisk
 from tidelog.log.checkpoints import CHECKPOINT_FILE, CLEAN_FILE
 from tidelog.log.config import LogConfig
 from tidelog.log.file_names import INDEX, LOG, TIME_INDEX, file_name
 from tidelog.log.partition_log import PartitionLog
-from tidelog.log.system import SystemClock, SystemDisk
 
 VALUES = [b"value-%d" % offset for offset in range(40)]
 CONFIG = LogConfig(segment_bytes=400, index_interval_bytes=1)

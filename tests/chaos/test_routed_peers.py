@@ -9,8 +9,8 @@ import pytest
 from google.protobuf.message import Message
 
 from tidelog.chaos.socket_stage.routed_peers import RoutedTransport
-from tidelog.log.errors import UnreachableError
-from tidelog.log.transport import Dialled, DialOutcome
+from tidelog.core.errors import UnreachableError
+from tidelog.net.transport import Dialled, DialOutcome
 from tidelog.v1.admin_pb2 import NodeStatusRequest
 from tidelog.v1.controller_pb2 import BrokerHeartbeatRequest, FollowMetadataRequest
 from tidelog.v1.data_pb2 import (

@@ -24,8 +24,8 @@ from tidelog.chaos.socket_stage.ports import HOST, quiet_ports
 from tidelog.chaos.socket_stage.samples import NodeSample
 from tidelog.chaos.socket_stage.toxiproxy import ProxyError
 from tidelog.chaos.topology import CLIENTS, Link, Topology, node_name
-from tidelog.log.errors import CallFailedError, TidelogError, UnreachableError
-from tidelog.log.transport import DialOutcome
+from tidelog.core.errors import CallFailedError, TidelogError, UnreachableError
+from tidelog.net.transport import DialOutcome
 from tidelog.v1.admin_pb2 import CreateTopicsRequest, NewTopic, NodeStatusRequest
 from tidelog.v1.methods import CREATE_TOPICS, NODE_STATUS
 

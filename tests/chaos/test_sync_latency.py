@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tidelog.chaos.socket_stage.sync_latency import SyncLatency
-from tidelog.log.system import SystemDisk
+from tidelog.core.system import SystemDisk
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from dumps import KAFKA, Done, Dump, open_log
 
 from tidelog.cli.main import main
-from tidelog.log.system import SystemDisk
+from tidelog.core.system import SystemDisk
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from fake_cluster import BOOTSTRAP, FakeCluster, Mishap, encoded
 
 from tidelog.cli.main import main
 from tidelog.client import ports
-from tidelog.log.records import Record, encode_batch
+from tidelog.records.records import Record, encode_batch
 from tidelog.v1 import common_pb2
 
 

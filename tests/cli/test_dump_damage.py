@@ -11,8 +11,8 @@ from dumps import FIRST, Dump, batches_of, flip
 
 from tidelog.cli.dump_batches import dump_log
 from tidelog.cli.dump_files import Source
-from tidelog.log.batch import HEADER, parse_header, seal
-from tidelog.log.records import BatchBuilder, Record, encode_batch
+from tidelog.records.batch import HEADER, parse_header, seal
+from tidelog.records.records import BatchBuilder, Record, encode_batch
 
 
 def test_the_first_bad_position_and_offset_are_told_and_later_batches_shown(

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from dumps import FIRST, KAFKA, TOPIC_ID, Dump, batches_of, open_log
 
-from tidelog.log.batch import CONTROL_FLAG, DELETE_HORIZON_FLAG, HEADER, parse_header, seal
+from tidelog.core.system import SystemDisk
 from tidelog.log.producer_snapshots import encode_snapshot
 from tidelog.log.producers import BatchMetadata, ProducerEntry
-from tidelog.log.records import Record, encode_batch
-from tidelog.log.system import SystemDisk
+from tidelog.records.batch import CONTROL_FLAG, DELETE_HORIZON_FLAG, HEADER, parse_header, seal
+from tidelog.records.records import Record, encode_batch
 
 
 def kafkas_answer() -> dict[str, list[str]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from dumps import TOPIC_ID, Dump, flip
 
-from tidelog.log.system import SystemDisk
+from tidelog.core.system import SystemDisk
 from tidelog.raft.durable_state import NO_OP, REGULAR, SnapshotId
 from tidelog.raft.snapshot_file import file_name
 from tidelog.raft.snapshots import SnapshotStore

@@ -15,7 +15,7 @@ from tidelog.broker.journal.event import Event, Kind
 from tidelog.broker.node_journal import NodeJournal
 from tidelog.cli.main import main
 from tidelog.client import ports
-from tidelog.log.errors import UnreachableError
+from tidelog.core.errors import UnreachableError
 from tidelog.metadata.image import EMPTY_IMAGE
 from tidelog.v1.metadata_records_pb2 import BrokerFencingRecord, MetadataBatch, MetadataRecord
 

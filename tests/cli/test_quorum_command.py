@@ -14,11 +14,11 @@ from fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster
 
 from tidelog.cli.main import main
 from tidelog.client import ports
-from tidelog.log import grpc_transport
-from tidelog.log.errors import UnreachableError
-from tidelog.log.system import SystemDisk
+from tidelog.core.errors import UnreachableError
+from tidelog.core.system import SystemDisk
 from tidelog.metadata.committed import CommittedMetadata
 from tidelog.metadata.config import ControllerConfig
+from tidelog.net import grpc_transport
 from tidelog.raft.durable_state import NO_OP, REGULAR, SnapshotId
 from tidelog.raft.replicated_log import CommittedEntry
 from tidelog.raft.snapshots import SnapshotStore

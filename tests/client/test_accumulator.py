@@ -8,8 +8,8 @@ from ready_cases import ready
 from tidelog.client.accumulator import Accumulator, AccumulatorConfig
 from tidelog.client.batches import Batch
 from tidelog.client.records import TopicPartition
-from tidelog.log.batch import validate_batches
-from tidelog.log.records import iter_records
+from tidelog.records.batch import validate_batches
+from tidelog.records.records import iter_records
 
 TP = TopicPartition("t", 0)
 OTHER = TopicPartition("t", 1)

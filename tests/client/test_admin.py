@@ -11,7 +11,7 @@ from fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster, Mishap, encoded
 
 from tidelog.client import Admin, NewTopic, TopicPartition, errors
 from tidelog.client.offsets import At
-from tidelog.log.records import Record, encode_batch
+from tidelog.records.records import Record, encode_batch
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import CreateTopicsRequest, CreateTopicsResponse
 from tidelog.v1.data_pb2 import MetadataRequest, MetadataResponse

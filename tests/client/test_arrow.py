@@ -17,8 +17,8 @@ from tidelog.client.range_reader import RangeReaderConfig
 from tidelog.client.records import TopicPartition
 from tidelog.client.table_ranges import Place, resolve
 from tidelog.client.table_reader import READ_AHEAD_RANGES
-from tidelog.log.errors import InvalidRecordError
-from tidelog.log.records import Record, encode_batch
+from tidelog.core.errors import InvalidRecordError
+from tidelog.records.records import Record, encode_batch
 from tidelog.v1 import common_pb2
 
 WITHOUT_HEADERS = [name for name in SCHEMA.names if name != "headers"]

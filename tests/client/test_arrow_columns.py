@@ -8,17 +8,23 @@ from hypothesis import strategies as st
 
 from tidelog.client.arrow_columns import SCHEMA, decode_batches, decode_range
 from tidelog.client.offset_ranges import OffsetRange
-from tidelog.log.batch import CONTROL_FLAG, HEADER_BYTES, LOG_APPEND_TIME_FLAG, parse_header, seal
-from tidelog.log.compression import Codec
-from tidelog.log.errors import CorruptMessageError, TidelogError
-from tidelog.log.records import (
+from tidelog.core.errors import CorruptMessageError, TidelogError
+from tidelog.records.batch import (
+    CONTROL_FLAG,
+    HEADER_BYTES,
+    LOG_APPEND_TIME_FLAG,
+    parse_header,
+    seal,
+)
+from tidelog.records.compression import Codec
+from tidelog.records.records import (
     Record,
     encode_batch,
     encode_filler,
     iter_records,
     rebuild_batch,
 )
-from tidelog.log.varints import encode_varint
+from tidelog.records.varints import encode_varint
 
 ALL = 2**63 - 1
 

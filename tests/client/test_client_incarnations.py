@@ -11,7 +11,7 @@ from fake_cluster import BOOTSTRAP, FakeCluster, Mishap, encoded
 from tidelog.client import Consumer, Producer, errors
 from tidelog.client.cluster_metadata import ClusterMetadata
 from tidelog.client.records import TopicPartition
-from tidelog.log.batch import parse_header
+from tidelog.records.batch import parse_header
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import MetadataResponse
 

@@ -11,8 +11,8 @@ from fake_partition import FakeTopic
 from hasty_clock import HastyClock
 
 from tidelog.client import Consumer, TopicPartition, errors
-from tidelog.log.batch import parse_header
-from tidelog.log.records import encode_filler, iter_records, rebuild_batch
+from tidelog.records.batch import parse_header
+from tidelog.records.records import encode_filler, iter_records, rebuild_batch
 from tidelog.v1 import common_pb2
 
 P0 = TopicPartition("t", 0)

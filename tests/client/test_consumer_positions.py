@@ -9,7 +9,7 @@ from consumer_cases import WAIT_MS, consumer, filled, take, turns
 from fake_cluster import FakeCluster, Mishap, encoded
 
 from tidelog.client import TopicPartition, errors
-from tidelog.log.records import Record, encode_batch
+from tidelog.records.records import Record, encode_batch
 from tidelog.v1 import common_pb2
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)

@@ -10,8 +10,8 @@ from consumer_cases import WAIT_MS, filled
 from fake_cluster import BOOTSTRAP, FakeCluster, encoded
 
 from tidelog.client import Consumer, Record, RecordBatch, TopicPartition, errors
-from tidelog.log.records import Record as LogRecord
-from tidelog.log.records import encode_batch
+from tidelog.records.records import Record as LogRecord
+from tidelog.records.records import encode_batch
 
 P0 = TopicPartition("t", 0)
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidelog.client import Producer, errors
-from tidelog.log.batch import BatchHeader, iter_batches, parse_header
 from tidelog.log.producers import ProducerStates
+from tidelog.records.batch import BatchHeader, iter_batches, parse_header
 from tidelog.v1 import common_pb2
 
 MOVED = common_pb2.NOT_LEADER_OR_FOLLOWER

@@ -8,8 +8,8 @@ from tidelog.client.accumulator import Accumulator, AccumulatorConfig
 from tidelog.client.batches import Batch
 from tidelog.client.records import TopicPartition
 from tidelog.client.sequences import Sequences
-from tidelog.log.batch import parse_header
-from tidelog.log.records import iter_records
+from tidelog.records.batch import parse_header
+from tidelog.records.records import iter_records
 
 TP = TopicPartition("t", 0)
 MAX_BYTES = 1 << 20

@@ -15,13 +15,13 @@ from tidelog.client.backoff import Backoff
 from tidelog.client.offset_ranges import OffsetBounds, OffsetRange, TopicPartitions
 from tidelog.client.range_reader import RangeReader, RangeReaderConfig
 from tidelog.client.records import TopicPartition
-from tidelog.log.errors import (
+from tidelog.core.errors import (
     CorruptMessageError,
     KafkaError,
     OffsetOutOfRangeError,
     UnreachableError,
 )
-from tidelog.log.records import Record, encode_batch, encode_filler
+from tidelog.records.records import Record, encode_batch, encode_filler
 from tidelog.v1 import common_pb2, data_pb2
 from tidelog.v1.common_pb2 import Error
 from tidelog.v1.data_pb2 import PartitionFetchResult

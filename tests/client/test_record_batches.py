@@ -9,9 +9,9 @@ from consumer_cases import WAIT_MS, consumer, filled, take, turns
 from fake_cluster import FakeCluster, encoded
 
 from tidelog.client import Consumer, RecordBatch, TopicPartition, errors
-from tidelog.log.batch import CONTROL_FLAG, parse_header, seal
-from tidelog.log.compression import Codec
-from tidelog.log.records import Record, encode_batch, iter_records, rebuild_batch
+from tidelog.records.batch import CONTROL_FLAG, parse_header, seal
+from tidelog.records.compression import Codec
+from tidelog.records.records import Record, encode_batch, iter_records, rebuild_batch
 
 P0 = TopicPartition("t", 0)
 

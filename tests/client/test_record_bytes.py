@@ -22,10 +22,10 @@ from tidelog.client.record_bytes import (
     varint_sizes,
     zigzag,
 )
-from tidelog.log.batch import validate_batches
-from tidelog.log.compression import Codec
-from tidelog.log.records import BatchBuilder, Record, encode_batch, iter_records
-from tidelog.log.varints import encode_varint
+from tidelog.records.batch import validate_batches
+from tidelog.records.compression import Codec
+from tidelog.records.records import BatchBuilder, Record, encode_batch, iter_records
+from tidelog.records.varints import encode_varint
 
 NOW_MS = 1_700_000_000_000
 HUGE = 1 << 30

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from tidelog.client import record_walks
 from tidelog.client.record_walks import Stretch, walk
-from tidelog.log.batch import HEADER_BYTES, parse_header
-from tidelog.log.records import Record, encode_batch, iter_records, rebuild_batch
-from tidelog.log.varints import encode_varint
+from tidelog.records.batch import HEADER_BYTES, parse_header
+from tidelog.records.records import Record, encode_batch, iter_records, rebuild_batch
+from tidelog.records.varints import encode_varint
 
 Found = list[tuple[list[int], int]]
 

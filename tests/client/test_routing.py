@@ -12,7 +12,7 @@ from tidelog.client.errors import CallFailedError
 from tidelog.client.ports import ClientPorts
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing, RoutingConfig
-from tidelog.log.system import SystemClock, SystemRandom
+from tidelog.core.system import SystemClock, SystemRandom
 from tidelog.v1.common_pb2 import Endpoint
 from tidelog.v1.data_pb2 import MetadataResponse
 

@@ -13,9 +13,14 @@ from tidelog.client.sequences import (
     Verdict,
     verdict_on,
 )
-from tidelog.log.batch import numbered, parse_header, validate_batches
-from tidelog.log.producers import BATCHES_PER_PRODUCER_MAX, SEQUENCE_MASK
-from tidelog.log.records import Record, encode_batch
+from tidelog.records.batch import (
+    BATCHES_PER_PRODUCER_MAX,
+    SEQUENCE_MASK,
+    numbered,
+    parse_header,
+    validate_batches,
+)
+from tidelog.records.records import Record, encode_batch
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
 

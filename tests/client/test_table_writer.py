@@ -16,8 +16,8 @@ from tidelog.client.partitioners import murmur2
 from tidelog.client.records import TopicPartition
 from tidelog.client.table_writer import TableWriter
 from tidelog.client.written import PartitionWritten, Written
-from tidelog.log.errors import InvalidRecordError
-from tidelog.log.records import Record
+from tidelog.core.errors import InvalidRecordError
+from tidelog.records.records import Record
 from tidelog.v1 import common_pb2
 
 OLD_ID = (1).to_bytes(16)

@@ -9,9 +9,9 @@ import pytest
 from local_cluster import LocalCluster
 
 from tidelog.client import Admin, Producer
-from tidelog.log.errors import CallFailedError
-from tidelog.log.grpc_transport import GrpcTransport
-from tidelog.log.records import Record, encode_batch
+from tidelog.core.errors import CallFailedError
+from tidelog.net.grpc_transport import GrpcTransport
+from tidelog.records.records import Record, encode_batch
 from tidelog.v1 import common_pb2, data_pb2, methods
 from tidelog.v1.admin_pb2 import CreateTopicsRequest, NewTopic
 

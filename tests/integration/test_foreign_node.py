@@ -20,7 +20,7 @@ from tidelog.broker.config import parse_config
 from tidelog.chaos.socket_stage.foreign_data import FOREIGN, make_foreign_data
 from tidelog.chaos.socket_stage.grpc_forger import Forger
 from tidelog.chaos.socket_stage.ports import quiet_ports
-from tidelog.log.system import SystemDisk
+from tidelog.core.system import SystemDisk
 from tidelog.raft.storage import Storage
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(300)]

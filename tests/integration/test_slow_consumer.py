@@ -9,8 +9,8 @@ from local_cluster import LocalCluster
 from memory_samples import Memory
 
 from tidelog.client import Admin, Consumer, Producer
-from tidelog.log.errors import TidelogError
-from tidelog.log.grpc_transport import GrpcTransport
+from tidelog.core.errors import TidelogError
+from tidelog.net.grpc_transport import GrpcTransport
 from tidelog.v1.data_pb2 import FetchPartition, FetchRequest
 from tidelog.v1.methods import FETCH_STREAM
 

@@ -28,14 +28,14 @@ from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.chaos.sim_stage.scheduler import Scheduler
 from tidelog.chaos.sim_stage.trace import Trace
-from tidelog.log.batch import iter_batches
+from tidelog.core.errors import OutOfOrderSequenceError, StorageError
 from tidelog.log.cleaner import CleanerConfig, CleaningResult, LogCleaner
 from tidelog.log.compaction import BYTES_PER_KEY
-from tidelog.log.compression import Codec
 from tidelog.log.config import LogConfig
-from tidelog.log.errors import OutOfOrderSequenceError, StorageError
 from tidelog.log.file_names import CLEANED, SNAPSHOT
 from tidelog.log.partition_log import PartitionLog
+from tidelog.records.batch import iter_batches
+from tidelog.records.compression import Codec
 
 A, B, C = b"a", b"b", b"c"
 V, W = b"value", b"newer"

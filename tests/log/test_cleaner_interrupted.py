@@ -16,11 +16,11 @@ from structlog.testing import capture_logs
 
 from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.log import cleaner as cleaner_module
-from tidelog.log.batch import iter_batches
-from tidelog.log.compression import Codec
 from tidelog.log.file_names import CLEANED
 from tidelog.log.partition_log import PartitionLog
-from tidelog.log.records import Record
+from tidelog.records.batch import iter_batches
+from tidelog.records.compression import Codec
+from tidelog.records.records import Record
 
 RETENTION_MS = 1000
 CONFIG: dict[str, Any] = {

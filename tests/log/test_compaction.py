@@ -9,7 +9,9 @@ from dataclasses import replace
 import pytest
 from cleaned_logs import RETENTION_MS, Cleaned, but, keyed, log_of, marker, transactional
 
-from tidelog.log.batch import (
+from tidelog.core.errors import CorruptMessageError
+from tidelog.log.compaction import BYTES_PER_KEY
+from tidelog.records.batch import (
     DELETE_HORIZON_FLAG,
     HEADER_BYTES,
     LOG_APPEND_TIME_FLAG,
@@ -17,9 +19,7 @@ from tidelog.log.batch import (
     parse_header,
     seal,
 )
-from tidelog.log.compaction import BYTES_PER_KEY
-from tidelog.log.compression import INFLATION_FREE_BYTES, Codec, compress
-from tidelog.log.errors import CorruptMessageError
+from tidelog.records.compression import INFLATION_FREE_BYTES, Codec, compress
 
 A, B, C = b"a", b"b", b"c"
 V, W = b"value", b"newer"

@@ -9,10 +9,10 @@ from cleaned_logs import RETENTION_MS, Cleaned, Pair, keyed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.log.batch import parse_header
 from tidelog.log.compaction import BYTES_PER_KEY
-from tidelog.log.compression import Codec
-from tidelog.log.records import Record, iter_records
+from tidelog.records.batch import parse_header
+from tidelog.records.compression import Codec
+from tidelog.records.records import Record, iter_records
 
 
 @dataclass

@@ -14,7 +14,7 @@ import pytest
 from partition_logs import DIRECTORY, OpenLog, append, contents, segment_path
 
 from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.log.errors import StorageError
+from tidelog.core.errors import StorageError
 
 TESTS = Path(__file__).resolve().parent.parent
 TMPFS_MOUNT = "mount -t tmpfs -o size=1m tmpfs"

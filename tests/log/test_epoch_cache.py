@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tidelog.core.errors import CorruptMessageError
 from tidelog.log.epochs import EpochCache, EpochEntry
-from tidelog.log.errors import CorruptMessageError
 
 
 def cache(*pairs: tuple[int, int]) -> EpochCache:

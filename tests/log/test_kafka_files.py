@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tidelog.log.batch import CONTROL_FLAG, BatchHeader, iter_batches
 from tidelog.log.checkpoints import decode_topic_id, encode_topic_id
 from tidelog.log.producer_snapshots import decode_snapshot, encode_snapshot
 from tidelog.log.producers import ProducerEntry, ProducerStates
-from tidelog.log.records import read_marker
+from tidelog.records.batch import CONTROL_FLAG, BatchHeader, iter_batches
+from tidelog.records.records import read_marker
 
 KAFKA = Path(__file__).parent.parent / "testdata/kafka"
 

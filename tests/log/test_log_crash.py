@@ -9,7 +9,7 @@ import pytest
 from partition_logs import OpenLog, append, contents
 
 from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.log.errors import StorageError
+from tidelog.core.errors import StorageError
 from tidelog.log.partition_log import PartitionLog
 
 Contents = list[tuple[int, int, bytes | None]]

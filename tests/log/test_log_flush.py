@@ -10,7 +10,7 @@ from partition_logs import OpenLog, append, values
 from power_cuts import power_cuts
 
 from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.log.errors import StorageError
+from tidelog.core.errors import StorageError
 from tidelog.log.partition_log import PartitionLog
 
 

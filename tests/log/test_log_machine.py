@@ -24,16 +24,16 @@ from log_stage import LogStage, Pair
 
 from tidelog.chaos.sim_stage.disk_faults import PowerCutError
 from tidelog.chaos.sim_stage.seeds import silence_nodes
-from tidelog.log.compression import Codec
-from tidelog.log.config import LogConfig
-from tidelog.log.errors import (
+from tidelog.core.errors import (
     CorruptMessageError,
     InvalidProducerEpochError,
     OutOfOrderSequenceError,
     StorageError,
 )
-from tidelog.log.records import encode_filler
+from tidelog.log.config import LogConfig
 from tidelog.log.segment import Segment
+from tidelog.records.compression import Codec
+from tidelog.records.records import encode_filler
 
 EXAMPLES = os.environ.get("TIDELOG_MACHINE_EXAMPLES")
 KEYS = (b"a", b"b", b"c", b"d")

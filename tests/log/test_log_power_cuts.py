@@ -12,8 +12,8 @@ import pytest
 from log_stage import LogStage
 from partition_logs import DIRECTORY, END, NOW_MS
 
+from tidelog.core.errors import StorageError
 from tidelog.log.config import LogConfig
-from tidelog.log.errors import StorageError
 
 SEEDS = range(24)
 SEGMENT_BYTES = 200

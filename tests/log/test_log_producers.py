@@ -20,7 +20,7 @@ from partition_logs import (
 from power_cuts import power_cuts
 
 from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.log.errors import InvalidProducerEpochError, OutOfOrderSequenceError
+from tidelog.core.errors import InvalidProducerEpochError, OutOfOrderSequenceError
 from tidelog.log.file_names import SNAPSHOT, file_name, offsets_in
 from tidelog.log.partition_log import PartitionLog
 from tidelog.log.producers import EXPIRATION_MS, ProducerEntry, ProducerStates

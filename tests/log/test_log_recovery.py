@@ -20,6 +20,8 @@ from structlog.testing import capture_logs
 
 from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.chaos.sim_stage.disk_faults import PowerCutError
+from tidelog.core.env import write_atomically
+from tidelog.core.errors import DamagedLogError, KafkaError
 from tidelog.log.checkpoints import (
     Checkpoint,
     CleanMarker,
@@ -32,9 +34,7 @@ from tidelog.log.checkpoints import (
     encode_partition_metadata,
     encode_topic_id,
 )
-from tidelog.log.env import write_atomically
 from tidelog.log.epochs import EpochEntry
-from tidelog.log.errors import DamagedLogError, KafkaError
 from tidelog.log.partition_log import PartitionLog
 from tidelog.v1 import common_pb2
 

@@ -6,9 +6,9 @@ import pytest
 from partition_logs import DIRECTORY, OpenLog, append, commit, segment_path
 
 from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.log.compression import Codec
-from tidelog.log.errors import DamagedLogError
+from tidelog.core.errors import DamagedLogError
 from tidelog.log.partition_log import PartitionLog
+from tidelog.records.compression import Codec
 
 CHUNK_BYTES = 150
 

@@ -17,8 +17,8 @@ from partition_logs import (
 from power_cuts import power_cuts
 
 from tidelog.chaos.sim_stage.disk import SimDisk
+from tidelog.core.errors import OffsetOutOfRangeError, StorageError
 from tidelog.log.checkpoints import decode_topic_id
-from tidelog.log.errors import OffsetOutOfRangeError, StorageError
 from tidelog.log.partition_log import PartitionLog
 
 END = 24

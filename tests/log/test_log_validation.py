@@ -19,14 +19,7 @@ from partition_logs import (
     values,
 )
 
-from tidelog.log.batch import (
-    CONTROL_FLAG,
-    DELETE_HORIZON_FLAG,
-    LOG_APPEND_TIME_FLAG,
-    TRANSACTIONAL_FLAG,
-)
-from tidelog.log.compression import Codec
-from tidelog.log.errors import (
+from tidelog.core.errors import (
     CorruptMessageError,
     InvalidRecordError,
     InvalidTimestampError,
@@ -35,6 +28,13 @@ from tidelog.log.errors import (
     UnsupportedCompressionTypeError,
 )
 from tidelog.log.partition_log import PartitionLog
+from tidelog.records.batch import (
+    CONTROL_FLAG,
+    DELETE_HORIZON_FLAG,
+    LOG_APPEND_TIME_FLAG,
+    TRANSACTIONAL_FLAG,
+)
+from tidelog.records.compression import Codec
 
 APPEND_TIME = {"message_timestamp_type": "LogAppendTime"}
 COMPACT = {"cleanup_policy": ("compact",)}

@@ -18,8 +18,7 @@ from partition_logs import (
 )
 
 from tidelog.chaos.sim_stage.disk import SimDisk, SimFile
-from tidelog.log.batch import iter_batches
-from tidelog.log.errors import (
+from tidelog.core.errors import (
     CorruptMessageError,
     DamagedLogError,
     InvariantError,
@@ -28,8 +27,9 @@ from tidelog.log.errors import (
     OffsetOutOfRangeError,
     StorageError,
 )
+from tidelog.core.system import SystemDisk
 from tidelog.log.partition_log import AppendResult, PartitionLog, ReadResult, delete_log
-from tidelog.log.system import SystemDisk
+from tidelog.records.batch import iter_batches
 from tidelog.v1 import common_pb2
 
 

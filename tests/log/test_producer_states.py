@@ -9,14 +9,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tidelog.log.batch import CONTROL_FLAG, MAGIC, TRANSACTIONAL_FLAG, BatchHeader
-from tidelog.log.errors import (
+from tidelog.core.errors import (
     InvalidProducerEpochError,
     InvalidRecordError,
     KafkaError,
     OutOfOrderSequenceError,
 )
-from tidelog.log.producers import PRODUCERS_MAX, BatchMetadata, ControlMarker, ProducerStates
+from tidelog.log.producers import PRODUCERS_MAX, BatchMetadata, ProducerStates
+from tidelog.records.batch import CONTROL_FLAG, MAGIC, TRANSACTIONAL_FLAG, BatchHeader
+from tidelog.records.records import ControlMarker
 from tidelog.v1 import common_pb2
 
 MAX_SEQUENCE = 2**31 - 1

@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 import pytest
 
-from tidelog.log.batch import HEADER_BYTES, BatchHeader, parse_header, seal
-from tidelog.log.compression import Codec, compress
+from tidelog.core.errors import InvalidRecordError, MessageTooLargeError, TidelogError
 from tidelog.log.config import LogConfig, log_config
-from tidelog.log.errors import InvalidRecordError, MessageTooLargeError, TidelogError
 from tidelog.log.record_check import INFLATED_TIMES_MAX, check_compressed_records, check_records
-from tidelog.log.records import Record, encode_batch, iter_records
 from tidelog.log.validation import Seen, inspect_compressed, is_compressed, validate_produced
+from tidelog.records.batch import HEADER_BYTES, BatchHeader, parse_header, seal
+from tidelog.records.compression import Codec, compress
+from tidelog.records.records import Record, encode_batch, iter_records
 
 NOW_MS = 1_700_000_000_000
 MIB = 1 << 20

@@ -8,10 +8,9 @@ from itertools import pairwise
 import pytest
 
 from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.log.batch import BatchHeader, iter_batches, parse_header
+from tidelog.core.errors import DamagedLogError
 from tidelog.log.config import LogConfig
 from tidelog.log.epochs import NO_END
-from tidelog.log.errors import DamagedLogError
 from tidelog.log.index import (
     OFFSET_ENTRY,
     TIME_ENTRY,
@@ -20,8 +19,9 @@ from tidelog.log.index import (
     TimeEntry,
     TimeIndex,
 )
-from tidelog.log.records import Record, encode_batch
 from tidelog.log.segment import Segment
+from tidelog.records.batch import BatchHeader, iter_batches, parse_header
+from tidelog.records.records import Record, encode_batch
 
 BASE = 1000
 BATCHES = 60

@@ -13,8 +13,8 @@ import pytest
 from tidelog.chaos.sim_stage.disk import SimDisk, SimFile
 from tidelog.chaos.sim_stage.disk_faults import PowerCutError
 from tidelog.chaos.sim_stage.medium import PAGE_BYTES, SECTOR_BYTES
-from tidelog.log.env import write_atomically
-from tidelog.log.errors import StorageError
+from tidelog.core.env import write_atomically
+from tidelog.core.errors import StorageError
 
 DIRECTORY = "/data/d"
 PATH = f"{DIRECTORY}/f"

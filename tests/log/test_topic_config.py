@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 import pytest
 
+from tidelog.core.errors import KafkaError
 from tidelog.log.config import (
     _CHARACTERS_MAX,
     TOPIC_CONFIGS,
@@ -13,7 +14,6 @@ from tidelog.log.config import (
     log_config,
     topic_config,
 )
-from tidelog.log.errors import KafkaError
 from tidelog.v1 import common_pb2
 
 MAX_I64 = 2**63 - 1

@@ -6,11 +6,11 @@ import pytest
 from partition_logs import DIRECTORY, OpenLog, append, contents, segment_path
 
 from tidelog.chaos.sim_stage.disk import SimDisk
+from tidelog.core.errors import DamagedLogError
 from tidelog.log import torn_write
-from tidelog.log.batch import parse_header
-from tidelog.log.errors import DamagedLogError
 from tidelog.log.log_folder import Life
 from tidelog.log.partition_log import PartitionLog
+from tidelog.records.batch import parse_header
 
 BATCHES = 6
 

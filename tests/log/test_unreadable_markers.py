@@ -6,9 +6,9 @@ import pytest
 from partition_logs import DIRECTORY, OpenLog, append, contents, segment_path
 
 from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.log.batch import CONTROL_FLAG, HEADER_BYTES, parse_header, seal
 from tidelog.log.checkpoints import CLEAN_FILE
-from tidelog.log.compression import Codec
+from tidelog.records.batch import CONTROL_FLAG, HEADER_BYTES, parse_header, seal
+from tidelog.records.compression import Codec
 
 MARKER_OFFSET = 2
 UNKNOWN_CODEC = 7

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tidelog.core.errors import KafkaError
 from tidelog.log.config import TOPIC_CONFIGS
-from tidelog.log.errors import KafkaError
 from tidelog.metadata.configs import describe_configs
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from fake_quorum import FakeClock, Nodes, registration, start_broker, until
 
-from tidelog.log.errors import KafkaError
-from tidelog.log.transport import Dialled, DialOutcome
+from tidelog.core.errors import KafkaError
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.failure_detector import FailureDetector
 from tidelog.metadata.image import BrokerImage, MetadataImage
 from tidelog.metadata.quorum import Quorum
+from tidelog.net.transport import Dialled, DialOutcome
 from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import (
     ReportUnreachableBrokerRequest,

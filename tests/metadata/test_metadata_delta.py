@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tidelog.log.errors import InvariantError
+from tidelog.core.errors import InvariantError
 from tidelog.metadata import delta
 from tidelog.metadata.delta import UNCOMMITTED_EPOCH, replay, speculate
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from fake_quorum import CONFIG, Nodes, creation, registration, start_broker
 
-from tidelog.log.errors import InvariantError
+from tidelog.core.errors import InvariantError
 from tidelog.metadata.committed import CommittedMetadata, Followed
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.snapshot import SnapshotReader, pieces_of

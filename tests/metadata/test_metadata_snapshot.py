@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tidelog.log.errors import CorruptMessageError, InvariantError
+from tidelog.core.errors import CorruptMessageError, InvariantError
 from tidelog.metadata import snapshot
 from tidelog.metadata.image import (
     EMPTY_IMAGE,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tidelog.log.errors import InvariantError
+from tidelog.core.errors import InvariantError
 from tidelog.metadata.controller import Command, Controller
 from tidelog.metadata.decision import Decision
 from tidelog.metadata.delta import speculate

@@ -10,7 +10,7 @@ from fake_quorum import Nodes, start_broker
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.log.errors import InvariantError
+from tidelog.core.errors import InvariantError
 from tidelog.metadata.delta import replay
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.producer_ids import BLOCK_LENGTH, PRODUCER_ID_MAX, allocate_producer_ids

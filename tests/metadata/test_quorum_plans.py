@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from fake_quorum import CONFIG, FakeLog, Nodes, creation, registration, start_broker, until
 
-from tidelog.log.errors import InvariantError
+from tidelog.core.errors import InvariantError
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import DeleteTopicsRequest
 

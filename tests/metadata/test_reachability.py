@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tidelog.log.transport import Dialled, DialOutcome
 from tidelog.metadata.controller import Checked, FenceDeadBroker
 from tidelog.metadata.image import BrokerImage
 from tidelog.metadata.reachability import Damping, Verdict, verdict_on
+from tidelog.net.transport import Dialled, DialOutcome
 from tidelog.v1 import common_pb2
 
 if TYPE_CHECKING:

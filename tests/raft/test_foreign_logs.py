@@ -24,7 +24,7 @@ from one_voter import (
 
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.log.errors import StorageError
+from tidelog.core.errors import StorageError
 from tidelog.raft.durable_state import REGULAR, SnapshotId, WalEntry
 from tidelog.raft.log_origin import are_own, cluster_named, term_start
 from tidelog.raft.snapshots import SnapshotStore

@@ -11,7 +11,7 @@ from live_history import History
 from live_nodes import LiveNode
 from live_wals import WalWatch
 
-from tidelog.log.system import SystemDisk
+from tidelog.core.system import SystemDisk
 from tidelog.raft.wal import REGULAR, Wal
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidelog.log.errors import KafkaError
+from tidelog.core.errors import KafkaError
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.engine import ConfirmedRead, EngineEntry
 from tidelog.raft.pending import Proposals, Reads

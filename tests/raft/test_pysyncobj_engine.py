@@ -11,7 +11,7 @@ import inspect
 import pytest
 from one_voter import NO_OP_1, A, B, C, OneVoter, append, appends, command, pieces, wants
 
-from tidelog.log.errors import InvariantError
+from tidelog.core.errors import InvariantError
 from tidelog.raft.pysyncobj import engine, installed, replication, voting
 from tidelog.raft.pysyncobj.installed import check_library
 from tidelog.raft.pysyncobj.journal import LogJournal

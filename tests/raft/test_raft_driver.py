@@ -9,7 +9,7 @@ import pytest
 from raft_node import CONFIG, SYNC_S, Commands, Node, Run, until_leading, vote_request
 
 from tidelog.chaos.sim_stage.scheduler import Scheduler
-from tidelog.log.errors import KafkaError, MessageTooLargeError, StorageError, TidelogError
+from tidelog.core.errors import KafkaError, MessageTooLargeError, StorageError, TidelogError
 from tidelog.raft.replicated_log import (
     CommittedEntry,
     NotLeaderError,

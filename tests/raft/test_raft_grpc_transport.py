@@ -11,7 +11,7 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from tidelog.log.errors import KafkaError
+from tidelog.core.errors import KafkaError
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.grpc_transport import GrpcRaftTransport, RaftPeerHandler
 from tidelog.raft.hello import hello_of

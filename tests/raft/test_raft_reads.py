@@ -9,7 +9,7 @@ import pytest
 from raft_node import CONFIG, SYNC_S, Node, Run
 
 from tidelog.chaos.sim_stage.scheduler import Scheduler
-from tidelog.log.errors import KafkaError
+from tidelog.core.errors import KafkaError
 from tidelog.raft.replicated_log import NotLeaderError
 from tidelog.v1 import common_pb2
 

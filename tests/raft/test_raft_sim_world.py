@@ -20,7 +20,7 @@ from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.disk_faults import PowerCutError
 from tidelog.chaos.sim_stage.scheduler import Scheduler
 from tidelog.chaos.sim_stage.trace import Trace
-from tidelog.log.env import write_atomically
+from tidelog.core.env import write_atomically
 from tidelog.v1.raft_pb2 import RaftMessage
 
 ORDERED = NetworkKind(is_lawless=False, has_stragglers=False)

@@ -14,7 +14,7 @@ from power_cuts import ends
 from wal_stage import FOLDER, SECTOR, content_of, disk_with, new_disk
 
 from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.log.errors import DiskFullError, InvariantError, StorageError
+from tidelog.core.errors import DiskFullError, InvariantError, StorageError
 from tidelog.raft import snapshots
 from tidelog.raft.durable_state import SnapshotId
 from tidelog.raft.snapshot_file import (

@@ -10,7 +10,7 @@ from one_voter import append, piece, snapshot_content
 from raft_node import CONFIG, DIRECTORY, SYNC_S, Commands, Node, Run
 
 from tidelog.chaos.sim_stage.scheduler import Scheduler
-from tidelog.log.errors import StorageError
+from tidelog.core.errors import StorageError
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import SnapshotId
 from tidelog.raft.snapshot_file import file_name

@@ -7,7 +7,7 @@ from one_voter import snapshot_content
 
 from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.log.errors import StorageError
+from tidelog.core.errors import StorageError
 from tidelog.raft.durable_state import SnapshotId
 from tidelog.raft.snapshot_file import file_name
 from tidelog.raft.storage import Storage

@@ -6,7 +6,7 @@ import pytest
 from wal_stage import FOLDER, PATH, RESERVE, SECTOR, State, new_disk, open_wal, state_of
 
 from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.log.errors import InvariantError, StorageError
+from tidelog.core.errors import InvariantError, StorageError
 from tidelog.raft.wal import Wal, WalEntry
 
 NEXT = f"{PATH}.next"

@@ -10,7 +10,7 @@ import pytest
 from wal_stage import PATH, new_disk, open_wal, state_of
 
 from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.log.errors import StorageError
+from tidelog.core.errors import StorageError
 from tidelog.raft.wal import Wal, WalEntry
 
 

@@ -22,7 +22,7 @@ from wal_stage import (
 )
 
 from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.log.errors import DiskFullError, StorageError
+from tidelog.core.errors import DiskFullError, StorageError
 from tidelog.raft.wal import Wal
 
 FATES = 40

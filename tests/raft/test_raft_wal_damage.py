@@ -18,7 +18,7 @@ from wal_stage import (
     write_history,
 )
 
-from tidelog.log.errors import StorageError
+from tidelog.core.errors import StorageError
 from tidelog.raft.wal_frames import Record, encode_frame, encode_record
 
 REMEDY = "remove the folder once"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidelog.log.errors import InvariantError
+from tidelog.core.errors import InvariantError
 from tidelog.raft import wal_frames
 from tidelog.raft.wal_frames import (
     SECTOR_BYTES,

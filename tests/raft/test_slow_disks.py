@@ -18,7 +18,7 @@ from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.chaos.sim_stage.loop import NodeLoop
 from tidelog.chaos.sim_stage.scheduler import Scheduler, SchedulerLimits
 from tidelog.chaos.sim_stage.trace import Trace
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.driver import RaftDriver
 from tidelog.raft.factory import build_replicated_log

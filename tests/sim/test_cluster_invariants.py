@@ -25,7 +25,7 @@ from tidelog.chaos.sim_cluster.invariants import Invariants
 from tidelog.chaos.sim_cluster.invariants_replicas import _Seen
 from tidelog.chaos.sim_stage.cluster import Machine, SimCluster
 from tidelog.client import Producer
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 from tidelog.log.file_names import LOG, file_name
 from tidelog.log.partition_log import PartitionLog
 from tidelog.metadata.image import PartitionImage

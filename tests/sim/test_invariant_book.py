@@ -12,9 +12,9 @@ from tidelog.chaos.sim_cluster.invariants_replies import ReplyChecks
 from tidelog.chaos.sim_stage.clock import SimClock, SimRandom
 from tidelog.chaos.sim_stage.cluster import Machine
 from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.log.batch import BatchHeader, parse_header
-from tidelog.log.records import Record, encode_batch
 from tidelog.metadata.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
+from tidelog.records.batch import BatchHeader, parse_header
+from tidelog.records.records import Record, encode_batch
 from tidelog.v1.data_pb2 import FetchPartition, FetchRequest, FetchResponse, PartitionFetchResult
 
 TOPIC = "t"

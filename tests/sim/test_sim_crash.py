@@ -12,7 +12,7 @@ from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.chaos.sim_stage.scheduler import Scheduler
 from tidelog.chaos.sim_stage.trace import Trace
-from tidelog.log.errors import StorageError
+from tidelog.core.errors import StorageError
 
 pytestmark = pytest.mark.sim
 

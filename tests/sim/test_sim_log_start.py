@@ -13,10 +13,10 @@ import pytest
 from replica_stage import CONFIG, TOPIC, ReplicaStage
 
 from tidelog.chaos.sim_stage.clock import SimRandom
-from tidelog.log.batch import iter_batches
 from tidelog.log.cleaner import CleanerConfig
 from tidelog.log.partition_log import PartitionLog
-from tidelog.log.records import Record, encode_batch, iter_records
+from tidelog.records.batch import iter_batches
+from tidelog.records.records import Record, encode_batch, iter_records
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import PartitionProduceData
 

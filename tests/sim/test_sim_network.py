@@ -17,8 +17,8 @@ from tidelog.chaos.sim_stage.peers import SimPeers
 from tidelog.chaos.sim_stage.raft_transport import SimRaftTransport
 from tidelog.chaos.sim_stage.scheduler import Scheduler, SchedulerLimits, UnhandledError
 from tidelog.chaos.sim_stage.trace import Trace
-from tidelog.log.errors import CallFailedError, InvariantError, KafkaError, UnreachableError
-from tidelog.log.transport import Dialled, DialOutcome
+from tidelog.core.errors import CallFailedError, InvariantError, KafkaError, UnreachableError
+from tidelog.net.transport import Dialled, DialOutcome
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import NodeStatusRequest, NodeStatusResponse
 from tidelog.v1.controller_pb2 import FollowMetadataRequest, FollowMetadataResponse

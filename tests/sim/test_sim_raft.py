@@ -14,7 +14,7 @@ from tidelog.chaos.sim_stage.network import Host, SimNetwork
 from tidelog.chaos.sim_stage.raft_transport import SimRaftTransport
 from tidelog.chaos.sim_stage.scheduler import Scheduler, SchedulerLimits
 from tidelog.chaos.sim_stage.trace import Trace
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 from tidelog.raft.config import ENGINES, RaftConfig
 from tidelog.raft.factory import build_replicated_log
 from tidelog.raft.replicated_log import CommittedEntry, ReplicatedLog

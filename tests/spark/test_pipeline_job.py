@@ -27,7 +27,7 @@ from spark_sessions import local_test_session
 
 from tidelog.client import Admin, Producer
 from tidelog.client.descriptions import NewTopic
-from tidelog.log.system import SystemClock, SystemDisk, lock_directory
+from tidelog.core.system import SystemClock, SystemDisk, lock_directory
 from tidelog.spark.pipeline.job import Job
 from tidelog.spark.pipeline.plan import Limits, PipelineError
 from tidelog.spark.pipeline.runs import RUNS

@@ -11,7 +11,7 @@ from spark_streams import filled, on_virtual_time, ports_of, stream
 from tidelog.client.errors import CallFailedError
 from tidelog.client.range_reader import RangeReaderConfig
 from tidelog.client.records import TopicPartition
-from tidelog.log.records import Record, encode_batch
+from tidelog.records.records import Record, encode_batch
 from tidelog.spark.compacted_topic import CONFIGS
 from tidelog.spark.query_starts import TOPIC, QueryStarts, QueryStartsError
 from tidelog.spark.stream_offsets import StreamOffset

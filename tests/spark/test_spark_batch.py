@@ -20,10 +20,10 @@ from spark_sessions import local_test_session
 from tidelog.client import Admin, Producer
 from tidelog.client.descriptions import NewTopic
 from tidelog.client.records import TopicPartition
-from tidelog.log.batch import HEADER_BYTES, parse_header, seal
-from tidelog.log.compression import Codec
-from tidelog.log.grpc_transport import GrpcTransport
-from tidelog.log.records import Record, encode_batch
+from tidelog.net.grpc_transport import GrpcTransport
+from tidelog.records.batch import HEADER_BYTES, parse_header, seal
+from tidelog.records.compression import Codec
+from tidelog.records.records import Record, encode_batch
 from tidelog.spark.batch_reader import RangePartition, planned
 from tidelog.spark.filters import Pushed
 from tidelog.spark.planner import parse_options

@@ -28,7 +28,7 @@ from spark_steps import READ, Steps, stepped_source
 
 from tidelog.client import Admin, Producer
 from tidelog.client.descriptions import NewTopic
-from tidelog.log.system import SystemClock, SystemDisk
+from tidelog.core.system import SystemClock, SystemDisk
 from tidelog.spark.commit_markers import MARKERS, Marker
 from tidelog.spark.pipeline.job import Job
 from tidelog.spark.pipeline.settings import Settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidelog.log.errors import InvariantError
+from tidelog.core.errors import InvariantError
 from tidelog.spark.commit_markers import Marker, MarkerError, StreamBatch
 from tidelog.spark.task_results import TaskResult, WrittenRange, marker_due, what_stays
 

@@ -10,8 +10,8 @@ from tidelog.client.arrow_columns import decode_range
 from tidelog.client.errors import CorruptMessageError
 from tidelog.client.offset_ranges import OffsetRange
 from tidelog.client.range_reader import RangeReaderConfig
-from tidelog.log.compression import Codec
-from tidelog.log.records import Record, encode_batch, encode_filler
+from tidelog.records.compression import Codec
+from tidelog.records.records import Record, encode_batch, encode_filler
 from tidelog.spark.worker_clients import ReadingClient, WorkerClients
 
 

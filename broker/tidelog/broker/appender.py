@@ -26,9 +26,10 @@ from tidelog.broker.partition.leader import ACKS_ALL
 from tidelog.broker.partition_map import HINTED_CODES, PartitionMap
 from tidelog.broker.purgatory import DelayedAnswer
 from tidelog.broker.replica_config import ReplicaConfig
+from tidelog.core.env import Clock
+from tidelog.core.errors import OUTCOME_UNKNOWN_CODES, InvariantError, TidelogError
+from tidelog.core.workers import Workers
 from tidelog.log.config import LogConfig
-from tidelog.log.env import Clock
-from tidelog.log.errors import OUTCOME_UNKNOWN_CODES, InvariantError, TidelogError
 from tidelog.log.validation import (
     UNSEEN,
     Seen,
@@ -38,7 +39,6 @@ from tidelog.log.validation import (
     is_compressed,
     walk_uncompressed,
 )
-from tidelog.log.workers import Workers
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
 from tidelog.v1.data_pb2 import (

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from tidelog.broker.controller_channel import ControllerChannel, answer_in
 from tidelog.broker.errors import to_wire
 from tidelog.broker.metadata_follower import MetadataFollower
-from tidelog.log.env import Random
-from tidelog.log.errors import TidelogError
+from tidelog.core.env import Random
+from tidelog.core.errors import TidelogError
 from tidelog.metadata.commands import COMMAND_ID_BYTES, IdentifiedCommand
 from tidelog.metadata.image import MetadataImage
 from tidelog.v1 import common_pb2

@@ -13,8 +13,8 @@ from typing import Any
 from tidelog.broker.replica_config import MIB, ReplicaConfig
 from tidelog.broker.unfinished_requests import UnfinishedLimits
 from tidelog.broker.unread_responses import UnreadLimits
+from tidelog.core.errors import KafkaError
 from tidelog.log.cleaner import CleanerConfig
-from tidelog.log.errors import KafkaError
 from tidelog.metadata.config import ControllerConfig
 from tidelog.raft.config import ENGINE_KEY, ENGINES, RaftConfig
 from tidelog.v1 import common_pb2

@@ -15,8 +15,8 @@ import structlog
 from tidelog.broker.controller_epoch import ControllerEpoch, StaleControllerError
 from tidelog.broker.own_cluster import OwnCluster
 from tidelog.broker.peers import Peers
-from tidelog.log.env import Clock
-from tidelog.log.errors import CallFailedError, KafkaError, TidelogError, UnreachableError
+from tidelog.core.env import Clock
+from tidelog.core.errors import CallFailedError, KafkaError, TidelogError, UnreachableError
 from tidelog.metadata.attempts import LATE_CODES
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error

@@ -10,7 +10,7 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import TypeVar
 
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 from tidelog.metadata.attempts import NumberedRequest
 from tidelog.v1 import common_pb2
 

@@ -6,8 +6,8 @@ Written once by the format step; a node refuses a folder of another node, cluste
 from __future__ import annotations
 
 from tidelog.broker.config import NodeConfig
-from tidelog.log.env import Disk, make_directory_durably, write_atomically
-from tidelog.log.errors import TidelogError
+from tidelog.core.env import Disk, make_directory_durably, write_atomically
+from tidelog.core.errors import TidelogError
 
 FILE_NAME = "meta.properties"
 VERSION = "1"

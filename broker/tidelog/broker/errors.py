@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidelog.log.errors import OUTCOME_UNKNOWN_CODES, TidelogError, error_for
+from tidelog.core.errors import OUTCOME_UNKNOWN_CODES, TidelogError, error_for
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error, ErrorCode
 

@@ -30,9 +30,9 @@ from tidelog.broker.partition_map import PartitionMap
 from tidelog.broker.purgatory import FetchWaiters
 from tidelog.broker.reader import Reader
 from tidelog.broker.unread_responses import UnreadResponse
-from tidelog.log.env import Clock
-from tidelog.log.errors import KafkaError
-from tidelog.log.memory_reads import Loaded, NotInMemoryError
+from tidelog.core.env import Clock
+from tidelog.core.errors import KafkaError
+from tidelog.core.memory_reads import Loaded, NotInMemoryError
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import FetchPartition, FetchRequest, FetchResponse, PartitionFetchResult
 

@@ -28,14 +28,14 @@ from tidelog.broker.own_cluster import OwnCluster
 from tidelog.broker.partition_map import PartitionMap
 from tidelog.broker.peers import Peers
 from tidelog.broker.replica_config import ReplicaConfig
-from tidelog.log.env import Clock, Random
-from tidelog.log.errors import (
+from tidelog.core.env import Clock, Random
+from tidelog.core.errors import (
     CallFailedError,
     TidelogError,
     UnreachableError,
     is_broken_connection,
 )
-from tidelog.log.transport import Stream
+from tidelog.net.transport import Stream
 from tidelog.v1.data_pb2 import (
     FetchPartition,
     FetchRequest,

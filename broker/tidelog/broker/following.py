@@ -13,13 +13,13 @@ import structlog
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.partition.effects import AppendFetched, BackOff
 from tidelog.broker.partition.events import EpochEnd, FetchAnswered, FetchedAppended
-from tidelog.log.batch import parse_header
-from tidelog.log.errors import (
+from tidelog.core.errors import (
     CorruptMessageError,
     DamagedLogError,
     EpochContradictionError,
     StorageError,
 )
+from tidelog.records.batch import parse_header
 from tidelog.v1.data_pb2 import FetchPartition, PartitionFetchResult
 
 CONTRADICTIONS_MAX = 20

@@ -50,9 +50,9 @@ from tidelog.broker.partition.events import (
 from tidelog.broker.partition.replica import Replica
 from tidelog.broker.purgatory import FetchWaiters, OffsetWaiters
 from tidelog.broker.replica_stats import ReplicaStats
+from tidelog.core.env import Clock
+from tidelog.core.errors import DamagedLogError, DiskFullError, KafkaError, StorageError
 from tidelog.log.config import LogConfig
-from tidelog.log.env import Clock
-from tidelog.log.errors import DamagedLogError, DiskFullError, KafkaError, StorageError
 from tidelog.log.partition_log import Damage, PartitionLog
 from tidelog.metadata.image import PartitionImage
 from tidelog.v1 import common_pb2

@@ -16,7 +16,7 @@ from aiohttp.web_protocol import RequestHandler
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 
 LOOKS_PER_LIFE = 4
 LAST_REQUEST_S_MAX = 1.0

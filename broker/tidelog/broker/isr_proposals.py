@@ -16,8 +16,8 @@ from tidelog.broker.partition.events import IsrAnswered
 from tidelog.broker.partition_map import PartitionMap
 from tidelog.broker.partition_queue import PartitionQueue
 from tidelog.broker.replica_config import ReplicaConfig
-from tidelog.log.env import Random
-from tidelog.log.errors import TidelogError
+from tidelog.core.env import Random
+from tidelog.core.errors import TidelogError
 from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import AlterPartitionRequest, AlterPartitionResponse
 

@@ -11,7 +11,7 @@ import asyncio
 from dataclasses import dataclass
 
 from tidelog.broker.hosted_partition import HostedPartition
-from tidelog.log.memory_reads import Loaded
+from tidelog.core.memory_reads import Loaded
 
 LATE_LOADS_MAX = 16
 """Kept for fetches to come; beyond it the oldest is given up."""

@@ -26,8 +26,8 @@ from tidelog.broker.partition.events import (
 )
 from tidelog.broker.partition.leader import ACKS_ALL
 from tidelog.broker.purgatory import DelayedAnswer
-from tidelog.log.errors import KafkaError
-from tidelog.log.memory_reads import Loaded
+from tidelog.core.errors import KafkaError
+from tidelog.core.memory_reads import Loaded
 from tidelog.log.partition_log import AppendResult, PartitionLog, TimestampedOffset
 from tidelog.log.validation import UNSEEN, Seen
 from tidelog.v1 import common_pb2

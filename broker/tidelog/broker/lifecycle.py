@@ -16,8 +16,8 @@ from tidelog.broker.controller_channel import ControllerChannel
 from tidelog.broker.errors import code_name
 from tidelog.broker.journal.event import Event, Kind
 from tidelog.broker.metadata_follower import MetadataFollower
-from tidelog.log.env import Random
-from tidelog.log.errors import TidelogError
+from tidelog.core.env import Random
+from tidelog.core.errors import TidelogError
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
 from tidelog.v1.controller_pb2 import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Protocol
 
-from tidelog.log.errors import StorageError
+from tidelog.core.errors import StorageError
 from tidelog.log.partition_log import PartitionLog
 
 

@@ -17,9 +17,9 @@ from tidelog.broker.background import Background
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.partition_map import PartitionMap
 from tidelog.broker.replica_config import ReplicaConfig
+from tidelog.core.config_types import MAX_I64
+from tidelog.core.env import Clock
 from tidelog.log.cleaner import LogCleaner
-from tidelog.log.config_types import MAX_I64
-from tidelog.log.env import Clock
 from tidelog.log.partition_log import PartitionLog
 
 LOGS_PER_STEP_MAX = 20

@@ -11,7 +11,7 @@ import asyncio
 
 import structlog
 
-from tidelog.log.env import Clock
+from tidelog.core.env import Clock
 
 BEAT_S = 0.025
 RECENT_S = 60.0

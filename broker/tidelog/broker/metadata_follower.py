@@ -16,8 +16,8 @@ from tidelog.broker.background import Background
 from tidelog.broker.controller_channel import ControllerChannel
 from tidelog.broker.controller_epoch import StaleControllerError
 from tidelog.broker.peers import Peers
-from tidelog.log.env import Clock
-from tidelog.log.errors import (
+from tidelog.core.env import Clock
+from tidelog.core.errors import (
     CallFailedError,
     CorruptMessageError,
     KafkaError,

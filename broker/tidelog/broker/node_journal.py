@@ -9,7 +9,7 @@ from __future__ import annotations
 from tidelog.broker.journal.event import Event
 from tidelog.broker.journal.metadata_events import batch_events
 from tidelog.broker.journal.ring import Entry, Journal
-from tidelog.log.env import Clock
+from tidelog.core.env import Clock
 from tidelog.metadata.image import MetadataImage
 from tidelog.v1.admin_pb2 import JournalEvent, ListEventsRequest, ListEventsResponse
 from tidelog.v1.metadata_records_pb2 import MetadataBatch

@@ -18,8 +18,8 @@ from structlog.typing import EventDict, Processor
 
 from tidelog.broker.repeated_lines import LogLine, RepeatedLines
 from tidelog.broker.rpc.grpc_log import OfCallersThatLeft
-from tidelog.log.env import Clock
-from tidelog.log.output_file import OutputFile
+from tidelog.core.env import Clock
+from tidelog.core.output_file import OutputFile
 
 TEND_INTERVAL_S = 1.0
 _TOLD = "repeated"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tidelog.log.strangers import Strangers
+from tidelog.net.strangers import Strangers
 from tidelog.raft import rules
 
 

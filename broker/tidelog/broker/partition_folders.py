@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 import structlog
 
+from tidelog.core.env import Clock, Disk
+from tidelog.core.errors import KafkaError, StorageError
 from tidelog.log.config import LogConfig
-from tidelog.log.env import Clock, Disk
-from tidelog.log.errors import KafkaError, StorageError
 from tidelog.log.log_folder import ONLY_LIFE, owner_of
 from tidelog.log.partition_log import PartitionLog, delete_log
 from tidelog.v1 import common_pb2

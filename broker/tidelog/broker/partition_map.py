@@ -11,7 +11,7 @@ from tidelog.broker.errors import code_name
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.journal.event import Event, Kind
 from tidelog.broker.partition.events import FollowerIdentity
-from tidelog.log.errors import KafkaError
+from tidelog.core.errors import KafkaError
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error, LeaderHint

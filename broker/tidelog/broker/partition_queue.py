@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.broker.replica_config import ReplicaConfig
-from tidelog.log.env import Random
+from tidelog.core.env import Random
 
 Key = tuple[bytes, int]
 """Topic id and partition."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Protocol
 
-from tidelog.log.transport import Dialled, Transport
+from tidelog.net.transport import Dialled, Transport
 from tidelog.v1.methods import Method, Request, Response
 
 

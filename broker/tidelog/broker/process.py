@@ -27,11 +27,9 @@ from tidelog.broker.node_log import NodeLog
 from tidelog.broker.peers import OwnPeers, Peers
 from tidelog.broker.rpc.grpc_server import GrpcServer
 from tidelog.broker.server import Node, Ports, build_node
-from tidelog.log.errors import TidelogError
-from tidelog.log.grpc_transport import GrpcTransport
-from tidelog.log.output_file import OutputFile
-from tidelog.log.strangers import Strangers
-from tidelog.log.system import (
+from tidelog.core.errors import TidelogError
+from tidelog.core.output_file import OutputFile
+from tidelog.core.system import (
     SystemClock,
     SystemDisk,
     SystemRandom,
@@ -41,7 +39,9 @@ from tidelog.log.system import (
     process_id,
     raise_open_files_limit,
 )
-from tidelog.log.workers import ThreadWorkers
+from tidelog.core.workers import ThreadWorkers
+from tidelog.net.grpc_transport import GrpcTransport
+from tidelog.net.strangers import Strangers
 from tidelog.raft.grpc_transport import GrpcRaftTransport, RaftPeerHandler
 
 STOP_GRACE_S = 0.5

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from tidelog.broker.controller_channel import ControllerChannel
 from tidelog.broker.errors import error_message, raise_for, to_wire
-from tidelog.log.errors import KafkaError, TidelogError
+from tidelog.core.errors import KafkaError, TidelogError
 from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import AllocateProducerIdsRequest, AllocateProducerIdsResponse
 from tidelog.v1.data_pb2 import InitProducerIdRequest, InitProducerIdResponse

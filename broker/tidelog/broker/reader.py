@@ -19,9 +19,9 @@ from tidelog.broker.replica_config import ReplicaConfig
 from tidelog.broker.replica_stats import ReplicaStats
 from tidelog.broker.turns import in_turns
 from tidelog.broker.unread_responses import UnreadResponse, UnreadResponses
-from tidelog.log.env import Clock
-from tidelog.log.errors import InvariantError, KafkaError, TidelogError
-from tidelog.log.memory_reads import Loaded
+from tidelog.core.env import Clock
+from tidelog.core.errors import InvariantError, KafkaError, TidelogError
+from tidelog.core.memory_reads import Loaded
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
 from tidelog.v1.data_pb2 import (

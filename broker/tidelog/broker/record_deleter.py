@@ -13,8 +13,8 @@ from tidelog.broker.errors import to_wire
 from tidelog.broker.partition_map import HINTED_CODES, PartitionMap
 from tidelog.broker.purgatory import DelayedAnswer
 from tidelog.broker.replica_config import ReplicaConfig
-from tidelog.log.env import Clock
-from tidelog.log.errors import InvariantError, TidelogError
+from tidelog.core.env import Clock
+from tidelog.core.errors import InvariantError, TidelogError
 from tidelog.v1.common_pb2 import Error
 from tidelog.v1.data_pb2 import DeleteRecordsRequest, DeleteRecordsResponse
 

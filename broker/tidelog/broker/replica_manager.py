@@ -39,12 +39,12 @@ from tidelog.broker.replica_stats import ReplicaStats
 from tidelog.broker.start_record import StartRecord
 from tidelog.broker.trouble_reports import ReportDamage, TroubleReports
 from tidelog.broker.unread_responses import UnreadResponses
+from tidelog.core.env import Clock, Disk, Random
+from tidelog.core.errors import StorageError
+from tidelog.core.workers import Workers
 from tidelog.log.config import LogConfig, log_config
-from tidelog.log.env import Clock, Disk, Random
-from tidelog.log.errors import StorageError
 from tidelog.log.log_folder import Life
 from tidelog.log.partition_log import Damage
-from tidelog.log.workers import Workers
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, TopicImage
 from tidelog.v1.data_pb2 import (
     DeleteRecordsRequest,

@@ -31,12 +31,12 @@ from tidelog.broker.start_record import StartRecord
 from tidelog.broker.unfinished_requests import UnfinishedRequests
 from tidelog.broker.unreachable_reports import UnreachableReports
 from tidelog.broker.unread_responses import NodeResponses, UnreadResponses
-from tidelog.log.env import Clock, Disk, Random
-from tidelog.log.strangers import Strangers
-from tidelog.log.transport import Dialled
-from tidelog.log.workers import InPlace, Workers
+from tidelog.core.env import Clock, Disk, Random
+from tidelog.core.workers import InPlace, Workers
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.quorum import Quorum
+from tidelog.net.strangers import Strangers
+from tidelog.net.transport import Dialled
 from tidelog.raft.factory import build_replicated_log
 from tidelog.raft.transport import RaftTransport
 from tidelog.v1.admin_pb2 import NodeStatusResponse

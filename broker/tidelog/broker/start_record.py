@@ -19,9 +19,9 @@ from typing import NamedTuple
 import structlog
 
 from tidelog.broker.data_directory import PROPERTIES_BYTES_MAX
+from tidelog.core.env import Disk, Random, write_atomically
+from tidelog.core.errors import DiskFullError, StorageError
 from tidelog.log.checkpoints import NO_LIFE
-from tidelog.log.env import Disk, Random, write_atomically
-from tidelog.log.errors import DiskFullError, StorageError
 from tidelog.log.log_folder import Life
 from tidelog.v1.controller_pb2 import EVERYTHING, NOTHING, UNFLUSHED, StartLoss
 

@@ -15,7 +15,7 @@ import structlog
 
 from tidelog.broker.background import Background
 from tidelog.broker.controller_channel import ControllerChannel
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 from tidelog.metadata.image import MetadataImage
 from tidelog.v1.controller_pb2 import ReportUnreachableBrokerRequest
 from tidelog.v1.methods import REPORT_UNREACHABLE_BROKER

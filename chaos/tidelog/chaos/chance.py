@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from tidelog.log.env import Random
+from tidelog.core.env import Random
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from tidelog.chaos.history import History, Outcome, Poll, Send, Whole
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 
 VERSION = 1
 T = TypeVar("T")

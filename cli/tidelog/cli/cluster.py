@@ -26,8 +26,8 @@ from tidelog.broker.data_directory import format_or_check
 from tidelog.cli import cluster_calls, cluster_process
 from tidelog.cli.cluster_plan import PORTS, NodePlan, default_folder, load, load_or_create
 from tidelog.cli.cluster_process import Started
-from tidelog.log.errors import TidelogError
-from tidelog.log.system import SystemDisk
+from tidelog.core.errors import TidelogError
+from tidelog.core.system import SystemDisk
 from tidelog.raft.config import ENGINES
 from tidelog.v1.admin_pb2 import NodeStatusResponse
 

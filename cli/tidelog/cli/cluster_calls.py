@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Sequence
 
 from tidelog.cli.cluster_plan import NodePlan
-from tidelog.log.errors import TidelogError
-from tidelog.log.grpc_transport import GrpcTransport
+from tidelog.core.errors import TidelogError
+from tidelog.net.grpc_transport import GrpcTransport
 from tidelog.v1.admin_pb2 import NodeStatusRequest, NodeStatusResponse, PrepareStopRequest
 from tidelog.v1.methods import NODE_STATUS, PREPARE_STOP, Method, Request, Response
 

@@ -21,7 +21,7 @@ import click
 
 from tidelog.broker.config import NodeConfig, parse_config
 from tidelog.broker.config_text import config_text
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 from tidelog.raft.config import ENGINE_KEY
 
 HOST = "127.0.0.1"

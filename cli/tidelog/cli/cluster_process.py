@@ -22,8 +22,8 @@ import click
 
 from tidelog.broker import last_words as words
 from tidelog.cli.cluster_plan import NodePlan, write_private
-from tidelog.log.output_file import open_output
-from tidelog.log.system import ALLOCATOR
+from tidelog.core.output_file import open_output
+from tidelog.core.system import ALLOCATOR
 
 POLL_S = 0.05
 

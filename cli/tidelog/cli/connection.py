@@ -26,7 +26,7 @@ bootstrap_option = click.option(
 
 def run(work: Coroutine[Any, Any, T]) -> T:  # Any: what a coroutine may be sent, nobody sends
     """Run `work` to its end; what the client refuses becomes a click error, Ctrl-C an abort."""
-    from tidelog.log.errors import TidelogError
+    from tidelog.core.errors import TidelogError
 
     try:
         return asyncio.run(work)

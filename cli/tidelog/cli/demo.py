@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from tidelog.cli.demo_spark import require_spark
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 
 OUTPUT = Path(".data/demo")
 

@@ -15,22 +15,22 @@ from crc32c import crc32c
 from tidelog.cli.dump_files import Source
 from tidelog.cli.dump_lines import Line, damage, note
 from tidelog.cli.record_text import text_fields
-from tidelog.log.batch import (
+from tidelog.core.errors import CorruptMessageError, TidelogError
+from tidelog.log.checkpoints import CHECKPOINT_FILE
+from tidelog.records.batch import (
     CONTROL_FLAG,
     CRC_START,
     DELETE_HORIZON_FLAG,
     HEADER_BYTES,
     LENGTH_PREFIX_BYTES,
     LOG_APPEND_TIME_FLAG,
+    SEQUENCE_MASK,
     TRANSACTIONAL_FLAG,
     BatchHeader,
     parse_header,
 )
-from tidelog.log.checkpoints import CHECKPOINT_FILE
-from tidelog.log.compression import Codec
-from tidelog.log.errors import CorruptMessageError, TidelogError
-from tidelog.log.producers import SEQUENCE_MASK
-from tidelog.log.records import Record, iter_records, read_marker
+from tidelog.records.compression import Codec
+from tidelog.records.records import Record, iter_records, read_marker
 
 _PIECE_BYTES = 1 << 20
 _DEEP_BATCH_BYTES_MAX = 64 << 20

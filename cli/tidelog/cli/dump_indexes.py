@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from tidelog.cli.dump_batches import walk
 from tidelog.cli.dump_files import Source
 from tidelog.cli.dump_lines import Line, damage
-from tidelog.log.batch import BatchHeader
 from tidelog.log.index import OFFSET_ENTRY, TIME_ENTRY
+from tidelog.records.batch import BatchHeader
 
 TRANSACTION_ENTRY = struct.Struct(">hqqqq")
 """Version, producer id, first offset, last offset, last stable offset (Kafka: AbortedTxn)."""

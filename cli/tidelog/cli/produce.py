@@ -14,7 +14,7 @@ from tidelog.cli.connection import API_TIMEOUT_MS, bootstrap_option, run
 from tidelog.cli.stdin_lines import read_lines
 from tidelog.client.producer import Producer
 from tidelog.client.records import BulkMetadata
-from tidelog.log.compression import Codec
+from tidelog.records.compression import Codec
 
 MAX_LINE_BYTES = 1 << 20
 LINGER_MS = 5

@@ -126,7 +126,7 @@ async def _write_followed(
     addresses: list[str], request: FollowMetadataRequest, *, as_json: bool
 ) -> None:
     """From the first controller that answers. Raises UnreachableError when none does."""
-    from tidelog.log.grpc_transport import GrpcTransport
+    from tidelog.net.grpc_transport import GrpcTransport
 
     transport = GrpcTransport()
     try:

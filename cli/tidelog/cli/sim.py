@@ -28,7 +28,7 @@ from tidelog.chaos.suites.suite import (
     suite_named,
 )
 from tidelog.chaos.suites.worker import silence_nodes
-from tidelog.log.system import SystemClock
+from tidelog.core.system import SystemClock
 from tidelog.raft.config import ENGINES
 
 SHOW_EVERY_SEEDS = 100

@@ -26,9 +26,9 @@ from tidelog.client.batches import Batch, PartitionQueue, Run
 from tidelog.client.ranked import Ranked
 from tidelog.client.records import Headers, TopicPartition
 from tidelog.client.sequences import Sequences
-from tidelog.log.batch import HEADER_BYTES
-from tidelog.log.compression import Codec
-from tidelog.log.records import BatchBuilder, iter_records
+from tidelog.records.batch import HEADER_BYTES
+from tidelog.records.compression import Codec
+from tidelog.records.records import BatchBuilder, iter_records
 
 W = TypeVar("W")
 RECORD_OVERHEAD_BYTES = 31

@@ -42,8 +42,8 @@ from tidelog.client.ports import ClientPorts
 from tidelog.client.quorum import QuorumDescription, QuorumLookup
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing, RoutingConfig, parse_bootstrap
-from tidelog.log.env import Clock, Random
-from tidelog.log.transport import Transport
+from tidelog.core.env import Clock, Random
+from tidelog.net.transport import Transport
 from tidelog.v1 import admin_pb2, common_pb2
 from tidelog.v1.common_pb2 import Error
 from tidelog.v1.data_pb2 import DeleteRecordsRequest, DeleteRecordsResponse, MetadataRequest

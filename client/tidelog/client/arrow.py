@@ -22,7 +22,7 @@ from tidelog.client.table_ranges import Place
 from tidelog.client.table_reader import Chunk, plan, read_chunks
 from tidelog.client.table_writer import TableWriter
 from tidelog.client.written import PartitionWritten, Written
-from tidelog.log.transport import Transport
+from tidelog.net.transport import Transport
 
 __all__ = [
     "HEADER_TYPE",

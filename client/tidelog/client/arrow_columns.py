@@ -16,8 +16,8 @@ from tidelog.client.record_batch import corrupt_at
 from tidelog.client.record_fields import RecordFields, find_fields, skip_fields
 from tidelog.client.records import TopicPartition
 from tidelog.client.varints import Int64s, read_varints
-from tidelog.log.batch import parse_header
-from tidelog.log.errors import CorruptMessageError
+from tidelog.core.errors import CorruptMessageError
+from tidelog.records.batch import parse_header
 
 HEADER_TYPE = pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])
 SCHEMA = pa.schema(

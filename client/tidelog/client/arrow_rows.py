@@ -30,7 +30,7 @@ from tidelog.client.record_bytes import (
 )
 from tidelog.client.record_fields import Mask
 from tidelog.client.varints import Int64s
-from tidelog.log.errors import MessageTooLargeError
+from tidelog.core.errors import MessageTooLargeError
 
 COLUMNS = ("key", "value", "headers", "partition", "timestamp")
 TIMESTAMP_MS_END = 1 << 62

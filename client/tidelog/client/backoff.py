@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidelog.log.env import Random
+from tidelog.core.env import Random
 
 _JITTER = 0.2
 

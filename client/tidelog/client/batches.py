@@ -22,8 +22,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 from tidelog.client.records import TopicPartition
 from tidelog.client.sequences import Numbers
-from tidelog.log.batch import HEADER_BYTES, numbered
-from tidelog.log.records import BatchBuilder
+from tidelog.records.batch import HEADER_BYTES, numbered
+from tidelog.records.records import BatchBuilder
 
 W = TypeVar("W")
 

@@ -31,8 +31,8 @@ from tidelog.client.ports import ClientPorts
 from tidelog.client.record_batch import RecordBatch
 from tidelog.client.records import K, Record, TopicPartition, V
 from tidelog.client.routing import Routing, RoutingConfig
-from tidelog.log.env import Clock, Random
-from tidelog.log.transport import Transport
+from tidelog.core.env import Clock, Random
+from tidelog.net.transport import Transport
 
 _RESETS: dict[str, Spec | None] = {"earliest": EARLIEST, "latest": LATEST, "none": None}
 _TRUNCATIONS = ("raise", "reset", None)

@@ -1,4 +1,4 @@
-"""The errors a user of the client meets: those of `tidelog.log.errors` and seven more.
+"""The errors a user of the client meets: those of `tidelog.core.errors` and seven more.
 
 TidelogError
 ├── OffsetOutOfRangeError
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from tidelog.log.errors import (
+from tidelog.core.errors import (
     RETRIABLE_CODES,
     CallFailedError,
     CorruptMessageError,

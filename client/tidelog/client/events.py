@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidelog.client.errors import TidelogError, UnreachableError, raise_for
-from tidelog.log.transport import Transport
+from tidelog.net.transport import Transport
 from tidelog.v1.admin_pb2 import (
     DescribeClusterRequest,
     DescribeClusterResponse,

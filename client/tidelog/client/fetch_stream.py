@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from tidelog.client.errors import CallFailedError, TidelogError
 from tidelog.client.records import TopicPartition
-from tidelog.log.transport import Stream, Transport
+from tidelog.net.transport import Stream, Transport
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import (
     FetchPartition,

@@ -29,7 +29,7 @@ from tidelog.client.fetch_stream import Fetched, FetchLimits, FetchStreams
 from tidelog.client.offsets import OffsetLookup, Spec
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing
-from tidelog.log.batch import BatchHeader, parse_header
+from tidelog.records.batch import BatchHeader, parse_header
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import FetchPartition, PartitionFetchResult
 

@@ -20,8 +20,8 @@ from tidelog.client.errors import (
 from tidelog.client.fetcher import Chunk, Failure, Fetcher
 from tidelog.client.record_batch import RecordBatch, corrupt, iter_batch
 from tidelog.client.records import K, Record, V
-from tidelog.log.batch import CONTROL_FLAG, BatchHeader, check_crc, parse_header
-from tidelog.log.errors import InvariantError
+from tidelog.core.errors import InvariantError
+from tidelog.records.batch import CONTROL_FLAG, BatchHeader, check_crc, parse_header
 
 _UNREADABLE = (CorruptMessageError, UnsupportedCompressionTypeError, DeserializationError)
 

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, Protocol, get_args
 
 from tidelog.client.cluster_metadata import TopicView
 from tidelog.client.errors import PartitionerError
-from tidelog.log.env import Random
+from tidelog.core.env import Random
 
 Pair = tuple[bytes | None, bytes | None]
 """Key and value."""

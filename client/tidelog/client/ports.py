@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from tidelog.log.env import Clock, Random
-from tidelog.log.system import SystemClock, SystemRandom
-from tidelog.log.transport import Transport
+from tidelog.core.env import Clock, Random
+from tidelog.core.system import SystemClock, SystemRandom
+from tidelog.net.transport import Transport
 
 if TYPE_CHECKING:
-    from tidelog.log.grpc_transport import GrpcTransport
+    from tidelog.net.grpc_transport import GrpcTransport
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,6 @@ class ClientPorts:
 
 
 def _grpc_transport() -> GrpcTransport:
-    from tidelog.log.grpc_transport import GrpcTransport
+    from tidelog.net.grpc_transport import GrpcTransport
 
     return GrpcTransport()

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Callable
 
 from tidelog.client.errors import CallFailedError, TidelogError, UnreachableError
-from tidelog.log.transport import Stream, Transport
+from tidelog.net.transport import Stream, Transport
 from tidelog.v1.data_pb2 import ProduceAnswers, ProduceRequest, ProduceResponse
 from tidelog.v1.methods import PRODUCE_STREAM
 

@@ -45,9 +45,9 @@ from tidelog.client.producer_interceptors import (
 from tidelog.client.records import BulkMetadata, Headers, RecordMetadata, TopicPartition
 from tidelog.client.sending import Sending, SendingConfig, check_partition
 from tidelog.client.serializers import K, Serializer, Serializers, V
-from tidelog.log.batch import HEADER_BYTES
-from tidelog.log.env import Clock, Random
-from tidelog.log.transport import Transport
+from tidelog.core.env import Clock, Random
+from tidelog.net.transport import Transport
+from tidelog.records.batch import HEADER_BYTES
 
 
 class Producer(Generic[K, V]):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidelog.client.errors import TidelogError, UnreachableError
-from tidelog.log.transport import Transport
+from tidelog.net.transport import Transport
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import DescribeClusterRequest
 from tidelog.v1.controller_pb2 import DescribeQuorumRequest, DescribeQuorumResponse

@@ -26,9 +26,9 @@ from tidelog.client.offsets import EARLIEST, LATEST, OffsetLookup, OffsetQuery
 from tidelog.client.ports import ClientPorts
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing
-from tidelog.log.batch import parse_header
-from tidelog.log.env import Clock, Random
-from tidelog.log.transport import Transport
+from tidelog.core.env import Clock, Random
+from tidelog.net.transport import Transport
+from tidelog.records.batch import parse_header
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import FetchPartition, FetchRequest, MetadataRequest, PartitionFetchResult
 from tidelog.v1.methods import FETCH, METADATA

@@ -11,11 +11,11 @@ from typing import Any, Generic
 
 from tidelog.client.deserializers import Deserializers
 from tidelog.client.records import K, Record, TopicPartition, V
-from tidelog.log.batch import DELETE_HORIZON_FLAG, BatchHeader
-from tidelog.log.compression import Codec
-from tidelog.log.errors import CorruptMessageError, UnsupportedCompressionTypeError
-from tidelog.log.record_columns import Columns
-from tidelog.log.records import iter_columns
+from tidelog.core.errors import CorruptMessageError, UnsupportedCompressionTypeError
+from tidelog.records.batch import DELETE_HORIZON_FLAG, BatchHeader
+from tidelog.records.compression import Codec
+from tidelog.records.record_columns import Columns
+from tidelog.records.records import iter_columns
 
 
 class RecordBatch(Generic[K, V]):

@@ -21,9 +21,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidelog.client.varints import Int64s
-from tidelog.log.batch import HEADER_BYTES, MAGIC, MIN_RECORD_BYTES, BatchHeader, Buffer, seal
-from tidelog.log.compression import Codec, compress
-from tidelog.log.errors import invariant
+from tidelog.core.errors import invariant
+from tidelog.records.batch import HEADER_BYTES, MAGIC, MIN_RECORD_BYTES, BatchHeader, Buffer, seal
+from tidelog.records.compression import Codec, compress
 
 UInt64s = npt.NDArray[np.uint64]
 

@@ -19,7 +19,8 @@ import numpy.typing as npt
 
 from tidelog.client.record_walks import Stretch, read_varint, walk
 from tidelog.client.varints import Bytes, Int64s, read_varints
-from tidelog.log.batch import (
+from tidelog.core.errors import CorruptMessageError
+from tidelog.records.batch import (
     CONTROL_FLAG,
     HEADER_BYTES,
     LOG_APPEND_TIME_FLAG,
@@ -27,9 +28,8 @@ from tidelog.log.batch import (
     BatchHeader,
     iter_batches,
 )
-from tidelog.log.compression import Codec, decompress
-from tidelog.log.errors import CorruptMessageError
-from tidelog.log.records import MAX_DECOMPRESSED_BYTES
+from tidelog.records.compression import Codec, decompress
+from tidelog.records.records import MAX_DECOMPRESSED_BYTES
 
 Mask = npt.NDArray[np.bool_]
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidelog.client.varints import Bytes, Int64s, read_varints
-from tidelog.log.batch import MIN_RECORD_BYTES
+from tidelog.records.batch import MIN_RECORD_BYTES
 
 UInt16s = npt.NDArray[np.uint16]
 

@@ -20,7 +20,7 @@ from tidelog.client.ports import ClientPorts
 from tidelog.client.routing import Routing, RoutingConfig
 from tidelog.client.sender import Sender, SenderConfig
 from tidelog.client.sequences import Sequences
-from tidelog.log.compression import Codec, codec_named
+from tidelog.records.compression import Codec, codec_named
 from tidelog.v1 import common_pb2
 
 _ACKS: dict[str | int, int] = {"all": -1, -1: -1, 0: 0, 1: 1}

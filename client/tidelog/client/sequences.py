@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from tidelog.client.errors import TidelogError
 from tidelog.client.records import TopicPartition
-from tidelog.log.producers import BATCHES_PER_PRODUCER_MAX, SEQUENCE_MASK
+from tidelog.records.batch import BATCHES_PER_PRODUCER_MAX, SEQUENCE_MASK
 from tidelog.v1 import common_pb2
 
 PRODUCER_EPOCH_MAX = 2**15 - 1

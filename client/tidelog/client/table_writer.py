@@ -32,9 +32,9 @@ from tidelog.client.records import TopicPartition
 from tidelog.client.row_partitions import RowPartitioning, by_partition
 from tidelog.client.sending import Sending, SendingConfig
 from tidelog.client.written import Tally, Written
-from tidelog.log.batch import HEADER_BYTES
-from tidelog.log.env import Clock, Random
-from tidelog.log.transport import Transport
+from tidelog.core.env import Clock, Random
+from tidelog.net.transport import Transport
+from tidelog.records.batch import HEADER_BYTES
 
 GATHER_BYTES_MAX = 1 << 30
 """Gathered rows are put together in columns that count their bytes in 31 bits."""

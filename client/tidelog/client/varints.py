@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.log.errors import CorruptMessageError
+from tidelog.core.errors import CorruptMessageError
 
 Int64s = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]

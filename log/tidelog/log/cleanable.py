@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Generic, Protocol, TypeVar
 
-from tidelog.log.batch import HEADER_BYTES
 from tidelog.log.config import LogConfig
+from tidelog.records.batch import HEADER_BYTES
 
 MAX_RELATIVE_OFFSET = 2**31 - 1
 _INDEX_ENTRY_BYTES = 12

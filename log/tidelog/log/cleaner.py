@@ -17,13 +17,13 @@ from weakref import WeakSet
 
 import structlog
 
-from tidelog.log.batch import BatchHeader
+from tidelog.core.env import Clock
+from tidelog.core.errors import DamagedLogError, InvariantError
 from tidelog.log.cleanable import Cleanable, cleanable_segments, group_segments
 from tidelog.log.compaction import KeyMap, Piece, Rewriter, TransactionOutcomes
-from tidelog.log.env import Clock
-from tidelog.log.errors import DamagedLogError, InvariantError
 from tidelog.log.partition_log import PartitionLog
 from tidelog.log.segment import Segment
+from tidelog.records.batch import BatchHeader
 
 MIB = 1 << 20
 _CHUNK_BYTES = 256 << 10

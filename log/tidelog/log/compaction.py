@@ -26,7 +26,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 
-from tidelog.log.batch import (
+from tidelog.core.errors import CorruptMessageError
+from tidelog.records.batch import (
     CODEC_MASK,
     CONTROL_FLAG,
     DELETE_HORIZON_FLAG,
@@ -38,16 +39,15 @@ from tidelog.log.batch import (
     parse_header,
     seal,
 )
-from tidelog.log.compression import Codec, compress_readably, decompress
-from tidelog.log.errors import CorruptMessageError
-from tidelog.log.records import (
+from tidelog.records.compression import Codec, compress_readably, decompress
+from tidelog.records.records import (
     MAX_DECOMPRESSED_BYTES,
     encode_filler,
     iter_records,
     read_marker,
     rebuild_batch,
 )
-from tidelog.log.varints import decode_varint
+from tidelog.records.varints import decode_varint
 
 MAX_PLAIN_KEY_BYTES = 16
 """A longer key is known by its digest, which is one byte longer: the two kinds cannot meet."""

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from tidelog.log.config_types import (
+from tidelog.core.config_types import (
     MAX_I32,
     MAX_I64,
     Value,
@@ -24,7 +24,7 @@ from tidelog.log.config_types import (
     whole_number,
     written,
 )
-from tidelog.log.errors import KafkaError
+from tidelog.core.errors import KafkaError
 from tidelog.v1 import common_pb2
 
 T = TypeVar("T", bound=Value)

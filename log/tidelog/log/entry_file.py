@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from bisect import bisect_left, bisect_right
 
-from tidelog.log.env import Disk, IndexBuffer
+from tidelog.core.env import Disk, IndexBuffer
 
 _FIRST_SLOTS = 512
 

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tidelog.log.errors import EpochContradictionError
+from tidelog.core.errors import EpochContradictionError
 
 NO_EPOCH = -1
 NO_END = 2**63 - 1

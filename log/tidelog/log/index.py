@@ -12,8 +12,8 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
+from tidelog.core.env import Disk
 from tidelog.log.entry_file import EntryFile
-from tidelog.log.env import Disk
 
 OFFSET_ENTRY = struct.Struct(">II")
 TIME_ENTRY = struct.Struct(">qI")

@@ -12,6 +12,9 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
+from tidelog.core.env import Disk, make_directory_durably, write_atomically
+from tidelog.core.errors import KafkaError, StorageError
+from tidelog.core.memory_reads import reading
 from tidelog.log.checkpoints import (
     CHECKPOINT_FILE,
     CLEAN_FILE,
@@ -29,10 +32,7 @@ from tidelog.log.checkpoints import (
     encode_partition_metadata,
     encode_topic_id,
 )
-from tidelog.log.env import Disk, make_directory_durably, write_atomically
-from tidelog.log.errors import KafkaError, StorageError
 from tidelog.log.file_names import LOG, SEGMENT_KINDS, SNAPSHOT, offsets_in, partition_in
-from tidelog.log.memory_reads import reading
 from tidelog.v1 import common_pb2
 
 _MAX_SMALL_FILE_BYTES = 16 << 20

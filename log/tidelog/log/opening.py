@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import structlog
 
+from tidelog.core.env import Clock, Disk
 from tidelog.log.config import LogConfig
-from tidelog.log.env import Clock, Disk
 from tidelog.log.epochs import EpochCache
 from tidelog.log.log_folder import Life, LogFolder
 from tidelog.log.producers import ProducerStates

@@ -23,15 +23,14 @@ from typing import TypeVar
 
 import structlog
 
+from tidelog.core.env import Clock, Disk
+from tidelog.core.errors import DamagedLogError, OffsetOutOfRangeError, StorageError, invariant
+from tidelog.core.memory_reads import reading
 from tidelog.log import time_lookup
 from tidelog.log.append_result import AppendResult
-from tidelog.log.batch import Buffer, placed
 from tidelog.log.config import LogConfig
-from tidelog.log.env import Clock, Disk
-from tidelog.log.errors import DamagedLogError, OffsetOutOfRangeError, StorageError, invariant
 from tidelog.log.file_names import CLEANED
 from tidelog.log.log_folder import ONLY_LIFE, Life, delete_log
-from tidelog.log.memory_reads import reading
 from tidelog.log.opening import LogParts, open_parts
 from tidelog.log.producers import EXPIRATION_MS
 from tidelog.log.recovery import Damage, rebuild_producers, update_producers
@@ -46,6 +45,7 @@ from tidelog.log.validation import (
     validate_fetched,
     validate_produced,
 )
+from tidelog.records.batch import Buffer, placed
 
 __all__ = [
     "AppendResult",
@@ -77,7 +77,7 @@ class PartitionLog:
         self.folder = parts.folder
         self.producers = parts.producers
         self.from_memory = disk.from_memory
-        """Lets no read inside wait for the disk: see `tidelog.log.memory_reads`."""
+        """Lets no read inside wait for the disk: see `tidelog.core.memory_reads`."""
         self._disk = disk
         self._clock = clock
         self._segments = parts.segments

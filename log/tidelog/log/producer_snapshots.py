@@ -16,7 +16,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from crc32c import crc32c
 
-from tidelog.log.producers import SEQUENCE_MASK, BatchMetadata, ProducerEntry
+from tidelog.log.producers import BatchMetadata, ProducerEntry
+from tidelog.records.batch import SEQUENCE_MASK
 
 _VERSION = 1
 _SEAL = struct.Struct(">hI")

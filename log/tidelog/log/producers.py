@@ -24,32 +24,28 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tidelog.log.batch import CONTROL_FLAG, TRANSACTIONAL_FLAG, BatchHeader
-from tidelog.log.errors import (
+from tidelog.core.errors import (
     InvalidProducerEpochError,
     InvalidRecordError,
     KafkaError,
     OutOfOrderSequenceError,
 )
+from tidelog.records.batch import (
+    BATCHES_PER_PRODUCER_MAX,
+    CONTROL_FLAG,
+    NO_PRODUCER_ID,
+    SEQUENCE_MASK,
+    TRANSACTIONAL_FLAG,
+    BatchHeader,
+)
+from tidelog.records.records import ControlMarker
 from tidelog.v1 import common_pb2
 
-NO_PRODUCER_ID = -1
-NO_SEQUENCE = -1
 NO_COORDINATOR_EPOCH = -1
-BATCHES_PER_PRODUCER_MAX = 5
-"""How many requests a producer may have in flight, and so may send again."""
 PRODUCERS_MAX = 4096
 """Producers without an open transaction that one log remembers, and open transactions it takes."""
 EXPIRATION_MS = 24 * 60 * 60 * 1000
 """How long a silent producer is remembered, by default (producer.id.expiration.ms)."""
-SEQUENCE_MASK = 0x7FFF_FFFF
-
-
-class ControlMarker(NamedTuple):
-    """The end of a transaction, as the one record of a control batch says it."""
-
-    is_commit: bool
-    coordinator_epoch: int
 
 
 class BatchMetadata(NamedTuple):

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tidelog.log.batch import HEADER_BYTES, MIN_RECORD_BYTES, BatchHeader
-from tidelog.log.compression import TooLargeInflatedError, decompress
-from tidelog.log.errors import CorruptMessageError, InvalidRecordError, MessageTooLargeError
-from tidelog.log.record_runs import PAYING_RECORDS, skip_plain, skip_run
-from tidelog.log.varints import NULL_BYTE, decode_varint
+from tidelog.core.errors import CorruptMessageError, InvalidRecordError, MessageTooLargeError
+from tidelog.records.batch import HEADER_BYTES, MIN_RECORD_BYTES, BatchHeader
+from tidelog.records.compression import TooLargeInflatedError, decompress
+from tidelog.records.record_runs import PAYING_RECORDS, skip_plain, skip_run
+from tidelog.records.varints import NULL_BYTE, decode_varint
 
 INFLATED_TIMES_MAX = 16
 """max.message.bytes times this is the most that a batch's records may inflate to."""

@@ -17,16 +17,16 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from tidelog.log.batch import CONTROL_FLAG, BatchHeader, check_crc, parse_header
-from tidelog.log.checkpoints import LOSSY_FILE, Checkpoint, CleanMarker
-from tidelog.log.config import LogConfig
-from tidelog.log.env import Disk, write_atomically
-from tidelog.log.epochs import NO_EPOCH, EpochCache
-from tidelog.log.errors import (
+from tidelog.core.env import Disk, write_atomically
+from tidelog.core.errors import (
     CorruptMessageError,
     DamagedLogError,
     UnsupportedCompressionTypeError,
 )
+from tidelog.core.memory_reads import reading
+from tidelog.log.checkpoints import LOSSY_FILE, Checkpoint, CleanMarker
+from tidelog.log.config import LogConfig
+from tidelog.log.epochs import NO_EPOCH, EpochCache
 from tidelog.log.file_names import (
     CLEANED,
     DELETED,
@@ -39,12 +39,12 @@ from tidelog.log.file_names import (
     file_name,
     offsets_in,
 )
-from tidelog.log.memory_reads import reading
 from tidelog.log.producers import ProducerStates
-from tidelog.log.records import read_marker
 from tidelog.log.segment import Place, Segment
 from tidelog.log.snapshot_files import SnapshotFiles
 from tidelog.log.torn_write import is_cut_short
+from tidelog.records.batch import CONTROL_FLAG, BatchHeader, check_crc, parse_header
+from tidelog.records.records import read_marker
 
 _CHUNK_BYTES = 256 << 10
 """Of the smallest batches they take some 20 ms."""

@@ -12,19 +12,19 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from tidelog.log.batch import (
+from tidelog.core.env import Disk
+from tidelog.core.errors import CorruptMessageError, DamagedLogError, StorageError, invariant
+from tidelog.log.config import LogConfig
+from tidelog.log.epochs import NO_END
+from tidelog.log.file_names import DELETED, INDEX, LOG, SEGMENT_KINDS, TIME_INDEX, file_name
+from tidelog.log.index import IndexEntry, OffsetIndex, TimeEntry, TimeIndex
+from tidelog.records.batch import (
     HEADER_BYTES,
     BatchHeader,
     Buffer,
     parse_header,
     walk,
 )
-from tidelog.log.config import LogConfig
-from tidelog.log.env import Disk
-from tidelog.log.epochs import NO_END
-from tidelog.log.errors import CorruptMessageError, DamagedLogError, StorageError, invariant
-from tidelog.log.file_names import DELETED, INDEX, LOG, SEGMENT_KINDS, TIME_INDEX, file_name
-from tidelog.log.index import IndexEntry, OffsetIndex, TimeEntry, TimeIndex
 
 MAX_RELATIVE_OFFSET = 2**31 - 1
 NO_TIMESTAMP = -1

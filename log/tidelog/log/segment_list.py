@@ -10,9 +10,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from copy import copy
 
+from tidelog.core.env import Disk
+from tidelog.core.errors import invariant
 from tidelog.log.config import LogConfig
-from tidelog.log.env import Disk
-from tidelog.log.errors import invariant
 from tidelog.log.file_names import SEGMENT_KINDS, SWAP, file_name, offsets_in
 from tidelog.log.retention import SegmentFacts
 from tidelog.log.segment import Place, RunAt, Segment

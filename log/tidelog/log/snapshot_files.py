@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from tidelog.log.env import Disk
+from tidelog.core.env import Disk
+from tidelog.core.memory_reads import reading
 from tidelog.log.file_names import SNAPSHOT, file_name, offsets_in
-from tidelog.log.memory_reads import reading
 from tidelog.log.producer_snapshots import decode_snapshot, encode_snapshot
 from tidelog.log.producers import ProducerEntry, ProducerStates
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from tidelog.core.env import Clock
+from tidelog.core.errors import DamagedLogError, StorageError
 from tidelog.log.checkpoints import Checkpoint
-from tidelog.log.env import Clock
 from tidelog.log.epochs import EpochCache
-from tidelog.log.errors import DamagedLogError, StorageError
 from tidelog.log.log_folder import LogFolder
 from tidelog.log.segment import Segment
 from tidelog.log.segment_list import SegmentList

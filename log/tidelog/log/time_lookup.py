@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from tidelog.log.batch import BatchHeader
-from tidelog.log.records import Record, iter_records
 from tidelog.log.segment import Place, Segment
+from tidelog.records.batch import BatchHeader
+from tidelog.records.records import Record, iter_records
 
 
 class TimestampedOffset(NamedTuple):

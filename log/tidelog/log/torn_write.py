@@ -10,11 +10,11 @@ import asyncio
 from collections.abc import Iterator
 from functools import partial
 
-from tidelog.log.batch import HEADER_BYTES, MAGIC, check_crc, parse_header
-from tidelog.log.env import Disk
-from tidelog.log.errors import CorruptMessageError
-from tidelog.log.memory_reads import reading
+from tidelog.core.env import Disk
+from tidelog.core.errors import CorruptMessageError
+from tidelog.core.memory_reads import reading
 from tidelog.log.segment import Segment
+from tidelog.records.batch import HEADER_BYTES, MAGIC, check_crc, parse_header
 
 _WRITE_BYTES_MAX = 100 << 20
 """No append is longer."""

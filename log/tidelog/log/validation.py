@@ -10,9 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from tidelog.log.batch import (
+from tidelog.core.errors import (
+    CorruptMessageError,
+    InvalidRecordError,
+    InvalidTimestampError,
+    UnsupportedCompressionTypeError,
+)
+from tidelog.log.config import LogConfig
+from tidelog.log.record_check import check_compressed_records, check_records, record_slices
+from tidelog.records.batch import (
     CODEC_MASK,
     HEADER_BYTES,
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
     TRANSACTIONAL_FLAG,
     BatchHeader,
     batch_bytes,
@@ -20,17 +30,8 @@ from tidelog.log.batch import (
     stamped,
     validate_batches,
 )
-from tidelog.log.compression import Codec
-from tidelog.log.config import LogConfig
-from tidelog.log.errors import (
-    CorruptMessageError,
-    InvalidRecordError,
-    InvalidTimestampError,
-    UnsupportedCompressionTypeError,
-)
-from tidelog.log.producers import NO_PRODUCER_ID, NO_SEQUENCE
-from tidelog.log.record_check import check_compressed_records, check_records, record_slices
-from tidelog.log.records import iter_records
+from tidelog.records.compression import Codec
+from tidelog.records.records import iter_records
 
 LOG_APPEND_TIME = "LogAppendTime"
 _CODEC_AT = 22

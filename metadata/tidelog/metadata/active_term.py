@@ -7,8 +7,8 @@ term, which is the controller epoch. Owns the term in which this node is active;
 
 from __future__ import annotations
 
-from tidelog.log.env import Clock, Random
-from tidelog.log.errors import KafkaError
+from tidelog.core.env import Clock, Random
+from tidelog.core.errors import KafkaError
 from tidelog.metadata.committed import CommittedMetadata
 from tidelog.metadata.config import ControllerConfig
 from tidelog.raft.replicated_log import CommittedEntry, ProposalUnknownError, ReplicatedLog

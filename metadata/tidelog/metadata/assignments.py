@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tidelog.log.env import Random
-from tidelog.log.errors import KafkaError
+from tidelog.core.env import Random
+from tidelog.core.errors import KafkaError
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.placement import Assigned, Seat, place_replicas
 from tidelog.v1 import common_pb2

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tidelog.log.errors import KafkaError
+from tidelog.core.errors import KafkaError
 from tidelog.metadata.delta import UNCOMMITTED_EPOCH
 from tidelog.metadata.image import MetadataImage
 from tidelog.v1 import common_pb2

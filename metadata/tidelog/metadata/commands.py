@@ -16,7 +16,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from tidelog.log.errors import KafkaError, invariant
+from tidelog.core.errors import KafkaError, invariant
 from tidelog.metadata.decision import Decision
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.plans import Slice

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from tidelog.log.errors import invariant
+from tidelog.core.errors import invariant
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.delta import replay
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage

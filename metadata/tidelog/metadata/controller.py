@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tidelog.log.env import Random
-from tidelog.log.errors import KafkaError, TidelogError
+from tidelog.core.env import Random
+from tidelog.core.errors import KafkaError, TidelogError
 from tidelog.metadata import (
     brokers,
     commands,

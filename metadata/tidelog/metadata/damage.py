@@ -17,7 +17,7 @@ The last known leader leads where nobody is left (KIP-966).
 
 from __future__ import annotations
 
-from tidelog.log.errors import KafkaError
+from tidelog.core.errors import KafkaError
 from tidelog.metadata.brokers import current_registration
 from tidelog.metadata.decision import Decision, wire_error
 from tidelog.metadata.election import State, changed, next_state, only

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 from tidelog.v1.common_pb2 import Error
 from tidelog.v1.metadata_records_pb2 import MetadataRecord
 

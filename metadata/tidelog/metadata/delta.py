@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Generic, TypeVar
 
-from tidelog.log.errors import invariant
+from tidelog.core.errors import invariant
 from tidelog.metadata.image import (
     EMPTY_IMAGE,
     BrokerImage,

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import structlog
 
-from tidelog.log.env import Clock
-from tidelog.log.errors import KafkaError
-from tidelog.log.transport import Dialled
+from tidelog.core.env import Clock
+from tidelog.core.errors import KafkaError
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.reachability import Damping, suspect, verdict_on
+from tidelog.net.transport import Dialled
 from tidelog.v1 import common_pb2
 
 Dial = Callable[[str, int], Awaitable[Dialled]]

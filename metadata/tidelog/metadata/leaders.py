@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from tidelog.log.errors import KafkaError
+from tidelog.core.errors import KafkaError
 from tidelog.metadata.decision import Decision, wire_error
 from tidelog.metadata.election import State, changed, next_state, present_state
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tidelog.log.env import Random
-from tidelog.log.errors import KafkaError, TidelogError
+from tidelog.core.env import Random
+from tidelog.core.errors import KafkaError, TidelogError
 from tidelog.metadata import assignments
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.decision import Decision, wire_error

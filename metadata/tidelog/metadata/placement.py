@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import NamedTuple
 
-from tidelog.log.errors import invariant
+from tidelog.core.errors import invariant
 
 _SHIFTS_TRIED_MAX = 3
 """Where racks leave the first shift no even spread, the next one has it most often."""

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-from tidelog.log.env import Random
-from tidelog.log.errors import KafkaError
+from tidelog.core.env import Random
+from tidelog.core.errors import KafkaError
 from tidelog.metadata import assignments
 from tidelog.metadata.decision import Decision
 from tidelog.metadata.image import MetadataImage, TopicImage

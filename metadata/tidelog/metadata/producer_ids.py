@@ -6,7 +6,7 @@ a block whose answer was lost, or whose broker died, is gone and nobody misses i
 
 from __future__ import annotations
 
-from tidelog.log.errors import KafkaError
+from tidelog.core.errors import KafkaError
 from tidelog.metadata.brokers import current_registration
 from tidelog.metadata.decision import Decision
 from tidelog.metadata.image import MetadataImage

@@ -20,8 +20,8 @@ from typing import TypeVar
 
 import structlog
 
-from tidelog.log.env import Clock, Random
-from tidelog.log.errors import KafkaError, TidelogError, error_for, invariant
+from tidelog.core.env import Clock, Random
+from tidelog.core.errors import KafkaError, TidelogError, error_for, invariant
 from tidelog.metadata.active_term import ActiveTerm, void
 from tidelog.metadata.attempts import LATE_CODES, NumberedRequest
 from tidelog.metadata.commands import PlanCommand

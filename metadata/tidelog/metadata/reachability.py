@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from tidelog.log.transport import Dialled, DialOutcome
 from tidelog.metadata.image import BrokerImage, MetadataImage
+from tidelog.net.transport import Dialled, DialOutcome
 
 # A broker that gave no reason for this many times its wait is as good as new.
 _FORGIVEN_AFTER_WAITS = 8

@@ -5,7 +5,7 @@ Decides on ISRs that leaders ask for. ISRs that change because a broker goes awa
 
 from __future__ import annotations
 
-from tidelog.log.errors import KafkaError
+from tidelog.core.errors import KafkaError
 from tidelog.metadata.brokers import current_registration
 from tidelog.metadata.decision import Decision, wire_error
 from tidelog.metadata.election import changed, next_state, only

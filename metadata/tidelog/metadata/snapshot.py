@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidelog.log.errors import CorruptMessageError
+from tidelog.core.errors import CorruptMessageError
 from tidelog.metadata.delta import Assembly
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
 from tidelog.metadata.records import fencing

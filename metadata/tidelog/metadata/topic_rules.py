@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
+from tidelog.core.config_types import Value
 from tidelog.log.config import TOPIC_CONFIGS
-from tidelog.log.config_types import Value
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
 
 MIN_INSYNC_REPLICAS = "min.insync.replicas"

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from tidelog.core.env import Random
+from tidelog.core.errors import KafkaError, TidelogError
 from tidelog.log.config import log_config
-from tidelog.log.env import Random
-from tidelog.log.errors import KafkaError, TidelogError
 from tidelog.metadata import assignments
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.decision import Decision, wire_error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidelog.log.errors import KafkaError
+from tidelog.core.errors import KafkaError
 from tidelog.v1 import common_pb2
 
 ENGINES = ("tidelog", "pysyncobj")

@@ -13,8 +13,8 @@ from collections.abc import Awaitable, Callable, Iterable
 
 import structlog
 
-from tidelog.log.env import Clock
-from tidelog.log.errors import invariant
+from tidelog.core.env import Clock
+from tidelog.core.errors import invariant
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import SnapshotId
 from tidelog.raft.engine import Engine, Leadership, Ready

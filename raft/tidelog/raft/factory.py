@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from tidelog.log.env import Clock, Disk, Random
-from tidelog.log.errors import invariant
+from tidelog.core.env import Clock, Disk, Random
+from tidelog.core.errors import invariant
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.driver import RaftDriver
 from tidelog.raft.engine import Engine

@@ -15,8 +15,8 @@ from typing import Any
 import grpc
 import structlog
 
-from tidelog.log.errors import KafkaError
-from tidelog.log.strangers import Strangers
+from tidelog.core.errors import KafkaError
+from tidelog.net.strangers import Strangers
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.hello import check_cluster, check_hello, hello_of
 from tidelog.raft.transport import RaftReceiver

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tidelog.log.errors import KafkaError
-from tidelog.log.strangers import Strangers
+from tidelog.core.errors import KafkaError
+from tidelog.net.strangers import Strangers
 from tidelog.raft import rules
 from tidelog.raft.config import ENGINE_KEY, RaftConfig
 from tidelog.v1 import common_pb2

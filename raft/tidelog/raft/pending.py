@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tidelog.log.errors import KafkaError, MessageTooLargeError
+from tidelog.core.errors import KafkaError, MessageTooLargeError
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.engine import ConfirmedRead, EngineEntry
 from tidelog.raft.replicated_log import CommittedEntry, NotLeaderError, ProposalUnknownError

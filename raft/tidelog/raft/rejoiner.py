@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidelog.log.env import Random
+from tidelog.core.env import Random
 from tidelog.raft import rules
 from tidelog.raft.durable_state import DurableLog
 from tidelog.raft.local_log import LocalLog

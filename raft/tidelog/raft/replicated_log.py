@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 from tidelog.v1 import common_pb2
 
 

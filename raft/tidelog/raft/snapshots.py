@@ -11,8 +11,8 @@ from collections.abc import Iterable
 
 import structlog
 
-from tidelog.log.env import Disk, File, make_directory_durably
-from tidelog.log.errors import DiskFullError, StorageError, invariant
+from tidelog.core.env import Disk, File, make_directory_durably
+from tidelog.core.errors import DiskFullError, StorageError, invariant
 from tidelog.raft.durable_state import SnapshotId
 from tidelog.raft.snapshot_file import (
     SnapshotKind,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 
 import structlog
 
-from tidelog.log.errors import DiskFullError
+from tidelog.core.errors import DiskFullError
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import SnapshotId
 from tidelog.raft.replicated_log import StateMachine

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tidelog.log.env import Disk
-from tidelog.log.errors import StorageError
+from tidelog.core.env import Disk
+from tidelog.core.errors import StorageError
 from tidelog.raft import rules
 from tidelog.raft.log_origin import are_own
 from tidelog.raft.snapshots import SnapshotStore

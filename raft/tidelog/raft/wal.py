@@ -10,8 +10,8 @@ the node refuses to start.
 
 from __future__ import annotations
 
-from tidelog.log.env import Disk, File, make_directory_durably
-from tidelog.log.errors import InvariantError, StorageError, invariant
+from tidelog.core.env import Disk, File, make_directory_durably
+from tidelog.core.errors import InvariantError, StorageError, invariant
 from tidelog.raft import rules
 from tidelog.raft.durable_state import NO_OP, REGULAR, WalEntry
 from tidelog.raft.wal_file import (

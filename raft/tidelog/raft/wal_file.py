@@ -27,8 +27,8 @@ from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
-from tidelog.log.env import Disk, File
-from tidelog.log.errors import StorageError, invariant
+from tidelog.core.env import Disk, File
+from tidelog.core.errors import StorageError, invariant
 from tidelog.raft.durable_state import WalEntry
 from tidelog.raft.wal_frames import (
     SECTOR_BYTES,

@@ -25,7 +25,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from tidelog.log.errors import StorageError, invariant
+from tidelog.core.errors import StorageError, invariant
 
 SECTOR_BYTES = 512
 RECORD_BYTES_MAX = 64 << 20

@@ -19,7 +19,7 @@ from tidelog.client.offset_ranges import OffsetRange
 from tidelog.client.producer import Producer
 from tidelog.client.range_reader import RangeReader
 from tidelog.client.records import TopicPartition
-from tidelog.log.transport import Transport
+from tidelog.net.transport import Transport
 from tidelog.v1 import common_pb2
 
 REPLICAS_MAX = 3

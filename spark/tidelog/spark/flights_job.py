@@ -17,7 +17,7 @@ import sys
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from tidelog.log.system import SystemClock
+from tidelog.core.system import SystemClock
 from tidelog.spark.session import local_session
 
 FLIGHT = "row long, carrier string, month int, dep_time double, dep_delay double"

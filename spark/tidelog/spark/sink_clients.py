@@ -12,7 +12,7 @@ from typing import Any
 
 from tidelog.client.sync import LoopThread
 from tidelog.client.table_writer import TableWriter
-from tidelog.log.system import keep_freed_memory
+from tidelog.core.system import keep_freed_memory
 from tidelog.spark.commit_markers import MARKERS, Marker, StreamBatch
 from tidelog.spark.compacted_topic import CompactedTopic
 from tidelog.spark.sink_options import SinkOptions

@@ -19,7 +19,7 @@ from tidelog.client.ports import ClientPorts
 from tidelog.client.range_reader import RangeReader, RangeReaderConfig
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing
-from tidelog.log.batch import iter_batches
+from tidelog.records.batch import iter_batches
 from tidelog.spark.options import Selection
 from tidelog.spark.planner import select_partitions
 from tidelog.v1 import common_pb2

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pyspark.sql.datasource import WriterCommitMessage
 
-from tidelog.log.errors import invariant
+from tidelog.core.errors import invariant
 from tidelog.spark.commit_markers import Marker, MarkerError, StreamBatch, check_replay
 
 _NAMED_MAX = 20

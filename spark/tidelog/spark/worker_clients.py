@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 
 from tidelog.client.range_reader import RangeReader, RangeReaderConfig
 from tidelog.client.sync import LoopThread
-from tidelog.log.system import keep_freed_memory
+from tidelog.core.system import keep_freed_memory
 
 CLIENTS_MAX = 4
 """Clusters, with their limits, that one process stays connected to."""

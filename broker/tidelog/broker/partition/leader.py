@@ -45,7 +45,7 @@ from tidelog.broker.partition.events import (
     Ticked,
 )
 from tidelog.broker.partition.isr import FollowerState, IsrState, may_join_isr
-from tidelog.log.errors import invariant
+from tidelog.core.errors import invariant
 from tidelog.v1 import common_pb2
 
 ACKS_ALL = -1

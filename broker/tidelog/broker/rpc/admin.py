@@ -10,7 +10,7 @@ from tidelog.broker.errors import to_wire
 from tidelog.broker.peers import Peers
 from tidelog.broker.rpc.broker import unknown_topic
 from tidelog.broker.turns import in_turns
-from tidelog.log.errors import KafkaError, TidelogError
+from tidelog.core.errors import KafkaError, TidelogError
 from tidelog.metadata import configs
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage

@@ -23,7 +23,7 @@ from tidelog.broker.producer_ids import ProducerIds
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.broker.turns import in_turns
 from tidelog.broker.unreachable_reports import UnreachableReports
-from tidelog.log.errors import KafkaError
+from tidelog.core.errors import KafkaError
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, TopicImage
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Endpoint

@@ -10,7 +10,7 @@ from tidelog.broker.errors import error_message, to_wire
 from tidelog.broker.own_cluster import OwnCluster
 from tidelog.broker.peers import Peers
 from tidelog.broker.unreachable_reports import UnreachableReports
-from tidelog.log.errors import CallFailedError, KafkaError, UnreachableError
+from tidelog.core.errors import CallFailedError, KafkaError, UnreachableError
 from tidelog.metadata.quorum import Quorum
 from tidelog.raft.replicated_log import QuorumStatus
 from tidelog.v1 import common_pb2, methods

@@ -24,7 +24,7 @@ from tidelog.broker.rpc.grpc_log import is_caller_gone
 from tidelog.broker.rpc.request_elements import ELEMENTS_MAX, SMALL_BYTES, has_too_many
 from tidelog.broker.unfinished_requests import UnfinishedRequests
 from tidelog.broker.unread_responses import UnreadResponses
-from tidelog.log.errors import InvariantError, KafkaError, StorageError, TidelogError
+from tidelog.core.errors import InvariantError, KafkaError, StorageError, TidelogError
 from tidelog.v1 import common_pb2
 
 Serve = Callable[[Any, Any], Any]

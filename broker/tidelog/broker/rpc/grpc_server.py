@@ -29,7 +29,7 @@ from tidelog.broker.rpc.grpc_connections import (
 from tidelog.broker.rpc.grpc_edge import Edge, call_of
 from tidelog.broker.unfinished_requests import UnfinishedLimits, UnfinishedRequests
 from tidelog.broker.unread_responses import NodeResponses, UnreadLimits, UnreadResponses
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 
 log = structlog.get_logger(__name__)
 
@@ -58,7 +58,7 @@ SERVER_OPTIONS = (
     ("grpc.so_reuseport", 0),
     ("grpc.max_receive_message_length", RECEIVE_BYTES_MAX),
     ("grpc.max_send_message_length", -1),
-    # See `tidelog.log.grpc_transport`.
+    # See `tidelog.net.grpc_transport`.
     ("grpc.keepalive_time_ms", 10_000),
     ("grpc.keepalive_timeout_ms", 5_000),
     ("grpc.http2.ping_timeout_ms", 5_000),

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tidelog.chaos.checks.invariant import Report
-from tidelog.log.batch import BatchHeader, check_crc, parse_header
+from tidelog.core.errors import CorruptMessageError, StorageError
 from tidelog.log.epochs import EpochCache, EpochEntry
-from tidelog.log.errors import CorruptMessageError, StorageError
 from tidelog.log.file_names import LOG, file_name
 from tidelog.log.partition_log import PartitionLog
+from tidelog.records.batch import BatchHeader, check_crc, parse_header
 
 LOOK_UPS_MAX = 50
 """Of one replica: offsets looked up, evenly over the log."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tidelog.log.batch import CRC_START, parse_header
-from tidelog.log.errors import CorruptMessageError
+from tidelog.core.errors import CorruptMessageError
+from tidelog.records.batch import CRC_START, parse_header
 
 
 class Span(NamedTuple):

@@ -11,7 +11,7 @@ from tidelog.client.accumulator import Accumulator
 from tidelog.client.errors import DeliveryTimeoutError, TidelogError
 from tidelog.client.outcomes import Outcomes
 from tidelog.client.sequences import Sequences
-from tidelog.log.producers import BATCHES_PER_PRODUCER_MAX
+from tidelog.records.batch import BATCHES_PER_PRODUCER_MAX
 
 _give_up = Outcomes._give_up
 

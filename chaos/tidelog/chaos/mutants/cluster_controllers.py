@@ -12,7 +12,7 @@ from tidelog.broker.partition_folders import PartitionFolders
 from tidelog.broker.partition_map import PartitionMap
 from tidelog.broker.server import _Publisher
 from tidelog.chaos.mutants.mutant import replaces
-from tidelog.log.errors import KafkaError
+from tidelog.core.errors import KafkaError
 from tidelog.metadata import attempts, brokers, damage, delta, election, replication
 from tidelog.metadata.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
 from tidelog.metadata.topic_rules import TopicRules

@@ -29,7 +29,7 @@ from tidelog.broker.partition.leader import Leader
 from tidelog.broker.partition.replica import Replica
 from tidelog.broker.unread_responses import UnreadResponses
 from tidelog.chaos.mutants.mutant import replaces
-from tidelog.log.memory_reads import Changes, Loaded
+from tidelog.core.memory_reads import Changes, Loaded
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import FetchPartition
 

@@ -6,16 +6,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidelog.chaos.mutants.mutant import replaces
-from tidelog.log import batch, partition_log, producers, recovery, validation
-from tidelog.log.batch import BatchHeader, Buffer
-from tidelog.log.env import Disk
+from tidelog.core.env import Disk
+from tidelog.core.errors import CorruptMessageError, OutOfOrderSequenceError
+from tidelog.log import partition_log, producers, recovery, validation
 from tidelog.log.epochs import EpochCache, EpochEntry
-from tidelog.log.errors import CorruptMessageError, OutOfOrderSequenceError
 from tidelog.log.partition_log import AppendResult, PartitionLog
 from tidelog.log.producers import BatchMetadata, ProducerStates
 from tidelog.log.segment import Segment
 from tidelog.log.snapshot_files import SnapshotFiles
 from tidelog.log.stable_storage import StableStorage
+from tidelog.records import batch
+from tidelog.records.batch import BatchHeader, Buffer
 
 _append_as_follower = PartitionLog.append_as_follower
 _check = ProducerStates.check

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from tidelog.chaos.mutants.mutant import replaces
-from tidelog.log.env import Disk, File
+from tidelog.core.env import Disk, File
 from tidelog.raft import rules, wal, wal_file
 from tidelog.raft.driver import RaftDriver
 from tidelog.raft.durable_state import SnapshotId

@@ -13,7 +13,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from tidelog.chaos.report.record import RunRecord
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 
 FORMAT = 1
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from tidelog.chaos.scenarios.stage import Stage
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (
     CreateTopicsRequest,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from tidelog.chaos.scenarios.scene import Scene
-from tidelog.log.batch import HEADER_BYTES
 from tidelog.log.checkpoints import (
     CHECKPOINT_FILE,
     CLEAN_FILE,
@@ -14,6 +13,7 @@ from tidelog.log.checkpoints import (
     decode_topic_id,
 )
 from tidelog.log.file_names import INDEX, LOG, SNAPSHOT, TIME_INDEX
+from tidelog.records.batch import HEADER_BYTES
 
 TORN_TRIES_MAX = 8
 MADE_AGAIN = (INDEX, TIME_INDEX, SNAPSHOT)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tidelog.chaos.history import History
-from tidelog.log.env import Random
+from tidelog.core.env import Random
 from tidelog.metadata.image import MetadataImage
 
 Side = int | str

@@ -21,7 +21,7 @@ from tidelog.chaos.history import ACKS_ALL, History
 from tidelog.chaos.scenarios.ground import Ground, Load, LogLine, Path, Side
 from tidelog.chaos.scenarios.machines import Machines
 from tidelog.chaos.scenarios.paths import between, struck, words_for
-from tidelog.log.env import Random
+from tidelog.core.env import Random
 from tidelog.metadata.image import MetadataImage, PartitionImage
 from tidelog.v1 import common_pb2
 

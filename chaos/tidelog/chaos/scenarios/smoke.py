@@ -21,8 +21,8 @@ from tidelog.chaos.scenarios.cluster_view import ClusterView
 from tidelog.chaos.scenarios.stage import Stage
 from tidelog.chaos.sim_stage.seeds import main
 from tidelog.client import Consumer, Producer, Record, RecordMetadata
-from tidelog.log.env import Random
-from tidelog.log.errors import TidelogError
+from tidelog.core.env import Random
+from tidelog.core.errors import TidelogError
 
 TOPIC = "smoke"
 DRIFT_MAX = 0.02

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from tidelog.log.env import Clock, Random
-from tidelog.log.transport import Transport
+from tidelog.core.env import Clock, Random
+from tidelog.net.transport import Transport
 
 
 class ClientPorts(Protocol):

@@ -18,9 +18,9 @@ from tidelog.chaos.node_inside import held_by, log_of, quorum_of
 from tidelog.chaos.sim_cluster.inside import active_controller
 from tidelog.chaos.sim_cluster.strikes import Strikes
 from tidelog.chaos.sim_stage.clock import SimRandom
-from tidelog.log.errors import TidelogError
-from tidelog.log.transport import Transport
+from tidelog.core.errors import TidelogError
 from tidelog.metadata.image import PartitionImage, TopicImage
+from tidelog.net.transport import Transport
 from tidelog.v1.controller_pb2 import AlterPartitionRequest, BrokerHeartbeatRequest
 from tidelog.v1.data_pb2 import FetchPartition, FetchRequest
 from tidelog.v1.methods import ALTER_PARTITION, BROKER_HEARTBEAT, FETCH, Method, Request, Response

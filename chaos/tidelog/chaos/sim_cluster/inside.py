@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from tidelog.chaos.node_inside import broker_of, held_by, log_of, quorum_of
 from tidelog.chaos.sim_stage.cluster import Machine, SimCluster
 from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.log.batch import HEADER_BYTES, BatchHeader, parse_header
-from tidelog.log.errors import CorruptMessageError
+from tidelog.core.errors import CorruptMessageError
 from tidelog.log.file_names import LOG, file_name
 from tidelog.log.partition_log import PartitionLog
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.quorum import Quorum
+from tidelog.records.batch import HEADER_BYTES, BatchHeader, parse_header
 
 NOTHING_KNOWN: Mapping[int, BatchHeader] = {}
 _UNGUARDED = range(8, 16)

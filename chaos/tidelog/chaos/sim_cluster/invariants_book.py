@@ -15,7 +15,7 @@ from typing import NamedTuple
 from tidelog.broker.hosted_partition import HostedPartition
 from tidelog.chaos.checks.invariant import Report
 from tidelog.chaos.node_inside import log_of
-from tidelog.log.batch import BatchHeader
+from tidelog.records.batch import BatchHeader
 
 Key = tuple[bytes, int]
 """Topic id and partition."""

@@ -25,10 +25,10 @@ from tidelog.chaos.sim_cluster.invariants_book import Book, Key, Page
 from tidelog.chaos.sim_cluster.invariants_leading import LeaderChecks
 from tidelog.chaos.sim_cluster.invariants_sight import Sight
 from tidelog.chaos.sim_stage.cluster import Machine, SimCluster
-from tidelog.log.batch import check_crc
-from tidelog.log.errors import CorruptMessageError
+from tidelog.core.errors import CorruptMessageError
 from tidelog.log.partition_log import Damage, PartitionLog
 from tidelog.metadata.image import MetadataImage
+from tidelog.records.batch import check_crc
 
 
 class _State(NamedTuple):

@@ -15,8 +15,8 @@ from tidelog.chaos.checks.invariant import Report
 from tidelog.chaos.node_inside import Held, log_of
 from tidelog.chaos.sim_cluster.invariants_book import Book, Identity, Key, identity
 from tidelog.chaos.sim_stage.cluster import Machine
-from tidelog.log.batch import BatchHeader, check_crc, parse_header
-from tidelog.log.errors import OUTCOME_UNKNOWN_CODES, CorruptMessageError
+from tidelog.core.errors import OUTCOME_UNKNOWN_CODES, CorruptMessageError
+from tidelog.records.batch import BatchHeader, check_crc, parse_header
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import (
     FetchRequest,

@@ -30,7 +30,7 @@ from tidelog.chaos.sim_stage.scheduler import SimulationError
 from tidelog.chaos.suites.findings import Findings, SeedResult
 from tidelog.chaos.suites.timeline import Timeline
 from tidelog.chaos.workloads.workload import Workload
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 from tidelog.raft.config import ENGINES
 
 READY_S_MAX = 30.0

@@ -21,7 +21,7 @@ from tidelog.chaos.sim_stage.scheduler import SchedulerLimits
 from tidelog.chaos.suites.findings import Findings
 from tidelog.chaos.suites.timeline import Timeline
 from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
-from tidelog.log.errors import StorageError
+from tidelog.core.errors import StorageError
 from tidelog.metadata.image import MetadataImage
 
 LIMITS = SchedulerLimits(steps=3_000_000, virtual_s=200.0)

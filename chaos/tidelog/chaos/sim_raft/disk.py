@@ -8,8 +8,8 @@ from typing import NamedTuple
 from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.chaos.sim_stage.disk_faults import DiskFaults, PowerCutError
 from tidelog.chaos.sim_stage.medium import SECTOR_BYTES, Content, Folder
-from tidelog.log.env import Random
-from tidelog.log.errors import StorageError
+from tidelog.core.env import Random
+from tidelog.core.errors import StorageError
 
 
 class Loss(NamedTuple):

@@ -12,7 +12,7 @@ from tidelog.chaos.sim_raft.linearizability import Operation
 from tidelog.chaos.sim_raft.machine import Command, KeyValueMachine, Outcome
 from tidelog.chaos.sim_raft.world import Voter, World
 from tidelog.chaos.sim_stage.loop import NodeLoop
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 from tidelog.raft.replicated_log import NotLeaderError, ReplicatedLog
 
 PROPOSE_MS = 600

@@ -24,7 +24,7 @@ from tidelog.chaos.sim_stage.scheduler import Scheduler, SchedulerLimits
 from tidelog.chaos.sim_stage.trace import Trace
 from tidelog.chaos.suites.findings import Findings
 from tidelog.chaos.suites.timeline import WORLD, Timeline
-from tidelog.log.errors import StorageError
+from tidelog.core.errors import StorageError
 from tidelog.raft.driver import RaftDriver
 from tidelog.raft.factory import build_replicated_log
 from tidelog.v1.raft_pb2 import RaftMessage

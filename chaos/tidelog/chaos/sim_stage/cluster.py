@@ -22,7 +22,7 @@ from tidelog.chaos.sim_stage.peers import SimPeers
 from tidelog.chaos.sim_stage.raft_transport import SimRaftTransport
 from tidelog.chaos.sim_stage.scheduler import Scheduler, SchedulerLimits
 from tidelog.chaos.sim_stage.trace import Trace
-from tidelog.log.errors import StorageError
+from tidelog.core.errors import StorageError
 from tidelog.metadata.config import ControllerConfig
 
 CLUSTER_ID = "simulated"

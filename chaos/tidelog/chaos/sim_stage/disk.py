@@ -18,9 +18,9 @@ from functools import partial
 from tidelog.chaos.sim_stage.disk_faults import DiskFaults
 from tidelog.chaos.sim_stage.loop import NodeLoop
 from tidelog.chaos.sim_stage.medium import Content, Folder
-from tidelog.log.env import Random
-from tidelog.log.errors import DiskFullError, StorageError
-from tidelog.log.memory_reads import (
+from tidelog.core.env import Random
+from tidelog.core.errors import DiskFullError, StorageError
+from tidelog.core.memory_reads import (
     READ_AHEAD_BYTES,
     Changes,
     Loaded,

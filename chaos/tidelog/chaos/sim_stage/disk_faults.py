@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tidelog.log.errors import StorageError
+from tidelog.core.errors import StorageError
 
 
 class PowerCutError(BaseException):

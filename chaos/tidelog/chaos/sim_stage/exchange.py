@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Coroutine
 from typing import Any, Generic
 
 from tidelog.chaos.sim_stage.network import Host, SimNetwork
-from tidelog.log.errors import CallFailedError, TidelogError
+from tidelog.core.errors import CallFailedError, TidelogError
 from tidelog.v1.methods import Method, Request, Response
 
 

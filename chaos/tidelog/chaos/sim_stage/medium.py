@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
-from tidelog.log.env import Random
+from tidelog.core.env import Random
 
 SECTOR_BYTES = 512
 PAGE_BYTES = 4096

@@ -16,7 +16,7 @@ from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.sim_stage.late_calls import LateCalls
 from tidelog.chaos.sim_stage.loop import NodeLoop
 from tidelog.chaos.sim_stage.scheduler import Scheduler
-from tidelog.log.errors import InvariantError, StorageError, TidelogError
+from tidelog.core.errors import InvariantError, StorageError, TidelogError
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,12 @@ from typing import Any
 from tidelog.chaos.sim_stage.exchange import Exchange
 from tidelog.chaos.sim_stage.network import Host, SimNetwork
 from tidelog.chaos.sim_stage.streams import SimStream
-from tidelog.log.errors import (
+from tidelog.core.errors import (
     CallFailedError,
     TidelogError,
     UnreachableError,
 )
-from tidelog.log.transport import Dialled, DialOutcome
+from tidelog.net.transport import Dialled, DialOutcome
 from tidelog.v1.admin_pb2 import NodeStatusRequest
 from tidelog.v1.methods import NODE_STATUS, Method, Request, Response
 
@@ -71,7 +71,7 @@ class SimPeers:
     async def open_stream(
         self, address: str, method: Method[Request, Response]
     ) -> SimStream[Request, Response]:
-        """See `tidelog.log.transport.Transport.open_stream`."""
+        """See `tidelog.net.transport.Transport.open_stream`."""
         server = self._network.host_at(address)
         if server is None or server.services is None:
             await self._fail_to_connect(address)

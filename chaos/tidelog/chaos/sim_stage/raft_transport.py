@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 import structlog
 
 from tidelog.chaos.sim_stage.network import Connection, Host, SimNetwork
-from tidelog.log.errors import KafkaError
-from tidelog.log.strangers import Strangers
+from tidelog.core.errors import KafkaError
+from tidelog.net.strangers import Strangers
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.hello import check_cluster, check_hello, hello_of
 from tidelog.raft.transport import RaftReceiver

@@ -8,7 +8,7 @@ from contextlib import aclosing
 
 from tidelog.chaos.sim_stage.exchange import Exchange
 from tidelog.chaos.sim_stage.network import Host, SimNetwork
-from tidelog.log.errors import CallFailedError, TidelogError, UnreachableError
+from tidelog.core.errors import CallFailedError, TidelogError, UnreachableError
 from tidelog.v1.data_pb2 import ProduceAnswers, ProduceRequest
 from tidelog.v1.methods import Method, Request, Response
 
@@ -16,7 +16,7 @@ Serve = Callable[[AsyncIterator[Request]], AsyncGenerator[Response, None]]
 
 
 class SimStream(Exchange[Request, Response]):
-    """See `tidelog.log.transport.Stream` for the caller's end."""
+    """See `tidelog.net.transport.Stream` for the caller's end."""
 
     def __init__(
         self,

@@ -42,7 +42,7 @@ from tidelog.chaos.socket_stage.sync_latency import SyncLatency
 from tidelog.chaos.socket_stage.toxiproxy import ProxyError, Toxiproxy
 from tidelog.chaos.socket_stage.wiring import Wiring
 from tidelog.chaos.topology import CLIENTS, Topology, node_name
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 
 SETTINGS: Mapping[str, object] = {
     "broker.session.timeout.ms": 2000,

@@ -15,7 +15,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 
 MOUNT_S_MAX = 10.0
 FILLS_MAX = 20

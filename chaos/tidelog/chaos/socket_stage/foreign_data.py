@@ -12,7 +12,7 @@ from pathlib import Path
 from tidelog.broker.config import NodeConfig
 from tidelog.broker.data_directory import format_or_check
 from tidelog.broker.server import METADATA_DIRECTORY
-from tidelog.log.system import SystemDisk
+from tidelog.core.system import SystemDisk
 from tidelog.raft.durable_state import NO_OP, REGULAR, WalEntry
 from tidelog.raft.log_origin import term_start
 from tidelog.raft.wal import Wal

@@ -23,7 +23,7 @@ from tidelog.chaos.socket_stage.path_toxics import cuts, delays
 from tidelog.chaos.socket_stage.port_strangers import PortStrangers
 from tidelog.chaos.socket_stage.samples import NodeSample
 from tidelog.chaos.socket_stage.sight import Sight
-from tidelog.log.env import Random
+from tidelog.core.env import Random
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.raft.wal import FILE_NAME
 

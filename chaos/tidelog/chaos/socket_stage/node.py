@@ -18,7 +18,7 @@ from tidelog.chaos.socket_stage.inspect import Inspection, LogRing
 from tidelog.chaos.socket_stage.node_setup import NodeSetup
 from tidelog.chaos.socket_stage.routed_peers import RoutedTransport
 from tidelog.chaos.socket_stage.sync_latency import SyncLatency
-from tidelog.log.system import SystemDisk
+from tidelog.core.system import SystemDisk
 
 
 def main() -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tidelog.broker.last_words import last_words
 from tidelog.chaos.socket_stage.child import Child
-from tidelog.log.system import ALLOCATOR
+from tidelog.core.system import ALLOCATOR
 
 STOP_S_MAX = 30.0
 KILL_S_MAX = 10.0

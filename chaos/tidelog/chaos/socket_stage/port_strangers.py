@@ -24,7 +24,7 @@ from tidelog.chaos.workloads.malformed_fields import Known
 from tidelog.chaos.workloads.noise import PREFACE, SETTINGS, Noise, frame, noise
 from tidelog.chaos.workloads.oversized import oversized
 from tidelog.chaos.workloads.tally import Tally
-from tidelog.log.grpc_transport import GrpcTransport
+from tidelog.net.grpc_transport import GrpcTransport
 
 CALLS_AT_ONCE = 32
 NOISE_AT_ONCE = 64

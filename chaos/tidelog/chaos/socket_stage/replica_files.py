@@ -18,14 +18,14 @@ from tempfile import TemporaryDirectory
 from tidelog.chaos.checks.invariant import Report
 from tidelog.chaos.checks.replica_logs import ReplicaLogChecks, StoredLog, stored_batches
 from tidelog.chaos.history import ACKS_ALL, History
+from tidelog.core.errors import CorruptMessageError, KafkaError, StorageError
+from tidelog.core.system import SystemClock, SystemDisk
 from tidelog.log.checkpoints import CHECKPOINT_FILE, Checkpoint, decode_checkpoint
 from tidelog.log.config import LogConfig, log_config
-from tidelog.log.errors import CorruptMessageError, KafkaError, StorageError
 from tidelog.log.file_names import INDEX, TIME_INDEX
 from tidelog.log.partition_log import PartitionLog
-from tidelog.log.records import iter_records
-from tidelog.log.system import SystemClock, SystemDisk
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
+from tidelog.records.records import iter_records
 
 Key = tuple[str, int]
 """Topic id, hexadecimal, and partition."""

@@ -13,9 +13,9 @@ from google.protobuf.message import Message
 
 from tidelog.broker.peers import OwnPeers
 from tidelog.chaos.topology import Role
-from tidelog.log.errors import UnreachableError
-from tidelog.log.grpc_transport import GrpcTransport
-from tidelog.log.transport import Dialled, DialOutcome, Stream
+from tidelog.core.errors import UnreachableError
+from tidelog.net.grpc_transport import GrpcTransport
+from tidelog.net.transport import Dialled, DialOutcome, Stream
 from tidelog.v1.data_pb2 import ProduceAnswers, ProduceRequest
 from tidelog.v1.methods import Method, Request, Response
 

@@ -35,7 +35,7 @@ from tidelog.chaos.socket_stage.verdict import FAILED
 from tidelog.chaos.socket_stage.work_plan import work_of
 from tidelog.chaos.topology import CLIENTS, COMBINED, Topology
 from tidelog.chaos.workloads.workload import Workload
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 from tidelog.raft.config import ENGINE_KEY, ENGINES
 
 STORY_S_MAX, FULL_STORY_S_MAX = 300.0, 6 * 3600.0

@@ -21,7 +21,7 @@ from tidelog.chaos.socket_stage.cluster import SocketCluster
 from tidelog.chaos.socket_stage.routed_peers import RoutedTransport
 from tidelog.chaos.socket_stage.work_plan import SEGMENT_BYTES, WorkPlan
 from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
-from tidelog.log.system import SystemClock
+from tidelog.core.system import SystemClock
 from tidelog.v1.data_pb2 import ProduceRequest, ProduceResponse
 
 REPLICATION_FACTOR = 3

@@ -35,7 +35,7 @@ from tidelog.broker.last_words import last_words
 from tidelog.chaos.faults.proxies import Toxic
 from tidelog.chaos.socket_stage.child import Child
 from tidelog.chaos.socket_stage.ports import HOST, quiet_ports
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 
 CALL_S_MAX = 2.0
 START_S_MAX = 10.0

@@ -18,9 +18,9 @@ from tidelog.chaos.workloads.noise import (
     call_headers,
     frame,
 )
-from tidelog.log.grpc_transport import GrpcTransport
-from tidelog.log.records import Record, encode_batch
-from tidelog.log.system import SystemClock
+from tidelog.core.system import SystemClock
+from tidelog.net.grpc_transport import GrpcTransport
+from tidelog.records.records import Record, encode_batch
 from tidelog.v1 import common_pb2, methods
 from tidelog.v1.admin_pb2 import CreateTopicsRequest, NewTopic
 from tidelog.v1.data_pb2 import (

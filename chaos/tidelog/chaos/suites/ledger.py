@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tidelog.chaos.suites.suite import SuiteResult
-from tidelog.log.env import Clock
+from tidelog.core.env import Clock
 
 _SECONDS_TO_MS = 1000
 

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Dice:
-    """Implements `tidelog.log.env.Random`. No place depends on those before it."""
+    """Implements `tidelog.core.env.Random`. No place depends on those before it."""
 
     def __init__(self, seed: int, place: int) -> None:
         random = SimRandom(seed).fork(str(place))

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from crc32c import crc32c
 
 from tidelog.chaos.workloads.dice import Dice
-from tidelog.log.batch import (
+from tidelog.records.batch import (
     CRC_START,
     HEADER_BYTES,
     LENGTH_PREFIX_BYTES,
@@ -21,8 +21,8 @@ from tidelog.log.batch import (
     parse_header,
     seal,
 )
-from tidelog.log.compression import Codec, compress
-from tidelog.log.records import Record, encode_batch
+from tidelog.records.compression import Codec, compress
+from tidelog.records.records import Record, encode_batch
 
 VALUE = b"malformed"
 """In every record: a reader that comes upon it has found one that was appended."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tidelog.log.records import Record, encode_batch
+from tidelog.records.records import Record, encode_batch
 from tidelog.v1 import methods
 from tidelog.v1.admin_pb2 import (
     AlterConfigsRequest,

@@ -19,7 +19,7 @@ from tidelog.chaos.workloads.senders import Incarnation, Sender
 from tidelog.chaos.workloads.setting import Setting
 from tidelog.client.admin import Admin
 from tidelog.client.errors import TidelogError
-from tidelog.log.transport import Transport
+from tidelog.net.transport import Transport
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import MetadataRequest
 from tidelog.v1.methods import METADATA

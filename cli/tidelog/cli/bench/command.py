@@ -28,7 +28,7 @@ from tidelog.cli.bench.report import CHART_NAME, VERDICTS, chart, markdown, numb
 from tidelog.cli.bench.rows import Result
 from tidelog.cli.bench.signals import ended_by_sigterm, unhurried
 from tidelog.cli.bench.sitting import Sitting
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 
 TABLE_COLUMNS = 150
 """A table in a file or a pipe is as wide as this; a narrower terminal wraps lines itself."""

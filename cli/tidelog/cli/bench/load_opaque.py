@@ -14,10 +14,10 @@ from tidelog.cli.bench.errors import RunFailedError
 from tidelog.cli.bench.stage import GIB, REPLICAS, Figures, Stage, values
 from tidelog.client import Admin
 from tidelog.client.produce_stream import ProduceStreams
-from tidelog.log.batch import HEADER_BYTES
-from tidelog.log.errors import RETRIABLE_CODES
-from tidelog.log.grpc_transport import GrpcTransport
-from tidelog.log.records import Record, encode_batch
+from tidelog.core.errors import RETRIABLE_CODES
+from tidelog.net.grpc_transport import GrpcTransport
+from tidelog.records.batch import HEADER_BYTES
+from tidelog.records.records import Record, encode_batch
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import PartitionProduceData, ProduceRequest, ProduceResponse
 

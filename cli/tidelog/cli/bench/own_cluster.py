@@ -16,7 +16,7 @@ from tidelog.cli.bench.signals import unhurried
 from tidelog.cli.cluster_plan import NodePlan, load_or_create
 from tidelog.cli.cluster_process import Started
 from tidelog.client import Admin, Producer
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 
 NODES = 3
 START_TIMEOUT_S = 60.0

@@ -21,7 +21,7 @@ from tidelog.cli.bench.peer import Peer, run_program
 from tidelog.cli.bench.plan import Group, Job, Kind, groups
 from tidelog.cli.bench.report import VERDICTS, number
 from tidelog.cli.bench.rows import Result, Spread, result_of
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 
 WORKER_TIMEOUT_S = 600.0
 SETTLE_S, IDLE_S = 6.0, 4.0

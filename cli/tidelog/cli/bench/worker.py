@@ -18,7 +18,7 @@ from tidelog.cli.bench.load_latency import latency
 from tidelog.cli.bench.load_opaque import opaque
 from tidelog.cli.bench.load_produce import produce, single
 from tidelog.cli.bench.stage import Figures, Stage
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 
 LOADS: dict[str, Callable[..., Awaitable[Figures]]] = {
     "produce": produce,

@@ -10,7 +10,7 @@ import pysyncobj
 import pysyncobj.syncobj as library
 from pysyncobj.journal import Journal
 
-from tidelog.log.errors import InvariantError
+from tidelog.core.errors import InvariantError
 from tidelog.raft.config import RaftConfig
 
 KNOWN_VERSION = "0.3.17"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pysyncobj.syncobj as library
 from pysyncobj.journal import Journal
 
-from tidelog.log.errors import InvariantError, invariant
+from tidelog.core.errors import InvariantError, invariant
 from tidelog.raft.durable_state import DurableLog
 from tidelog.raft.log_origin import term_start
 

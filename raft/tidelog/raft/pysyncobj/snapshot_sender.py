@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidelog.log.errors import InvariantError
+from tidelog.core.errors import InvariantError
 from tidelog.raft.durable_state import SnapshotId, Snapshots
 from tidelog.v1.raft_pb2 import InstallSnapshot, InstallSnapshotReply
 

@@ -17,7 +17,7 @@ import pysyncobj.syncobj as library
 from pysyncobj.journal import Journal
 from pysyncobj.node import Node
 
-from tidelog.log.env import Random
+from tidelog.core.env import Random
 from tidelog.raft import rules
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import DurableLog, Snapshots

@@ -13,8 +13,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidelog.log.errors import TidelogError
-from tidelog.log.system import SystemClock, SystemDisk
+from tidelog.core.errors import TidelogError
+from tidelog.core.system import SystemClock, SystemDisk
 from tidelog.spark.environment import SetupError, check_packages
 from tidelog.spark.pipeline.settings import Settings, parse
 from tidelog.spark.pipeline.summary import chart, summary

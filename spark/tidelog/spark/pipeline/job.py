@@ -18,9 +18,9 @@ from tidelog.client.offset_ranges import OffsetBounds, TopicPartitions
 from tidelog.client.range_reader import RangeReader
 from tidelog.client.records import TopicPartition
 from tidelog.client.sync import LoopThread
-from tidelog.log.env import Clock, Disk
-from tidelog.log.errors import StorageError
-from tidelog.log.system import lock_directory
+from tidelog.core.env import Clock, Disk
+from tidelog.core.errors import StorageError
+from tidelog.core.system import lock_directory
 from tidelog.spark.pipeline import frames
 from tidelog.spark.pipeline.plan import PipelineError, Plan, Span, plan_run
 from tidelog.spark.pipeline.runs import RUNS, Run, RunLog

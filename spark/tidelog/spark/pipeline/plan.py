@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from tidelog.client.offset_ranges import OffsetBounds, TopicPartitions
 from tidelog.client.records import TopicPartition
-from tidelog.log.errors import TidelogError
+from tidelog.core.errors import TidelogError
 
 
 class PipelineError(TidelogError):

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from tidelog.log.env import Disk, make_directory_durably, write_atomically
+from tidelog.core.env import Disk, make_directory_durably, write_atomically
 from tidelog.spark.pipeline.plan import Gap, PipelineError, Progress, Span
 
 FORMAT = 1

@@ -1,0 +1,184 @@
+"""Ports to the outside world: clock, disk, randomness.
+
+Everything below the composition roots gets these handed in; `tidelog.core.system` holds the real
+ones, the simulation stage holds its own. This module decides nothing and touches nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from tidelog.core.memory_reads import Loaded
+
+
+class Clock(Protocol):
+    """Time, in whole milliseconds unless the name says otherwise."""
+
+    def monotonic_ms(self) -> int:
+        """Milliseconds since an arbitrary point; never goes back. For leases and time-outs."""
+
+    def monotonic_s(self) -> float:
+        """The same clock in seconds, for libraries that want a float."""
+
+    def wall_ms(self) -> int:
+        """Milliseconds since the Unix epoch; may jump. For record timestamps and log lines only."""
+
+
+class Random(Protocol):
+    """The only source of randomness."""
+
+    def random(self) -> float:
+        """A float in [0, 1)."""
+
+    def randrange(self, start: int, stop: int) -> int:
+        """An integer in [start, stop)."""
+
+    def randbytes(self, length: int) -> bytes:
+        """`length` random bytes."""
+
+
+class File(Protocol):
+    """One open file. Writes reach the operating system at once and stable storage only by `sync`.
+
+    Errors: every method raises `StorageError` (see `tidelog.core.errors`); after a failed `sync`
+    the file's un-synced content is unknown and the caller must not try again (fsyncgate).
+    """
+
+    path: str
+
+    def size(self) -> int:
+        """Length in bytes."""
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """At most `length` bytes from `offset`; fewer only at the end of the file.
+
+        Waits for the device, and the loop with it, where they are not in memory. Not so within
+        `Disk.from_memory`: there it raises `NotInMemoryError`.
+        """
+
+    async def load(self, loaded: Loaded, offset: int, length: int) -> None:
+        """Read off the loop what `read_at` lacked, for `loaded`; see `NotInMemoryError.load`.
+
+        READ_AHEAD_BYTES at least, unless these cannot be read.
+        """
+
+    def write_at(self, offset: int, data: bytes | bytearray | memoryview) -> None:
+        """Write all of `data` at `offset`; a gap before it reads as zeros."""
+
+    def write_pieces_at(
+        self, offset: int, pieces: Sequence[bytes | bytearray | memoryview]
+    ) -> None:
+        """Write all `pieces`, one after the other, at `offset`, without joining them first."""
+
+    def truncate(self, size: int) -> None:
+        """Cut (or extend with zeros) to `size` bytes."""
+
+    async def sync(self) -> None:
+        """Off the loop: all writes made before the call are on stable storage after it."""
+
+    def close(self) -> None:
+        """Close without syncing. Calling it again does nothing."""
+
+
+class IndexBuffer(Protocol):
+    """A file of fixed capacity mapped to memory: cheap small appends and look-ups."""
+
+    path: str
+    view: memoryview
+    """The whole capacity, writable. Its space is reserved: a full disk shows at `open_index`."""
+
+    async def sync(self) -> None:
+        """Stable storage, off the loop."""
+
+    def close(self, *, trim_to: int | None = None) -> None:
+        """Unmap and close; with `trim_to`, cut the file to that many bytes."""
+
+
+class Disk(Protocol):
+    """A node's file system. Paths are absolute strings. Errors: `StorageError`.
+
+    What may take long goes to threads: syncs, reads and removals to some of their own each, so that
+    none waits behind another kind.
+    """
+
+    def with_own_threads(self) -> Disk:
+        """The same files, worked on by other threads: a sync here waits behind none of the others.
+
+        For the metadata log, on whose syncs the quorum's elections depend.
+        """
+
+    def from_memory(self, loaded: Loaded | None) -> AbstractContextManager[None]:
+        """Let no read wait inside: see `tidelog.core.memory_reads`; with None they wait again.
+
+        Never await inside.
+        """
+
+    def open(self, path: str, *, create: bool = False) -> File:
+        """Open for reading and writing; with `create`, make it when it does not exist."""
+
+    def open_index(self, path: str, *, capacity_bytes: int) -> IndexBuffer:
+        """Map `path`, made or extended with zeros to `capacity_bytes`."""
+
+    def exists(self, path: str) -> bool:
+        """Whether a file or folder of this name exists."""
+
+    def size(self, path: str) -> int:
+        """Length of a file in bytes; 0 when it does not exist."""
+
+    def list(self, path: str) -> list[str]:
+        """Sorted names (not paths) in a folder; empty when the folder does not exist."""
+
+    def make_directory(self, path: str) -> None:
+        """Make the folder and its parents; existing ones are fine."""
+
+    def rename(self, source: str, target: str) -> None:
+        """Replace `target` atomically. Durable only after `sync_directory` of the parent."""
+
+    def remove(self, path: str) -> None:
+        """Remove a file; a missing one is fine."""
+
+    async def discard(self, path: str) -> None:
+        """As `remove`, off the loop, of a file that nothing uses: a large one takes long.
+
+        No sync and no read waits behind it.
+        """
+
+    def remove_tree(self, path: str) -> None:
+        """Remove a folder with all it holds; a missing one is fine."""
+
+    async def sync_directory(self, path: str) -> None:
+        """Off the loop: names made, renamed or removed in the folder survive a power cut."""
+
+
+async def write_atomically(disk: Disk, path: str, data: bytes) -> None:
+    """Put `data` at `path` so that a crash leaves the old content or the new, never a mixture.
+
+    Write to `path + ".tmp"`, sync, rename, sync the folder.
+    """
+    temporary = path + ".tmp"
+    disk.remove(temporary)
+    file = disk.open(temporary, create=True)
+    try:
+        file.write_at(0, data)
+        await file.sync()
+    finally:
+        file.close()
+    disk.rename(temporary, path)
+    await disk.sync_directory(_parent(path))
+
+
+async def make_directory_durably(disk: Disk, path: str) -> None:
+    """Make a folder and its parents so that a power cut takes none of them."""
+    folders = [path]
+    while (parent := _parent(folders[-1])) != "/" and not disk.exists(parent):
+        folders.append(parent)
+    disk.make_directory(path)
+    for folder in reversed(folders):
+        # Also of one that was there: who made it may not have come to this.
+        await disk.sync_directory(_parent(folder))
+
+
+def _parent(path: str) -> str:
+    return path.rsplit("/", 1)[0] or "/"

@@ -1,0 +1,58 @@
+"""A new connection to an address, to learn whether a process is there and which: no more.
+
+First a bare TCP connection, since gRPC does not tell a refusal from a silence: a process that lives
+sends its HTTP/2 settings at once, and one that is paused or cut off sends nothing. Only then a call
+on a channel of its own, which knows of no earlier failure. Never raises; decides nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import grpc
+import grpc.aio
+
+from tidelog.net.transport import Dialled, DialOutcome
+from tidelog.v1.admin_pb2 import NodeStatusRequest
+from tidelog.v1.methods import NODE_STATUS
+
+REFUSED = Dialled(DialOutcome.REFUSED)
+SILENT = Dialled(DialOutcome.SILENT)
+# RFC 9113: what a client says first, here with settings that leave all as it is.
+_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
+_OPTIONS = (("grpc.enable_http_proxy", 0), ("grpc.use_local_subchannel_pool", 1))
+
+
+async def dial(address: str, *, timeout_ms: int) -> Dialled:
+    """Who listens at `host:port`. See `tidelog.net.transport.Dialled`."""
+    try:
+        async with asyncio.timeout(timeout_ms / 1000):
+            if not await _shakes_hands(address):
+                return REFUSED
+            return await _ask(address, timeout_ms=timeout_ms)
+    except (ConnectionRefusedError, ConnectionResetError, BrokenPipeError):
+        return REFUSED
+    except (OSError, TimeoutError, ValueError, grpc.aio.AioRpcError):
+        return SILENT
+
+
+async def _shakes_hands(address: str) -> bool:
+    """False: the connection was closed without a word. Errors: as of the connection."""
+    host, _, port = address.rpartition(":")
+    reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
+    try:
+        writer.write(_PREFACE)
+        return bool(await reader.read(1))
+    finally:
+        writer.transport.abort()
+
+
+async def _ask(address: str, *, timeout_ms: int) -> Dialled:
+    async with grpc.aio.insecure_channel(address, options=_OPTIONS) as channel:
+        call = channel.unary_unary(
+            NODE_STATUS.path,
+            request_serializer=NodeStatusRequest.SerializeToString,
+            response_deserializer=NODE_STATUS.response_type.FromString,
+        )
+        status = await call(NodeStatusRequest(), timeout=timeout_ms / 1000)
+    return Dialled(DialOutcome.ANSWERED, status.incarnation_id)

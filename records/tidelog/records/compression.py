@@ -1,0 +1,226 @@
+"""Codecs of record batches, as Kafka's clients write and read them. Pure.
+
+    none
+    gzip     one member
+    snappy   written in the framing that Java's clients use, xerial's: a header of 16 bytes, then
+             blocks of 32 KiB, each behind its length i32; read so or as one bare block (librdkafka)
+    lz4      a frame of independent 64 KiB blocks without content checksum or size: Kafka's own
+             readers refuse linked blocks
+    zstd     one frame
+
+A few bytes can claim to become gigabytes. So nothing is inflated beyond what the caller takes, nor
+beyond what honest records become: `inflation_limit`. Memory grows with what was really inflated.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+import zlib
+from enum import IntEnum
+from typing import NamedTuple, Protocol
+
+import lz4.frame
+from cramjam import DecompressionError, snappy
+
+from tidelog.core.errors import CorruptMessageError, UnsupportedCompressionTypeError
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+
+class Codec(IntEnum):
+    """Codec numbers as in bits 0-2 of a batch's attributes."""
+
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+    ZSTD = 4
+
+
+INFLATION_FREE_BYTES = 16 << 20
+INFLATION_RATIO_MAX = 1032
+"""deflate's bound. lz4 ends at 255, snappy at 22; zstd's only bound is the size of a block."""
+LEVELS = {Codec.GZIP: range(1, 10), Codec.LZ4: range(1, 18), Codec.ZSTD: range(-131072, 23)}
+"""Kafka's compression.gzip.level, lz4.level and zstd.level (KIP-390)."""
+
+_CHUNK_BYTES = 4 << 20
+_GZIP_WBITS = 31
+_GZIP_LEVEL = 6
+_XERIAL_MAGIC = b"\x82SNAPPY\0"
+_XERIAL_HEADER = _XERIAL_MAGIC + struct.pack(">ii", 1, 1)
+_XERIAL_BLOCK_BYTES = 32 << 10
+_LENGTH = struct.Struct(">i")
+_ZSTD_OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 27}
+"""128 MiB, as far back as any level looks, and Kafka's own readers go."""
+_CUT_SHORT = "compressed records are cut short or followed by other bytes"
+
+
+def codec_named(name: str, *, level: int | None = None) -> Codec:
+    """The codec of a `compression.type`; raises `UnsupportedCompressionTypeError`.
+
+    Raises `ValueError` unless the codec has this level; None is any codec's own default.
+    """
+    for codec in Codec:
+        if codec.name.lower() == name:
+            if level is not None and level not in LEVELS.get(codec, ()):
+                raise ValueError(f"{name} has no compression level {level}")
+            return codec
+    raise _unsupported(repr(name))
+
+
+def inflation_limit(compressed_bytes: int) -> int:
+    """What compressed records of this size may at most become, whoever reads them."""
+    return max(INFLATION_FREE_BYTES, INFLATION_RATIO_MAX * compressed_bytes)
+
+
+def compress(codec: Codec, data: bytes, *, level: int | None = None) -> bytes:
+    """`data` packed by `codec`, at one of its `LEVELS` or its own default."""
+    match codec:
+        case Codec.NONE:
+            return data
+        case Codec.GZIP:
+            return zlib.compress(data, _GZIP_LEVEL if level is None else level, _GZIP_WBITS)
+        case Codec.SNAPPY:
+            return _compress_snappy(data)
+        case Codec.LZ4:
+            return _compress_lz4(data, level or 0)
+        case Codec.ZSTD:
+            return zstd.compress(data, level)
+
+
+def compress_readably(codec: Codec, data: bytes) -> tuple[Codec, bytes]:
+    """`data` packed by `codec`; by gzip where readers would refuse to inflate the result.
+
+    For records that were packed with others before: zstd may make more of those that are left.
+    """
+    packed = compress(codec, data)
+    if len(data) <= inflation_limit(len(packed)):
+        return codec, packed
+    return Codec.GZIP, compress(Codec.GZIP, data)
+
+
+def decompress(codec_id: int, data: bytes | memoryview, *, max_bytes: int) -> bytes:
+    """`data` unpacked, at most `max_bytes` of it, or `inflation_limit` if that is less.
+
+    Raises `UnsupportedCompressionTypeError`, and `CorruptMessageError` when the data is damaged,
+    incomplete, followed by something else, or inflates beyond the limit (`TooLargeInflatedError`
+    where that is `max_bytes`).
+    """
+    limit = _Limit.of(max_bytes=max_bytes, compressed_bytes=len(data))
+    try:
+        match codec_id:
+            case Codec.NONE:
+                return bytes(data)
+            case Codec.GZIP:
+                return _inflate(zlib.decompressobj(_GZIP_WBITS), data, limit)
+            case Codec.SNAPPY:
+                return _decompress_snappy(memoryview(data), limit)
+            case Codec.LZ4:
+                return _inflate(lz4.frame.LZ4FrameDecompressor(), data, limit)
+            case Codec.ZSTD:
+                return _inflate(zstd.ZstdDecompressor(options=_ZSTD_OPTIONS), data, limit)
+    except (zlib.error, RuntimeError, DecompressionError, zstd.ZstdError) as error:
+        raise CorruptMessageError(f"compressed records are damaged: {error}") from error
+    raise _unsupported(str(codec_id))
+
+
+class TooLargeInflatedError(CorruptMessageError):
+    """Compressed data that inflates beyond what its reader takes, and may be whole."""
+
+
+class _Limit(NamedTuple):
+    size_bytes: int
+    reason: str
+    error: type[CorruptMessageError]
+
+    @classmethod
+    def of(cls, *, max_bytes: int, compressed_bytes: int) -> _Limit:
+        honest = inflation_limit(compressed_bytes)
+        if max_bytes <= honest:
+            return cls(max_bytes, "which is as much as is read at once", TooLargeInflatedError)
+        reason = f"which is as much as {compressed_bytes} bytes of records become"
+        return cls(honest, reason, CorruptMessageError)
+
+    def check(self, size_bytes: int) -> None:
+        if size_bytes > self.size_bytes:
+            raise self.error(
+                f"compressed records inflate to more than {self.size_bytes} bytes, {self.reason}"
+            )
+
+
+class _Inflater(Protocol):
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes | None: ...
+    def decompress(self, data: bytes | memoryview, max_length: int, /) -> bytes: ...
+
+
+def _inflate(inflater: _Inflater, data: bytes | memoryview, limit: _Limit) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while not inflater.eof:
+        part = inflater.decompress(data, min(_CHUNK_BYTES, limit.size_bytes - size + 1))
+        if not part and not inflater.eof:
+            raise CorruptMessageError(_CUT_SHORT)
+        parts.append(part)
+        size += len(part)
+        limit.check(size)
+        # zlib alone hands back what it did not read; the others keep it.
+        data = getattr(inflater, "unconsumed_tail", b"")
+    if inflater.unused_data:
+        raise CorruptMessageError(_CUT_SHORT)
+    return b"".join(parts)
+
+
+def _compress_lz4(data: bytes, level: int) -> bytes:
+    return bytes(
+        lz4.frame.compress(
+            data,
+            compression_level=level,
+            block_size=lz4.frame.BLOCKSIZE_MAX64KB,
+            block_linked=False,
+            content_checksum=False,
+            store_size=False,
+        )
+    )
+
+
+def _compress_snappy(data: bytes) -> bytes:
+    parts = [_XERIAL_HEADER]
+    for start in range(0, len(data), _XERIAL_BLOCK_BYTES):
+        block = bytes(snappy.compress_raw(data[start : start + _XERIAL_BLOCK_BYTES]))
+        parts += (_LENGTH.pack(len(block)), block)
+    return b"".join(parts)
+
+
+def _decompress_snappy(data: memoryview, limit: _Limit) -> bytes:
+    if data[: len(_XERIAL_MAGIC)] != _XERIAL_MAGIC:
+        return _decompress_block(data, 0, limit)
+    parts: list[bytes] = []
+    size, position = 0, len(_XERIAL_HEADER)
+    while position != len(data):
+        start = position + _LENGTH.size
+        if start > len(data):
+            raise CorruptMessageError(_CUT_SHORT)
+        position = start + _LENGTH.unpack_from(data, position)[0]
+        if not start <= position <= len(data):
+            raise CorruptMessageError(_CUT_SHORT)
+        parts.append(_decompress_block(data[start:position], size, limit))
+        size += len(parts[-1])
+    return b"".join(parts)
+
+
+def _decompress_block(block: memoryview, size_before: int, limit: _Limit) -> bytes:
+    """A bare snappy block; what it claims to become is checked before room is made for it."""
+    limit.check(size_before + snappy.decompress_raw_len(block))
+    return bytes(snappy.decompress_raw(block))
+
+
+def _unsupported(what: str) -> UnsupportedCompressionTypeError:
+    names = ", ".join(codec.name.lower() for codec in Codec)
+    return UnsupportedCompressionTypeError(f"compression {what} is not supported; use {names}")

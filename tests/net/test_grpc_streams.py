@@ -1,0 +1,145 @@
+"""Streams of real sockets: order, ends, and what each end raises; see `tidelog.net.transport`."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from tidelog.broker.rpc.grpc_server import GrpcServer
+from tidelog.core.errors import (
+    CallFailedError,
+    KafkaError,
+    UnreachableError,
+    is_broken_connection,
+)
+from tidelog.net.grpc_transport import GrpcTransport
+from tidelog.net.transport import Stream
+from tidelog.v1 import common_pb2
+from tidelog.v1.data_pb2 import FetchRequest, FetchResponse
+from tidelog.v1.methods import FETCH_STREAM
+
+Fetches = Stream[FetchRequest, FetchResponse]
+LAST = 99
+REFUSED = 98
+
+
+class Echo:
+    """Answers each FetchStream request with its max_bytes as a partition number."""
+
+    def __init__(self) -> None:
+        self.ended = asyncio.Event()
+
+    def __getattr__(self, _name: str) -> object:
+        async def other(_request: object) -> object:
+            raise AssertionError("not asked here")
+
+        return other
+
+    async def fetch_stream(
+        self, requests: AsyncIterator[FetchRequest]
+    ) -> AsyncGenerator[FetchResponse, None]:
+        try:
+            async for request in requests:
+                if request.max_bytes == LAST:
+                    return
+                if request.max_bytes == REFUSED:
+                    raise KafkaError(common_pb2.INVALID_REQUEST, "not that one")
+                response = FetchResponse()
+                response.partitions.add(partition=request.max_bytes)
+                yield response
+        finally:
+            self.ended.set()
+
+
+@asynccontextmanager
+async def opened() -> AsyncIterator[tuple[Fetches, Echo, GrpcServer]]:
+    """A stream to a server of its own."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    echo = Echo()
+
+    def on_fatal(error: BaseException) -> None:
+        raise AssertionError(error)
+
+    server = GrpcServer(address=address, services={"tidelog.v1.Broker": echo}, on_fatal=on_fatal)
+    await server.start()
+    transport = GrpcTransport()
+    try:
+        async with asyncio.timeout(20):
+            yield await transport.open_stream(address, FETCH_STREAM), echo, server
+    finally:
+        await transport.close()
+        await server.stop(grace_s=0)
+
+
+async def ask(stream: Fetches, *numbers: int) -> list[int]:
+    for number in numbers:
+        await stream.send(FetchRequest(max_bytes=number))
+    return [(await stream.receive()).partitions[0].partition for _ in numbers]
+
+
+async def test_messages_arrive_in_order_both_ways() -> None:
+    async with opened() as (stream, _, _):
+        assert await ask(stream, *range(50)) == list(range(50))
+
+
+async def test_close_ends_both_ends_and_may_be_called_again() -> None:
+    async with opened() as (stream, echo, _):
+        await ask(stream, 1)
+        receiving = asyncio.create_task(stream.receive())
+        await asyncio.sleep(0)
+        stream.close()
+        stream.close()
+        with pytest.raises(CallFailedError):
+            await receiving
+        for step in (stream.receive(), stream.send(FetchRequest())):
+            with pytest.raises(CallFailedError):
+                await step
+        await echo.ended.wait()
+
+
+async def test_a_cancelled_receive_is_cancelled_and_ends_the_stream() -> None:
+    async with opened() as (stream, echo, _):
+        await ask(stream, 1)
+        receiving = asyncio.create_task(stream.receive())
+        await asyncio.sleep(0.01)
+        receiving.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await receiving
+        with pytest.raises(CallFailedError):
+            await stream.send(FetchRequest())
+        await echo.ended.wait()
+
+
+async def test_the_servers_end_and_its_refusal_are_told_and_are_no_broken_connection() -> None:
+    for number, said in ((LAST, "ended"), (REFUSED, "not that one")):
+        async with opened() as (stream, _, _):
+            await ask(stream, 1)
+            await stream.send(FetchRequest(max_bytes=number))
+            with pytest.raises(CallFailedError, match=said) as caught:
+                await stream.receive()
+            assert not is_broken_connection(caught.value)
+
+
+async def test_a_server_that_goes_away_breaks_the_stream() -> None:
+    async with opened() as (stream, _, server):
+        await ask(stream, 1)
+        receiving = asyncio.create_task(stream.receive())
+        await asyncio.sleep(0.01)
+        await server.stop(grace_s=0)
+        with pytest.raises(CallFailedError) as caught:
+            await receiving
+        assert is_broken_connection(caught.value)
+
+
+async def test_nobody_there_is_unreachable() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    transport = GrpcTransport()
+    with pytest.raises(UnreachableError):
+        await transport.open_stream(address, FETCH_STREAM)
+    await transport.close()
