@@ -14,6 +14,8 @@ from tidelog.chaos.workloads.plans import STEADY
 STORM = "storm"
 """No scenario: what the seed draws."""
 SCENARIOS = of_stage(SIM)
+FETCHED_BYTES_MIN = 4_000
+"""Followers keep up with all producers on slow links: a story waits for replicas to be in sync."""
 
 
 def shape(scenario: Scenario, config: WorldConfig) -> WorldConfig:
@@ -26,11 +28,13 @@ def shape(scenario: Scenario, config: WorldConfig) -> WorldConfig:
         min_insync_replicas=scenario.min_insync_replicas,
         is_lossy=scenario.is_lossy,
         is_flushed=plan.is_flushed if scenario.is_flushed is None else scenario.is_flushed,
-        segment_bytes=scenario.segment_bytes or plan.segment_bytes,
+        segment_bytes=scenario.segment_bytes or max(FETCHED_BYTES_MIN, plan.segment_bytes),
         index_interval_bytes=0 if scenario.segment_bytes else plan.index_interval_bytes,
     )
     producers = tuple(
         replace(producer, topic=scenario.topic, acks=acks)
         for producer, acks in zip(config.producers, scenario.acks, strict=False)
     )
-    return replace(config, topics=(topic,), producers=producers)
+    fetch_max_bytes = max(FETCHED_BYTES_MIN, config.replica.replica_fetch_max_bytes)
+    replica = replace(config.replica, replica_fetch_max_bytes=fetch_max_bytes)
+    return replace(config, topics=(topic,), producers=producers, replica=replica)
