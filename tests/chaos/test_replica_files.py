@@ -10,12 +10,14 @@ import pytest
 from cluster_samples import NODES, TOPIC_ID, an_image
 from partition_logs import batch
 
+from tidelog.broker.start_record import StartRecord
 from tidelog.chaos.history import History, Send
 from tidelog.chaos.socket_stage.replica_files import Compared, ReplicaFiles
-from tidelog.core.system import SystemClock, SystemDisk
+from tidelog.core.system import SystemClock, SystemDisk, SystemRandom
 from tidelog.log.checkpoints import CHECKPOINT_FILE, CLEAN_FILE
 from tidelog.log.config import LogConfig
 from tidelog.log.file_names import INDEX, LOG, TIME_INDEX, file_name
+from tidelog.log.log_folder import Life
 from tidelog.log.partition_log import PartitionLog
 
 VALUES = [b"value-%d" % offset for offset in range(40)]
@@ -37,12 +39,14 @@ class Replicas:
     ) -> None:
         """A log of batches of two records, the second half of them of a newer epoch."""
         disk = SystemDisk()
+        life = await self.begin_life(node_id, disk)
         log = await PartitionLog.open(
             directory=str(self.folder(node_id)),
             disk=disk,
             clock=SystemClock(),
             config=CONFIG,
             topic_id=TOPIC_ID,
+            life=life,
         )
         for at in range(0, len(values), 2):
             epoch = 4 if at < len(VALUES) // 2 else 5
@@ -52,6 +56,12 @@ class Replicas:
         log.set_high_watermark(high_watermark)
         await log.close()
         disk.close()
+
+    async def begin_life(self, node_id: int, disk: SystemDisk) -> Life:
+        folder = self.data_dirs[node_id]
+        folder.mkdir(exist_ok=True)
+        record = StartRecord(disk, str(folder), boot_id="b", random=SystemRandom())
+        return (await record.note_start()).life
 
     def folder(self, node_id: int) -> Path:
         return self.data_dirs[node_id] / "t-0"
@@ -92,6 +102,13 @@ async def test_good_replicas_are_compared_byte_by_byte(replicas: Replicas) -> No
         compared_bytes=2 * sizes,
         found_records=len(VALUES),
     )
+
+
+async def test_a_mark_of_an_earlier_life_is_no_close_in_order(replicas: Replicas) -> None:
+    disk = SystemDisk()
+    await replicas.begin_life(2, disk)
+    disk.close()
+    assert (await replicas.compare())[0] == {"I29"}
 
 
 async def test_comparing_changes_nothing(replicas: Replicas) -> None:

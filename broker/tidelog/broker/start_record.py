@@ -22,7 +22,7 @@ from tidelog.broker.data_directory import PROPERTIES_BYTES_MAX
 from tidelog.core.env import Disk, Random, write_atomically
 from tidelog.core.errors import DiskFullError, StorageError
 from tidelog.log.checkpoints import NO_LIFE
-from tidelog.log.log_folder import Life
+from tidelog.log.log_folder import ONLY_LIFE, Life
 from tidelog.v1.controller_pb2 import EVERYTHING, NOTHING, UNFLUSHED, StartLoss
 
 FILE_NAME = "start.properties"
@@ -108,6 +108,15 @@ class StartRecord:
                     await _write(self._disk, self._folder, {**found, key: value})
         except StorageError as error:
             log.warning("start record not written", key=key, value=value, error=str(error))
+
+
+def life_after(disk: Disk, folder: str) -> Life:
+    """The life to read the logs of a stopped node in: its last one's clean markers are believed.
+
+    Where no start was noted nobody counts lives.
+    """
+    found = _read(disk, folder)
+    return ONLY_LIFE if found is None else Life(before=_life(found))
 
 
 def _loss(found: dict[str, str] | None, boot_id: str) -> StartLoss:

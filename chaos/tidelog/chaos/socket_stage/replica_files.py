@@ -15,6 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tidelog.broker.start_record import life_after
 from tidelog.chaos.checks.invariant import Report
 from tidelog.chaos.checks.replica_logs import ReplicaLogChecks, StoredLog, stored_batches
 from tidelog.chaos.history import ACKS_ALL, History
@@ -156,6 +157,7 @@ class ReplicaFiles:
                 clock=SystemClock(),
                 config=partition.config,
                 topic_id=partition.topic.topic_id,
+                life=life_after(disk, str(self._data_dirs[node_id])),
             )
         except (KafkaError, StorageError) as error:
             self._report("I26", f"{name} cannot be opened: {error}")
