@@ -62,6 +62,23 @@ async def test_a_log_that_is_closed_and_opened_in_one_life_is_clean(open_log: Op
     assert (await open_log(life=SECOND.again())).was_clean
 
 
+@pytest.mark.usefixtures("closed")
+@pytest.mark.parametrize("life", [THIRD, SECOND.again()])
+@pytest.mark.parametrize("is_power_lost", [False, True])
+async def test_a_close_in_the_midst_of_a_life_vouches_for_no_later_write(
+    open_log: OpenLog, disk: SimDisk, life: Life, *, is_power_lost: bool
+) -> None:
+    await (await open_log(life=SECOND)).close()
+    log = await open_log(life=SECOND.again())
+    await log.truncate_to(0)
+    append(log, b"OF THE FIRST LIFE", epoch=2)
+    await log.flush()
+    if is_power_lost:
+        disk.crash()
+    again = await open_log(life=life)
+    assert (again.was_clean, again.damage) == (False, None)
+
+
 async def test_where_nobody_counts_lives_the_marker_is_gone_for_good(
     disk: SimDisk, open_log: OpenLog
 ) -> None:

@@ -52,8 +52,9 @@ class Left(NamedTuple):
 class Life(NamedTuple):
     """One life of the node's process: its number is on stable storage before a log is opened.
 
-    A clean marker vouches for the life after its own alone, so it may stay where it is when the log
-    is written to: no later life believes it. Numbers never come again.
+    A clean marker is believed in the life that wrote it and in the next one alone. So one of the
+    life before may stay where it is when the log is written to; one of this life must go first, and
+    durably. Numbers never come again.
     """
 
     number: int = NO_LIFE
@@ -108,8 +109,9 @@ class LogFolder:
                 f"{self._directory} belongs to topic id {owner.hex() if owner else None}, not "
                 f"{self.topic_id.hex()}",
             )
-        if CLEAN_FILE in names and self._life.number == NO_LIFE:
-            # Before the first write: a marker that outlives one would vouch for what it never saw.
+        is_of_this_life = marker is not None and marker.life == self._life.number
+        if CLEAN_FILE in names and (is_of_this_life or self._life.number == NO_LIFE):
+            # Before the first write: this or the next life would believe it after that.
             self._disk.remove(self._path(CLEAN_FILE))
             await self._disk.sync_directory(self._directory)
         if owner is None and offsets_in(names, LOG):
