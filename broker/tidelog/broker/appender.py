@@ -34,11 +34,11 @@ from tidelog.log.validation import (
     UNSEEN,
     Seen,
     asks_about_records,
-    compared,
     inspect_compressed,
     is_compressed,
     walk_uncompressed,
 )
+from tidelog.records.batch import validate_batches
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
 from tidelog.v1.data_pb2 import (
@@ -208,7 +208,9 @@ class Appender:
                 partial(inspect_compressed, records, config=config, now_ms=now_ms)
             )
         if look.walks:
-            batches = seen.batches or compared(records, config=config)
+            batches = seen.batches or validate_batches(
+                records, max_message_bytes=config.max_message_bytes
+            )
             for _ in walk_uncompressed(batches, config=config):
                 await asyncio.sleep(0)
             seen = seen._replace(walked=True, batches=batches)

@@ -40,7 +40,7 @@ class Start(NamedTuple):
     loss: StartLoss
     """Of what the folder held, and not told yet."""
     life: Life
-    """Its power is kept when all logs were recovered since the machine started."""
+    """This start and the one before; power is kept where this boot recovered all logs."""
 
 
 class StartRecord:

@@ -71,7 +71,9 @@ def validate_produced(
     Raises `CorruptMessageError`, `MessageTooLargeError`, `InvalidRecordError`,
     `InvalidTimestampError`, `UnsupportedCompressionTypeError`: then append nothing.
     """
-    batches = list(seen.batches) or compared(records, config=config)
+    batches = list(seen.batches) or validate_batches(
+        records, max_message_bytes=config.max_message_bytes
+    )
     if not batches:
         raise CorruptMessageError("no record batch to append")
     for header, batch in batches:
@@ -87,11 +89,6 @@ def validate_produced(
     if config.message_timestamp_type == LOG_APPEND_TIME:
         return [stamped(header, batch, now_ms) for header, batch in batches]
     return batches
-
-
-def compared(records: bytes, *, config: LogConfig) -> list[ProducedBatch]:
-    """All batches, of structure and checksum as they must be; raises as `validate_produced`."""
-    return validate_batches(records, max_message_bytes=config.max_message_bytes)
 
 
 def is_compressed(records: bytes) -> bool:
@@ -122,7 +119,7 @@ def inspect_compressed(records: bytes, *, config: LogConfig, now_ms: int) -> See
 
     Raises what `validate_produced` raises of them.
     """
-    batches = compared(records, config=config)
+    batches = validate_batches(records, max_message_bytes=config.max_message_bytes)
     for header, batch in batches:
         if header.codec_id != Codec.NONE:
             _inspect(header, batch, config, now_ms)
