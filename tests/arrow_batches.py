@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from tidelog.client.arrow_columns import HEADER_TYPE
+from tidelog.client.arrow.columns import HEADER_TYPE
 
 TYPES = {
     "key": pa.binary(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidelog.chaos.history import Outcome, Send
+from tidelog.history.history import Outcome, Send
 
 
 def send(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tidelog.chaos.socket_stage.samples import NodeSample, ReplicaSample
+from tidelog.chaos.story.samples import NodeSample, ReplicaSample
 from tidelog.metadata.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
 
 NODES = (1, 2, 3)

@@ -31,13 +31,13 @@ import structlog
 from cleaned_logs import StillClock
 from partition_logs import DIRECTORY, END, NOW_MS, TOPIC_ID, Producer, batch
 
-from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.core.errors import DamagedLogError
 from tidelog.log.config import LogConfig
 from tidelog.log.file_names import LOG
 from tidelog.log.partition_log import PartitionLog
 from tidelog.records.batch import HEADER_BYTES, iter_batches
 from tidelog.records.compression import Codec
+from tidelog.simulation.engine.disk import SimDisk
 
 KINDS = (".log", ".index", ".timeindex", ".snapshot", "checkpoint", ".clean", "partition.metadata")
 EPOCH_FIELD = range(12, 16)

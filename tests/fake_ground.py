@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import cast
 
-from tidelog.chaos.scenarios.ground import Answer, Ground, LogLine, Path, ReplicaView
-from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.chaos.story.ground import Answer, Ground, LogLine, Path, ReplicaView
+from tidelog.core.chance import SeededRandom
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 
 
@@ -22,7 +22,7 @@ class FakeGround:
     now_s: float = 100.0
     session_s: float = 2.0
     image: MetadataImage = EMPTY_IMAGE
-    random: SimRandom = field(default_factory=lambda: SimRandom(1))
+    random: SeededRandom = field(default_factory=lambda: SeededRandom(1))
     answers: list[Answer] = field(default_factory=list)
     lines: list[LogLine] = field(default_factory=list)
     replicas: dict[int, ReplicaView] = field(default_factory=dict)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tidelog.chaos.faults.proxies import Toxic
-from tidelog.chaos.history import History
-from tidelog.chaos.scenarios.ground import Answer, Load, LogLine, Path, ReplicaView
-from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.chaos.story.ground import Answer, Load, LogLine, Path, ReplicaView
 from tidelog.chaos.topology import Direction, Link, Topology
+from tidelog.core.chance import SeededRandom
+from tidelog.history.history import History
 from tidelog.metadata.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
 
 TOPIC = "steady"
@@ -79,7 +79,7 @@ class FakeGround:
         self.topic = TOPIC
         self.session_s = self.lag_s = 2.0
         self.now_s = 0.0
-        self.random = SimRandom(seed)
+        self.random = SeededRandom(seed)
         self.load: Load = FakeLoad()
         self.history = History()
         self.is_full = False

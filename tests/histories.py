@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from tidelog.chaos.history import History, Outcome, Poll, Send
+from tidelog.history.history import History, Outcome, Poll, Send
 
 TOPICS = ("kept", "lossy", "again")
 

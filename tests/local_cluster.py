@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tidelog.chaos.socket_stage.ports import quiet_ports
+from tidelog.net.quiet_ports import quiet_ports
 
 COMMAND_TIMEOUT_S = 120
 

@@ -22,8 +22,6 @@ from log_model import (
 )
 from partition_logs import DIRECTORY, NOW_MS, TOPIC_ID
 
-from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.chaos.sim_stage.disk_faults import PowerCutError
 from tidelog.log.checkpoints import METADATA_FILE
 from tidelog.log.cleaner import CleanerConfig, LogCleaner
 from tidelog.log.config import LogConfig
@@ -32,6 +30,8 @@ from tidelog.log.index import TIME_ENTRY
 from tidelog.log.partition_log import PartitionLog
 from tidelog.records.compression import Codec
 from tidelog.records.records import BatchBuilder
+from tidelog.simulation.engine.disk import SimDisk
+from tidelog.simulation.engine.disk_faults import PowerCutError
 
 NO_PRODUCER = (-1, -1, -1)
 Pair = tuple[bytes, bytes | None]

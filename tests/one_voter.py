@@ -7,14 +7,14 @@ from typing import Any
 
 from raft_stage import ENGINES, FixedRandom
 
-from tidelog.chaos.sim_stage.clock import SimRandom
-from tidelog.chaos.sim_stage.disk import SimDisk
+from tidelog.core.chance import SeededRandom
 from tidelog.raft import rules
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import NO_OP, REGULAR, SnapshotId
 from tidelog.raft.engine import ConfirmedRead, EngineEntry, Ready
 from tidelog.raft.storage import Storage
 from tidelog.raft.wal import Wal
+from tidelog.simulation.engine.disk import SimDisk
 from tidelog.v1.raft_pb2 import (
     AppendEntries,
     AppendEntriesReply,
@@ -48,7 +48,7 @@ class OneVoter:
 
     def __init__(self, *, voters: int = 3, **settings: int | str) -> None:
         self.now_s = 100.0
-        self.disk = SimDisk(SimRandom(1), sync_latency_s=0)
+        self.disk = SimDisk(SeededRandom(1), sync_latency_s=0)
         self.config = replace(CONFIG, **settings)  # type: ignore[arg-type]
         self.voters = list(range(1, voters + 1))
         self.connected = self.voters[1:]

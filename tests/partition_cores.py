@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from tidelog.broker.partition.effects import Effect, RaiseHighWatermark, Refuse
-from tidelog.broker.partition.events import (
+from tidelog.broker.replica.effects import Effect, RaiseHighWatermark, Refuse
+from tidelog.broker.replica.events import (
     Appended,
     EpochEnd,
     Event,
@@ -14,8 +14,8 @@ from tidelog.broker.partition.events import (
     IsrAnswered,
     PartitionChanged,
 )
-from tidelog.broker.partition.leader import Leader
-from tidelog.broker.partition.replica import Replica
+from tidelog.broker.replica.leader import Leader
+from tidelog.broker.replica.replica import Replica
 from tidelog.metadata.image import PartitionImage
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import ErrorCode

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.chaos.sim_stage.disk_faults import PowerCutError
 from tidelog.log.partition_log import PartitionLog
+from tidelog.simulation.engine.disk import SimDisk
+from tidelog.simulation.engine.disk_faults import PowerCutError
 
 _STEPS_MAX = 1000
 

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("core", "records", "net", "log", "raft", "metadata", "broker", "client")
+PACKAGES = ("core", "records", "net", "log", "raft", "metadata", "broker", "node", "client")
 UNITS = frozenset(
     {
         *("s", "ms", "seconds", "timeout", "interval"),
@@ -26,10 +26,10 @@ UNITS = frozenset(
     }
 )
 FACES = {
-    "Admin": "client/admin",
-    "Consumer": "client/consumer",
-    "Producer": "client/producer",
-    "TableWriter": "client/table_writer",
+    "Admin": "client/admin/admin",
+    "Consumer": "client/consuming/consumer",
+    "Producer": "client/producing/producer",
+    "TableWriter": "client/arrow/table_writer",
 }
 """The classes of the client that an application makes, and their modules."""
 CONSTANT = re.compile(r"_?[A-Z][A-Z0-9_]*")

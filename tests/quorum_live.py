@@ -31,7 +31,7 @@ from live_nodes import LiveNode
 from live_quorum import LiveQuorum, TooLateError
 from live_rounds import KILLS, PAUSES, Rounds
 
-from tidelog.chaos.socket_stage.ports import quiet_ports
+from tidelog.net.quiet_ports import quiet_ports
 
 WRITERS = 3
 COMBINED = {1: ["broker", "controller"], 2: ["broker", "controller"], 3: ["broker", "controller"]}

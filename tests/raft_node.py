@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Any
 
-from tidelog.chaos.sim_stage.clock import SimRandom
-from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.chaos.sim_stage.scheduler import Scheduler
+from tidelog.core.chance import SeededRandom
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.driver import RaftDriver
 from tidelog.raft.factory import build_replicated_log
 from tidelog.raft.replicated_log import CommittedEntry
 from tidelog.raft.transport import RaftReceiver
+from tidelog.simulation.engine.disk import SimDisk
+from tidelog.simulation.engine.scheduler import Scheduler
 from tidelog.v1.raft_pb2 import (
     AppendEntriesReply,
     PreVoteReply,
@@ -121,7 +121,7 @@ class Node:
 
     def __init__(self, scheduler: Scheduler, *, config: RaftConfig | None = None) -> None:
         self.loop = scheduler.new_loop("n1")
-        self.disk = SimDisk(SimRandom(3), sync_latency_s=SYNC_S)
+        self.disk = SimDisk(SeededRandom(3), sync_latency_s=SYNC_S)
         self.followers = Followers()
         self.machine = Commands()
         self.fatal: list[BaseException] = []
@@ -135,7 +135,7 @@ class Node:
             directory=DIRECTORY,
             disk=self.disk,
             clock=self.loop.clock,
-            random=SimRandom(5),
+            random=SeededRandom(5),
             transport=self.followers,
             config=self.config,
             on_fatal=self.fatal.append,

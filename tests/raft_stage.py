@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from tidelog.chaos.sim_stage.clock import SimRandom
-from tidelog.chaos.sim_stage.disk import SimDisk
+from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import invariant
 from tidelog.raft import rules
 from tidelog.raft.config import RaftConfig
@@ -19,6 +18,7 @@ from tidelog.raft.engine import Engine, Ready
 from tidelog.raft.pysyncobj.engine import SyncObj
 from tidelog.raft.storage import Storage
 from tidelog.raft.voter import Voter
+from tidelog.simulation.engine.disk import SimDisk
 from tidelog.v1.raft_pb2 import RaftMessage
 
 DIRECTORY = "/data/meta"
@@ -223,4 +223,4 @@ class Stage:
         return self.machines[message.receiver_id].is_running
 
     def _new_disk(self, node_id: int) -> SimDisk:
-        return SimDisk(SimRandom(node_id), sync_latency_s=0)
+        return SimDisk(SeededRandom(node_id), sync_latency_s=0)

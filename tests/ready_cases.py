@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidelog.client.accumulator import Accumulator
+from tidelog.client.producing.accumulator import Accumulator
 from tidelog.client.records import TopicPartition
 
 

@@ -13,17 +13,10 @@ from typing import Any, TypeVar
 
 from partition_logs import batch, contents
 
-from tidelog.broker.hosted_partition import HostedPartition
-from tidelog.broker.replica_config import ReplicaConfig
+from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.broker.replica_manager import ReplicaManager
-from tidelog.broker.start_record import StartRecord
-from tidelog.broker.unread_responses import UnreadResponses
-from tidelog.chaos.sim_stage.clock import SimClock, SimRandom
-from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.chaos.sim_stage.network import Host, SimNetwork
-from tidelog.chaos.sim_stage.peers import SimPeers
-from tidelog.chaos.sim_stage.scheduler import Scheduler
-from tidelog.chaos.sim_stage.trace import Trace
+from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import CallFailedError
 from tidelog.core.workers import InPlace, Workers
 from tidelog.log.checkpoints import NO_LIFE
@@ -35,8 +28,15 @@ from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, PartitionImage
 from tidelog.metadata.leaders import elect_leaders
 from tidelog.metadata.records import partition_change
 from tidelog.metadata.replication import alter_partition
+from tidelog.net.unread_responses import UnreadResponses
 from tidelog.records.batch import iter_batches
 from tidelog.records.records import iter_records
+from tidelog.simulation.engine.clock import SimClock
+from tidelog.simulation.engine.disk import SimDisk
+from tidelog.simulation.engine.network import Host, SimNetwork
+from tidelog.simulation.engine.peers import SimPeers
+from tidelog.simulation.engine.scheduler import Scheduler
+from tidelog.simulation.engine.trace import Trace
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import UNCLEAN, ElectLeadersRequest
 from tidelog.v1.controller_pb2 import (
@@ -92,16 +92,8 @@ class Machine:
     """All its logs were opened since the power was cut last."""
     life: int = NO_LIFE
 
-
-class RecoveredRecord(StartRecord):
-    """Remembers only that all logs were recovered: the stage itself says what a start lost."""
-
-    def __init__(self, machine: Machine) -> None:
-        super().__init__(machine.disk, "/data", boot_id="", random=SimRandom(1))
-        self._machine = machine
-
     async def note_recovered(self) -> None:
-        self._machine.is_recovered = True
+        self.is_recovered = True
 
 
 class ReplicaStage:
@@ -121,7 +113,7 @@ class ReplicaStage:
         """Leaders whose connections broke, as their followers saw it."""
         self.fatal: list[BaseException] = []
         self.scheduler = Scheduler(trace=Trace())
-        self.network = SimNetwork(scheduler=self.scheduler, random=SimRandom(1))
+        self.network = SimNetwork(scheduler=self.scheduler, random=SeededRandom(1))
         self._client = self._attach("client")
         self._peers = SimPeers(network=self.network, host=self._client)
         self._machines = {broker_id: self._machine(broker_id) for broker_id in (1, 2, 3)}
@@ -431,7 +423,7 @@ class ReplicaStage:
     def _machine(self, broker_id: int) -> Machine:
         return Machine(
             broker_id=broker_id,
-            disk=SimDisk(SimRandom(broker_id), sync_latency_s=0.001),
+            disk=SimDisk(SeededRandom(broker_id), sync_latency_s=0.001),
             clock=SimClock(lambda: self.scheduler.now_s, offset_s=1000.0 * broker_id),
         )
 
@@ -441,12 +433,12 @@ class ReplicaStage:
             log_dir="/data",
             disk=machine.disk,
             clock=machine.clock,
-            random=SimRandom(machine.broker_id),
+            random=SeededRandom(machine.broker_id),
             config=self.config,
             peers=SimPeers(network=self.network, host=host),
             alter_partition=self._alter_partition,
             report_damage=self._report_damage,
-            start_record=RecoveredRecord(machine),
+            on_recovered=machine.note_recovered,
             unread=UnreadResponses(self.config.unread, machine.clock.monotonic_ms),
             workers=self.workers,
             on_broken=self.broken.append,

@@ -10,11 +10,11 @@ from typing import Any, Literal
 import structlog
 from structlog.testing import capture_logs
 
-from tidelog.chaos.sim_stage.cluster import SimCluster, SimClusterConfig
 from tidelog.client import Consumer, Producer
 from tidelog.client.admin import Admin
-from tidelog.client.descriptions import PartitionDescription
+from tidelog.client.admin.descriptions import PartitionDescription
 from tidelog.client.errors import TidelogError
+from tidelog.simulation.cluster.cluster import SimCluster, SimClusterConfig
 
 TOPIC = "t"
 WAIT_S = 60.0

@@ -1,8 +1,9 @@
 """What a soak's producers were told, and what was read in the end: who lost, doubled or moved what.
 
-The history checker of `tidelog.chaos.checks` wants every call in memory at once, some hundred bytes
-each; a soak makes millions. Here a record is ten bytes: it has a name, (producer, place, sequence),
-which is its value as well, and sequences of one producer and place are sent in order from 0 on.
+The history checker of `tidelog.history.checks` wants every call in memory at once, some hundred
+bytes each; a soak makes millions. Here a record is ten bytes: it has a name, (producer, place,
+sequence), which is its value as well, and sequences of one producer and place are sent in order
+from 0 on.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from tidelog.chaos.socket_stage.ports import quiet_ports
+from tidelog.net.quiet_ports import quiet_ports
 
 START_TIMEOUT_S, POLL_S = 180, 0.1
 HAS_NO_TIDELOG = "import importlib.util as u, sys; sys.exit(u.find_spec('tidelog') is not None)"

@@ -20,13 +20,13 @@ from typing import Any, cast
 import pytest
 from product_bounds import Bound, bounds_in, product_bounds
 
-import tidelog.chaos.sim_cluster
+import tidelog.simulation.cluster
 from tidelog.chaos.scenarios.catalogue import SCENARIOS
-from tidelog.chaos.sim_cluster import late_calls
-from tidelog.chaos.sim_cluster.endless_strikes import SPANS, EndlessStrikes
-from tidelog.chaos.sim_cluster.late_calls import LateCallStrikes
-from tidelog.chaos.sim_cluster.strikes import Span
-from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.core.chance import SeededRandom
+from tidelog.simulation.cluster import late_calls
+from tidelog.simulation.cluster.endless_strikes import SPANS, EndlessStrikes
+from tidelog.simulation.cluster.late_calls import LateCallStrikes
+from tidelog.simulation.cluster.strikes import Span
 
 TESTS = Path(__file__).resolve().parent
 TABLE = TESTS / "bounds.toml"
@@ -53,7 +53,7 @@ def entries() -> dict[str, str]:
 @cache
 def spans() -> dict[str, Span]:
     """Of all faults of the cluster suite that say how long they last."""
-    package = tidelog.chaos.sim_cluster
+    package = tidelog.simulation.cluster
     names = [found.name for found in pkgutil.iter_modules(package.__path__)]
     modules = [importlib.import_module(f"{package.__name__}.{name}") for name in names]
     return {kind: span for one in modules for kind, span in getattr(one, "SPANS", {}).items()}
@@ -95,7 +95,7 @@ def _fault_complaint(bound: Bound, kind: str, lowered: list[str]) -> str | None:
 
 def _may_be_drawn(word: str, limit: float) -> bool:
     """Whether a seed of the storms draws the setting below this."""
-    text = (TESTS.parent / "chaos/tidelog/chaos/sim_cluster/world_config.py").read_text()
+    text = (TESTS.parent / "simulation/tidelog/simulation/cluster/world_config.py").read_text()
     drawn = re.search(rf"\b{word}=random\.randrange\(\d+, (\d+)\)", text)
     return drawn is not None and float(drawn[1]) <= limit
 
@@ -133,7 +133,7 @@ def test_the_table_holds_nothing_that_the_product_has_not() -> None:
 
 def test_every_span_is_that_of_a_fault_that_may_strike() -> None:
     stage = cast("Any", SimpleNamespace(world=None))
-    assert set(EndlessStrikes(stage, SimRandom(0)).kinds) == set(SPANS), "none is left out"
+    assert set(EndlessStrikes(stage, SeededRandom(0)).kinds) == set(SPANS), "none is left out"
     assert set(LateCallStrikes(stage).kinds) >= set(late_calls.SPANS)
     assert all(0 < span.low < span.high for span in spans().values())
 

@@ -7,7 +7,7 @@ on small counterexamples. Nothing here imports the code it reads.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import cached_property
@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 # R1: who may import whom. Position in the picture is no permission.
 _FLOOR = frozenset({"proto", "core", "records", "net"})
 _STORAGE = _FLOOR | {"log"}
+_CONTROLLER = _STORAGE | {"raft", "metadata"}
+_NODE = _CONTROLLER | {"broker", "node"}
 ALLOWED: dict[str, frozenset[str]] = {
     "proto": frozenset(),
     "core": frozenset({"proto"}),
@@ -28,144 +30,29 @@ ALLOWED: dict[str, frozenset[str]] = {
     "log": _FLOOR - {"net"},
     "raft": _STORAGE,
     "metadata": _STORAGE | {"raft"},
-    "broker": _STORAGE | {"raft", "metadata"},
+    "broker": _CONTROLLER,
+    "node": _CONTROLLER | {"broker"},
     "client": _FLOOR,
+    "history": frozenset({"core"}),
+    "chaos": _NODE | {"client", "history"},
+    "simulation": _NODE | {"client", "history", "chaos"},
     "spark": _FLOOR | {"client"},
-    "chaos": _STORAGE | {"raft", "metadata", "broker", "client"},
-    "cli": _STORAGE | {"raft", "metadata", "broker", "client", "chaos", "spark"},
+    "benchmarks": _NODE | {"client"},
+    "demo": _FLOOR | {"client", "spark"},
+    "cli": _NODE | {"client", "history", "chaos", "simulation", "spark", "benchmarks", "demo"},
 }
 # What a folder may import where that is less than its package may.
-ALLOWED_BELOW = {"chaos/tidelog/chaos/workloads/": _STORAGE | {"client"}}
+ALLOWED_BELOW = {"chaos/tidelog/chaos/workloads/": _STORAGE | {"client", "history"}}
 
-# R2: modules that decide. They hold no await and none of these libraries.
-CORES = (
-    "records/tidelog/records/batch.py",
-    "log/tidelog/log/checkpoints.py",
-    "log/tidelog/log/cleanable.py",
-    "log/tidelog/log/compaction.py",
-    "records/tidelog/records/compression.py",
-    "log/tidelog/log/config.py",
-    "core/tidelog/core/config_types.py",
-    "log/tidelog/log/epochs.py",
-    "core/tidelog/core/errors.py",
-    "log/tidelog/log/file_names.py",
-    "log/tidelog/log/producers.py",
-    "log/tidelog/log/producer_snapshots.py",
-    "records/tidelog/records/record_columns.py",
-    "records/tidelog/records/record_runs.py",
-    "records/tidelog/records/records.py",
-    "log/tidelog/log/retention.py",
-    "log/tidelog/log/validation.py",
-    "records/tidelog/records/varints.py",
-    "raft/tidelog/raft/config.py",
-    "raft/tidelog/raft/durable_state.py",
-    "raft/tidelog/raft/engine.py",
-    "raft/tidelog/raft/hello.py",
-    "raft/tidelog/raft/leading.py",
-    "raft/tidelog/raft/local_log.py",
-    "raft/tidelog/raft/log_origin.py",
-    "raft/tidelog/raft/outbox.py",
-    "raft/tidelog/raft/peer_processes.py",
-    "raft/tidelog/raft/progress.py",
-    "raft/tidelog/raft/pysyncobj/codec.py",
-    "raft/tidelog/raft/pysyncobj/reads.py",
-    "raft/tidelog/raft/pysyncobj/snapshot_sender.py",
-    "raft/tidelog/raft/rejoiner.py",
-    "raft/tidelog/raft/rejoining.py",
-    "raft/tidelog/raft/replicated_log.py",
-    "raft/tidelog/raft/rules.py",
-    "raft/tidelog/raft/run_clock.py",
-    "raft/tidelog/raft/transport.py",
-    "raft/tidelog/raft/voter.py",
-    "raft/tidelog/raft/well_formed.py",
-    "metadata/tidelog/metadata/assignments.py",
-    "metadata/tidelog/metadata/brokers.py",
-    "net/tidelog/net/transport.py",
-    "metadata/tidelog/metadata/attempts.py",
-    "metadata/tidelog/metadata/commands.py",
-    "metadata/tidelog/metadata/config.py",
-    "metadata/tidelog/metadata/configs.py",
-    "metadata/tidelog/metadata/controller.py",
-    "metadata/tidelog/metadata/decision.py",
-    "metadata/tidelog/metadata/damage.py",
-    "metadata/tidelog/metadata/delta.py",
-    "metadata/tidelog/metadata/election.py",
-    "metadata/tidelog/metadata/image.py",
-    "metadata/tidelog/metadata/leaders.py",
-    "metadata/tidelog/metadata/partitions.py",
-    "metadata/tidelog/metadata/placement.py",
-    "metadata/tidelog/metadata/plans.py",
-    "metadata/tidelog/metadata/producer_ids.py",
-    "metadata/tidelog/metadata/reachability.py",
-    "metadata/tidelog/metadata/records.py",
-    "metadata/tidelog/metadata/replication.py",
-    "metadata/tidelog/metadata/snapshot.py",
-    "metadata/tidelog/metadata/topic_rules.py",
-    "metadata/tidelog/metadata/topics.py",
-    "broker/tidelog/broker/config.py",
-    "broker/tidelog/broker/journal/*.py",
-    "broker/tidelog/broker/fetch_rounds.py",
-    "broker/tidelog/broker/partition/*.py",
-    "broker/tidelog/broker/partition_map.py",
-    "broker/tidelog/broker/peers.py",
-    "broker/tidelog/broker/repeated_lines.py",
-    "broker/tidelog/broker/replica_config.py",
-    "broker/tidelog/broker/unfinished_requests.py",
-    "broker/tidelog/broker/unread_responses.py",
-    "broker/tidelog/broker/call.py",
-    "chaos/tidelog/chaos/checks/*.py",
-    "chaos/tidelog/chaos/history.py",
-    "chaos/tidelog/chaos/history_lines.py",
-    "cli/tidelog/cli/bench/efforts.py",
-    "cli/tidelog/cli/bench/plan.py",
-    "cli/tidelog/cli/bench/report.py",
-    "cli/tidelog/cli/bench/rows.py",
-    "client/tidelog/client/accumulator.py",
-    "client/tidelog/client/arrow_columns.py",
-    "client/tidelog/client/arrow_rows.py",
-    "client/tidelog/client/assignment.py",
-    "client/tidelog/client/backoff.py",
-    "client/tidelog/client/batches.py",
-    "client/tidelog/client/changes.py",
-    "client/tidelog/client/cluster_metadata.py",
-    "client/tidelog/client/descriptions.py",
-    "client/tidelog/client/key_hashes.py",
-    "client/tidelog/client/offset_ranges.py",
-    "client/tidelog/client/partitioners.py",
-    "client/tidelog/client/ranked.py",
-    "client/tidelog/client/ready_partitions.py",
-    "client/tidelog/client/record_bytes.py",
-    "client/tidelog/client/record_fields.py",
-    "client/tidelog/client/record_walks.py",
-    "client/tidelog/client/records.py",
-    "client/tidelog/client/row_partitions.py",
-    "client/tidelog/client/sequences.py",
-    "client/tidelog/client/serializers.py",
-    "client/tidelog/client/table_ranges.py",
-    "client/tidelog/client/varints.py",
-    "client/tidelog/client/written.py",
-    "spark/tidelog/spark/commit_markers.py",
-    "spark/tidelog/spark/filters.py",
-    "spark/tidelog/spark/option_values.py",
-    "spark/tidelog/spark/options.py",
-    "spark/tidelog/spark/pipeline/plan.py",
-    "spark/tidelog/spark/pipeline/summary.py",
-    "spark/tidelog/spark/planner.py",
-    "spark/tidelog/spark/range_splits.py",
-    "spark/tidelog/spark/sink_options.py",
-    "spark/tidelog/spark/sink_rows.py",
-    "spark/tidelog/spark/stream_offsets.py",
-    "spark/tidelog/spark/stream_options.py",
-    "spark/tidelog/spark/stream_planner.py",
-    "spark/tidelog/spark/task_results.py",
+# R2: modules that decide say so in a line of their own. They hold no await and none of these
+# libraries.
+PURE = "\n# Pure: decides, never acts (rule R2).\n"
+PURE_ROOMS = (
+    "broker/tidelog/broker/replica/",
+    "chaos/tidelog/chaos/invariants/",
+    "history/tidelog/history/checks/",
 )
-# Cores the architecture names; they count as soon as they exist.
-CORES_TO_COME = (
-    "broker/tidelog/broker/coordinator/shard.py",
-    "broker/tidelog/broker/coordinator/groups.py",
-    "broker/tidelog/broker/coordinator/offsets.py",
-    "broker/tidelog/broker/coordinator/transactions.py",
-)
+PURE_MODULES_MIN = 130
 IMPURE = frozenset(
     {
         *("asyncio", "threading", "time", "random", "os", "socket", "grpc", "pysyncobj", "logging"),
@@ -174,12 +61,17 @@ IMPURE = frozenset(
     }
 )
 
+# First pages that export names; all others are prose alone.
+PUBLIC_PAGES = ("client/*", "spark/*", "raft/tidelog/raft/pysyncobj/__init__.py")
+
 # R3: a library lives in few files (product code only).
 _SYSTEM = (
     *("core/tidelog/core/system.py", "core/tidelog/core/output_file.py"),
     "core/tidelog/core/page_cache.py",
-    "broker/tidelog/broker/rpc/grpc_connections.py",
-    *("cli/*", "chaos/tidelog/chaos/socket_stage/*"),
+    "net/tidelog/net/grpc_connections.py",
+    *("core/tidelog/core/provenance.py", "net/tidelog/net/quiet_ports.py"),
+    *("cli/*", "benchmarks/*", "demo/*", "node/tidelog/node/local_cluster/*"),
+    "chaos/tidelog/chaos/sockets/*",
 )
 _GRPC = ("*/grpc_*.py",)
 LIBRARIES: dict[str, tuple[str, ...]] = {
@@ -190,25 +82,26 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "time": _SYSTEM,
     "random": _SYSTEM,
     "os": _SYSTEM,
-    "pyspark": ("spark/*",),
+    "pyspark": ("spark/*", "demo/*"),
     "toxiproxy": ("chaos/*",),
     "click": ("cli/*",),
-    "rich": ("cli/*",),
+    "rich": ("cli/*", "benchmarks/*", "demo/*"),
 }
 
 # R4: who may build these parts. All others get them handed in.
-_ROOT_OF_A_NODE = ("broker/tidelog/broker/server.py",)
+_ROOT_OF_A_NODE = ("node/tidelog/node/server.py",)
 _ENTRY_POINTS = (
-    *("broker/tidelog/broker/process.py", "client/*", "cli/*", "spark/*", "chaos/*"),
+    *("node/tidelog/node/process.py", "client/*", "cli/*", "spark/*", "chaos/*", "simulation/*"),
+    *("benchmarks/*", "demo/*", "node/tidelog/node/local_cluster/*"),
     "core/tidelog/core/system.py",
 )
 BUILDERS: dict[str, tuple[str, ...]] = {
     "ReplicaManager": _ROOT_OF_A_NODE,
     "Quorum": _ROOT_OF_A_NODE,
-    "build_replicated_log": (*_ROOT_OF_A_NODE, "chaos/*"),
+    "build_replicated_log": (*_ROOT_OF_A_NODE, "simulation/*"),
     "MetadataFollower": _ROOT_OF_A_NODE,
     "Lifecycle": _ROOT_OF_A_NODE,
-    "build_node": ("broker/tidelog/broker/process.py", "chaos/*"),
+    "build_node": ("node/tidelog/node/process.py", "simulation/*"),
     "SystemClock": _ENTRY_POINTS,
     "SystemDisk": _ENTRY_POINTS,
     "SystemRandom": _ENTRY_POINTS,
@@ -239,6 +132,20 @@ class Module:
         """The top folder, which is the package's name."""
         return self.path.split("/", 1)[0]
 
+    @property
+    def is_first_page(self) -> bool:
+        return self.path.endswith("/__init__.py")
+
+    @property
+    def name(self) -> str:
+        """As it is imported."""
+        inner = self.path.split("/", 1)[1].removesuffix(".py").removesuffix("/__init__")
+        return inner.replace("/", ".")
+
+    @property
+    def room(self) -> str:
+        return room_of(self.name)
+
     @cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
         return tuple(ast.walk(ast.parse(self.text)))
@@ -266,6 +173,44 @@ class Module:
         return any(fnmatch(self.path, pattern) for pattern in patterns)
 
 
+def arrows_of(module: Module) -> set[str]:
+    """The product's own modules that it imports, wherever in the file."""
+    found = {name if name in NAMES else name.rpartition(".")[0] for name in module.imports}
+    return {name for name in found if name in NAMES and name != module.name}
+
+
+def room_of(name: str) -> str:
+    """The folder below its package that a module lies in; its own name where there is none."""
+    return ".".join(name.split(".")[:3])
+
+
+def circles(arrows: Mapping[str, Iterable[str]]) -> list[list[str]]:
+    """Groups of names that reach each other, each in order (Tarjan's algorithm)."""
+    order: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(name: str) -> None:
+        order[name] = lowest[name] = len(order)
+        stack.append(name)
+        for other in sorted(arrows.get(name, ())):
+            if other not in order:
+                visit(other)
+            if other in stack:
+                lowest[name] = min(lowest[name], lowest[other])
+        if lowest[name] == order[name]:
+            group = stack[stack.index(name) :]
+            del stack[stack.index(name) :]
+            if len(group) > 1:
+                found.append(sorted(group))
+
+    for name in sorted(arrows):
+        if name not in order:
+            visit(name)
+    return sorted(found)
+
+
 def package_of(imported: str) -> str | None:
     """The package a dotted name belongs to; None for other people's."""
     parts = imported.split(".")
@@ -289,7 +234,7 @@ def layer_complaints(module: Module) -> list[str]:
 
 def core_complaints(module: Module) -> list[str]:
     """R2."""
-    if not module.is_in(CORES + CORES_TO_COME):
+    if PURE not in module.text:
         return []
     found = [f"imports {name}" for name in module.imports if name.split(".")[0] in IMPURE]
     declared = _declared_by_protocols(module)
@@ -378,6 +323,7 @@ def modules_in(*folders: str) -> list[Module]:
 
 
 PRODUCT = modules_in(*ALLOWED)
+NAMES = frozenset(module.name for module in PRODUCT)
 EVERYTHING = PRODUCT + modules_in("tests", "tools", "docs/examples")
 Rule = Callable[[Module], list[str]]
 
@@ -399,9 +345,39 @@ def test_tree_keeps_rule(rule: Rule, modules: list[Module]) -> None:
     assert not complaints, "\n".join(["", *complaints])
 
 
-def test_every_listed_core_exists() -> None:
-    missing = [name for name in CORES if not any(module.is_in((name,)) for module in PRODUCT)]
-    assert missing == []
+def test_pure_modules_do_not_lose_their_mark() -> None:
+    pure = [module for module in PRODUCT if PURE in module.text]
+    rooms = [m for m in PRODUCT if m.path.startswith(PURE_ROOMS) and not m.is_first_page]
+    assert [module.path for module in rooms if module not in pure] == []
+    assert len(pure) >= PURE_MODULES_MIN
+
+
+def test_every_room_has_a_first_page() -> None:
+    folders = {module.path.rpartition("/")[0] for module in PRODUCT if module.package != "proto"}
+    pages = {m.path.rpartition("/")[0]: m for m in PRODUCT if m.is_first_page}
+    assert sorted(folders - pages.keys()) == []
+    assert [m.path for m in pages.values() if not ast.get_docstring(ast.parse(m.text))] == []
+    private = [m.path for m in pages.values() if m.imports and not m.is_in(PUBLIC_PAGES)]
+    assert private == []
+
+
+def test_imports_have_no_circle() -> None:
+    arrows = {module.name: arrows_of(module) for module in PRODUCT}
+    assert circles(arrows) == []
+
+
+def test_rooms_have_no_circle() -> None:
+    """A room is a folder below a package; a file that lies in none is a room of its own."""
+    arrows: dict[str, set[str]] = {}
+    for module in PRODUCT:
+        if not module.is_first_page:
+            names = {room_of(name) for name in arrows_of(module)}
+            arrows.setdefault(module.room, set()).update(names - {module.room})
+    assert circles(arrows) == []
+
+
+def test_a_circle_is_seen() -> None:
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
 
 
 def test_every_listed_part_is_defined() -> None:
@@ -422,17 +398,21 @@ LONG_FUNCTION = "def f():\n" + "    x = 1\n" * FUNCTION_LINES_MAX
         (layer_complaints, "log/tidelog/log/x.py", "from ..raft import wal"),
         (layer_complaints, "proto/tidelog/v1/x.py", "import tidelog.log"),
         (layer_complaints, "chaos/tidelog/chaos/x.py", "import tidelog.cli.main"),
-        (layer_complaints, "chaos/tidelog/chaos/workloads/x.py", "import tidelog.broker.server"),
-        (core_complaints, "records/tidelog/records/batch.py", "import os.path"),
-        (core_complaints, "records/tidelog/records/batch.py", "from asyncio import sleep"),
-        (core_complaints, "records/tidelog/records/batch.py", "async def f(): pass"),
-        (core_complaints, "broker/tidelog/broker/partition/leader.py", "import time"),
-        (core_complaints, "log/tidelog/log/producers.py", "import logging"),
+        (layer_complaints, "chaos/tidelog/chaos/workloads/x.py", "import tidelog.node.server"),
+        (core_complaints, "records/tidelog/records/batch.py", PURE + "import os.path"),
+        (core_complaints, "records/tidelog/records/batch.py", PURE + "from asyncio import sleep"),
+        (core_complaints, "records/tidelog/records/batch.py", PURE + "async def f(): pass"),
+        (core_complaints, "broker/tidelog/broker/replica/leader.py", PURE + "import time"),
+        (core_complaints, "log/tidelog/log/producers.py", PURE + "import logging"),
         (library_complaints, "broker/tidelog/broker/rpc/fetch.py", "import grpc.aio"),
         (library_complaints, "raft/tidelog/raft/wal.py", "from pysyncobj import SyncObj"),
-        (library_complaints, "broker/tidelog/broker/fetcher.py", "import time"),
+        (library_complaints, "broker/tidelog/broker/replication/fetcher.py", "import time"),
         (library_complaints, "client/tidelog/client/arrow.py", "import pyspark"),
-        (builder_complaints, "broker/tidelog/broker/fetcher.py", "m = rm.ReplicaManager(x=1)"),
+        (
+            builder_complaints,
+            "broker/tidelog/broker/replication/fetcher.py",
+            "m = rm.ReplicaManager(x=1)",
+        ),
         (builder_complaints, "metadata/tidelog/metadata/quorum.py", "clock = SystemClock()"),
         (size_complaints, "log/tidelog/log/x.py", "x = " + "1" * LINE_COLUMNS_MAX),
         (size_complaints, "log/tidelog/log/x.py", LONG_FUNCTION),
@@ -452,7 +432,7 @@ def test_rule_finds_the_counterexample(rule: Rule, path: str, text: str) -> None
     [
         (layer_complaints, "client/tidelog/client/x.py", "from tidelog.v1 import data_pb2"),
         (layer_complaints, "client/tidelog/client/x.py", "from . import errors"),
-        (layer_complaints, "chaos/tidelog/chaos/x.py", "import tidelog.broker.server"),
+        (layer_complaints, "chaos/tidelog/chaos/x.py", "import tidelog.node.server"),
         (core_complaints, "log/tidelog/log/partition_log.py", "import asyncio"),
         (
             core_complaints,
@@ -461,7 +441,7 @@ def test_rule_finds_the_counterexample(rule: Rule, path: str, text: str) -> None
         ),
         (library_complaints, "raft/tidelog/raft/grpc_transport.py", "import grpc"),
         (library_complaints, "core/tidelog/core/system.py", "import os, time, random"),
-        (builder_complaints, "broker/tidelog/broker/server.py", "Quorum(log=log)"),
+        (builder_complaints, "node/tidelog/node/server.py", "Quorum(log=log)"),
         (size_complaints, "log/tidelog/log/x.py", "x = 1\n" * FILE_LINES_MAX),
         (thread_complaints, "core/tidelog/core/system.py", "import threading, mmap"),
     ],

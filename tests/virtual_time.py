@@ -6,8 +6,8 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tidelog.chaos.sim_stage.scheduler import Scheduler, SchedulerLimits
-from tidelog.chaos.sim_stage.trace import Trace
+from tidelog.simulation.engine.scheduler import Scheduler, SchedulerLimits
+from tidelog.simulation.engine.trace import Trace
 
 Told = Callable[[Coroutine[Any, Any, Any]], Any]
 LIMITS = SchedulerLimits(steps=50_000_000, virtual_s=1e9)

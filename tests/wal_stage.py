@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
-from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.core.env import make_directory_durably
 from tidelog.raft.durable_state import WalEntry
 from tidelog.raft.wal import FILE_NAME, Wal
+from tidelog.simulation.engine.disk import SimDisk
 
 FOLDER = "/data/meta"
 PATH = f"{FOLDER}/{FILE_NAME}"

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tidelog.broker.config import KEYS
 from tidelog.log.config import TOPIC_CONFIGS
+from tidelog.node.config import KEYS
 
 PATH = Path(__file__).resolve().parent.parent / "docs" / "CONFIGURATION.md"
 INTRODUCTION = """\

@@ -38,7 +38,7 @@ from tidelog.client import (
     TopicPartition,
     errors,
 )
-from tidelog.client.events import EventFilter
+from tidelog.client.admin.events import EventFilter
 
 
 @dataclass(frozen=True)

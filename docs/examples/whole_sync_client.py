@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 from tidelog.client import BulkMetadata, NewTopic, Record, RecordMetadata, TopicPartition
-from tidelog.client.events import EventFilter
+from tidelog.client.admin.events import EventFilter
 from tidelog.client.sync import Admin, CallerError, Consumer, LoopThread, Producer
 
 

@@ -21,11 +21,11 @@ from itertools import pairwise
 import pyarrow as pa
 from measures import Figure, Took, spread
 
-from tidelog.client.arrow_columns import SCHEMA, decode_batches
-from tidelog.client.arrow_rows import rows_of
-from tidelog.client.partitioners import KeyPartitioner
-from tidelog.client.record_bytes import encoded, record_bounds
-from tidelog.client.row_partitions import RowPartitioning, by_partition
+from tidelog.client.arrow.columns import SCHEMA, decode_batches
+from tidelog.client.arrow.record_bytes import encoded, record_bounds
+from tidelog.client.arrow.row_partitions import RowPartitioning, by_partition
+from tidelog.client.arrow.rows import rows_of
+from tidelog.client.producing.partitioners import KeyPartitioner
 from tidelog.records.batch import iter_batches, placed
 from tidelog.records.compression import Codec
 from tidelog.records.records import BatchBuilder, iter_columns

@@ -25,8 +25,8 @@ from typing import NamedTuple
 
 from measures import Figure, spread
 
-from tidelog.chaos.history import Poll, Send
-from tidelog.chaos.history_lines import header_line, line_of
+from tidelog.history.history import Poll, Send
+from tidelog.history.history_lines import header_line, line_of
 
 SIZES = (100_000, 300_000, 1_000_000, 3_000_000)
 PARTITIONS, PRODUCERS, READERS = 6, 4, 2

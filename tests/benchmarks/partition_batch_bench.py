@@ -61,7 +61,7 @@ def _is_open(stage: ReplicaStage, broker_id: int) -> bool:
 
 async def _round(stage: ReplicaStage, request: ProduceRequest) -> float:
     began_s = time.process_time()
-    response = await stage.on(LEADER, lambda manager: manager.produce(request))
+    response = await stage.on(LEADER, lambda manager: manager.appender.produce(request))
     spent_s = time.process_time() - began_s
     refused = [one.error.message for one in response.partitions if one.error.code]
     if refused:

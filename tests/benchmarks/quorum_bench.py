@@ -24,7 +24,7 @@ from typing import Any
 
 from measures import spread
 
-from tidelog.chaos.socket_stage.ports import quiet_ports
+from tidelog.net.quiet_ports import quiet_ports
 
 VOTER = Path(__file__).with_name("quorum_voter.py")
 COMMAND_BYTES = 200

@@ -27,10 +27,10 @@ from typing import Any, cast
 
 import structlog
 
-from tidelog.broker.rpc.grpc_server import GrpcServer
 from tidelog.core.env import Disk, File
 from tidelog.core.errors import TidelogError
 from tidelog.core.system import SystemClock, SystemDisk, SystemRandom
+from tidelog.net.grpc_server import GrpcServer
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.driver import RaftDriver
 from tidelog.raft.factory import build_replicated_log

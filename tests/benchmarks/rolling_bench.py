@@ -28,10 +28,10 @@ from typing import Any
 
 from local_cluster import LocalCluster
 
-from tidelog.chaos.checks.delivery import complaints, counts
-from tidelog.chaos.history import ACKS_ALL, History, Poll, Send
 from tidelog.client import Admin, Consumer, Producer
 from tidelog.client.errors import TidelogError
+from tidelog.history.checks.delivery import complaints, counts
+from tidelog.history.history import ACKS_ALL, History, Poll, Send
 
 TOPIC = "rolling"
 PARTITIONS = 12

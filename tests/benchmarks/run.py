@@ -33,7 +33,7 @@ from partitions_bench import partition_figures
 from quorum_bench import quorum_figures
 from spark_bench import Amounts, spark_figures
 
-from tidelog.cli.bench.peer import Peer
+from tidelog.benchmarks.peer import Peer
 
 
 def main() -> None:

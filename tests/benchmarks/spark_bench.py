@@ -34,8 +34,8 @@ from spark_sitting import CORES, Sitting
 from spark_triggers import trigger_figures
 from spark_writes import write_figures
 
-from tidelog.cli.bench.own_cluster import OwnCluster
-from tidelog.cli.bench.peer import Peer
+from tidelog.benchmarks.own_cluster import OwnCluster
+from tidelog.benchmarks.peer import Peer
 from tidelog.spark.session import local_session
 
 ROWS = {100: 10_000_000, 1024: 2_000_000}

@@ -28,7 +28,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from tidelog.client import Admin
-from tidelog.client.table_writer import TableWriter
+from tidelog.client.arrow.table_writer import TableWriter
 from tidelog.spark.session import local_session
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # also as a program of its own

@@ -21,9 +21,9 @@ from spark_records import PARTITIONS, REPLICAS, Records, filled
 from spark_sitting import CORES, Sitting, rates
 
 from tidelog.client.arrow import iter_batches
-from tidelog.client.range_reader import RangeReader
+from tidelog.client.arrow.range_reader import RangeReader
+from tidelog.client.arrow.table_reader import Chunk, plan, read_chunks
 from tidelog.client.sync import LoopThread
-from tidelog.client.table_reader import Chunk, plan, read_chunks
 
 SMALL_ROWS, SMALL_TIMES = 10, 20
 

@@ -10,7 +10,7 @@ from measures import Figure, spread
 from process_use import cpu_s
 from pyspark.sql import DataFrame, SparkSession
 
-from tidelog.cli.bench.peer import Peer
+from tidelog.benchmarks.peer import Peer
 
 CORES = 2
 

@@ -25,7 +25,7 @@ from typing import Any
 
 from measures import spread
 
-from tidelog.chaos.socket_stage.cpu_share import CpuShare, hold
+from tidelog.chaos.sockets.cpu_share import CpuShare, hold
 from tidelog.client import Admin, Producer
 from tidelog.client.errors import TidelogError
 

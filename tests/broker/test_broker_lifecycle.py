@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from tidelog.broker.config import NodeConfig
-from tidelog.broker.lifecycle import Lifecycle
+from tidelog.broker.controller_link.lifecycle import BrokerIdentity, Lifecycle
 from tidelog.metadata.image import MetadataImage
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
@@ -76,13 +75,13 @@ def broker(
         raise AssertionError from error
 
     return Lifecycle(
-        config=NodeConfig(
-            node_id=1,
+        identity=BrokerIdentity(
+            broker_id=1,
             cluster_id="c",
             address="h:1",
-            data_dir="/d",
-            controller_voters={1: "h:1"},
-            broker_heartbeat_interval_ms=10,
+            rack="",
+            heartbeat_interval_ms=10,
+            session_timeout_ms=3000,
         ),
         controllers=controllers,  # type: ignore[arg-type]
         follower=StubFollower(),  # type: ignore[arg-type]

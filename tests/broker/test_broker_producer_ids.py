@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tidelog.broker import producer_ids
-from tidelog.broker.producer_ids import ProducerIds
+from tidelog.broker.controller_link import producer_ids
+from tidelog.broker.controller_link.producer_ids import ProducerIds
 from tidelog.core.errors import UnreachableError
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from tidelog.broker import server
-from tidelog.broker.cluster_changes import ClusterChanges
-from tidelog.broker.config import NodeConfig
-from tidelog.broker.controller_epoch import ControllerEpoch
+from tidelog.broker.controller_link.controller_forwarder import ClusterChanges
+from tidelog.broker.controller_link.epoch import ControllerEpoch
 from tidelog.core.system import SystemClock, SystemDisk, SystemRandom
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
+from tidelog.node import server
+from tidelog.node.config import NodeConfig
 from tidelog.v1.admin_pb2 import (
     CreateTopicsRequest,
     CreateTopicsResponse,

@@ -10,10 +10,10 @@ from typing import Any, cast
 import pytest
 from replica_stage import CONFIG, TOPIC, ReplicaStage, values_in
 
-from tidelog.broker import fetch_session
-from tidelog.broker.fetch_session import LOAD_WAIT_MS_MIN, LOADS_MAX
-from tidelog.broker.hosted_partition import HostedPartition
-from tidelog.broker.late_loads import LATE_LOADS_MAX, LateLoads, Load
+from tidelog.broker.partition.late_loads import LATE_LOADS_MAX, LateLoads, Load
+from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.replication import fetch_session
+from tidelog.broker.replication.fetch_session import LOAD_WAIT_MS_MIN, LOADS_MAX
 from tidelog.core.memory_reads import Loaded
 from tidelog.net.transport import Stream
 from tidelog.v1 import common_pb2
@@ -163,7 +163,7 @@ def test_a_fetch_by_itself_is_answered_at_its_max_wait_without_what_the_disk_sti
         assert (slow.error.code, slow.records) == (common_pb2.NONE, b"")
         assert slow.high_watermark == 1, "that there is something to come back for"
         assert values_in(quick) == [b"1"]
-        assert stage.manager(LEADER)._reader.waiting_reads == 0
+        assert stage.manager(LEADER).reader.waiting_reads == 0
 
     run(story)
 
@@ -396,7 +396,7 @@ def test_a_stream_that_ends_gives_up_its_reads() -> None:
         stream = await stream_to(stage)
         await stream.send(FetchRequest(partitions=[at(0)], max_wait_ms=200))
         await stream.receive()
-        reader = stage.manager(LEADER)._reader
+        reader = stage.manager(LEADER).reader
         assert reader.waiting_reads == 1
         stream.close()
         await stage.until(lambda: not reader.waiting_reads)
@@ -416,7 +416,7 @@ def test_a_stream_that_goes_elsewhere_gives_up_what_it_waited_for() -> None:
         await stream.send(FetchRequest(partitions=[at(1)], max_wait_ms=200))
         (result,) = (await stream.receive()).partitions
         assert values_in(result) == [b"b"]
-        assert stage.manager(LEADER)._reader.waiting_reads == 0
+        assert stage.manager(LEADER).reader.waiting_reads == 0
 
     run(story)
 

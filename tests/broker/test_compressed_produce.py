@@ -56,7 +56,7 @@ async def send(
 ) -> list[PartitionProduceResult]:
     data = [PartitionProduceData(topic=TOPIC, partition=partition, records=one) for one in batches]
     request = ProduceRequest(acks=1, timeout_ms=5_000, partitions=data)
-    return list((await manager.produce(request)).partitions)
+    return list((await manager.appender.produce(request)).partitions)
 
 
 Story = Callable[[ReplicaStage, ReplicaManager, Held], Coroutine[Any, Any, None]]
@@ -116,7 +116,7 @@ def test_whoever_came_later_is_appended_later_whatever_is_done_first() -> None:
             await steps()
         await asyncio.gather(*tasks)
         assert base_offsets(*tasks) == [0, 1, 2, 3, 4]
-        assert manager._appender._order.is_free(stage.hosted(LEADER))
+        assert manager.appender._order.is_free(stage.hosted(LEADER))
 
     run(story)
 
@@ -200,7 +200,7 @@ def test_who_gives_up_lets_the_next_one_in(started: bool) -> None:
         first.cancel()
         await asyncio.wait([first, second])
         assert base_offsets(second) == [0]
-        assert manager._appender._order.is_free(stage.hosted(LEADER))
+        assert manager.appender._order.is_free(stage.hosted(LEADER))
 
     run(story)
 

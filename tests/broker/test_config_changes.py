@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tidelog.broker.cluster_changes import ClusterChanges
+from tidelog.broker.controller_link.controller_forwarder import ClusterChanges
 from tidelog.core.errors import CallFailedError, TidelogError, UnreachableError
 from tidelog.core.system import SystemRandom
 from tidelog.metadata.image import MetadataImage

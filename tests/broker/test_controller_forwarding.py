@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from tidelog.broker.controller_channel import ControllerChannel
-from tidelog.broker.controller_epoch import ControllerEpoch, StaleControllerError
-from tidelog.broker.own_cluster import OwnCluster
-from tidelog.broker.rpc.controller import ControllerHandler
+from tidelog.broker.controller_link.channel import ControllerChannel
+from tidelog.broker.controller_link.epoch import ControllerEpoch, StaleControllerError
 from tidelog.core.errors import CallFailedError, UnreachableError
 from tidelog.metadata.attempts import NumberedRequest
 from tidelog.metadata.committed import CommittedMetadata
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.image import EMPTY_IMAGE
+from tidelog.net.own_cluster import OwnCluster
+from tidelog.node.handlers.controller import ControllerHandler
 from tidelog.raft.replicated_log import CommittedEntry, PeerStatus, QuorumStatus
 from tidelog.v1 import common_pb2, controller_pb2, methods
 from tidelog.v1.common_pb2 import Error

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tidelog.broker.config import NodeConfig
-from tidelog.broker.data_directory import DataDirectoryError, format_or_check
-from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.core.system import SystemDisk
+from tidelog.node.config import NodeConfig
+from tidelog.node.data_directory import DataDirectoryError, format_or_check
+from tidelog.simulation.engine.disk import SimDisk
 
 
 def config_for(path: Path, *, node_id: int = 1, cluster_id: str = "c") -> NodeConfig:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from replica_stage import ReplicaStage
 
-from tidelog.broker import following
-from tidelog.broker.hosted_partition import HostedPartition
+from tidelog.broker.partition import follower_io as following
+from tidelog.broker.partition.partition import HostedPartition
 from tidelog.v1.data_pb2 import FetchPartition
 
 pytestmark = pytest.mark.sim

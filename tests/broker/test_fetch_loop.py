@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tidelog.broker import following
-from tidelog.broker.background import Background
-from tidelog.broker.fetch_rounds import ROUNDS_PER_TURN, TURN_PER_ROUND_MAX
-from tidelog.broker.fetcher import NAMED_PER_REQUEST_MAX, REQUESTS_MAX, Fetchers
-from tidelog.broker.replica_config import ReplicaConfig
+from tidelog.broker.partition import follower_io as following
+from tidelog.broker.partition.replica_config import ReplicaConfig
+from tidelog.broker.replication.fetch_rounds import ROUNDS_PER_TURN, TURN_PER_ROUND_MAX
+from tidelog.broker.replication.fetcher import NAMED_PER_REQUEST_MAX, REQUESTS_MAX, Fetchers
+from tidelog.core.background import Background
 from tidelog.core.errors import CallFailedError
 from tidelog.core.system import SystemClock, SystemRandom
 from tidelog.metadata.image import EMPTY_IMAGE

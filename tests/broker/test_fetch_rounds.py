@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidelog.broker.fetch_rounds import (
+from tidelog.broker.replication.fetch_rounds import (
     OUTSIDE_PER_ROUND_MAX,
     ROUNDS_PER_TURN,
     TURN_PER_ROUND_MAX,

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from replica_stage import TOPIC, ReplicaStage, values_in
 
-from tidelog.broker.fetch_session import REQUESTS_MAX
 from tidelog.broker.replica_manager import ReplicaManager
+from tidelog.broker.replication.fetch_session import REQUESTS_MAX
 from tidelog.core.errors import CallFailedError
 from tidelog.net.transport import Stream
 from tidelog.v1 import common_pb2
@@ -117,7 +117,7 @@ def test_a_stream_is_read_only_a_little_ahead_of_its_answers() -> None:
                 taken += 1
                 yield request(at(0))
 
-        answers = manager.fetch_stream(requests())
+        answers = manager.session().answers(requests())
         await anext(answers)
         await asyncio.sleep(0.1)
         await answers.aclose()

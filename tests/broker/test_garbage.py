@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tidelog.broker.garbage import GarbageCollection
+from tidelog.node.garbage import GarbageCollection
 
 
 class Cycle:

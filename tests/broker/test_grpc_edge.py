@@ -10,8 +10,8 @@ from typing import Any
 import grpc
 import pytest
 
-from tidelog.broker.rpc.grpc_server import GrpcServer
-from tidelog.broker.rpc.request_elements import ELEMENTS_MAX
+from tidelog.net.grpc_server import GrpcServer
+from tidelog.net.request_elements import ELEMENTS_MAX
 from tidelog.v1 import methods
 from tidelog.v1.data_pb2 import FetchRequest, FetchResponse, MetadataRequest, MetadataResponse
 

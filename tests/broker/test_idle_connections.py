@@ -11,8 +11,8 @@ import grpc
 import pytest
 from prometheus_client import CollectorRegistry
 
-from tidelog.broker.http import HttpServer
-from tidelog.broker.rpc.grpc_server import GrpcServer
+from tidelog.net.grpc_server import GrpcServer
+from tidelog.node.http import HttpServer
 
 IDLE_MS = 200
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from tidelog.broker.background import Background
 from tidelog.broker.image_changes import ImageChanges, Key, changed_partitions
-from tidelog.broker.replica_config import ReplicaConfig
+from tidelog.broker.partition.replica_config import ReplicaConfig
+from tidelog.core.background import Background
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, PartitionImage, TopicImage
 
 PER_SLICE = 10

@@ -7,10 +7,10 @@ import asyncio
 import pytest
 from partition_cores import Core
 
-from tidelog.broker.isr_proposals import IsrProposals
-from tidelog.broker.partition.replica import Replica
-from tidelog.broker.replica_config import ReplicaConfig
-from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.broker.partition.replica_config import ReplicaConfig
+from tidelog.broker.replica.replica import Replica
+from tidelog.broker.replication.alter_partition import IsrProposals
+from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import CallFailedError
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
@@ -57,7 +57,7 @@ async def proposed_after(answer: AlterPartitionResponse | CallFailedError) -> li
         broker_id=1,
         partitions=Partitions(),  # type: ignore[arg-type]
         alter_partition=alter_partition,
-        random=SimRandom(1),
+        random=SeededRandom(1),
         config=ReplicaConfig(),
         is_held=lambda: False,
     )

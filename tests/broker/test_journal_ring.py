@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from fake_quorum import FakeClock
 
-from tidelog.broker.journal.event import CAUSE_CHARACTERS_MAX, Event, Kind
-from tidelog.broker.journal.ring import REPEAT_MS_MAX, Journal
-from tidelog.broker.node_journal import PAGE_EVENTS_MAX, NodeJournal
+from tidelog.core.journal import CAUSE_CHARACTERS_MAX, Event, Kind
+from tidelog.node.journal.node_journal import PAGE_EVENTS_MAX, NodeJournal
+from tidelog.node.journal.ring import REPEAT_MS_MAX, Journal
 from tidelog.v1.admin_pb2 import ListEventsRequest
 
 LED = Event(Kind.LEADER, "broker 1 fenced", before="1", after="2", topic="t", partition=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tidelog.broker.last_words import TAIL_BYTES, last_words
+from tidelog.node.last_words import TAIL_BYTES, last_words
 
 
 def test_the_last_error_is_told_and_else_the_last_line(tmp_path: Path) -> None:

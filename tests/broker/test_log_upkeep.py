@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from replica_stage import CONFIG, TOPIC, ReplicaStage
 
-from tidelog.broker import log_upkeep
-from tidelog.broker.background import Background
-from tidelog.broker.log_upkeep import LogUpkeep
-from tidelog.broker.replica_config import ReplicaConfig
+from tidelog.broker.partition import log_upkeep
+from tidelog.broker.partition.log_upkeep import LogUpkeep
+from tidelog.broker.partition.replica_config import ReplicaConfig
+from tidelog.core.background import Background
 from tidelog.core.config_types import MAX_I64
 from tidelog.core.system import SystemClock
 

@@ -7,10 +7,10 @@ import asyncio
 import pytest
 from virtual_time import virtual_time
 
-from tidelog.broker.loop_stalls import BEAT_S, RECENT_S, LoopStalls
-from tidelog.broker.metrics import registry_for
-from tidelog.chaos.sim_stage.cluster import SimCluster, SimClusterConfig
-from tidelog.chaos.sim_stage.loop import NodeLoop
+from tidelog.node.loop_stalls import BEAT_S, RECENT_S, LoopStalls
+from tidelog.node.metrics import registry_for
+from tidelog.simulation.cluster.cluster import SimCluster, SimClusterConfig
+from tidelog.simulation.engine.loop import NodeLoop
 
 
 def running_loop() -> NodeLoop:

@@ -6,15 +6,15 @@ from typing import cast
 
 import pytest
 
-from tidelog.broker.cluster_changes import ClusterChanges
-from tidelog.broker.own_cluster import OwnCluster
-from tidelog.broker.producer_ids import ProducerIds
+from tidelog.broker.controller_link.controller_forwarder import ClusterChanges
+from tidelog.broker.controller_link.producer_ids import ProducerIds
+from tidelog.broker.controller_link.unreachable_reports import UnreachableReports
 from tidelog.broker.replica_manager import ReplicaManager
-from tidelog.broker.rpc import broker
-from tidelog.broker.rpc.broker import BrokerHandler
-from tidelog.broker.unreachable_reports import UnreachableReports
 from tidelog.core.errors import KafkaError
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, PartitionImage, TopicImage
+from tidelog.net.own_cluster import OwnCluster
+from tidelog.node.handlers import broker
+from tidelog.node.handlers.broker import BrokerHandler
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import (
     MetadataRequest,

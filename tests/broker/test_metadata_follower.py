@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from tidelog.broker.controller_channel import ControllerChannel
-from tidelog.broker.controller_epoch import ControllerEpoch
-from tidelog.broker.metadata_follower import SOURCE_LAG_MS_MAX, MetadataFollower
+from tidelog.broker.controller_link.channel import ControllerChannel
+from tidelog.broker.controller_link.epoch import ControllerEpoch
+from tidelog.broker.controller_link.metadata_follower import SOURCE_LAG_MS_MAX, MetadataFollower
 from tidelog.core.errors import InvariantError, UnreachableError
 from tidelog.metadata.committed import OnBatch
 from tidelog.metadata.delta import replay

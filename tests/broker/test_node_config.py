@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tidelog.broker.config import CLUSTER_ID_CHARACTERS_MAX, KEYS, parse_config
-from tidelog.broker.replica_config import ReplicaConfig
+from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.core.errors import KafkaError
 from tidelog.log.cleaner import CleanerConfig
+from tidelog.node.config import CLUSTER_ID_CHARACTERS_MAX, KEYS, parse_config
 from tidelog.raft.config import RaftConfig
 from tidelog.v1 import common_pb2
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidelog.broker.rpc.node import HOLD_MS_DEFAULT, HOLD_MS_MAX, NodeHandler
+from tidelog.node.handlers.node import HOLD_MS_DEFAULT, HOLD_MS_MAX, NodeHandler
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (
     ListEventsRequest,

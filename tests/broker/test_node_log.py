@@ -14,11 +14,11 @@ from typing import Any
 import grpc.aio
 import pytest
 
-from tidelog.broker.last_words import last_words
-from tidelog.broker.rpc.grpc_edge import Edge
-from tidelog.broker.rpc.grpc_log import OfCallersThatLeft
-from tidelog.broker.unfinished_requests import UnfinishedLimits, UnfinishedRequests
-from tidelog.broker.unread_responses import UnreadLimits, UnreadResponses
+from tidelog.net.grpc_edge import Edge
+from tidelog.net.grpc_log import OfCallersThatLeft
+from tidelog.net.unfinished_requests import UnfinishedLimits, UnfinishedRequests
+from tidelog.net.unread_responses import UnreadLimits, UnreadResponses
+from tidelog.node.last_words import last_words
 from tidelog.v1.data_pb2 import DESCRIPTOR, FetchResponse
 
 FETCH_STREAM = DESCRIPTOR.services_by_name["Broker"].methods_by_name["FetchStream"]
@@ -27,7 +27,7 @@ PROGRAM = """
 import asyncio, logging, sys
 from pathlib import Path
 import structlog
-from tidelog.broker.node_log import NodeLog
+from tidelog.node.node_log import NodeLog
 from tidelog.core.output_file import OutputFile
 from tidelog.core.system import SystemClock
 

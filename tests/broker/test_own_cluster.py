@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from google.protobuf import message_factory
 
-from tidelog.broker.call import Call
-from tidelog.broker.controller_channel import ControllerChannel
-from tidelog.broker.controller_epoch import ControllerEpoch
-from tidelog.broker.metadata_follower import MetadataFollower
-from tidelog.broker.own_cluster import OwnCluster
-from tidelog.broker.rpc.broker import BrokerHandler
-from tidelog.broker.rpc.controller import ControllerHandler
+from tidelog.broker.controller_link.channel import ControllerChannel
+from tidelog.broker.controller_link.epoch import ControllerEpoch
+from tidelog.broker.controller_link.metadata_follower import MetadataFollower
 from tidelog.core.errors import KafkaError
 from tidelog.core.system import SystemClock
 from tidelog.metadata.image import EMPTY_IMAGE
+from tidelog.net.call import Call
+from tidelog.net.own_cluster import OwnCluster
+from tidelog.node.handlers.broker import BrokerHandler
+from tidelog.node.handlers.controller import ControllerHandler
 from tidelog.v1 import controller_pb2
 from tidelog.v1.common_pb2 import INCONSISTENT_CLUSTER_ID
 from tidelog.v1.controller_pb2 import (

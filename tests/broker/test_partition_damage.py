@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from partition_cores import LAG_MS_MAX, Core, found, refusal
 
-from tidelog.broker.partition.effects import (
+from tidelog.broker.replica.effects import (
     FailDeletions,
     FailWaiters,
     StartAnew,
@@ -14,7 +14,7 @@ from tidelog.broker.partition.effects import (
     TruncateTo,
     WakeFetches,
 )
-from tidelog.broker.partition.events import LogDamaged, ProduceRequested
+from tidelog.broker.replica.events import LogDamaged, ProduceRequested
 from tidelog.v1 import common_pb2
 
 

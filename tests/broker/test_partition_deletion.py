@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from partition_cores import BROKER_EPOCHS, LAG_MS_MAX, Core, found, refusal
 
-from tidelog.broker.partition.effects import (
+from tidelog.broker.replica.effects import (
     DeleteRecords,
     FailDeletions,
     FailWaiters,
     RaiseLowWatermark,
 )
-from tidelog.broker.partition.events import (
+from tidelog.broker.replica.events import (
     DeleteRecordsRequested,
     EpochEnd,
     LogClosed,

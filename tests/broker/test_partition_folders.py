@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tidelog.broker.partition_folders import SPACE_BYTES_MIN, PartitionFolders
-from tidelog.chaos.sim_stage.clock import SimClock, SimRandom
-from tidelog.chaos.sim_stage.disk import SimDisk
+from tidelog.broker.partition.partition_folders import SPACE_BYTES_MIN, PartitionFolders
+from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import StorageError
 from tidelog.log.config import LogConfig
 from tidelog.log.log_folder import Life
+from tidelog.simulation.engine.clock import SimClock
+from tidelog.simulation.engine.disk import SimDisk
 
 TOPIC_ID = bytes(range(16))
 BAD_NAMES = ["", ".", "..", "../evil", "a/b", "/etc", "a\0b", "ä", "a b", "a" * 250, "a\n"]
@@ -17,7 +18,7 @@ BAD_NAMES = ["", ".", "..", "../evil", "a/b", "/etc", "a\0b", "ä", "a b", "a" *
 
 @pytest.fixture
 def disk() -> SimDisk:
-    return SimDisk(SimRandom(1), sync_latency_s=0)
+    return SimDisk(SeededRandom(1), sync_latency_s=0)
 
 
 @pytest.fixture

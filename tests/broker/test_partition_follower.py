@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from partition_cores import Core
 
-from tidelog.broker.partition.effects import (
+from tidelog.broker.replica.effects import (
     AppendFetched,
     BackOff,
     DeleteRecords,
@@ -15,7 +15,7 @@ from tidelog.broker.partition.effects import (
     StopFetching,
     TruncateTo,
 )
-from tidelog.broker.partition.events import EpochEnd, FetchAnswered, FetchedAppended
+from tidelog.broker.replica.events import EpochEnd, FetchAnswered, FetchedAppended
 from tidelog.v1 import common_pb2
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from partition_cores import BROKER_EPOCHS, LAG_MS_MAX, Core, found
 
-from tidelog.broker.partition.effects import NoteIsrChange, ProposeIsr
-from tidelog.broker.partition.events import FollowersFenced, Ticked
+from tidelog.broker.replica.effects import NoteIsrChange, ProposeIsr
+from tidelog.broker.replica.events import FollowersFenced, Ticked
 from tidelog.v1 import common_pb2
 
 DECIDED_AGAINST = {common_pb2.INELIGIBLE_REPLICA, common_pb2.INVALID_REQUEST}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from partition_cores import Core, found, refusal
 
-from tidelog.broker.partition.effects import (
+from tidelog.broker.replica.effects import (
     AnswerDivergingEpoch,
     AppendToLog,
     AssignEpoch,
@@ -17,7 +17,7 @@ from tidelog.broker.partition.effects import (
     StopFetching,
     WakeFetches,
 )
-from tidelog.broker.partition.events import (
+from tidelog.broker.replica.events import (
     EpochEnd,
     Flushed,
     LogClosed,

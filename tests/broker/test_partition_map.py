@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tidelog.broker.partition_map import PartitionMap
+from tidelog.broker.partition.partition_map import PartitionMap
 from tidelog.core.errors import KafkaError
 from tidelog.metadata.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
 from tidelog.v1 import common_pb2

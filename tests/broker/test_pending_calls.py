@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 import grpc
 import grpc.aio
 
-from tidelog.broker.rpc.grpc_server import (
+from tidelog.net.grpc_server import (
     CONCURRENT_STREAMS_MAX,
     PENDING_CALLS,
     SERVER_OPTIONS,

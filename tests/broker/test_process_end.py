@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from tidelog.broker import process
+from tidelog.node import process
 
 
 async def test_a_call_that_ends_is_waited_for() -> None:

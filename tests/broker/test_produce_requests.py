@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tidelog.broker.produce_stream import REQUESTS_MAX, ProduceStream
 from tidelog.core.errors import InvariantError
+from tidelog.node.handlers.produce_stream import REQUESTS_MAX, ProduceStream
 from tidelog.v1.data_pb2 import ProduceAnswers, ProduceRequest, ProduceResponse
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tidelog.broker.errors import error_message
-from tidelog.broker.purgatory import DelayedAnswer, FetchWaiters, OffsetWaiters
+from tidelog.broker.partition.purgatory import DelayedAnswer, FetchWaiters, OffsetWaiters
+from tidelog.core.wire_errors import error_message
 from tidelog.v1 import common_pb2
 
 FAILURE = error_message(common_pb2.REQUEST_TIMED_OUT, "leadership ended")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidelog.broker.repeated_lines import LogLine, RepeatedLines
+from tidelog.node.repeated_lines import LogLine, RepeatedLines
 
 
 def line(event: str, **fields: object) -> LogLine:

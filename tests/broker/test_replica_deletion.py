@@ -10,7 +10,7 @@ import pytest
 from partition_logs import batch
 from replica_stage import CONFIG, LAG_S, TOPIC, ReplicaStage
 
-from tidelog.broker import following
+from tidelog.broker.partition import follower_io as following
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.core.errors import StorageError
 from tidelog.log.cleaner import CleanerConfig

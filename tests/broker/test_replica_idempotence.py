@@ -9,7 +9,7 @@ import pytest
 from partition_logs import Producer, batch
 from replica_stage import LAG_S, TOPIC, ReplicaStage
 
-from tidelog.broker.replica_config import ReplicaConfig
+from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import PartitionProduceData, PartitionProduceResult
 

@@ -10,8 +10,8 @@ from partition_logs import batch
 from replica_stage import CONFIG, TOPIC, ReplicaStage, values_in
 
 from tidelog.broker.replica_manager import ReplicaManager
-from tidelog.chaos.sim_stage.disk import SimFile
 from tidelog.core.errors import StorageError
+from tidelog.simulation.engine.disk import SimFile
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import FetchPartition, ListOffsetsRequest, PartitionProduceData
 

@@ -6,7 +6,7 @@ import pytest
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import Message
 
-from tidelog.broker.rpc.request_elements import has_too_many
+from tidelog.net.request_elements import has_too_many
 from tidelog.v1.admin_pb2 import CreateTopicsRequest, ElectLeadersRequest, NewTopic
 from tidelog.v1.controller_pb2 import AlterPartitionRequest
 from tidelog.v1.data_pb2 import MetadataRequest, ProduceRequest

@@ -42,7 +42,7 @@ async def send(
 ) -> PartitionProduceResult:
     data = [PartitionProduceData(topic=TOPIC, partition=partition, records=records)]
     request = ProduceRequest(acks=1, timeout_ms=5_000, partitions=data)
-    return (await manager.produce(request)).partitions[0]
+    return (await manager.appender.produce(request)).partitions[0]
 
 
 async def steps() -> None:

@@ -7,13 +7,13 @@ import itertools
 
 import pytest
 
-from tidelog.broker import start_record
-from tidelog.broker.start_record import FILE_NAME, StartRecord
-from tidelog.chaos.sim_stage.clock import SimRandom
-from tidelog.chaos.sim_stage.disk import SimDisk
+from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import DiskFullError
 from tidelog.core.system import boot_id
 from tidelog.log.checkpoints import NO_LIFE, CleanMarker
+from tidelog.node import start_record
+from tidelog.node.start_record import FILE_NAME, StartRecord
+from tidelog.simulation.engine.disk import SimDisk
 from tidelog.v1.controller_pb2 import EVERYTHING, NOTHING, UNFLUSHED
 
 _SEEDS = itertools.count()
@@ -21,14 +21,14 @@ _SEEDS = itertools.count()
 
 @pytest.fixture
 def disk() -> SimDisk:
-    made = SimDisk(SimRandom(1), sync_latency_s=0.0)
+    made = SimDisk(SeededRandom(1), sync_latency_s=0.0)
     made.make_directory("/data")
     return made
 
 
 def record(disk: SimDisk, boot_id: str) -> StartRecord:
     """As a process of this boot finds it."""
-    return StartRecord(disk, "/data", boot_id=boot_id, random=SimRandom(next(_SEEDS)))
+    return StartRecord(disk, "/data", boot_id=boot_id, random=SeededRandom(next(_SEEDS)))
 
 
 async def begin(disk: SimDisk, boot_id: str) -> StartRecord:

@@ -10,7 +10,7 @@ from partition_logs import batch
 from replica_stage import CONFIG, LAG_S, TOPIC, ReplicaStage
 from structlog.testing import capture_logs
 
-from tidelog.broker.following import CONTRADICTIONS_MAX
+from tidelog.broker.partition.follower_io import CONTRADICTIONS_MAX
 from tidelog.records.batch import iter_batches
 from tidelog.records.records import iter_records
 from tidelog.v1 import common_pb2

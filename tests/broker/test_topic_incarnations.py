@@ -54,11 +54,13 @@ async def errors_for(stage: ReplicaStage, topic_id: bytes) -> list[Error]:
         listed = ListOffsetsRequest.Partition(topic=TOPIC, topic_id=topic_id)
         ended = OffsetForLeaderEpochRequest.Partition(topic=TOPIC, topic_id=topic_id)
         deleted = DeleteRecordsRequest.Partition(topic=TOPIC, topic_id=topic_id, offset=0)
-        offsets = await manager.list_offsets(ListOffsetsRequest(partitions=[listed]))
-        ends = await manager.offset_for_leader_epoch(
+        offsets = await manager.reader.list_offsets(ListOffsetsRequest(partitions=[listed]))
+        ends = manager.reader.offset_for_leader_epoch(
             OffsetForLeaderEpochRequest(partitions=[ended])
         )
-        deletions = await manager.delete_records(DeleteRecordsRequest(partitions=[deleted]))
+        deletions = await manager.record_deleter.delete_records(
+            DeleteRecordsRequest(partitions=[deleted])
+        )
         return [
             offsets.partitions[0].error,
             ends.partitions[0].error,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from tidelog.broker.turns import PER_TURN, in_turns
+from tidelog.core.turns import PER_TURN, in_turns
 
 
 async def test_others_have_the_loop_between_turns() -> None:

@@ -8,16 +8,16 @@ from collections.abc import AsyncGenerator, AsyncIterator
 
 import pytest
 
-from tidelog.broker.rpc.grpc_connections import resident_bytes
-from tidelog.broker.rpc.grpc_server import GrpcServer
-from tidelog.broker.unfinished_requests import (
+from tidelog.chaos.workloads.half_sent import FRAME_HEAD_BYTES, HalfSent
+from tidelog.net.grpc_connections import resident_bytes
+from tidelog.net.grpc_server import GrpcServer
+from tidelog.net.unfinished_requests import (
     NOTED_BYTES_MIN,
     PROGRESS_BYTES_MIN,
     Traffic,
     UnfinishedLimits,
     UnfinishedRequests,
 )
-from tidelog.chaos.workloads.half_sent import FRAME_HEAD_BYTES, HalfSent
 from tidelog.v1 import methods
 from tidelog.v1.data_pb2 import ProduceAnswers, ProduceRequest, ProduceResponse
 

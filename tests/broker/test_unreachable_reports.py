@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tidelog.broker import unreachable_reports
-from tidelog.broker.unreachable_reports import UnreachableReports
+from tidelog.broker.controller_link import unreachable_reports
+from tidelog.broker.controller_link.unreachable_reports import UnreachableReports
 from tidelog.core.errors import (
     CallFailedError,
     KafkaError,

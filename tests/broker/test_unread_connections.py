@@ -10,11 +10,11 @@ from contextlib import ExitStack
 import grpc
 import pytest
 
-from tidelog.broker.call import LOCAL_CALL, Call
-from tidelog.broker.rpc.grpc_connections import SLICE, connections_at, connections_of
-from tidelog.broker.rpc.grpc_server import GrpcServer
-from tidelog.broker.unread_responses import NodeResponses, UnreadLimits, UnreadResponse
 from tidelog.chaos.workloads.noise import DATA, HEADERS, PREFACE, SETTINGS, call_headers, frame
+from tidelog.net.call import LOCAL_CALL, Call
+from tidelog.net.grpc_connections import SLICE, connections_at, connections_of
+from tidelog.net.grpc_server import GrpcServer
+from tidelog.net.unread_responses import NodeResponses, UnreadLimits, UnreadResponse
 from tidelog.v1 import methods
 from tidelog.v1.admin_pb2 import NodeStatusRequest, NodeStatusResponse
 from tidelog.v1.data_pb2 import (

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from replica_stage import CONFIG, TOPIC, ReplicaStage, values_in
 
-from tidelog.broker.call import Call
 from tidelog.broker.replica_manager import ReplicaManager
-from tidelog.broker.unread_responses import UnreadLimits
+from tidelog.net.call import Call
+from tidelog.net.unread_responses import UnreadLimits
 from tidelog.v1.data_pb2 import FetchPartition, FetchRequest
 
 pytestmark = pytest.mark.sim
@@ -55,7 +55,7 @@ class Caller:
 
     async def fetch(self, **fields: Any) -> int:
         """How many records came; the high watermark always does."""
-        answer = await self._manager.fetch(request(**fields), self._call)
+        answer = await self._manager.session(self._call).fetch(request(**fields))
         (result,) = answer.partitions
         assert result.high_watermark == RECORDS
         return len(values_in(result))
@@ -101,7 +101,7 @@ def test_a_fetch_that_is_given_up_while_it_waits_leaves_nothing_behind() -> None
         waiting.cancel()
         await asyncio.wait([waiting])
         caller.read()
-        assert manager._reader._unread.size_bytes == 0
+        assert manager.reader._unread.size_bytes == 0
 
     run(story)
 
@@ -112,14 +112,14 @@ def test_an_answer_of_a_stream_is_unread_until_the_next_one_is_asked_for() -> No
             while True:
                 yield request()
 
-        answers = manager.fetch_stream(requests(), Call("a", lambda _: None))
+        answers = manager.session(Call("a", lambda _: None)).answers(requests())
         (result,) = (await anext(answers)).partitions
         assert len(values_in(result)) == 2
-        held_bytes = manager._reader._unread.size_bytes
+        held_bytes = manager.reader._unread.size_bytes
         assert held_bytes > MIB
         assert await Caller(manager, "a").fetch() == 0
         await answers.aclose()
-        assert manager._reader._unread.size_bytes == 0
+        assert manager.reader._unread.size_bytes == 0
         assert await Caller(manager, "a").fetch() == 2
 
     run(story)
@@ -136,7 +136,7 @@ def test_followers_go_on_whatever_consumers_leave_unread() -> None:
         async def fill(manager: ReplicaManager) -> None:
             for number in range(20):
                 await Caller(manager, str(number)).fetch(max_wait_ms=0)
-            assert manager._reader._unread.room("another") < MIB
+            assert manager.reader._unread.room("another") < MIB
 
         await stage.on(LEADER, fill)
         await stage.must_produce(LEADER, VALUE, acks=-1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tidelog.broker.unread_responses import (
+from tidelog.net.unread_responses import (
     PROGRESS_BYTES_MIN,
     ROOM_BYTES_MIN,
     UnreadLimits,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from chaos_sends import send
 
-from tidelog.chaos.checks.availability import longest_silence_s, quantile
-from tidelog.chaos.socket_stage.recording import load_points
+from tidelog.chaos.sockets.recording import load_points
+from tidelog.history.checks.availability import longest_silence_s, quantile
 
 
 def test_the_longest_gap_counts_also_at_the_edges_of_the_load() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidelog.chaos.report.record import Band
-from tidelog.chaos.socket_stage.bands import Bands
+from tidelog.chaos.sockets.bands import Bands
 
 
 def test_a_band_lasts_from_its_begin_to_its_end_counted_from_the_loads_begin() -> None:

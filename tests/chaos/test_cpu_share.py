@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tidelog.chaos.socket_stage import cpu_share
-from tidelog.chaos.socket_stage.cpu_share import PREFIX, ROOTS, hold
+from tidelog.chaos.sockets import cpu_share
+from tidelog.chaos.sockets.cpu_share import PREFIX, ROOTS, hold
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
 

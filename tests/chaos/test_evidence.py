@@ -8,15 +8,15 @@ from typing import cast
 import pytest
 from chaos_sends import send
 
-from tidelog.chaos.history_file import HistoryWriter
 from tidelog.chaos.scenarios.catalogue import SCENARIOS
-from tidelog.chaos.sim_stage.clock import SimRandom
-from tidelog.chaos.socket_stage.cluster import SocketCluster
-from tidelog.chaos.socket_stage.evidence import ANOMALIES_MAX, Evidence
-from tidelog.chaos.socket_stage.setting import SocketSetting
-from tidelog.chaos.socket_stage.verdict import FAILED, verdict_of
-from tidelog.chaos.socket_stage.work_plan import work_of
+from tidelog.chaos.sockets.cluster import SocketCluster
+from tidelog.chaos.sockets.evidence import ANOMALIES_MAX, Evidence
+from tidelog.chaos.sockets.setting import SocketSetting
+from tidelog.chaos.sockets.verdict import FAILED, verdict_of
+from tidelog.chaos.sockets.work_plan import work_of
 from tidelog.chaos.topology import Topology
+from tidelog.core.chance import SeededRandom
+from tidelog.history.history_file import HistoryWriter
 
 
 class FakeCluster:
@@ -31,7 +31,7 @@ def setting(tmp_path: Path) -> SocketSetting:
     return SocketSetting(
         cluster=cast("SocketCluster", FakeCluster()),
         work=work_of(SCENARIOS["F62"]),
-        random=SimRandom(1),
+        random=SeededRandom(1),
         tell=lambda _: None,
         writer=HistoryWriter(tmp_path / "history.jsonl"),
     )

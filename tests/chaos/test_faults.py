@@ -9,7 +9,6 @@ from fault_ground import FOLDER, FakeGround, FakeSocketGround
 from partition_logs import batch
 from virtual_time import Told
 
-from tidelog.broker.start_record import FILE_NAME
 from tidelog.chaos.faults.asymmetric_partition import AsymmetricPartition
 from tidelog.chaos.faults.bandwidth import Bandwidth
 from tidelog.chaos.faults.bit_flip import FILE_KINDS, JOURNAL, BitFlip
@@ -40,9 +39,10 @@ from tidelog.chaos.faults.terminate import Terminate
 from tidelog.chaos.faults.timeout import Timeout
 from tidelog.chaos.faults.together import Together
 from tidelog.chaos.faults.torn_tail import TornTail
-from tidelog.chaos.scenarios.ground import Path
-from tidelog.chaos.scenarios.scene import Scene, UnsupportedFaultError
+from tidelog.chaos.story.ground import Path
+from tidelog.chaos.story.scene import Scene, UnsupportedFaultError
 from tidelog.chaos.topology import CLIENTS, COMBINED
+from tidelog.node.start_record import FILE_NAME
 
 LEADER = 4
 LOG_PATH = f"{FOLDER}/00000000000000000000.log"

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tidelog.broker.config import NodeConfig
-from tidelog.broker.server import METADATA_DIRECTORY
-from tidelog.chaos.socket_stage.foreign_data import FOREIGN, TERMS_AHEAD, make_foreign_data
+from tidelog.chaos.sockets.foreign_data import FOREIGN, TERMS_AHEAD, make_foreign_data
 from tidelog.core.errors import StorageError
 from tidelog.core.system import SystemDisk
+from tidelog.node.config import NodeConfig
+from tidelog.node.server import METADATA_DIRECTORY
 from tidelog.raft.durable_state import REGULAR
 from tidelog.raft.log_origin import term_start
 from tidelog.raft.storage import Storage

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tidelog.broker.rpc.grpc_server import GrpcServer
-from tidelog.chaos.socket_stage.grpc_forger import Forger
-from tidelog.chaos.socket_stage.ports import quiet_ports
+from tidelog.chaos.sockets.grpc_forger import Forger
+from tidelog.net.grpc_server import GrpcServer
+from tidelog.net.quiet_ports import quiet_ports
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.grpc_transport import GrpcRaftTransport, RaftPeerHandler
 from tidelog.v1.controller_pb2 import DescribeQuorumRequest, DescribeQuorumResponse

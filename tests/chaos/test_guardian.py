@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tidelog.chaos.socket_stage import guardian
-from tidelog.chaos.socket_stage.disks import DiskUnavailableError, NodeDisk
+from tidelog.chaos.sockets import guardian
+from tidelog.chaos.sockets.disks import DiskUnavailableError, NodeDisk
 
 pytestmark = pytest.mark.chaos
 WAIT_S = 20.0

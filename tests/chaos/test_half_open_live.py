@@ -10,19 +10,19 @@ from pathlib import Path
 import pytest
 from fault_ground import FakeSocketGround
 
-from tidelog.broker.rpc.grpc_server import GrpcServer
 from tidelog.chaos.faults.fault import lasting
 from tidelog.chaos.faults.reach import Reach, both_ways
 from tidelog.chaos.faults.slow_close import SlowClose
 from tidelog.chaos.faults.timeout import Timeout
 from tidelog.chaos.faults.together import Together
-from tidelog.chaos.scenarios.scene import Scene
-from tidelog.chaos.socket_stage.ports import HOST, quiet_ports
-from tidelog.chaos.socket_stage.proxies import ToxiproxyProxies
-from tidelog.chaos.socket_stage.toxiproxy import Toxiproxy
+from tidelog.chaos.sockets.proxies import ToxiproxyProxies
+from tidelog.chaos.sockets.toxiproxy import Toxiproxy
+from tidelog.chaos.story.scene import Scene
 from tidelog.chaos.topology import CLIENTS, Link
 from tidelog.core.errors import CallFailedError
+from tidelog.net.grpc_server import GrpcServer
 from tidelog.net.grpc_transport import GrpcTransport
+from tidelog.net.quiet_ports import HOST, quiet_ports
 from tidelog.v1.data_pb2 import FetchRequest, FetchResponse
 from tidelog.v1.methods import FETCH_STREAM
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from msgspec.structs import fields
 
-from tidelog.chaos.checks.delivery import CHECKS, complaints, counts
-from tidelog.chaos.history import History, Poll, Send
-from tidelog.chaos.history_lines import from_lines
+from tidelog.history.checks.delivery import CHECKS, complaints, counts
+from tidelog.history.history import History, Poll, Send
+from tidelog.history.history_lines import from_lines
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "HISTORY.md").read_text()
 

@@ -11,10 +11,10 @@ import pytest
 from histories import HistoryMaker
 from msgspec.structs import replace
 
-from tidelog.chaos.checks.delivery import complaints, counts
-from tidelog.chaos.history import History, Poll, Send
-from tidelog.chaos.history_file import HistoryWriter, read_history
-from tidelog.chaos.history_lines import (
+from tidelog.history.checks.delivery import complaints, counts
+from tidelog.history.history import History, Poll, Send
+from tidelog.history.history_file import HistoryWriter, read_history
+from tidelog.history.history_lines import (
     HistoryFormatError,
     end_line,
     from_lines,
@@ -70,8 +70,8 @@ def test_ends_may_come_in_any_order(path: Path) -> None:
 def test_a_killed_writer_leaves_every_line_it_wrote(path: Path) -> None:
     program = (
         "import sys, time; from pathlib import Path;"
-        "from tidelog.chaos.history import Send;"
-        "from tidelog.chaos.history_file import HistoryWriter;"
+        "from tidelog.history.history import Send;"
+        "from tidelog.history.history_file import HistoryWriter;"
         "writer = HistoryWriter(Path(sys.argv[1]));"
         "writer.begin(Send('p', 1, 't', 0, 0, b'v', -1, True, 1.0, 'unknown'));"
         "print('written', flush=True); time.sleep(600)"

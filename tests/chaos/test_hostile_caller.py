@@ -10,7 +10,7 @@ import grpc
 import pytest
 from google.protobuf.message import DecodeError
 
-from tidelog.chaos.socket_stage.grpc_hostile import HostileCaller
+from tidelog.chaos.sockets.grpc_hostile import HostileCaller
 from tidelog.chaos.workloads.grpc_rpcs import Rpc, rpcs
 from tidelog.chaos.workloads.malformed import MalformedRequests
 from tidelog.chaos.workloads.malformed_fields import Known

@@ -6,11 +6,11 @@ from typing import cast
 
 from google.protobuf.descriptor import Descriptor
 
-from tidelog.broker.rpc.grpc_server import RECEIVE_BYTES_MAX
-from tidelog.broker.rpc.request_elements import has_too_many
 from tidelog.chaos.workloads.grpc_rpcs import rpcs
 from tidelog.chaos.workloads.noise import PING, PREFACE, frame, noise
 from tidelog.chaos.workloads.oversized import REFUSED, oversized
+from tidelog.net.grpc_server import RECEIVE_BYTES_MAX
+from tidelog.net.request_elements import has_too_many
 
 COUNT = 600
 

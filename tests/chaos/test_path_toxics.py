@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import pytest
 
 from tidelog.chaos.faults.proxies import Toxic
-from tidelog.chaos.scenarios.ground import Path
-from tidelog.chaos.socket_stage.path_toxics import PathToxics, cuts, delays
+from tidelog.chaos.sockets.path_toxics import PathToxics, cuts, delays
+from tidelog.chaos.story.ground import Path
 from tidelog.chaos.topology import Link, Topology
 
 

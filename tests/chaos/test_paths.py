@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidelog.chaos.scenarios.paths import between, struck
+from tidelog.chaos.story.paths import between, struck
 
 
 def test_a_cut_is_about_who_is_at_an_end_of_every_path() -> None:

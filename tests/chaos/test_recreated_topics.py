@@ -9,11 +9,11 @@ from typing import Any, cast
 import pytest
 from fake_cluster import ADDRESSES, FakeCluster
 
-from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.workloads import workload as workloads
 from tidelog.chaos.workloads.plans import CHURNED, TopicPlan
 from tidelog.chaos.workloads.setting import Setting
 from tidelog.chaos.workloads.workload import Workload
+from tidelog.core.chance import SeededRandom
 from tidelog.v1.data_pb2 import MetadataRequest
 from tidelog.v1.methods import METADATA, Method, Request, Response
 
@@ -73,7 +73,7 @@ async def begun(cluster: Lagging) -> tuple[Workload, list[str]]:
         note=lambda _who, what: story.append(what),
         happened=lambda what: story.append(f"{what}, {cluster.times} old answers left"),
     )
-    workload = Workload(cast("Setting", setting), SimRandom(1))
+    workload = Workload(cast("Setting", setting), SeededRandom(1))
     await workload.begin()
     request = MetadataRequest(topics=[CHURNED])
     cluster.old = await cluster.call(CUT_OFF, METADATA, request, timeout_ms=1_000)

@@ -10,15 +10,15 @@ import pytest
 from cluster_samples import NODES, TOPIC_ID, an_image
 from partition_logs import batch
 
-from tidelog.broker.start_record import StartRecord
-from tidelog.chaos.history import History, Send
-from tidelog.chaos.socket_stage.replica_files import Compared, ReplicaFiles
+from tidelog.chaos.sockets.replica_files import Compared, ReplicaFiles
 from tidelog.core.system import SystemClock, SystemDisk, SystemRandom
+from tidelog.history.history import History, Send
 from tidelog.log.checkpoints import CHECKPOINT_FILE, CLEAN_FILE
 from tidelog.log.config import LogConfig
 from tidelog.log.file_names import INDEX, LOG, TIME_INDEX, file_name
 from tidelog.log.log_folder import Life
 from tidelog.log.partition_log import PartitionLog
+from tidelog.node.start_record import StartRecord
 
 VALUES = [b"value-%d" % offset for offset in range(40)]
 CONFIG = LogConfig(segment_bytes=400, index_interval_bytes=1)

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from google.protobuf.message import Message
 
-from tidelog.chaos.socket_stage.routed_peers import RoutedTransport
+from tidelog.chaos.sockets.routed_peers import RoutedTransport
 from tidelog.core.errors import UnreachableError
 from tidelog.net.transport import Dialled, DialOutcome
 from tidelog.v1.admin_pb2 import NodeStatusRequest

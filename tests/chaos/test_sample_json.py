@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from cluster_samples import a_replica, a_sample, an_image
 
-from tidelog.chaos.scenarios.ground import LogLine
-from tidelog.chaos.socket_stage.inspect import LINES_MAX, LogRing
-from tidelog.chaos.socket_stage.sample_json import (
+from tidelog.chaos.sockets.inspect import LINES_MAX, LogRing
+from tidelog.chaos.sockets.sample_json import (
     Question,
     Told,
     question_json,
@@ -16,6 +15,7 @@ from tidelog.chaos.socket_stage.sample_json import (
     told_json,
     told_of,
 )
+from tidelog.chaos.story.ground import LogLine
 from tidelog.metadata.image import EMPTY_IMAGE
 
 LINE = LogLine(4, 1.5, "truncated", {"records": 3, "isr": [1, 2]})

@@ -8,16 +8,16 @@ from functools import partial
 import pytest
 from fake_ground import FakeGround
 
-from tidelog.chaos.history import History
-from tidelog.chaos.scenarios import scene as scenes
-from tidelog.chaos.scenarios.ground import Answer, LogLine, ReplicaView
-from tidelog.chaos.scenarios.scene import (
+from tidelog.chaos.story import scene as scenes
+from tidelog.chaos.story.ground import Answer, LogLine, ReplicaView
+from tidelog.chaos.story.scene import (
     PROMISE,
     UNOBSERVED,
     Scene,
     StoryOver,
     UnsupportedFaultError,
 )
+from tidelog.history.history import History
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from cluster_samples import NODES, a_sample, an_image
 
-from tidelog.chaos.socket_stage.samples import NodeSample
-from tidelog.chaos.socket_stage.settling import unsettled
+from tidelog.chaos.sockets.settling import unsettled
+from tidelog.chaos.story.samples import NodeSample
 
 
 def missing(*changed: NodeSample | None, is_idle: bool = True) -> list[str]:

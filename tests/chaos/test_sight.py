@@ -9,11 +9,11 @@ from typing import cast
 
 import pytest
 
-from tidelog.chaos.scenarios.ground import LogLine
-from tidelog.chaos.socket_stage import sight as sights
-from tidelog.chaos.socket_stage.cluster import SocketCluster
-from tidelog.chaos.socket_stage.samples import NodeSample
-from tidelog.chaos.socket_stage.sight import Sight, SightLostError
+from tidelog.chaos.sockets import sight as sights
+from tidelog.chaos.sockets.cluster import SocketCluster
+from tidelog.chaos.sockets.sight import Sight, SightLostError
+from tidelog.chaos.story.ground import LogLine
+from tidelog.chaos.story.samples import NodeSample
 from tidelog.chaos.topology import Topology
 
 

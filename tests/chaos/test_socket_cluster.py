@@ -16,15 +16,15 @@ import pytest_asyncio
 from tcp_owners import dialled_ports
 
 from tidelog.chaos.faults.proxies import Toxic
-from tidelog.chaos.socket_stage import cluster as socket_cluster
-from tidelog.chaos.socket_stage import guardian
-from tidelog.chaos.socket_stage.cluster import SocketCluster
-from tidelog.chaos.socket_stage.disks import DiskUnavailableError
-from tidelog.chaos.socket_stage.ports import HOST, quiet_ports
-from tidelog.chaos.socket_stage.samples import NodeSample
-from tidelog.chaos.socket_stage.toxiproxy import ProxyError
+from tidelog.chaos.sockets import cluster as socket_cluster
+from tidelog.chaos.sockets import guardian
+from tidelog.chaos.sockets.cluster import SocketCluster
+from tidelog.chaos.sockets.disks import DiskUnavailableError
+from tidelog.chaos.sockets.toxiproxy import ProxyError
+from tidelog.chaos.story.samples import NodeSample
 from tidelog.chaos.topology import CLIENTS, Link, Topology, node_name
 from tidelog.core.errors import CallFailedError, TidelogError, UnreachableError
+from tidelog.net.quiet_ports import HOST, quiet_ports
 from tidelog.net.transport import DialOutcome
 from tidelog.v1.admin_pb2 import CreateTopicsRequest, NewTopic, NodeStatusRequest
 from tidelog.v1.methods import CREATE_TOPICS, NODE_STATUS
@@ -388,7 +388,7 @@ async def test_a_kept_folder_stays(tmp_path: Path) -> None:
 _RUN = """
 import asyncio, sys
 from pathlib import Path
-from tidelog.chaos.socket_stage.cluster import SocketCluster
+from tidelog.chaos.sockets.cluster import SocketCluster
 from tidelog.chaos.topology import Topology
 async def main():
     topology = Topology(controller_ids=(1,), broker_ids=(1,))

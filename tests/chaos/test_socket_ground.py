@@ -9,14 +9,14 @@ from typing import cast
 
 import pytest
 
-from tidelog.chaos.history import History
-from tidelog.chaos.scenarios.ground import Load
-from tidelog.chaos.sim_stage.clock import SimRandom
-from tidelog.chaos.socket_stage.cluster import SocketCluster
-from tidelog.chaos.socket_stage.ground import SocketGround
-from tidelog.chaos.socket_stage.samples import NodeSample, ReplicaSample
-from tidelog.chaos.socket_stage.sight import Sight
+from tidelog.chaos.sockets.cluster import SocketCluster
+from tidelog.chaos.sockets.ground import SocketGround
+from tidelog.chaos.sockets.sight import Sight
+from tidelog.chaos.story.ground import Load
+from tidelog.chaos.story.samples import NodeSample, ReplicaSample
 from tidelog.chaos.topology import Topology
+from tidelog.core.chance import SeededRandom
+from tidelog.history.history import History
 from tidelog.metadata.image import EMPTY_IMAGE
 
 IDLE = NodeSample(0, 0, 0.0, True, -1, False, -1, None)
@@ -97,7 +97,7 @@ def ground(processes: FakeProcesses, sight: FakeSight) -> SocketGround:
         load=cast("Load", None),  # and of these nothing.
         history=History(),
         answers=[],
-        random=SimRandom(1),
+        random=SeededRandom(1),
         note=lambda *_: None,
         report=lambda *_: None,
         load_s=1.0,

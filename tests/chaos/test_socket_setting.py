@@ -9,15 +9,15 @@ import pytest
 from chaos_sends import send
 from msgspec.structs import replace
 
-from tidelog.chaos.history_file import HistoryWriter, read_history
 from tidelog.chaos.scenarios.catalogue import SCENARIOS
-from tidelog.chaos.sim_stage.clock import SimRandom
-from tidelog.chaos.socket_stage.cluster import SocketCluster
-from tidelog.chaos.socket_stage.setting import SocketSetting
-from tidelog.chaos.socket_stage.work_plan import work_of
+from tidelog.chaos.sockets.cluster import SocketCluster
+from tidelog.chaos.sockets.setting import SocketSetting
+from tidelog.chaos.sockets.work_plan import work_of
 from tidelog.chaos.topology import Topology
 from tidelog.chaos.workloads.plans import CHURNED
 from tidelog.chaos.workloads.workload import Workload
+from tidelog.core.chance import SeededRandom
+from tidelog.history.history_file import HistoryWriter, read_history
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import PartitionProduceResult, ProduceRequest, ProduceResponse
 
@@ -46,7 +46,7 @@ def setting(path: Path) -> SocketSetting:
     return SocketSetting(
         cluster=cast("SocketCluster", FakeCluster()),
         work=work_of(SCENARIOS["F62"]),
-        random=SimRandom(1),
+        random=SeededRandom(1),
         tell=lambda _: None,
         writer=HistoryWriter(path),
     )
@@ -99,7 +99,7 @@ def test_what_churns_is_another_topic_with_a_producer_of_its_own(setting: Socket
 def test_what_never_ended_is_unknown_in_the_history_and_its_file(
     setting: SocketSetting, path: Path
 ) -> None:
-    workload = Workload(setting, SimRandom(2))
+    workload = Workload(setting, SeededRandom(2))
     begun = send(1, outcome="unknown", ended_s=None)
     number = workload.invoke(lambda: begun)
     workload.write_pending()

@@ -23,7 +23,7 @@ from tidelog.chaos.faults.soup_plan import (
     TOXICS,
     draw,
 )
-from tidelog.chaos.scenarios.scene import Scene
+from tidelog.chaos.story.scene import Scene
 
 SEEDS = 10_000
 FOR_S = 30.0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tidelog.chaos.socket_stage.sync_latency import SyncLatency
+from tidelog.chaos.sockets.sync_latency import SyncLatency
 from tidelog.core.system import SystemDisk
 
 
@@ -16,7 +16,7 @@ from tidelog.core.system import SystemDisk
 def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """What syncs waited for, in seconds; no time passes."""
     waits: list[float] = []
-    monkeypatch.setattr("tidelog.chaos.socket_stage.sync_latency.time.sleep", waits.append)
+    monkeypatch.setattr("tidelog.chaos.sockets.sync_latency.time.sleep", waits.append)
     return waits
 
 

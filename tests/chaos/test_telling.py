@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tidelog.chaos.sim_stage.scheduler import Scheduler, SchedulerLimits
-from tidelog.chaos.sim_stage.trace import Trace
-from tidelog.chaos.socket_stage.telling import BROKEN_S_MAX, failure_told, told_in_time
+from tidelog.chaos.sockets.telling import BROKEN_S_MAX, failure_told, told_in_time
+from tidelog.simulation.engine.scheduler import Scheduler, SchedulerLimits
+from tidelog.simulation.engine.trace import Trace
 
 STORY_S, BREAKS_S = 100.0, 20.0
 

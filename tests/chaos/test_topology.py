@@ -6,8 +6,8 @@ from itertools import permutations
 
 import pytest
 
-from tidelog.chaos.socket_stage.node_setup import NodeSetup
-from tidelog.chaos.socket_stage.wiring import Wiring
+from tidelog.chaos.sockets.node_setup import NodeSetup
+from tidelog.chaos.sockets.wiring import Wiring
 from tidelog.chaos.topology import CLIENTS, COMBINED, Link, Topology, node_name
 
 SEPARATE = Topology()

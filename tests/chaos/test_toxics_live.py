@@ -21,11 +21,11 @@ from tidelog.chaos.faults.reset_peer import ResetPeer
 from tidelog.chaos.faults.slicer import Slicer
 from tidelog.chaos.faults.slow_close import SlowClose
 from tidelog.chaos.faults.timeout import Timeout
-from tidelog.chaos.scenarios.scene import Scene
-from tidelog.chaos.socket_stage.ports import HOST, quiet_ports
-from tidelog.chaos.socket_stage.proxies import ToxiproxyProxies
-from tidelog.chaos.socket_stage.toxiproxy import Toxiproxy
+from tidelog.chaos.sockets.proxies import ToxiproxyProxies
+from tidelog.chaos.sockets.toxiproxy import Toxiproxy
+from tidelog.chaos.story.scene import Scene
 from tidelog.chaos.topology import CLIENTS, Link
+from tidelog.net.quiet_ports import HOST, quiet_ports
 
 pytestmark = pytest.mark.chaos
 LINK = Link(CLIENTS, 4, "broker")

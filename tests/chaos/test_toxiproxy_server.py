@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tidelog.chaos.socket_stage import toxiproxy
-from tidelog.chaos.socket_stage.ports import quiet_ports
-from tidelog.chaos.socket_stage.toxiproxy import ProxyError, Toxiproxy
+from tidelog.chaos.sockets import toxiproxy
+from tidelog.chaos.sockets.toxiproxy import ProxyError, Toxiproxy
+from tidelog.net.quiet_ports import quiet_ports
 
 pytestmark = pytest.mark.chaos
 NOTHING = Path("/nonexistent")

@@ -12,18 +12,18 @@ import pytest
 from chaos_records import truncation
 from chaos_sends import send
 
-from tidelog.chaos.checks.complaint import Complaint
-from tidelog.chaos.checks.delivery import counts
-from tidelog.chaos.history import History
-from tidelog.chaos.mutants import cluster, raft
-from tidelog.chaos.mutants.on_sockets import CONTROL, HUNTS
 from tidelog.chaos.report.record import Anomaly, RunRecord, Verdict
 from tidelog.chaos.scenarios.catalogue import SOCKETS, of_stage
-from tidelog.chaos.socket_stage import ledger
-from tidelog.chaos.socket_stage.mutant_hunt import Hunted, hunt
-from tidelog.chaos.socket_stage.run import RunPlan
-from tidelog.chaos.socket_stage.summary import SUMS, summary
-from tidelog.chaos.socket_stage.verdict import tally, verdict_of, worst
+from tidelog.chaos.sockets import ledger
+from tidelog.chaos.sockets.run_plan import RunPlan
+from tidelog.chaos.sockets.summary import SUMS, summary
+from tidelog.chaos.sockets.verdict import tally, verdict_of, worst
+from tidelog.history.checks.complaint import Complaint
+from tidelog.history.checks.delivery import counts
+from tidelog.history.history import History
+from tidelog.simulation.mutants import cluster, raft
+from tidelog.simulation.mutants.on_sockets import CONTROL, HUNTS
+from tidelog.simulation.mutants.socket_hunt import Hunted, hunt
 
 
 def anomalies(*kinds: str) -> list[Anomaly]:

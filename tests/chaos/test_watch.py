@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from cluster_samples import NODES, a_sample, an_image
 
-from tidelog.chaos.scenarios.ground import LogLine
-from tidelog.chaos.socket_stage.sample_checks_nodes import Limits
-from tidelog.chaos.socket_stage.samples import NodeSample
-from tidelog.chaos.socket_stage.watch import REPORTS_MAX, Watch
+from tidelog.chaos.sockets.sample_checks_nodes import Limits
+from tidelog.chaos.sockets.watch import REPORTS_MAX, Watch
+from tidelog.chaos.story.ground import LogLine
+from tidelog.chaos.story.samples import NodeSample
 from tidelog.metadata.image import MetadataImage
 
 LOSSY = {"unclean.leader.election.enable": "true"}

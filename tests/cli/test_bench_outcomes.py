@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tidelog.cli.bench import nodes, sitting
-from tidelog.cli.bench.errors import RunFailedError
-from tidelog.cli.bench.own_cluster import OwnCluster
-from tidelog.cli.bench.signals import ended_by_sigterm, unhurried
+from tidelog.benchmarks import nodes, sitting
+from tidelog.benchmarks.errors import RunFailedError
+from tidelog.benchmarks.own_cluster import OwnCluster
+from tidelog.benchmarks.signals import ended_by_sigterm, unhurried
 from tidelog.cli.main import main
 
 

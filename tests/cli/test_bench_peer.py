@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from fake_peer import fake_peer
 
-from tidelog.cli.bench import sitting as sittings
-from tidelog.cli.bench.efforts import EFFORTS
-from tidelog.cli.bench.errors import RunFailedError
-from tidelog.cli.bench.peer import Peer, parse, run_program
-from tidelog.cli.bench.plan import Group, Kind, groups, warm_up
-from tidelog.cli.bench.rows import Row
-from tidelog.cli.bench.sitting import Sitting
+from tidelog.benchmarks import sitting as sittings
+from tidelog.benchmarks.efforts import EFFORTS
+from tidelog.benchmarks.errors import RunFailedError
+from tidelog.benchmarks.peer import Peer, parse, run_program
+from tidelog.benchmarks.plan import Group, Kind, groups, warm_up
+from tidelog.benchmarks.rows import Row
+from tidelog.benchmarks.sitting import Sitting
 
 
 def test_figures_are_read_from_among_other_lines() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from tidelog.cli.bench.machine import command_text
-from tidelog.cli.bench.report import chart, markdown
-from tidelog.cli.bench.rows import Aim, Result, Row, result_of
+from tidelog.benchmarks.machine import command_text
+from tidelog.benchmarks.report import chart, markdown
+from tidelog.benchmarks.rows import Aim, Result, Row, result_of
 
 FACTS = {"command": "tidelog bench run", "CPU": "a CPU"}
 

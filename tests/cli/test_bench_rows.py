@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tidelog.cli.bench.efforts import EFFORTS
-from tidelog.cli.bench.plan import Kind, groups, warm_up
-from tidelog.cli.bench.rows import Aim, Row, aim_text, result_of
+from tidelog.benchmarks.efforts import EFFORTS
+from tidelog.benchmarks.plan import Kind, groups, warm_up
+from tidelog.benchmarks.rows import Aim, Row, aim_text, result_of
 
 _ROW = Row("x", "ms", "o", "k")
 

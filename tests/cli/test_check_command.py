@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import pytest
 from histories import KINDS, HistoryMaker, spoil
 
-from tidelog.chaos import history_file
-from tidelog.chaos.history_lines import to_lines
 from tidelog.cli.main import main
+from tidelog.history import history_file
+from tidelog.history.history_lines import to_lines
 
 
 class Done(NamedTuple):

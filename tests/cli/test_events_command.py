@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import pytest
 from fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster
 
-from tidelog.broker.journal.event import Event, Kind
-from tidelog.broker.node_journal import NodeJournal
 from tidelog.cli.main import main
 from tidelog.client import ports
 from tidelog.core.errors import UnreachableError
+from tidelog.core.journal import Event, Kind
 from tidelog.metadata.image import EMPTY_IMAGE
+from tidelog.node.journal.node_journal import NodeJournal
 from tidelog.v1.metadata_records_pb2 import BrokerFencingRecord, MetadataBatch, MetadataRecord
 
 BASE_MS = 1_700_000_000_000

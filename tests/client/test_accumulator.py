@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from ready_cases import ready
 
-from tidelog.client.accumulator import Accumulator, AccumulatorConfig
-from tidelog.client.batches import Batch
+from tidelog.client.producing.accumulator import Accumulator, AccumulatorConfig
+from tidelog.client.producing.batches import Batch
 from tidelog.client.records import TopicPartition
 from tidelog.records.batch import validate_batches
 from tidelog.records.records import iter_records

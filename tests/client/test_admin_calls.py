@@ -9,7 +9,7 @@ import pytest
 from fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster
 
 from tidelog.client import Admin, errors
-from tidelog.client.descriptions import NodeDescription
+from tidelog.client.admin.descriptions import NodeDescription
 from tidelog.v1 import common_pb2, methods
 from tidelog.v1.admin_pb2 import NodeStatusResponse, PrepareStopResponse
 from tidelog.v1.common_pb2 import Error

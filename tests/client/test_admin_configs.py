@@ -6,7 +6,7 @@ import pytest
 from fake_cluster import BOOTSTRAP, FakeCluster, Mishap
 
 from tidelog.client import Admin, errors
-from tidelog.client.descriptions import ConfigDescription
+from tidelog.client.admin.descriptions import ConfigDescription
 from tidelog.log.config import TOPIC_CONFIGS
 from tidelog.v1 import common_pb2
 

@@ -6,7 +6,7 @@ import pytest
 from fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster
 
 from tidelog.client import Admin, errors
-from tidelog.client.quorum import PeerDescription, QuorumDescription
+from tidelog.client.admin.quorum import PeerDescription, QuorumDescription
 from tidelog.v1.common_pb2 import Endpoint
 from tidelog.v1.controller_pb2 import DescribeQuorumResponse
 

@@ -12,11 +12,11 @@ from fake_cluster import BOOTSTRAP, FakeCluster, Mishap
 
 from tidelog.client import errors
 from tidelog.client.arrow import SCHEMA, iter_batches, read_table, write_table
-from tidelog.client.offset_ranges import OffsetBounds
-from tidelog.client.range_reader import RangeReaderConfig
+from tidelog.client.arrow.offset_ranges import OffsetBounds
+from tidelog.client.arrow.range_reader import RangeReaderConfig
+from tidelog.client.arrow.table_ranges import Place, resolve
+from tidelog.client.arrow.table_reader import READ_AHEAD_RANGES
 from tidelog.client.records import TopicPartition
-from tidelog.client.table_ranges import Place, resolve
-from tidelog.client.table_reader import READ_AHEAD_RANGES
 from tidelog.core.errors import InvalidRecordError
 from tidelog.records.records import Record, encode_batch
 from tidelog.v1 import common_pb2

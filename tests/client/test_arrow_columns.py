@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.client.arrow_columns import SCHEMA, decode_batches, decode_range
-from tidelog.client.offset_ranges import OffsetRange
+from tidelog.client.arrow.columns import SCHEMA, decode_batches, decode_range
+from tidelog.client.arrow.offset_ranges import OffsetRange
 from tidelog.core.errors import CorruptMessageError, TidelogError
 from tidelog.records.batch import (
     CONTROL_FLAG,

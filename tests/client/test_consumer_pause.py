@@ -10,7 +10,7 @@ from consumer_cases import WAIT_MS, consumer, filled, take, turns
 from fake_cluster import FakeCluster, encoded
 
 from tidelog.client import Consumer, TopicPartition, errors
-from tidelog.client.fetcher import Chunk
+from tidelog.client.consuming.fetcher import Chunk
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 LONG_POLL_MS = 60_000

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tidelog.client.consuming.fetch_stream import Answer, FetchLimits, FetchStreams
 from tidelog.client.errors import CallFailedError, UnreachableError
-from tidelog.client.fetch_stream import Answer, FetchLimits, FetchStreams
 from tidelog.client.records import TopicPartition
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import FetchPartition, FetchRequest, FetchResponse

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ready_cases import ready
 
-from tidelog.client.accumulator import Accumulator, AccumulatorConfig
-from tidelog.client.batches import Batch
+from tidelog.client.producing.accumulator import Accumulator, AccumulatorConfig
+from tidelog.client.producing.batches import Batch
+from tidelog.client.producing.sequences import Sequences
 from tidelog.client.records import TopicPartition
-from tidelog.client.sequences import Sequences
 from tidelog.records.batch import parse_header
 from tidelog.records.records import iter_records
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidelog.client.partitioners import KeyPartitioner, StickyPartitioner, murmur2
+from tidelog.client.producing.partitioners import KeyPartitioner, StickyPartitioner, murmur2
 
 # Known values of Kafka's own tests.
 GOLDEN = {

@@ -12,7 +12,7 @@ from fake_cluster import ADDRESSES, BOOTSTRAP
 from tidelog.client.backoff import Backoff
 from tidelog.client.errors import CallFailedError, UnreachableError
 from tidelog.client.ports import ClientPorts
-from tidelog.client.produce_stream import ProduceStreams
+from tidelog.client.producing.produce_stream import ProduceStreams
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing, RoutingConfig
 from tidelog.v1.data_pb2 import ProduceAnswers, ProduceRequest, ProduceResponse

@@ -9,7 +9,7 @@ import pytest
 from fake_cluster import BOOTSTRAP, FakeCluster, Mishap
 
 from tidelog.client import Producer, errors
-from tidelog.client.partitioners import murmur2
+from tidelog.client.producing.partitioners import murmur2
 from tidelog.v1 import common_pb2
 
 

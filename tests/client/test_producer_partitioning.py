@@ -9,7 +9,7 @@ import pytest
 from fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster
 
 from tidelog.client import Producer, errors
-from tidelog.client.partitioners import Partitioner, PartitionLeader, murmur2
+from tidelog.client.producing.partitioners import Partitioner, PartitionLeader, murmur2
 
 
 class CountingRandom:

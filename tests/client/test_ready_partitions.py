@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidelog.client import Producer
-from tidelog.client.accumulator import Accumulator, AccumulatorConfig
-from tidelog.client.batches import Batch
-from tidelog.client.ready_partitions import ReadyPartitions
+from tidelog.client.producing.accumulator import Accumulator, AccumulatorConfig
+from tidelog.client.producing.batches import Batch
+from tidelog.client.producing.ready_partitions import ReadyPartitions
+from tidelog.client.producing.sender import Sender
+from tidelog.client.producing.sequences import Sequences
 from tidelog.client.records import TopicPartition
-from tidelog.client.sender import Sender
-from tidelog.client.sequences import Sequences
 
 MANY = 3_000
 ENOUGH = 400

@@ -11,8 +11,7 @@ from arrow_batches import Row, batch_of, rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.client.arrow_rows import concatenated, rows_of
-from tidelog.client.record_bytes import (
+from tidelog.client.arrow.record_bytes import (
     RecordColumns,
     Run,
     encode,
@@ -22,6 +21,7 @@ from tidelog.client.record_bytes import (
     varint_sizes,
     zigzag,
 )
+from tidelog.client.arrow.rows import concatenated, rows_of
 from tidelog.records.batch import validate_batches
 from tidelog.records.compression import Codec
 from tidelog.records.records import BatchBuilder, Record, encode_batch, iter_records
@@ -124,7 +124,7 @@ def test_a_record_whose_length_would_be_wrong_stops_the_encoder(
 ) -> None:
     columns = columns_of([Row(b"value")])
     monkeypatch.setattr(
-        "tidelog.client.record_bytes.binary_lengths", lambda array: np.full(len(array), 4)
+        "tidelog.client.arrow.record_bytes.binary_lengths", lambda array: np.full(len(array), 4)
     )
     with pytest.raises(Exception, match="invariant"):
         encode(columns, [0, 1], codec=Codec.NONE, level=None)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.client import record_walks
-from tidelog.client.record_walks import Stretch, walk
+from tidelog.client.arrow import record_walks
+from tidelog.client.arrow.record_walks import Stretch, walk
 from tidelog.records.batch import HEADER_BYTES, parse_header
 from tidelog.records.records import Record, encode_batch, iter_records, rebuild_batch
 from tidelog.records.varints import encode_varint

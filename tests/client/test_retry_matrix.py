@@ -19,7 +19,8 @@ from hasty_clock import HastyClock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.client import Producer, RecordMetadata, errors, sender
+from tidelog.client import Producer, RecordMetadata, errors
+from tidelog.client.producing import sender
 from tidelog.log.producers import ProducerStates
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import ErrorCode

@@ -8,11 +8,11 @@ from arrow_batches import Row, batch_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.client.arrow_rows import TableRows, rows_of
-from tidelog.client.key_hashes import positive_hashes
-from tidelog.client.partitioners import murmur2
-from tidelog.client.record_bytes import Run, record_bounds
-from tidelog.client.row_partitions import RowPartitioning, by_partition
+from tidelog.client.arrow.key_hashes import positive_hashes
+from tidelog.client.arrow.record_bytes import Run, record_bounds
+from tidelog.client.arrow.row_partitions import RowPartitioning, by_partition
+from tidelog.client.arrow.rows import TableRows, rows_of
+from tidelog.client.producing.partitioners import murmur2
 
 keys = st.lists(st.none() | st.binary(max_size=40), max_size=40)
 

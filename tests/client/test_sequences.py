@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tidelog.client.errors import KafkaError, TidelogError, error_from_wire
-from tidelog.client.records import TopicPartition
-from tidelog.client.sequences import (
+from tidelog.client.producing.sequences import (
     PRODUCER_EPOCH_MAX,
     Numbers,
     Sequences,
     Verdict,
     verdict_on,
 )
+from tidelog.client.records import TopicPartition
 from tidelog.records.batch import (
     BATCHES_PER_PRODUCER_MAX,
     SEQUENCE_MASK,

@@ -12,10 +12,10 @@ from arrow_batches import Row, batch_of
 from fake_cluster import BOOTSTRAP, FakeCluster, Mishap
 
 from tidelog.client import errors
-from tidelog.client.partitioners import murmur2
+from tidelog.client.arrow.table_writer import TableWriter
+from tidelog.client.arrow.written import PartitionWritten, Written
+from tidelog.client.producing.partitioners import murmur2
 from tidelog.client.records import TopicPartition
-from tidelog.client.table_writer import TableWriter
-from tidelog.client.written import PartitionWritten, Written
 from tidelog.core.errors import InvalidRecordError
 from tidelog.records.records import Record
 from tidelog.v1 import common_pb2

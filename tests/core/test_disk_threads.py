@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 from virtual_time import virtual_time
 
-from tidelog.chaos.sim_stage.clock import SimRandom
-from tidelog.chaos.sim_stage.disk import REMOVAL_THREADS, SYNC_THREADS, SimDisk
 from tidelog.core import page_cache
+from tidelog.core.chance import SeededRandom
 from tidelog.core.env import Disk, File
 from tidelog.core.errors import StorageError
 from tidelog.core.memory_reads import LOADS_MAX, Loaded, NotInMemoryError, reading
 from tidelog.core.page_cache import Residency
 from tidelog.core.system import DiskConfig, SystemDisk
+from tidelog.simulation.engine.disk import REMOVAL_THREADS, SYNC_THREADS, SimDisk
 
 WAIT_S = 5.0
 MANY = 12
@@ -105,7 +105,7 @@ async def test_a_removal_holds_no_flush(
 
 
 def on_virtual_time(story: Callable[[SimDisk], Coroutine[Any, Any, None]]) -> None:
-    disk = SimDisk(SimRandom(1), sync_latency_s=0.01)
+    disk = SimDisk(SeededRandom(1), sync_latency_s=0.01)
     disk.make_directory("/data")
     with virtual_time() as run:
         run(story(disk))

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from fake_peer import fake_peer
 
-from tidelog.cli.bench.efforts import Effort
-from tidelog.cli.bench.errors import RunFailedError
-from tidelog.cli.bench.nodes import rss_mb
-from tidelog.cli.bench.own_cluster import OwnCluster
-from tidelog.cli.bench.plan import Kind, groups
-from tidelog.cli.bench.sitting import run_worker
-from tidelog.cli.bench.worker import LOADS
+from tidelog.benchmarks.efforts import Effort
+from tidelog.benchmarks.errors import RunFailedError
+from tidelog.benchmarks.nodes import rss_mb
+from tidelog.benchmarks.own_cluster import OwnCluster
+from tidelog.benchmarks.plan import Kind, groups
+from tidelog.benchmarks.sitting import run_worker
+from tidelog.benchmarks.worker import LOADS
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 

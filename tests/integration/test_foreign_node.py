@@ -16,11 +16,11 @@ from live_history import History
 from live_nodes import LiveNode
 from live_quorum import LiveQuorum, until
 
-from tidelog.broker.config import parse_config
-from tidelog.chaos.socket_stage.foreign_data import FOREIGN, make_foreign_data
-from tidelog.chaos.socket_stage.grpc_forger import Forger
-from tidelog.chaos.socket_stage.ports import quiet_ports
+from tidelog.chaos.sockets.foreign_data import FOREIGN, make_foreign_data
+from tidelog.chaos.sockets.grpc_forger import Forger
 from tidelog.core.system import SystemDisk
+from tidelog.net.quiet_ports import quiet_ports
+from tidelog.node.config import parse_config
 from tidelog.raft.storage import Storage
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(300)]

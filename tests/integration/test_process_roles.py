@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tidelog.chaos.socket_stage.ports import quiet_ports
 from tidelog.client import Admin, Consumer, Producer
+from tidelog.net.quiet_ports import quiet_ports
 
 pytestmark = [pytest.mark.process]
 ROLES = {1: ["controller"], 2: ["broker"], 3: ["broker"]}

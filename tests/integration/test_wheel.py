@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from tidelog.chaos.socket_stage.ports import quiet_ports
 from tidelog.cli.main import COMMANDS
+from tidelog.net.quiet_ports import quiet_ports
 
 pytestmark = pytest.mark.process
 

@@ -9,11 +9,11 @@ import pytest
 from cleaned_logs import StillClock
 from partition_logs import DIRECTORY, NOW_MS, TOPIC_ID, OpenLog
 
-from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.core.env import Clock, Disk
 from tidelog.log.config import LogConfig
 from tidelog.log.log_folder import ONLY_LIFE, Life
 from tidelog.log.partition_log import PartitionLog
+from tidelog.simulation.engine.disk import SimDisk
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from partition_logs import DIRECTORY, OpenLog, append, contents
 
-from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.log.checkpoints import CLEAN_FILE
 from tidelog.log.log_folder import ONLY_LIFE, Life
+from tidelog.simulation.engine.disk import SimDisk
 
 FIRST, SECOND, THIRD = Life(11, -1), Life(22, 11), Life(33, 22)
 MARKER = f"{DIRECTORY}/{CLEAN_FILE}"

@@ -24,10 +24,7 @@ from cleaned_logs import (
 from partition_logs import DIRECTORY, OpenLog, base_offsets
 from structlog.testing import capture_logs
 
-from tidelog.chaos.sim_stage.clock import SimRandom
-from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.chaos.sim_stage.scheduler import Scheduler
-from tidelog.chaos.sim_stage.trace import Trace
+from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import OutOfOrderSequenceError, StorageError
 from tidelog.log.cleaner import CleanerConfig, CleaningResult, LogCleaner
 from tidelog.log.compaction import BYTES_PER_KEY
@@ -36,6 +33,9 @@ from tidelog.log.file_names import CLEANED, SNAPSHOT
 from tidelog.log.partition_log import PartitionLog
 from tidelog.records.batch import iter_batches
 from tidelog.records.compression import Codec
+from tidelog.simulation.engine.disk import SimDisk
+from tidelog.simulation.engine.scheduler import Scheduler
+from tidelog.simulation.engine.trace import Trace
 
 A, B, C = b"a", b"b", b"c"
 V, W = b"value", b"newer"
@@ -402,7 +402,7 @@ def test_the_throttle_bounds_what_is_read_and_written_in_a_second() -> None:
     async def main() -> tuple[CleaningResult | None, float]:
         log = await PartitionLog.open(
             directory=DIRECTORY,
-            disk=SimDisk(SimRandom(1), 0.0),
+            disk=SimDisk(SeededRandom(1), 0.0),
             clock=loop.clock,
             config=LogConfig(**COMPACT),
             topic_id=bytes(16),

@@ -14,13 +14,13 @@ from partition_logs import DIRECTORY, OpenLog
 from power_cuts import ends, power_cuts
 from structlog.testing import capture_logs
 
-from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.log import cleaner as cleaner_module
 from tidelog.log.file_names import CLEANED
 from tidelog.log.partition_log import PartitionLog
 from tidelog.records.batch import iter_batches
 from tidelog.records.compression import Codec
 from tidelog.records.records import Record
+from tidelog.simulation.engine.disk import SimDisk
 
 RETENTION_MS = 1000
 CONFIG: dict[str, Any] = {

@@ -12,13 +12,13 @@ from cleaned_logs import StillClock
 from partition_logs import DIRECTORY, END, NOW_MS, TOPIC_ID, append, batch, commit
 from virtual_time import virtual_time
 
-from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.core.errors import DamagedLogError, OffsetOutOfRangeError, StorageError
 from tidelog.log.cleaner import CleanerConfig, LogCleaner
 from tidelog.log.config import LogConfig
 from tidelog.log.partition_log import PartitionLog, ReadResult
 from tidelog.records.batch import iter_batches
 from tidelog.records.records import iter_records
+from tidelog.simulation.engine.disk import SimDisk
 
 READ_S = 4.0
 VALUES = [b"%d" % number for number in range(8)]

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from partition_logs import DIRECTORY, OpenLog, append, contents, segment_path
 
-from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.core.errors import StorageError
+from tidelog.simulation.engine.disk import SimDisk
 
 TESTS = Path(__file__).resolve().parent.parent
 TMPFS_MOUNT = "mount -t tmpfs -o size=1m tmpfs"

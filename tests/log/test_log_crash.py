@@ -8,9 +8,9 @@ import random
 import pytest
 from partition_logs import OpenLog, append, contents
 
-from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.core.errors import StorageError
 from tidelog.log.partition_log import PartitionLog
+from tidelog.simulation.engine.disk import SimDisk
 
 Contents = list[tuple[int, int, bytes | None]]
 SEGMENT_BYTES = 400

@@ -23,12 +23,12 @@ from partition_logs import (
     served,
 )
 
-from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.core.errors import DamagedLogError
 from tidelog.log.file_names import INDEX, SNAPSHOT, TIME_INDEX
 from tidelog.log.partition_log import PartitionLog
 from tidelog.records.batch import HEADER_BYTES
 from tidelog.records.records import Record
+from tidelog.simulation.engine.disk import SimDisk
 
 CONFIG: dict[str, Any] = {"segment_bytes": 500, "index_interval_bytes": 150, "retention_ms": 1000}
 BYTES = [0, 7, 8, 10, 11, 13, 16, 17, 21, 22, 23, 26, 43, 53, 57, HEADER_BYTES, HEADER_BYTES + 4]

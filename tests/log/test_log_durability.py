@@ -20,13 +20,13 @@ from partition_logs import (
 )
 from power_cuts import ends, power_cuts
 
-from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.log.checkpoints import decode_checkpoint, decode_topic_id
 from tidelog.log.config import LogConfig
 from tidelog.log.epochs import EpochCache
 from tidelog.log.file_names import CLEANED, INDEX, LOG, SWAP, TIME_INDEX
 from tidelog.log.partition_log import PartitionLog, delete_log
 from tidelog.log.segment import Segment
+from tidelog.simulation.engine.disk import SimDisk
 
 CONFIG: dict[str, Any] = {"segment_bytes": 400, "index_interval_bytes": 80}
 STEPS_MAX = 200

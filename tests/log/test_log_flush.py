@@ -9,9 +9,9 @@ from cleaned_logs import StillClock
 from partition_logs import OpenLog, append, values
 from power_cuts import power_cuts
 
-from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.core.errors import StorageError
 from tidelog.log.partition_log import PartitionLog
+from tidelog.simulation.engine.disk import SimDisk
 
 
 async def turns(count: int) -> None:

@@ -22,8 +22,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from log_model import batches_of, records_of
 from log_stage import LogStage, Pair
 
-from tidelog.chaos.sim_stage.disk_faults import PowerCutError
-from tidelog.chaos.sim_stage.seeds import silence_nodes
 from tidelog.core.errors import (
     CorruptMessageError,
     InvalidProducerEpochError,
@@ -34,6 +32,8 @@ from tidelog.log.config import LogConfig
 from tidelog.log.segment import Segment
 from tidelog.records.compression import Codec
 from tidelog.records.records import encode_filler
+from tidelog.simulation.cluster.seeds import silence_nodes
+from tidelog.simulation.engine.disk_faults import PowerCutError
 
 EXAMPLES = os.environ.get("TIDELOG_MACHINE_EXAMPLES")
 KEYS = (b"a", b"b", b"c", b"d")

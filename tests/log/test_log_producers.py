@@ -19,12 +19,12 @@ from partition_logs import (
 )
 from power_cuts import power_cuts
 
-from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.core.errors import InvalidProducerEpochError, OutOfOrderSequenceError
 from tidelog.log.file_names import SNAPSHOT, file_name, offsets_in
 from tidelog.log.partition_log import PartitionLog
 from tidelog.log.producers import EXPIRATION_MS, ProducerEntry, ProducerStates
 from tidelog.log.recovery import update_producers
+from tidelog.simulation.engine.disk import SimDisk
 
 SEGMENT_BYTES = 3 * len(batch(b"a", b"b"))
 COUNT = 10

@@ -18,8 +18,6 @@ from partition_logs import (
 )
 from structlog.testing import capture_logs
 
-from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.chaos.sim_stage.disk_faults import PowerCutError
 from tidelog.core.env import write_atomically
 from tidelog.core.errors import DamagedLogError, KafkaError
 from tidelog.log.checkpoints import (
@@ -36,6 +34,8 @@ from tidelog.log.checkpoints import (
 )
 from tidelog.log.epochs import EpochEntry
 from tidelog.log.partition_log import PartitionLog
+from tidelog.simulation.engine.disk import SimDisk
+from tidelog.simulation.engine.disk_faults import PowerCutError
 from tidelog.v1 import common_pb2
 
 COUNT = 12

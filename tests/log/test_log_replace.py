@@ -8,10 +8,10 @@ import pytest
 from partition_logs import DIRECTORY, OpenLog, append, base_offsets, batch, contents
 from power_cuts import power_cuts
 
-from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.log.file_names import CLEANED, DELETED, SWAP
 from tidelog.log.partition_log import PartitionLog
 from tidelog.log.segment import Segment
+from tidelog.simulation.engine.disk import SimDisk
 
 SEGMENT_BYTES = 2 * len(batch(b"old", b"old"))
 MIB = 1 << 20

@@ -19,12 +19,12 @@ from partition_logs import (
 )
 from power_cuts import power_cuts
 
-from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.core.errors import OffsetOutOfRangeError, StorageError
 from tidelog.log.config import LogConfig
 from tidelog.log.file_names import DELETED, LOG, TIME_INDEX
 from tidelog.log.partition_log import PartitionLog, RetentionResult
 from tidelog.log.retention import SegmentFacts, expired_segments
+from tidelog.simulation.engine.disk import SimDisk
 
 RETENTION_MS = 1000
 DELAY_MS = 60_000

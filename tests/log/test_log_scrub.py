@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from partition_logs import DIRECTORY, OpenLog, append, commit, segment_path
 
-from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.core.errors import DamagedLogError
 from tidelog.log.partition_log import PartitionLog
 from tidelog.records.compression import Codec
+from tidelog.simulation.engine.disk import SimDisk
 
 CHUNK_BYTES = 150
 

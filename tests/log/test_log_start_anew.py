@@ -16,10 +16,10 @@ from partition_logs import (
 )
 from power_cuts import power_cuts
 
-from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.core.errors import OffsetOutOfRangeError, StorageError
 from tidelog.log.checkpoints import decode_topic_id
 from tidelog.log.partition_log import PartitionLog
+from tidelog.simulation.engine.disk import SimDisk
 
 END = 24
 OFFSETS = [0, 3, 8, END, 100]

@@ -10,12 +10,12 @@ import pytest
 from cleaned_logs import StillClock
 from partition_logs import DIRECTORY, END, OpenLog, append, base_offsets, batches, segment_path
 
-from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.core.errors import DamagedLogError
 from tidelog.log.file_names import TIME_INDEX
 from tidelog.log.partition_log import PartitionLog, TimestampedOffset
 from tidelog.records.compression import Codec
 from tidelog.records.records import iter_records
+from tidelog.simulation.engine.disk import SimDisk
 
 SMALL: dict[str, Any] = {"segment_bytes": 400, "index_interval_bytes": 100}
 

@@ -17,7 +17,6 @@ from partition_logs import (
     values,
 )
 
-from tidelog.chaos.sim_stage.disk import SimDisk, SimFile
 from tidelog.core.errors import (
     CorruptMessageError,
     DamagedLogError,
@@ -30,6 +29,7 @@ from tidelog.core.errors import (
 from tidelog.core.system import SystemDisk
 from tidelog.log.partition_log import AppendResult, PartitionLog, ReadResult, delete_log
 from tidelog.records.batch import iter_batches
+from tidelog.simulation.engine.disk import SimDisk, SimFile
 from tidelog.v1 import common_pb2
 
 

@@ -7,7 +7,6 @@ from itertools import pairwise
 
 import pytest
 
-from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.core.errors import DamagedLogError
 from tidelog.log.config import LogConfig
 from tidelog.log.epochs import NO_END
@@ -22,6 +21,7 @@ from tidelog.log.index import (
 from tidelog.log.segment import Segment
 from tidelog.records.batch import BatchHeader, iter_batches, parse_header
 from tidelog.records.records import Record, encode_batch
+from tidelog.simulation.engine.disk import SimDisk
 
 BASE = 1000
 BATCHES = 60

@@ -10,11 +10,11 @@ import random
 
 import pytest
 
-from tidelog.chaos.sim_stage.disk import SimDisk, SimFile
-from tidelog.chaos.sim_stage.disk_faults import PowerCutError
-from tidelog.chaos.sim_stage.medium import PAGE_BYTES, SECTOR_BYTES
 from tidelog.core.env import write_atomically
 from tidelog.core.errors import StorageError
+from tidelog.simulation.engine.disk import SimDisk, SimFile
+from tidelog.simulation.engine.disk_faults import PowerCutError
+from tidelog.simulation.engine.medium import PAGE_BYTES, SECTOR_BYTES
 
 DIRECTORY = "/data/d"
 PATH = f"{DIRECTORY}/f"

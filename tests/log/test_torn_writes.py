@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from partition_logs import DIRECTORY, OpenLog, append, contents, segment_path
 
-from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.core.errors import DamagedLogError
 from tidelog.log import torn_write
 from tidelog.log.log_folder import Life
 from tidelog.log.partition_log import PartitionLog
 from tidelog.records.batch import parse_header
+from tidelog.simulation.engine.disk import SimDisk
 
 BATCHES = 6
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from partition_logs import DIRECTORY, OpenLog, append, contents, segment_path
 
-from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.log.checkpoints import CLEAN_FILE
 from tidelog.records.batch import CONTROL_FLAG, HEADER_BYTES, parse_header, seal
 from tidelog.records.compression import Codec
+from tidelog.simulation.engine.disk import SimDisk
 
 MARKER_OFFSET = 2
 UNKNOWN_CODEC = 7

@@ -13,7 +13,7 @@ import pytest
 from fake_quorum import Nodes, attempt, registration, start_broker, until
 from partition_cores import LAG_MS_MAX, Core, found
 
-from tidelog.broker.partition.effects import ProposeIsr
+from tidelog.broker.replica.effects import ProposeIsr
 from tidelog.metadata.attempts import NumberedRequest
 from tidelog.metadata.controller import ExpireSessions
 from tidelog.v1 import common_pb2

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tidelog.broker.journal.event import Event, Kind
-from tidelog.broker.journal.metadata_events import batch_events
+from tidelog.core.journal import Event, Kind
 from tidelog.metadata.delta import replay
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.records import CAUSE_CHARACTERS_MAX, fencing, partition_change
+from tidelog.node.journal.metadata_events import batch_events
 from tidelog.v1.admin_pb2 import UNCLEAN
 from tidelog.v1.controller_pb2 import EVERYTHING, UNFLUSHED, ReportDamageRequest
 from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord

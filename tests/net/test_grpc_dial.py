@@ -9,12 +9,12 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from tidelog.broker.rpc.grpc_server import GrpcServer
-from tidelog.broker.rpc.node import NodeHandler
 from tidelog.core.errors import TidelogError, UnreachableError, is_broken_connection
 from tidelog.net.grpc_dial import dial
+from tidelog.net.grpc_server import GrpcServer
 from tidelog.net.grpc_transport import GrpcTransport
 from tidelog.net.transport import Dialled, DialOutcome
+from tidelog.node.handlers.node import NodeHandler
 from tidelog.v1.admin_pb2 import (
     ListEventsRequest,
     ListEventsResponse,

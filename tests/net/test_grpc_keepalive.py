@@ -8,9 +8,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from tidelog.broker.rpc import grpc_server
 from tidelog.core.errors import CallFailedError
-from tidelog.net import grpc_transport
+from tidelog.net import grpc_server, grpc_transport
 from tidelog.v1.admin_pb2 import NodeStatusRequest
 from tidelog.v1.methods import NODE_STATUS
 

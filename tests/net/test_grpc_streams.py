@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from tidelog.broker.rpc.grpc_server import GrpcServer
 from tidelog.core.errors import (
     CallFailedError,
     KafkaError,
     UnreachableError,
     is_broken_connection,
 )
+from tidelog.net.grpc_server import GrpcServer
 from tidelog.net.grpc_transport import GrpcTransport
 from tidelog.net.transport import Stream
 from tidelog.v1 import common_pb2

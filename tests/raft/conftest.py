@@ -11,9 +11,9 @@ from one_voter import OneVoter
 from raft_node import CONFIG, Node, Run
 from raft_stage import ENGINES
 
-from tidelog.chaos.sim_stage.scheduler import Scheduler, SchedulerLimits
-from tidelog.chaos.sim_stage.trace import Trace
 from tidelog.raft.config import RaftConfig
+from tidelog.simulation.engine.scheduler import Scheduler, SchedulerLimits
+from tidelog.simulation.engine.trace import Trace
 
 
 @pytest.fixture(autouse=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tidelog.chaos.sim_raft.disk import VoterDisk
-from tidelog.chaos.sim_raft.disk_checks import DiskChecks
-from tidelog.chaos.sim_stage.clock import SimRandom
-from tidelog.chaos.suites.findings import Findings
+from tidelog.core.chance import SeededRandom
 from tidelog.raft.wal import FILE_NAME, Wal
+from tidelog.simulation.raft.disk import VoterDisk
+from tidelog.simulation.raft.disk_checks import DiskChecks
+from tidelog.simulation.suites.findings import Findings
 from tidelog.v1.raft_pb2 import (
     AppendEntries,
     AppendEntriesReply,
@@ -63,7 +63,7 @@ class Three:
 
 def _disk(node_id: int) -> VoterDisk:
     return VoterDisk(
-        SimRandom(node_id), sync_latency_s=0, on_power_cut=_nothing, on_killed=_nothing
+        SeededRandom(node_id), sync_latency_s=0, on_power_cut=_nothing, on_killed=_nothing
     )
 
 

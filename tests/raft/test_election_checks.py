@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tidelog.chaos.sim_raft.election_checks import ElectionChecks
-from tidelog.chaos.suites.findings import Findings
+from tidelog.simulation.raft.election_checks import ElectionChecks
+from tidelog.simulation.suites.findings import Findings
 from tidelog.v1.raft_pb2 import RaftMessage
 
 

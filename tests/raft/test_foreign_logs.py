@@ -22,12 +22,12 @@ from one_voter import (
     vote,
 )
 
-from tidelog.chaos.sim_stage.clock import SimRandom
-from tidelog.chaos.sim_stage.disk import SimDisk
+from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import StorageError
 from tidelog.raft.durable_state import REGULAR, SnapshotId, WalEntry
 from tidelog.raft.log_origin import are_own, cluster_named, term_start
 from tidelog.raft.snapshots import SnapshotStore
+from tidelog.simulation.engine.disk import SimDisk
 from tidelog.v1.raft_pb2 import RaftMessage
 
 OWN, FOREIGN = "own", "foreign"
@@ -130,7 +130,7 @@ async def test_a_voter_does_not_start_with_another_clusters_log() -> None:
 
 
 async def test_a_voter_does_not_start_with_another_clusters_snapshot() -> None:
-    disk = SimDisk(SimRandom(1), sync_latency_s=0)
+    disk = SimDisk(SeededRandom(1), sync_latency_s=0)
     store = await SnapshotStore.open(disk=disk, directory="/data", cluster_id=FOREIGN)
     await store.write(SnapshotId(9, 1), iter([b"theirs"]))
     store.close()

@@ -8,16 +8,16 @@ from dataclasses import replace
 
 import pytest
 
-from tidelog.chaos.sim_raft.machine import Command
-from tidelog.chaos.sim_raft.network import NetworkKind
-from tidelog.chaos.sim_raft.world import World
-from tidelog.chaos.sim_raft.world_config import CLUSTER_ID, WorldConfig
-from tidelog.chaos.sim_stage.clock import SimRandom
-from tidelog.chaos.suites.findings import Findings
 from tidelog.chaos.workloads.forged_raft import Aim, forged, leap
+from tidelog.core.chance import SeededRandom
 from tidelog.raft.config import ENGINES, RaftConfig
 from tidelog.raft.replicated_log import NotLeaderError, ProposalUnknownError
 from tidelog.raft.well_formed import fault
+from tidelog.simulation.raft.machine import Command
+from tidelog.simulation.raft.network import NetworkKind
+from tidelog.simulation.raft.world import World
+from tidelog.simulation.raft.world_config import CLUSTER_ID, WorldConfig
+from tidelog.simulation.suites.findings import Findings
 from tidelog.v1.raft_pb2 import RaftMessage
 
 VOTERS = (1, 2, 3)
@@ -35,7 +35,7 @@ class Quorum:
         self.random = random.Random(seed)
         self.findings = Findings()
         self.world = World(
-            random=SimRandom(seed),
+            random=SeededRandom(seed),
             config=WorldConfig(
                 voter_ids=VOTERS,
                 raft=replace(CONFIG, engine=engine),

@@ -7,13 +7,13 @@ from itertools import permutations
 
 import pytest
 
-from tidelog.chaos.sim_raft.linearizability import (
+from tidelog.core.chance import SeededRandom
+from tidelog.simulation.raft.linearizability import (
     FOREVER,
     Operation,
     complaints,
     is_linearizable,
 )
-from tidelog.chaos.sim_stage.clock import SimRandom
 
 
 def read(found: int | None, called: int, returned: int) -> Operation:
@@ -147,7 +147,7 @@ def _is_right(order: tuple[Operation, ...]) -> bool:
     return True
 
 
-def random_history(random: SimRandom) -> list[Operation]:
+def random_history(random: SeededRandom) -> list[Operation]:
     """Up to five operations with overlapping calls and answers that may be wrong."""
     count = random.randrange(2, 6)
     times = list(range(1, 2 * count + 1))
@@ -171,7 +171,7 @@ def random_history(random: SimRandom) -> list[Operation]:
 
 
 def test_checker_agrees_with_the_definition_on_small_histories() -> None:
-    random = SimRandom(1)
+    random = SeededRandom(1)
     verdicts = {True: 0, False: 0}
     for _ in range(4000):
         history = random_history(random)

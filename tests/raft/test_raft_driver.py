@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 from raft_node import CONFIG, SYNC_S, Commands, Node, Run, until_leading, vote_request
 
-from tidelog.chaos.sim_stage.scheduler import Scheduler
 from tidelog.core.errors import KafkaError, MessageTooLargeError, StorageError, TidelogError
 from tidelog.raft.replicated_log import (
     CommittedEntry,
     NotLeaderError,
     ProposalUnknownError,
 )
+from tidelog.simulation.engine.scheduler import Scheduler
 from tidelog.v1 import common_pb2
 
 

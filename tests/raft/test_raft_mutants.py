@@ -16,16 +16,16 @@ import pytest
 import structlog
 from click.testing import CliRunner
 
-from tidelog.chaos.mutants import hunt as hunting
-from tidelog.chaos.mutants.hunt import CONTROL_SEEDS, Verdict, hunt
-from tidelog.chaos.mutants.raft import ALL, MUTANTS, UNSEEN
-from tidelog.chaos.sim_raft.seed_run import run_seed
-from tidelog.chaos.sim_raft.suite import SUITE
-from tidelog.chaos.suites.findings import SeedResult, Violation
-from tidelog.chaos.suites.suite import SuiteConfig, SuiteResult
-from tidelog.chaos.suites.worker import silence_nodes
 from tidelog.cli.sim import sim
 from tidelog.raft import rules
+from tidelog.simulation.mutants import hunt as hunting
+from tidelog.simulation.mutants.hunt import CONTROL_SEEDS, Verdict, hunt
+from tidelog.simulation.mutants.raft import ALL, MUTANTS, UNSEEN
+from tidelog.simulation.raft.seed_run import run_seed
+from tidelog.simulation.raft.suite import SUITE
+from tidelog.simulation.suites.findings import SeedResult, Violation
+from tidelog.simulation.suites.suite import SuiteConfig, SuiteResult
+from tidelog.simulation.suites.worker import silence_nodes
 
 QUICK = ("journal_cleared_on_mismatch", "unknown_told_as_failed")
 SEEDS = range(8)

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from raft_node import CONFIG, SYNC_S, Node, Run
 
-from tidelog.chaos.sim_stage.scheduler import Scheduler
 from tidelog.core.errors import KafkaError
 from tidelog.raft.replicated_log import NotLeaderError
+from tidelog.simulation.engine.scheduler import Scheduler
 from tidelog.v1 import common_pb2
 
 

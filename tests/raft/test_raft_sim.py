@@ -16,12 +16,13 @@ import pytest
 import structlog
 from click.testing import CliRunner
 
-from tidelog.chaos.sim_raft.coverage import COVERAGE
-from tidelog.chaos.sim_raft.seed_run import run_seed
-from tidelog.chaos.sim_raft.short_moments import waits_for_moments
-from tidelog.chaos.sim_raft.suite import SUITE
-from tidelog.chaos.suites.findings import SeedResult, Violation
-from tidelog.chaos.suites.suite import (
+from tidelog.cli.sim import sim
+from tidelog.simulation.raft.coverage import COVERAGE
+from tidelog.simulation.raft.seed_run import run_seed
+from tidelog.simulation.raft.short_moments import waits_for_moments
+from tidelog.simulation.raft.suite import SUITE
+from tidelog.simulation.suites.findings import SeedResult, Violation
+from tidelog.simulation.suites.suite import (
     SuiteConfig,
     SuiteResult,
     WorkerError,
@@ -29,8 +30,7 @@ from tidelog.chaos.suites.suite import (
     run_suite,
     to_line,
 )
-from tidelog.chaos.suites.worker import silence_nodes
-from tidelog.cli.sim import sim
+from tidelog.simulation.suites.worker import silence_nodes
 
 pytestmark = pytest.mark.sim
 
@@ -112,7 +112,7 @@ def test_a_seed_is_the_same_run_in_every_process() -> None:
 
 def _run_in_a_process(*, hash_seed: str) -> bytes:
     return subprocess.run(
-        [sys.executable, "-m", "tidelog.chaos.suites.worker", "--suite=raft", "--seeds=4:7:1"],
+        [sys.executable, "-m", "tidelog.simulation.suites.worker", "--suite=raft", "--seeds=4:7:1"],
         env={**os.environ, "PYTHONHASHSEED": hash_seed},
         check=True,
         capture_output=True,

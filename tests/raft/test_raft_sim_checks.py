@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tidelog.chaos.sim_raft.contact_checks import ContactChecks
-from tidelog.chaos.sim_raft.log_checks import LogChecks
-from tidelog.chaos.sim_raft.machine import Command, KeyValueMachine, Outcome
-from tidelog.chaos.sim_raft.state_checks import StateChecks
-from tidelog.chaos.sim_raft.wire_checks import WireChecks
-from tidelog.chaos.suites.findings import Findings
 from tidelog.raft import rules
 from tidelog.raft.durable_state import WalEntry
 from tidelog.raft.replicated_log import CommittedEntry
+from tidelog.simulation.raft.contact_checks import ContactChecks
+from tidelog.simulation.raft.log_checks import LogChecks
+from tidelog.simulation.raft.machine import Command, KeyValueMachine, Outcome
+from tidelog.simulation.raft.state_checks import StateChecks
+from tidelog.simulation.raft.wire_checks import WireChecks
+from tidelog.simulation.suites.findings import Findings
 from tidelog.v1.raft_pb2 import RaftMessage
 
 

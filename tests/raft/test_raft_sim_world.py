@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from tidelog.chaos.sim_raft.disk import ProcessKilledError, VoterDisk
-from tidelog.chaos.sim_raft.network import (
+from tidelog.core.chance import SeededRandom
+from tidelog.core.env import write_atomically
+from tidelog.simulation.engine.disk_faults import PowerCutError
+from tidelog.simulation.engine.scheduler import Scheduler
+from tidelog.simulation.engine.trace import Trace
+from tidelog.simulation.raft.disk import ProcessKilledError, VoterDisk
+from tidelog.simulation.raft.network import (
     LATENCY_S_MIN,
     NetworkKind,
     RaftNetwork,
     VoterTransport,
     Weather,
 )
-from tidelog.chaos.sim_stage.clock import SimRandom
-from tidelog.chaos.sim_stage.disk_faults import PowerCutError
-from tidelog.chaos.sim_stage.scheduler import Scheduler
-from tidelog.chaos.sim_stage.trace import Trace
-from tidelog.core.env import write_atomically
 from tidelog.v1.raft_pb2 import RaftMessage
 
 ORDERED = NetworkKind(is_lawless=False, has_stragglers=False)
@@ -56,7 +56,7 @@ class Pair:
         self.network = RaftNetwork(
             scheduler=self.scheduler,
             loop=self.loop,
-            random=SimRandom(1),
+            random=SeededRandom(1),
             kind=kind,
             on_delivered=lambda _node, _message: None,
         )
@@ -253,7 +253,7 @@ def test_link_cut_twice_carries_when_both_cuts_are_mended() -> None:
 
 def disk_with(told: list[str], *, seed: int = 1) -> VoterDisk:
     disk = VoterDisk(
-        SimRandom(seed),
+        SeededRandom(seed),
         sync_latency_s=0,
         on_power_cut=lambda: told.append("power cut"),
         on_killed=lambda: told.append("killed"),

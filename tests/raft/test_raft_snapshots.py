@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from power_cuts import ends
 from wal_stage import FOLDER, SECTOR, content_of, disk_with, new_disk
 
-from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.core.errors import DiskFullError, InvariantError, StorageError
 from tidelog.raft import snapshots
 from tidelog.raft.durable_state import SnapshotId
@@ -25,6 +24,7 @@ from tidelog.raft.snapshot_file import (
 )
 from tidelog.raft.snapshots import SnapshotStore
 from tidelog.raft.wal_frames import SLICE_BYTES, Record, encode_frame, encode_record
+from tidelog.simulation.engine.disk import SimDisk
 
 OLD, NEW = SnapshotId(10, 2), SnapshotId(25, 3)
 OLD_RECORDS = [b"old", b""]

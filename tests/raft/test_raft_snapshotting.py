@@ -9,13 +9,13 @@ import pytest
 from one_voter import append, piece, snapshot_content
 from raft_node import CONFIG, DIRECTORY, SYNC_S, Commands, Node, Run
 
-from tidelog.chaos.sim_stage.scheduler import Scheduler
 from tidelog.core.errors import StorageError
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import SnapshotId
 from tidelog.raft.snapshot_file import file_name
 from tidelog.raft.snapshotting import RETRY_S
 from tidelog.raft.storage import Storage
+from tidelog.simulation.engine.scheduler import Scheduler
 
 SMALL = replace(CONFIG, snapshot_interval_bytes=8 * 1024)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from one_voter import snapshot_content
 
-from tidelog.chaos.sim_stage.clock import SimRandom
-from tidelog.chaos.sim_stage.disk import SimDisk
+from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import StorageError
 from tidelog.raft.durable_state import SnapshotId
 from tidelog.raft.snapshot_file import file_name
 from tidelog.raft.storage import Storage
+from tidelog.simulation.engine.disk import SimDisk
 
 DIRECTORY = "/data/meta"
 SNAPSHOT = SnapshotId(5, 2)
@@ -24,7 +24,7 @@ async def open_storage(disk: SimDisk) -> Storage:
 
 @pytest.fixture
 def disk() -> SimDisk:
-    return SimDisk(SimRandom(1), sync_latency_s=0)
+    return SimDisk(SeededRandom(1), sync_latency_s=0)
 
 
 async def receive(storage: Storage) -> None:

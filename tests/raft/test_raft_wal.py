@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from wal_stage import FOLDER, PATH, RESERVE, SECTOR, State, new_disk, open_wal, state_of
 
-from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.core.errors import InvariantError, StorageError
 from tidelog.raft.wal import Wal, WalEntry
+from tidelog.simulation.engine.disk import SimDisk
 
 NEXT = f"{PATH}.next"
 

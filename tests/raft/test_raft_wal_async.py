@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from wal_stage import PATH, new_disk, open_wal, state_of
 
-from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.core.errors import StorageError
 from tidelog.raft.wal import Wal, WalEntry
+from tidelog.simulation.engine.disk import SimDisk
 
 
 @pytest.fixture

@@ -21,9 +21,9 @@ from wal_stage import (
     write_history,
 )
 
-from tidelog.chaos.sim_stage.disk import SimDisk
 from tidelog.core.errors import DiskFullError, StorageError
 from tidelog.raft.wal import Wal
+from tidelog.simulation.engine.disk import SimDisk
 
 FATES = 40
 NEW = State(0, None, True, (0, 0), ())

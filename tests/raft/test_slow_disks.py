@@ -13,16 +13,16 @@ from functools import partial
 import pytest
 from raft_node import DIRECTORY, Commands
 
-from tidelog.chaos.sim_stage.clock import SimRandom
-from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.chaos.sim_stage.loop import NodeLoop
-from tidelog.chaos.sim_stage.scheduler import Scheduler, SchedulerLimits
-from tidelog.chaos.sim_stage.trace import Trace
+from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import TidelogError
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.driver import RaftDriver
 from tidelog.raft.factory import build_replicated_log
 from tidelog.raft.transport import RaftReceiver
+from tidelog.simulation.engine.disk import SimDisk
+from tidelog.simulation.engine.loop import NodeLoop
+from tidelog.simulation.engine.scheduler import Scheduler, SchedulerLimits
+from tidelog.simulation.engine.trace import Trace
 from tidelog.v1.raft_pb2 import RaftMessage
 
 IDS = (1, 2, 3)
@@ -88,7 +88,7 @@ class Three:
         self.world = scheduler.new_loop("world")
         self.network = Network(scheduler)
         self.loops = {node_id: scheduler.new_loop(f"n{node_id}") for node_id in IDS}
-        self.disks = {node_id: SimDisk(SimRandom(node_id), sync_s) for node_id in IDS}
+        self.disks = {node_id: SimDisk(SeededRandom(node_id), sync_s) for node_id in IDS}
         self.took_s: list[float] = []
         self.failed: list[TidelogError] = []
         self.fatal: list[BaseException] = []
@@ -102,7 +102,7 @@ class Three:
             directory=DIRECTORY,
             disk=self.disks[node_id],
             clock=loop.clock,
-            random=SimRandom(10 + node_id),
+            random=SeededRandom(10 + node_id),
             transport=Transport(node_id, loop, self.network),
             config=CONFIG,
             on_fatal=self.fatal.append,
@@ -205,7 +205,7 @@ def test_a_voter_without_cpu_blames_nobody(scheduler: Scheduler) -> None:
     three = Three(scheduler, sync_s=0.005)
 
     async def starve(node_id: int, end_s: float) -> None:
-        loop, random = three.loops[node_id], SimRandom(node_id)
+        loop, random = three.loops[node_id], SeededRandom(node_id)
         while scheduler.now_s < end_s:
             loop.pause()
             await asyncio.sleep(random.uniform(0.5, 2.5))

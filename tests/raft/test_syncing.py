@@ -9,8 +9,8 @@ import pytest
 from one_voter import append
 from raft_node import CONFIG, SYNC_S, Node, Run
 
-from tidelog.chaos.sim_stage.scheduler import Scheduler
 from tidelog.raft.replicated_log import ProposalUnknownError
+from tidelog.simulation.engine.scheduler import Scheduler
 from tidelog.v1.raft_pb2 import RaftMessage
 
 AT_ONCE_S = SYNC_S / 10

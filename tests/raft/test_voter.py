@@ -23,7 +23,7 @@ from one_voter import (
     vote,
 )
 
-from tidelog.chaos.mutants.raft import MUTANTS
+from tidelog.simulation.mutants.raft import MUTANTS
 
 X = (2, command("x"))
 

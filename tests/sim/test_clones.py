@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tidelog.chaos.mutants.cluster_controllers import foreign_calls_served
-from tidelog.chaos.sim_cluster import clones
-from tidelog.chaos.sim_cluster.seed_run import run_seed
+from tidelog.simulation.cluster import clones
+from tidelog.simulation.cluster.seed_run import run_seed
+from tidelog.simulation.mutants.cluster_controllers import foreign_calls_served
 
 pytestmark = pytest.mark.sim
 

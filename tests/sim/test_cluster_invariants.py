@@ -9,26 +9,26 @@ from typing import Any
 
 import pytest
 
-from tidelog.broker import leading
-from tidelog.broker.hosted_partition import HostedPartition
-from tidelog.broker.partition import leader, replica
-from tidelog.broker.partition.isr import IsrState
-from tidelog.broker.purgatory import DelayedAnswer, OffsetWaiters
-from tidelog.chaos.checks.elections import may_have_lost
-from tidelog.chaos.history import History
+from tidelog.broker.partition import leader_io as leading
+from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.purgatory import DelayedAnswer, OffsetWaiters
+from tidelog.broker.replica import leader, replica
+from tidelog.broker.replica.isr import IsrState
+from tidelog.chaos.invariants.elections import may_have_lost
 from tidelog.chaos.node_inside import held_by, log_of
-from tidelog.chaos.scenarios.cluster_view import ClusterView
-from tidelog.chaos.scenarios.smoke import smoke
-from tidelog.chaos.sim_cluster import invariants as shell
-from tidelog.chaos.sim_cluster.inside import Cursor
-from tidelog.chaos.sim_cluster.invariants import Invariants
-from tidelog.chaos.sim_cluster.invariants_replicas import _Seen
-from tidelog.chaos.sim_stage.cluster import Machine, SimCluster
 from tidelog.client import Producer
 from tidelog.core.errors import TidelogError
+from tidelog.history.history import History
 from tidelog.log.file_names import LOG, file_name
 from tidelog.log.partition_log import PartitionLog
 from tidelog.metadata.image import PartitionImage
+from tidelog.simulation.cluster import invariants as shell
+from tidelog.simulation.cluster.cluster import Machine, SimCluster
+from tidelog.simulation.cluster.cluster_view import ClusterView
+from tidelog.simulation.cluster.inside import Cursor
+from tidelog.simulation.cluster.invariants import Invariants
+from tidelog.simulation.cluster.invariants_replicas import _Seen
+from tidelog.simulation.cluster.smoke import smoke
 from tidelog.v1.data_pb2 import ListOffsetsRequest, ListOffsetsResponse
 
 pytestmark = pytest.mark.sim
@@ -415,7 +415,7 @@ def test_an_acknowledgement_of_another_batch_is_noticed(
         done = right(*args, **kwargs)
         return done._replace(base_offset=max(0, done.base_offset - 1))
 
-    monkeypatch.setattr("tidelog.broker.appender.leading.append", wrong)
+    monkeypatch.setattr("tidelog.broker.partition.appender.leading.append", wrong)
     play_until_noticed(watched)
 
     assert "I20" in watched.kinds

@@ -14,14 +14,14 @@ import pytest
 import structlog
 from click.testing import CliRunner
 
-from tidelog.broker.partition import leader
-from tidelog.broker.partition.isr import IsrState
-from tidelog.chaos.mutants import raft
-from tidelog.chaos.mutants.cluster import ALL, MUTANTS, UNSEEN
-from tidelog.chaos.mutants.hunt import CONTROL_SEEDS
-from tidelog.chaos.sim_cluster.seed_run import run_seed
-from tidelog.chaos.suites.worker import silence_nodes
+from tidelog.broker.replica import leader
+from tidelog.broker.replica.isr import IsrState
 from tidelog.cli.sim import sim
+from tidelog.simulation.cluster.seed_run import run_seed
+from tidelog.simulation.mutants import raft
+from tidelog.simulation.mutants.cluster import ALL, MUTANTS, UNSEEN
+from tidelog.simulation.mutants.hunt import CONTROL_SEEDS
+from tidelog.simulation.suites.worker import silence_nodes
 
 MUTANTS_MIN = 20
 """What the suite must at least catch."""

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tidelog.chaos.mutants.raft_storage import stands_still_while_syncing
 from tidelog.chaos.scenarios import starvation
-from tidelog.chaos.scenarios.scene import PROMISE, UNOBSERVED
-from tidelog.chaos.sim_cluster.ground import SimGround
-from tidelog.chaos.sim_cluster.scenarios import SCENARIOS
-from tidelog.chaos.sim_cluster.seed_run import run_seed
-from tidelog.chaos.sim_stage.disk import SimDisk
+from tidelog.chaos.story.scene import PROMISE, UNOBSERVED
 from tidelog.cli.sim import sim
+from tidelog.simulation.cluster.ground import SimGround
+from tidelog.simulation.cluster.scenarios import SCENARIOS
+from tidelog.simulation.cluster.seed_run import run_seed
+from tidelog.simulation.engine.disk import SimDisk
+from tidelog.simulation.mutants.raft_storage import stands_still_while_syncing
 
 pytestmark = pytest.mark.sim
 

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tidelog.chaos.sim_cluster.coverage import COVERAGE
-from tidelog.chaos.sim_cluster.seed_run import run_seed
-from tidelog.chaos.sim_cluster.suite import SUITE
-from tidelog.chaos.suites.findings import SeedResult, Violation
-from tidelog.chaos.suites.suite import SuiteConfig, SuiteResult, from_line
 from tidelog.cli.sim import sim
 from tidelog.raft.config import ENGINES
+from tidelog.simulation.cluster.coverage import COVERAGE
+from tidelog.simulation.cluster.seed_run import run_seed
+from tidelog.simulation.cluster.suite import SUITE
+from tidelog.simulation.suites.findings import SeedResult, Violation
+from tidelog.simulation.suites.suite import SuiteConfig, SuiteResult, from_line
 
 pytestmark = pytest.mark.sim
 
@@ -80,7 +80,7 @@ def test_a_seed_is_the_same_run_in_every_process() -> None:
 def _run_in_a_process(*, hash_seed: str) -> bytes:
     options = ["--suite=cluster", "--seeds=5:6:1"]
     return subprocess.run(
-        [sys.executable, "-m", "tidelog.chaos.suites.worker", *options],
+        [sys.executable, "-m", "tidelog.simulation.suites.worker", *options],
         env={**os.environ, "PYTHONHASHSEED": hash_seed},
         check=True,
         capture_output=True,

@@ -9,11 +9,8 @@ from typing import Any, cast
 
 import pytest
 
-from tidelog.chaos.sim_cluster import budget as budgets
-from tidelog.chaos.sim_cluster.budget import Budget, Flip
-from tidelog.chaos.sim_cluster.world_config import WorldConfig, draw_config
-from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.workloads.plans import TopicPlan
+from tidelog.core.chance import SeededRandom
 from tidelog.metadata.image import (
     EMPTY_IMAGE,
     BrokerImage,
@@ -21,6 +18,9 @@ from tidelog.metadata.image import (
     PartitionImage,
     TopicImage,
 )
+from tidelog.simulation.cluster import budget as budgets
+from tidelog.simulation.cluster.budget import Budget, Flip
+from tidelog.simulation.cluster.world_config import WorldConfig, draw_config
 
 PLAN = TopicPlan(
     name="t",
@@ -84,7 +84,7 @@ def image_of(isr: Iterable[int], before: MetadataImage | None = None) -> Metadat
 
 def stage_of(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> Stage:
     plan = replace(PLAN, **changes)
-    config: WorldConfig = replace(draw_config(SimRandom(1)), topics=(plan,))
+    config: WorldConfig = replace(draw_config(SeededRandom(1)), topics=(plan,))
     stage = Stage(cast("Budget", None), image_of((1, 2, 3)), {1: 1, 2: 2, 3: 3})
     monkeypatch.setattr(budgets, "newest_image", lambda _: stage.image)
     monkeypatch.setattr(budgets, "broker_epoch", lambda machine: stage.epochs[machine])

@@ -10,11 +10,11 @@ from typing import Any, Self, cast
 
 import pytest
 
-from tidelog.chaos.history import Poll
-from tidelog.chaos.sim_stage.scheduler import Scheduler, SchedulerLimits
-from tidelog.chaos.sim_stage.trace import Trace
 from tidelog.chaos.workloads import readers
 from tidelog.client.records import Record, TopicPartition
+from tidelog.history.history import Poll
+from tidelog.simulation.engine.scheduler import Scheduler, SchedulerLimits
+from tidelog.simulation.engine.trace import Trace
 
 pytestmark = pytest.mark.sim
 SECONDS_A_POLL = 0.25

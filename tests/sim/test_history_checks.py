@@ -8,9 +8,9 @@ import pytest
 from histories import KINDS, HistoryMaker, spoil
 from msgspec.structs import replace
 
-from tidelog.chaos.checks.delivery import CHECKS, complaints, counts
-from tidelog.chaos.history import History, Outcome, Poll, Send
-from tidelog.chaos.history_lines import from_lines, to_lines
+from tidelog.history.checks.delivery import CHECKS, complaints, counts
+from tidelog.history.history import History, Outcome, Poll, Send
+from tidelog.history.history_lines import from_lines, to_lines
 
 SEEDS = range(60)
 

@@ -6,15 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from tidelog.chaos.checks.images import ImageChecks
-from tidelog.chaos.sim_cluster.invariants_book import Book, Identity, Page, identity
-from tidelog.chaos.sim_cluster.invariants_replies import ReplyChecks
-from tidelog.chaos.sim_stage.clock import SimClock, SimRandom
-from tidelog.chaos.sim_stage.cluster import Machine
-from tidelog.chaos.sim_stage.disk import SimDisk
+from tidelog.chaos.invariants.images import ImageChecks
+from tidelog.core.chance import SeededRandom
 from tidelog.metadata.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
 from tidelog.records.batch import BatchHeader, parse_header
 from tidelog.records.records import Record, encode_batch
+from tidelog.simulation.cluster.cluster import Machine
+from tidelog.simulation.cluster.invariants_book import Book, Identity, Page, identity
+from tidelog.simulation.cluster.invariants_replies import ReplyChecks
+from tidelog.simulation.engine.clock import SimClock
+from tidelog.simulation.engine.disk import SimDisk
 from tidelog.v1.data_pb2 import FetchPartition, FetchRequest, FetchResponse, PartitionFetchResult
 
 TOPIC = "t"
@@ -220,7 +221,7 @@ def served(*batches: bytes, high_watermark: int = 2) -> tuple[FetchRequest, Fetc
     return request, FetchResponse(partitions=[result])
 
 
-A_MACHINE = Machine(1, SimClock(lambda: 0.0), SimDisk(SimRandom(1), 0.0), SimRandom(1))
+A_MACHINE = Machine(1, SimClock(lambda: 0.0), SimDisk(SeededRandom(1), 0.0), SeededRandom(1))
 GOOD = encode_batch([Record(0, 1, None, b"v")], base_offset=1)
 
 

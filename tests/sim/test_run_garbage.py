@@ -9,7 +9,7 @@ from weakref import ref
 
 import pytest
 
-from tidelog.chaos.sim_stage.run_garbage import RunGarbage
+from tidelog.simulation.engine.run_garbage import RunGarbage
 
 HAS_AGES = sys.version_info < (3, 14)
 

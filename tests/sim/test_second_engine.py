@@ -10,11 +10,11 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from tidelog.broker.config import NodeConfig
-from tidelog.chaos.sim_stage.cluster import SimCluster, SimClusterConfig
-from tidelog.chaos.sim_stage.scheduler import SchedulerLimits
 from tidelog.client.admin import Admin
+from tidelog.node.config import NodeConfig
 from tidelog.raft.replicated_log import QuorumStatus
+from tidelog.simulation.cluster.cluster import SimCluster, SimClusterConfig
+from tidelog.simulation.engine.scheduler import SchedulerLimits
 
 pytestmark = pytest.mark.sim
 

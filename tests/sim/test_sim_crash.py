@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from tidelog.chaos.sim_stage.clock import SimRandom
-from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.chaos.sim_stage.scheduler import Scheduler
-from tidelog.chaos.sim_stage.trace import Trace
+from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import StorageError
+from tidelog.simulation.engine.disk import SimDisk
+from tidelog.simulation.engine.scheduler import Scheduler
+from tidelog.simulation.engine.trace import Trace
 
 pytestmark = pytest.mark.sim
 
@@ -27,7 +27,7 @@ def run(main: Coroutine[Any, Any, None]) -> None:
 
 
 def new_disk(seed: int) -> SimDisk:
-    disk = SimDisk(SimRandom(seed), sync_latency_s=0.001)
+    disk = SimDisk(SeededRandom(seed), sync_latency_s=0.001)
     disk.make_directory("/data")
     return disk
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from tidelog.broker.server import Node
-from tidelog.chaos.sim_stage.cluster import SimCluster
 from tidelog.client import Consumer, Producer
 from tidelog.client.admin import Admin
-from tidelog.client.descriptions import PartitionDescription
+from tidelog.client.admin.descriptions import PartitionDescription
 from tidelog.client.errors import TidelogError
 from tidelog.metadata.image import BrokerImage, MetadataImage
+from tidelog.node.server import Node
+from tidelog.simulation.cluster.cluster import SimCluster
 from tidelog.v1.admin_pb2 import PrepareStopRequest
 from tidelog.v1.methods import PREPARE_STOP
 

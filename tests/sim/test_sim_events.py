@@ -7,8 +7,8 @@ import asyncio
 import pytest
 from sim_story import TOPIC, Story, play
 
-from tidelog.client.events import ClusterEvent, EventFilter
-from tidelog.client.producer import Producer
+from tidelog.client.admin.events import ClusterEvent, EventFilter
+from tidelog.client.producing.producer import Producer
 from tidelog.v1.admin_pb2 import ListEventsRequest
 from tidelog.v1.methods import LIST_EVENTS
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from replica_stage import CONFIG, TOPIC, ReplicaStage
 
-from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.core.chance import SeededRandom
 from tidelog.log.cleaner import CleanerConfig
 from tidelog.log.partition_log import PartitionLog
 from tidelog.records.batch import iter_batches
@@ -42,7 +42,7 @@ class Story:
 
     def __init__(self, stage: ReplicaStage, seed: int) -> None:
         self.stage = stage
-        self.random = SimRandom(seed)
+        self.random = SeededRandom(seed)
         self.acked: Records = {}
         self.deleted_to = 0
         self.count = 0

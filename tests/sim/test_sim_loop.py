@@ -7,16 +7,17 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from tidelog.chaos.sim_stage.clock import SimClock, SimRandom
-from tidelog.chaos.sim_stage.loop import NodeLoop
-from tidelog.chaos.sim_stage.scheduler import (
+from tidelog.core.chance import SeededRandom
+from tidelog.simulation.engine.clock import SimClock
+from tidelog.simulation.engine.loop import NodeLoop
+from tidelog.simulation.engine.scheduler import (
     DeadlockError,
     LimitError,
     Scheduler,
     SchedulerLimits,
     UnhandledError,
 )
-from tidelog.chaos.sim_stage.trace import Trace
+from tidelog.simulation.engine.trace import Trace
 
 pytestmark = pytest.mark.sim
 
@@ -258,15 +259,15 @@ def test_tasks_in_a_set_are_ordered_by_their_numbers(scheduler: Scheduler) -> No
 
 
 def test_random_streams_depend_on_the_seed_and_their_name_alone() -> None:
-    first, second = SimRandom(7), SimRandom(7)
+    first, second = SeededRandom(7), SeededRandom(7)
     fork = first.fork("network")
     first.random()
 
     assert fork.random() == second.fork("network").random()
     assert fork.random() != second.fork("disk").random()
-    assert SimRandom(1).randbytes(10) != SimRandom(2).randbytes(10)
-    assert {SimRandom(seed).randrange(3, 6) for seed in range(50)} == {3, 4, 5}
-    assert all(0 <= SimRandom(seed).random() < 1 for seed in range(50))
+    assert SeededRandom(1).randbytes(10) != SeededRandom(2).randbytes(10)
+    assert {SeededRandom(seed).randrange(3, 6) for seed in range(50)} == {3, 4, 5}
+    assert all(0 <= SeededRandom(seed).random() < 1 for seed in range(50))
 
 
 def test_a_slow_processor_makes_its_own_node_late_and_no_other(scheduler: Scheduler) -> None:

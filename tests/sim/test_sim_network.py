@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from tidelog.chaos.sim_stage.clock import SimRandom
-from tidelog.chaos.sim_stage.network import Host, Lateness, SimNetwork
-from tidelog.chaos.sim_stage.peers import SimPeers
-from tidelog.chaos.sim_stage.raft_transport import SimRaftTransport
-from tidelog.chaos.sim_stage.scheduler import Scheduler, SchedulerLimits, UnhandledError
-from tidelog.chaos.sim_stage.trace import Trace
+from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import CallFailedError, InvariantError, KafkaError, UnreachableError
 from tidelog.net.transport import Dialled, DialOutcome
+from tidelog.simulation.engine.network import Host, Lateness, SimNetwork
+from tidelog.simulation.engine.peers import SimPeers
+from tidelog.simulation.engine.raft_transport import SimRaftTransport
+from tidelog.simulation.engine.scheduler import Scheduler, SchedulerLimits, UnhandledError
+from tidelog.simulation.engine.trace import Trace
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import NodeStatusRequest, NodeStatusResponse
 from tidelog.v1.controller_pb2 import FollowMetadataRequest, FollowMetadataResponse
@@ -71,7 +71,7 @@ class Stage:
         self.scheduler = Scheduler(
             trace=Trace(sink=self.trace.append), limits=SchedulerLimits(virtual_s=1000)
         )
-        self.network = SimNetwork(scheduler=self.scheduler, random=SimRandom(1))
+        self.network = SimNetwork(scheduler=self.scheduler, random=SeededRandom(1))
         self.client = self.add("client")
         self.server = self.add("server")
         self.handler = Handler()

@@ -6,11 +6,11 @@ import asyncio
 
 import pytest
 
-from tidelog.chaos.scenarios.cluster_view import ClusterView
-from tidelog.chaos.scenarios.stage import Stage
-from tidelog.chaos.sim_stage.cluster import SimCluster
 from tidelog.core.errors import TidelogError
 from tidelog.metadata.producer_ids import BLOCK_LENGTH
+from tidelog.simulation.cluster.cluster import SimCluster
+from tidelog.simulation.cluster.cluster_view import ClusterView
+from tidelog.simulation.cluster.stage import Stage
 from tidelog.v1.data_pb2 import InitProducerIdRequest
 from tidelog.v1.methods import INIT_PRODUCER_ID
 

@@ -8,16 +8,17 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from tidelog.chaos.sim_stage.clock import SimClock, SimRandom
-from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.chaos.sim_stage.network import Host, SimNetwork
-from tidelog.chaos.sim_stage.raft_transport import SimRaftTransport
-from tidelog.chaos.sim_stage.scheduler import Scheduler, SchedulerLimits
-from tidelog.chaos.sim_stage.trace import Trace
+from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import TidelogError
 from tidelog.raft.config import ENGINES, RaftConfig
 from tidelog.raft.factory import build_replicated_log
 from tidelog.raft.replicated_log import CommittedEntry, ReplicatedLog
+from tidelog.simulation.engine.clock import SimClock
+from tidelog.simulation.engine.disk import SimDisk
+from tidelog.simulation.engine.network import Host, SimNetwork
+from tidelog.simulation.engine.raft_transport import SimRaftTransport
+from tidelog.simulation.engine.scheduler import Scheduler, SchedulerLimits
+from tidelog.simulation.engine.trace import Trace
 
 pytestmark = pytest.mark.sim
 
@@ -59,7 +60,7 @@ class Voters:
 
     def __init__(self, seed: int, *, engine: str) -> None:
         self.config = replace(CONFIG, engine=engine)
-        self.random = SimRandom(seed)
+        self.random = SeededRandom(seed)
         self.trace = Trace()
         self.scheduler = Scheduler(trace=self.trace, limits=SchedulerLimits(virtual_s=120))
         self.network = SimNetwork(scheduler=self.scheduler, random=self.random.fork("network"))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tidelog.chaos.scenarios.smoke import smoke
-from tidelog.chaos.sim_stage.seeds import run_seed
+from tidelog.simulation.cluster.seeds import run_seed
+from tidelog.simulation.cluster.smoke import smoke
 
 pytestmark = pytest.mark.sim
 
@@ -51,7 +51,14 @@ def test_a_seed_has_one_trace_in_processes_with_other_hash_seeds() -> None:
 
 
 def _run_in_a_process(*, hash_seed: str) -> str:
-    command = [sys.executable, "-m", "tidelog.chaos.scenarios.smoke", "--seeds", "0:2", "--trace"]
+    command = [
+        sys.executable,
+        "-m",
+        "tidelog.simulation.cluster.smoke",
+        "--seeds",
+        "0:2",
+        "--trace",
+    ]
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
     return subprocess.run(
         command, env=environment, check=True, capture_output=True, text=True

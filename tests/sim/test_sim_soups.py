@@ -7,9 +7,9 @@ import pytest
 from tidelog.chaos.faults.fault import lasting
 from tidelog.chaos.faults.soup import Soup
 from tidelog.chaos.scenarios.catalogue import Scenario
-from tidelog.chaos.scenarios.scene import Scene
-from tidelog.chaos.sim_cluster.scenarios import SCENARIOS
-from tidelog.chaos.sim_cluster.seed_run import run_seed
+from tidelog.chaos.story.scene import Scene
+from tidelog.simulation.cluster.scenarios import SCENARIOS
+from tidelog.simulation.cluster.seed_run import run_seed
 
 pytestmark = pytest.mark.sim
 FOR_S = 15.0

@@ -9,11 +9,11 @@ from functools import partial
 
 import pytest
 
-from tidelog.broker.config import NodeConfig
-from tidelog.chaos.scenarios.cluster_view import ClusterView
-from tidelog.chaos.sim_stage.cluster import DATA_DIRECTORY, Machine, SimCluster
 from tidelog.client import Admin, Consumer, Producer, RecordMetadata
 from tidelog.client.errors import TidelogError
+from tidelog.node.config import NodeConfig
+from tidelog.simulation.cluster.cluster import DATA_DIRECTORY, Machine, SimCluster
+from tidelog.simulation.cluster.cluster_view import ClusterView
 
 pytestmark = pytest.mark.sim
 

@@ -19,8 +19,8 @@ from pyspark.sql import SparkSession
 from spark_sessions import local_test_session
 
 from tidelog.client import Admin, Producer
-from tidelog.client.descriptions import NewTopic
-from tidelog.client.offset_ranges import OffsetBounds, TopicPartitions
+from tidelog.client.admin.descriptions import NewTopic
+from tidelog.client.arrow.offset_ranges import OffsetBounds, TopicPartitions
 from tidelog.client.records import TopicPartition
 from tidelog.spark.option_values import OptionError
 from tidelog.spark.planner import (

@@ -26,7 +26,7 @@ from spark_cluster import (
 from spark_sessions import local_test_session
 
 from tidelog.client import Admin, Producer
-from tidelog.client.descriptions import NewTopic
+from tidelog.client.admin.descriptions import NewTopic
 from tidelog.core.system import SystemClock, SystemDisk, lock_directory
 from tidelog.spark.pipeline.job import Job
 from tidelog.spark.pipeline.plan import Limits, PipelineError

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tidelog.chaos.sim_stage.disk import SimDisk
-from tidelog.chaos.sim_stage.disk_faults import PowerCutError
 from tidelog.core.env import Disk
 from tidelog.core.system import SystemDisk
+from tidelog.simulation.engine.disk import SimDisk
+from tidelog.simulation.engine.disk_faults import PowerCutError
 from tidelog.spark.pipeline.plan import Gap, PipelineError, Progress, Span
 from tidelog.spark.pipeline.runs import Run, RunLog
 

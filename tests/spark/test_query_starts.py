@@ -8,8 +8,8 @@ import pytest
 from fake_cluster import BOOTSTRAP, FakeCluster, Mishap
 from spark_streams import filled, on_virtual_time, ports_of, stream
 
+from tidelog.client.arrow.range_reader import RangeReaderConfig
 from tidelog.client.errors import CallFailedError
-from tidelog.client.range_reader import RangeReaderConfig
 from tidelog.client.records import TopicPartition
 from tidelog.records.records import Record, encode_batch
 from tidelog.spark.compacted_topic import CONFIGS

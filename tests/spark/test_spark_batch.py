@@ -18,7 +18,7 @@ from spark_rows import stored
 from spark_sessions import local_test_session
 
 from tidelog.client import Admin, Producer
-from tidelog.client.descriptions import NewTopic
+from tidelog.client.admin.descriptions import NewTopic
 from tidelog.client.records import TopicPartition
 from tidelog.net.grpc_transport import GrpcTransport
 from tidelog.records.batch import HEADER_BYTES, parse_header, seal

@@ -27,7 +27,7 @@ from spark_sessions import local_test_session
 from spark_steps import READ, Steps, stepped_source
 
 from tidelog.client import Admin, Producer
-from tidelog.client.descriptions import NewTopic
+from tidelog.client.admin.descriptions import NewTopic
 from tidelog.core.system import SystemClock, SystemDisk
 from tidelog.spark.commit_markers import MARKERS, Marker
 from tidelog.spark.pipeline.job import Job

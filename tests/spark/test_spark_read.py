@@ -13,11 +13,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from tidelog.chaos.socket_stage.ports import quiet_ports
 from tidelog.client import Admin, Producer
-from tidelog.client.descriptions import NewTopic
+from tidelog.client.admin.descriptions import NewTopic
+from tidelog.demo.flights_job import read_flights, summarise
+from tidelog.net.quiet_ports import quiet_ports
 from tidelog.spark import TidelogDataSource
-from tidelog.spark.flights_job import read_flights, summarise
 from tidelog.spark.session import local_session
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]

@@ -13,7 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from spark_sessions import local_test_session
 
 from tidelog.client import Admin, Producer
-from tidelog.client.descriptions import NewTopic
+from tidelog.client.admin.descriptions import NewTopic
 from tidelog.client.records import TopicPartition
 from tidelog.spark.stream_offsets import lag
 

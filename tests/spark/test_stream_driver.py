@@ -9,8 +9,8 @@ import pytest
 from fake_cluster import FakeCluster, Mishap
 from spark_streams import filled, on_virtual_time, stream
 
+from tidelog.client.arrow.offset_ranges import OffsetRange
 from tidelog.client.errors import KafkaError, UnreachableError
-from tidelog.client.offset_ranges import OffsetRange
 from tidelog.client.offsets import EARLIEST
 from tidelog.client.records import TopicPartition
 from tidelog.spark.planner import PlanError

@@ -6,10 +6,10 @@ import multiprocessing
 
 import pytest
 
-from tidelog.client.arrow_columns import decode_range
+from tidelog.client.arrow.columns import decode_range
+from tidelog.client.arrow.offset_ranges import OffsetRange
+from tidelog.client.arrow.range_reader import RangeReaderConfig
 from tidelog.client.errors import CorruptMessageError
-from tidelog.client.offset_ranges import OffsetRange
-from tidelog.client.range_reader import RangeReaderConfig
 from tidelog.records.compression import Codec
 from tidelog.records.records import Record, encode_batch, encode_filler
 from tidelog.spark.worker_clients import ReadingClient, WorkerClients
@@ -99,7 +99,7 @@ def test_what_does_not_fit_into_one_piece_is_decoded_batch_by_batch(
     data = b"".join(
         encode_batch(records, compression=Codec.GZIP, base_offset=at) for at in (0, 10, 20)
     )
-    monkeypatch.setattr("tidelog.client.record_fields.BODY_BYTES_MAX", 2000)
+    monkeypatch.setattr("tidelog.client.arrow.record_fields.BODY_BYTES_MAX", 2000)
     assert offsets(data) == [list(range(10)), list(range(10, 20)), list(range(20, 30))]
 
 

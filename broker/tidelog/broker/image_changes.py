@@ -11,8 +11,8 @@ import asyncio
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from tidelog.broker.background import Background
-from tidelog.broker.replica_config import ReplicaConfig
+from tidelog.broker.partition.replica_config import ReplicaConfig
+from tidelog.core.background import Background
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
 
 Key = tuple[str, int]

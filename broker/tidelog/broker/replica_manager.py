@@ -9,55 +9,42 @@ decided in `partition/`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
 import structlog
 
-from tidelog.broker.appender import Appender
-from tidelog.broker.background import Background
-from tidelog.broker.call import LOCAL_CALL, Call
-from tidelog.broker.fetch_session import FetchSession
-from tidelog.broker.fetcher import Fetchers
-from tidelog.broker.hosted_partition import HostedPartition
+from tidelog.broker.controller_link.trouble_reports import ReportDamage, TroubleReports
 from tidelog.broker.image_changes import ImageChanges
-from tidelog.broker.isr_proposals import AlterPartition, IsrProposals
-from tidelog.broker.journal.event import Event
-from tidelog.broker.log_upkeep import LogUpkeep
-from tidelog.broker.own_cluster import OwnCluster
-from tidelog.broker.partition.events import FollowersFenced
-from tidelog.broker.partition.leader import Leader
-from tidelog.broker.partition.replica import Replica
-from tidelog.broker.partition_folders import PartitionFolders
-from tidelog.broker.partition_map import PartitionMap
-from tidelog.broker.peers import Peers
-from tidelog.broker.reader import Reader
-from tidelog.broker.record_deleter import RecordDeleter
-from tidelog.broker.replica_config import ReplicaConfig
-from tidelog.broker.replica_stats import ReplicaStats
-from tidelog.broker.start_record import StartRecord
-from tidelog.broker.trouble_reports import ReportDamage, TroubleReports
-from tidelog.broker.unread_responses import UnreadResponses
+from tidelog.broker.partition.appender import Appender
+from tidelog.broker.partition.log_upkeep import LogUpkeep
+from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition_folders import PartitionFolders
+from tidelog.broker.partition.partition_map import PartitionMap
+from tidelog.broker.partition.reader import Reader
+from tidelog.broker.partition.record_deleter import RecordDeleter
+from tidelog.broker.partition.replica_config import ReplicaConfig
+from tidelog.broker.partition.replica_stats import ReplicaStats
+from tidelog.broker.replica.events import FollowersFenced
+from tidelog.broker.replica.leader import Leader
+from tidelog.broker.replica.replica import Replica
+from tidelog.broker.replication.alter_partition import AlterPartition, IsrProposals
+from tidelog.broker.replication.fetch_session import FetchSession
+from tidelog.broker.replication.fetcher import Fetchers
+from tidelog.core.background import Background
 from tidelog.core.env import Clock, Disk, Random
 from tidelog.core.errors import StorageError
+from tidelog.core.journal import Event
 from tidelog.core.workers import Workers
 from tidelog.log.config import LogConfig, log_config
 from tidelog.log.log_folder import Life
 from tidelog.log.partition_log import Damage
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, TopicImage
-from tidelog.v1.data_pb2 import (
-    DeleteRecordsRequest,
-    DeleteRecordsResponse,
-    FetchRequest,
-    FetchResponse,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    OffsetForLeaderEpochRequest,
-    OffsetForLeaderEpochResponse,
-    ProduceRequest,
-    ProduceResponse,
-)
+from tidelog.net.call import LOCAL_CALL, Call
+from tidelog.net.own_cluster import OwnCluster
+from tidelog.net.peers import Peers
+from tidelog.net.unread_responses import UnreadResponses
 
 SETTLE_POLL_MS = 10
 RECOVERY_POLL_S = 0.05
@@ -80,7 +67,7 @@ class ReplicaManager:
         peers: Peers,
         alter_partition: AlterPartition,
         report_damage: ReportDamage,
-        start_record: StartRecord,
+        on_recovered: Callable[[], Awaitable[None]],
         unread: UnreadResponses,
         workers: Workers,
         on_broken: Callable[[int], None],
@@ -91,25 +78,25 @@ class ReplicaManager:
         self._broker_id, self._clock, self._config = broker_id, clock, config
         self._held_until_ms, self._are_closed_cleanly = 0, True
         self._found: list[tuple[str, int, bytes]] = []  # folders before the first image, and whose
-        self._stats, self._start_record = ReplicaStats(), start_record
+        self._stats, self._on_recovered = ReplicaStats(), on_recovered
         self._background = Background(on_fatal)
         self._folders = PartitionFolders(log_dir=log_dir, disk=disk, clock=clock)
         partitions = self._partitions = PartitionMap(broker_id, note)
         self._changes = ImageChanges(self._bring_in_line, config, self._background)
         self._slots, self._beginning = asyncio.Semaphore(config.log_tasks_max), asyncio.Lock()
         self._lives: dict[str, asyncio.Task[None]] = {}
-        self._appender = Appender(
+        self.appender = Appender(
             partitions=partitions,
             config=config,
             clock=clock,
             workers=workers,
             is_held=lambda: self.is_held,
         )
-        self._reader = Reader(
+        self.reader = Reader(
             partitions=partitions, config=config, clock=clock, stats=self._stats, unread=unread
         )
         self._upkeep = LogUpkeep(partitions=partitions, config=config, clock=clock)
-        self._deleter = RecordDeleter(partitions=partitions, config=config, clock=clock)
+        self.record_deleter = RecordDeleter(partitions=partitions, config=config, clock=clock)
         self._build_replication(peers, random, alter_partition, report_damage, on_broken, own)
 
     def _build_replication(
@@ -209,38 +196,9 @@ class ReplicaManager:
         if image.brokers is not before.brokers:
             self._note_fenced(before, image)
 
-    async def produce(self, request: ProduceRequest) -> ProduceResponse:
-        """See `Broker.Produce`."""
-        return await self._appender.produce(request)
-
-    @property
-    def is_full(self) -> bool:
-        """See `Appender.is_full`."""
-        return self._appender.is_full
-
-    async def fetch(self, request: FetchRequest, call: Call = LOCAL_CALL) -> FetchResponse:
-        """See `Broker.Fetch`."""
-        return await self._session(call).fetch(request)
-
-    def fetch_stream(
-        self, requests: AsyncIterator[FetchRequest], call: Call = LOCAL_CALL
-    ) -> AsyncGenerator[FetchResponse, None]:
-        """See `Broker.FetchStream`."""
-        return self._session(call).answers(requests)
-
-    async def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
-        """See `Broker.ListOffsets`."""
-        return await self._reader.list_offsets(request)
-
-    async def delete_records(self, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
-        """See `Broker.DeleteRecords`."""
-        return await self._deleter.delete_records(request)
-
-    async def offset_for_leader_epoch(
-        self, request: OffsetForLeaderEpochRequest
-    ) -> OffsetForLeaderEpochResponse:
-        """See `Broker.OffsetForLeaderEpoch`."""
-        return self._reader.offset_for_leader_epoch(request)
+    def session(self, call: Call = LOCAL_CALL) -> FetchSession:
+        """Return a fetch session for the connection that `call` came by."""
+        return FetchSession(self.reader, self._partitions, self._clock, call)
 
     @property
     def is_held(self) -> bool:
@@ -279,11 +237,11 @@ class ReplicaManager:
             "under_min_isr_partitions": sum(not one.has_min_insync() for one in leaders),
             "offline_replicas": sum(hosted.is_failed for hosted in held.values()),
             "damaged_partitions": sum(hosted.damage is not None for hosted in held.values()),
-            "produce_in_flight_bytes": self._appender.in_flight_bytes,
-            "produce_inspections": self._appender.inspections,
-            "waiting_fetches": self._reader.waiting_consumers,
-            "waiting_reads": self._reader.waiting_reads,
-            "replica_unread_response_bytes": self._reader.unread_by_replicas.size_bytes,
+            "produce_in_flight_bytes": self.appender.in_flight_bytes,
+            "produce_inspections": self.appender.inspections,
+            "waiting_fetches": self.reader.waiting_consumers,
+            "waiting_reads": self.reader.waiting_reads,
+            "replica_unread_response_bytes": self.reader.unread_by_replicas.size_bytes,
             **asdict(self._stats),
         }
 
@@ -449,9 +407,6 @@ class ReplicaManager:
         except StorageError as error:
             log.warning("replica not removed", partition=f"{topic}-{partition}", error=str(error))
 
-    def _session(self, call: Call) -> FetchSession:
-        return FetchSession(self._reader, self._partitions, self._clock, call)
-
     # Loops
 
     def _leaders(self) -> Iterator[Leader]:
@@ -462,7 +417,7 @@ class ReplicaManager:
     async def _await_recovery(self) -> None:
         while not self.is_prepared:  # noqa: ASYNC110  # of many logs and reports
             await asyncio.sleep(RECOVERY_POLL_S)
-        await self._start_record.note_recovered()
+        await self._on_recovered()
 
     async def _tick_forever(self) -> None:
         while True:

@@ -5,13 +5,13 @@ It changes nothing; no node knows of it.
 
 from __future__ import annotations
 
-from tidelog.broker.hosted_partition import HostedPartition
-from tidelog.broker.partition.isr import FollowerState
-from tidelog.broker.partition.leader import Leader
-from tidelog.broker.server import BrokerParts, Node
+from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.replica.isr import FollowerState
+from tidelog.broker.replica.leader import Leader
 from tidelog.log.epochs import EpochEntry
 from tidelog.log.partition_log import PartitionLog
 from tidelog.metadata.quorum import Quorum
+from tidelog.node.server import BrokerParts, Node
 
 Held = dict[tuple[str, int], HostedPartition]
 NOTHING_HELD: Held = {}

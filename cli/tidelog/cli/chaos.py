@@ -1,6 +1,6 @@
 """`tidelog chaos`: break a cluster of real processes behind Toxiproxy, and judge what came of it.
 
-Owns the commands' options, output and exit codes; `tidelog.chaos.socket_stage` does the work.
+Owns the commands' options, output and exit codes; `tidelog.chaos.sockets` does the work.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from pathlib import Path
 
 import click
 
-from tidelog.chaos.mutants.on_sockets import HUNTS
+from tidelog.benchmarks.machine import command_text
 from tidelog.chaos.report.record import RunRecord
 from tidelog.chaos.scenarios.catalogue import SOCKETS, id_of, of_stage
-from tidelog.chaos.socket_stage import ledger as ledgers
-from tidelog.chaos.socket_stage.mutant_hunt import Hunted, hunt
-from tidelog.chaos.socket_stage.run import RunPlan, run_scenario
-from tidelog.chaos.socket_stage.summary import summary
-from tidelog.chaos.suites.ledger import checked_out_commit
-from tidelog.chaos.suites.worker import silence_nodes
-from tidelog.cli.bench.machine import command_text
+from tidelog.chaos.sockets import ledger as ledgers
+from tidelog.chaos.sockets.run import run_scenario
+from tidelog.chaos.sockets.run_plan import RunPlan
+from tidelog.chaos.sockets.summary import summary
 from tidelog.cli.chaos_output import Folder, Progress
+from tidelog.core.provenance import checked_out_commit
 from tidelog.raft.config import ENGINES
+from tidelog.simulation.mutants.on_sockets import HUNTS
+from tidelog.simulation.mutants.socket_hunt import Hunted, hunt
+from tidelog.simulation.suites.worker import silence_nodes
 
 ALL = "all"
 SMOKE = "smoke"

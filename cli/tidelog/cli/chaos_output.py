@@ -18,7 +18,7 @@ from tidelog.chaos.report.html import render
 from tidelog.chaos.report.overview import index
 from tidelog.chaos.report.record import RunRecord
 from tidelog.chaos.report.record_json import to_json
-from tidelog.chaos.socket_stage.run import RunPlan
+from tidelog.chaos.sockets.run_plan import RunPlan
 
 ANOMALIES_MAX = 5
 """Shown of a run."""

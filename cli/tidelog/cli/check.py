@@ -1,6 +1,6 @@
 """`tidelog check`: judge a history of calls; `docs/HISTORY.md` says how one is written.
 
-Owns the command's option, output and exit code; `tidelog.chaos.checks` judges.
+Owns the command's option, output and exit code; `tidelog.history.checks` judges.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from pathlib import Path
 
 import click
 
-from tidelog.chaos.checks.delivery import judge
-from tidelog.chaos.history import History
-from tidelog.chaos.history_file import read_history
-from tidelog.chaos.history_lines import HistoryFormatError
+from tidelog.history.checks.delivery import judge
+from tidelog.history.history import History
+from tidelog.history.history_file import read_history
+from tidelog.history.history_lines import HistoryFormatError
 
 COMPLAINTS_SHOWN_MAX = 100
 

@@ -22,12 +22,13 @@ from rich.console import Console
 from rich.status import Status
 from rich.table import Table
 
-from tidelog.broker.data_directory import format_or_check
-from tidelog.cli import cluster_calls, cluster_process
-from tidelog.cli.cluster_plan import PORTS, NodePlan, default_folder, load, load_or_create
-from tidelog.cli.cluster_process import Started
 from tidelog.core.errors import TidelogError
 from tidelog.core.system import SystemDisk
+from tidelog.node.data_directory import format_or_check
+from tidelog.node.local_cluster import calls as cluster_calls
+from tidelog.node.local_cluster import process as cluster_process
+from tidelog.node.local_cluster.plan import PORTS, NodePlan, default_folder, load, load_or_create
+from tidelog.node.local_cluster.process import Started
 from tidelog.raft.config import ENGINES
 from tidelog.v1.admin_pb2 import NodeStatusResponse
 

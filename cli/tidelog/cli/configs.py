@@ -9,7 +9,7 @@ import click
 
 from tidelog.cli.connection import API_TIMEOUT_MS, bootstrap_option, run
 from tidelog.client.admin import Admin
-from tidelog.client.descriptions import ConfigDescription
+from tidelog.client.admin.descriptions import ConfigDescription
 
 cluster_option = click.option(
     "--cluster", "of_cluster", is_flag=True, help="The defaults of all topics instead of a TOPIC."

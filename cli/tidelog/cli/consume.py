@@ -11,7 +11,7 @@ import click
 
 from tidelog.cli.connection import API_TIMEOUT_MS, bootstrap_option, run
 from tidelog.cli.record_text import text_fields
-from tidelog.client.consumer import DEFAULT_MAX_RECORDS, Consumer
+from tidelog.client.consuming.consumer import DEFAULT_MAX_RECORDS, Consumer
 from tidelog.client.records import Record
 
 POLL_MS = 60_000

@@ -1,6 +1,6 @@
 """`tidelog demo`: load the flights, kill a leader half-way, read all back with Spark and compare.
 
-Owns the command: its option, what must be installed, its exit code. `demo_run` does the work.
+Owns the command: its option, what must be installed, its exit code. `tidelog.demo` does the work.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import click
 
-from tidelog.cli.demo_spark import require_spark
 from tidelog.core.errors import TidelogError
+from tidelog.demo.spark_job import require_spark
 
 OUTPUT = Path(".data/demo")
 
@@ -28,11 +28,11 @@ def demo(output: Path) -> None:
     """Send 336,776 flights, kill a leader half-way, read all back with Spark and compare."""
     require_spark()
     try:
-        from tidelog.cli import demo_run
+        from tidelog.demo import run
     except ModuleNotFoundError as error:
         raise click.ClickException(f"{error.name} is not installed: run `make setup`") from None
     try:
-        is_good = demo_run.run(output)
+        is_good = run.run(output)
     except TidelogError as error:
         raise click.ClickException(str(error)) from error
     sys.exit(0 if is_good else 1)

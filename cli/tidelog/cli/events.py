@@ -15,7 +15,13 @@ import click
 
 from tidelog.cli.connection import API_TIMEOUT_MS, bootstrap_option, run
 from tidelog.client.admin import Admin
-from tidelog.client.events import METADATA_KINDS, NODE_KINDS, ClusterEvent, EventFilter, same_event
+from tidelog.client.admin.events import (
+    METADATA_KINDS,
+    NODE_KINDS,
+    ClusterEvent,
+    EventFilter,
+    same_event,
+)
 
 _UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _FOLLOW_INTERVAL_S = 0.5

@@ -34,7 +34,7 @@ COMMANDS = {
     "sim": Target("sim:sim", "Run the cluster's simulation on virtual time."),
     "chaos": Target("chaos:chaos", "Inject faults into a cluster of real processes.", "chaos"),
     "check": Target("check:check", "Check a history for lost, duplicated or reordered records."),
-    "bench": Target("bench.command:bench", "Measure Tidelog on this machine, and a peer."),
+    "bench": Target("bench:bench", "Measure Tidelog on this machine, and a peer."),
     "pipeline": Target("pipeline:pipeline", "Load JSON records of topics into Parquet.", "spark"),
     "demo": Target("demo:demo", "Load flights, kill a leader half-way, read back.", "demo"),
 }
@@ -79,6 +79,15 @@ def tidelog() -> None:
     """A replicated commit log: run a cluster, manage topics, write and read records."""
 
 
+def _message_of(error: Exception) -> str:
+    """The message of an error of ours; any other is raised again."""
+    from tidelog.core.errors import TidelogError  # not needed for the list of commands
+
+    if isinstance(error, TidelogError):
+        return error.message
+    raise error
+
+
 def main() -> None:
     """Run the command line; the exit code is 0, 1 for an error, 2 for wrong usage."""
     try:
@@ -91,4 +100,7 @@ def main() -> None:
         code = error.exit_code
     except click.Abort:
         code = INTERRUPTED
+    except Exception as error:  # noqa: BLE001  # the top: other errors are raised again
+        click.echo(f"tidelog: {_message_of(error)}", err=True)
+        code = 1
     sys.exit(code if isinstance(code, int) else 0)

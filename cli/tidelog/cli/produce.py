@@ -12,7 +12,7 @@ import click
 
 from tidelog.cli.connection import API_TIMEOUT_MS, bootstrap_option, run
 from tidelog.cli.stdin_lines import read_lines
-from tidelog.client.producer import Producer
+from tidelog.client.producing.producer import Producer
 from tidelog.client.records import BulkMetadata
 from tidelog.records.compression import Codec
 

@@ -16,8 +16,8 @@ import click
 from tidelog.cli.connection import API_TIMEOUT_MS, bootstrap_option, run
 from tidelog.cli.metadata_log import LogLine, batch_lines, file_lines, log_files, piece_lines
 from tidelog.client.admin import Admin
+from tidelog.client.admin.quorum import QuorumDescription, VoterDescription, VoterStatus
 from tidelog.client.errors import CallFailedError, UnreachableError
-from tidelog.client.quorum import QuorumDescription, VoterDescription, VoterStatus
 from tidelog.client.routing import parse_bootstrap
 from tidelog.v1.controller_pb2 import (
     DescribeQuorumRequest,

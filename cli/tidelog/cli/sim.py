@@ -1,6 +1,6 @@
 """`tidelog sim`: run seeds of a simulation suite, or show what happened in one.
 
-Owns the commands' options, output and exit codes; `tidelog.chaos.suites` does the work.
+Owns the commands' options, output and exit codes; `tidelog.simulation.suites` does the work.
 """
 
 from __future__ import annotations
@@ -12,13 +12,16 @@ from pathlib import Path
 
 import click
 
-from tidelog.chaos.mutants import cluster, raft
-from tidelog.chaos.mutants.hunt import Verdict, hunt
-from tidelog.chaos.mutants.hunt import summary as summary_of
-from tidelog.chaos.sim_cluster.scenarios import SCENARIOS
-from tidelog.chaos.suites import ledger as ledgers
-from tidelog.chaos.suites.findings import SeedResult
-from tidelog.chaos.suites.suite import (
+from tidelog.core.provenance import checked_out_commit
+from tidelog.core.system import SystemClock
+from tidelog.raft.config import ENGINES
+from tidelog.simulation.cluster.scenarios import SCENARIOS
+from tidelog.simulation.mutants import cluster, raft
+from tidelog.simulation.mutants.hunt import Verdict, hunt
+from tidelog.simulation.mutants.hunt import summary as summary_of
+from tidelog.simulation.suites import ledger as ledgers
+from tidelog.simulation.suites.findings import SeedResult
+from tidelog.simulation.suites.suite import (
     NAMES,
     WORKERS,
     Suite,
@@ -27,9 +30,7 @@ from tidelog.chaos.suites.suite import (
     run_suite,
     suite_named,
 )
-from tidelog.chaos.suites.worker import silence_nodes
-from tidelog.core.system import SystemClock
-from tidelog.raft.config import ENGINES
+from tidelog.simulation.suites.worker import silence_nodes
 
 SHOW_EVERY_SEEDS = 100
 MUTANT_SEEDS = range(100)
@@ -112,7 +113,7 @@ def run(
     choice = _choice(chosen, scenario)
     config = SuiteConfig(chosen, seeds, choice=choice, engine=engine, workers=workers)
     progress = _Progress(suite, is_silent=is_json)
-    commit = ledgers.checked_out_commit()
+    commit = checked_out_commit()
     result = asyncio.run(run_suite(config, progress.on_result))
     if ledger is not None:
         ledgers.append(ledger, result, commit=commit, clock=SystemClock())

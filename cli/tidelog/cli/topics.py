@@ -9,7 +9,7 @@ import click
 from tidelog.cli.configs import parse_configs
 from tidelog.cli.connection import API_TIMEOUT_MS, bootstrap_option, run
 from tidelog.client.admin import Admin
-from tidelog.client.descriptions import PartitionDescription, TopicDescription
+from tidelog.client.admin.descriptions import PartitionDescription, TopicDescription
 from tidelog.client.errors import TidelogError
 from tidelog.client.records import TopicPartition
 from tidelog.v1.common_pb2 import ELECTION_NOT_NEEDED

@@ -2,17 +2,21 @@
 
 from tidelog.client import errors
 from tidelog.client.admin import Admin
-from tidelog.client.consumer import Consumer
-from tidelog.client.consumer_interceptors import ConsumerInterceptor
-from tidelog.client.descriptions import NewTopic
-from tidelog.client.deserializers import Deserializer
+from tidelog.client.admin.descriptions import NewTopic
+from tidelog.client.consuming.consumer import Consumer
+from tidelog.client.consuming.consumer_interceptors import ConsumerInterceptor
+from tidelog.client.consuming.deserializers import Deserializer
+from tidelog.client.consuming.record_batch import RecordBatch
 from tidelog.client.offsets import ListedOffset
-from tidelog.client.partitioners import Partitioner, PartitionLeader
-from tidelog.client.producer import Producer
-from tidelog.client.producer_interceptors import OnDelivery, ProducerInterceptor, ProducerRecord
-from tidelog.client.record_batch import RecordBatch
+from tidelog.client.producing.partitioners import Partitioner, PartitionLeader
+from tidelog.client.producing.producer import Producer
+from tidelog.client.producing.producer_interceptors import (
+    OnDelivery,
+    ProducerInterceptor,
+    ProducerRecord,
+)
+from tidelog.client.producing.serializers import Serializer
 from tidelog.client.records import BulkMetadata, Record, RecordMetadata, TopicPartition
-from tidelog.client.serializers import Serializer
 
 __all__ = [
     "Admin",

@@ -1,5 +1,7 @@
 """How long to wait before trying again: exponential with jitter (KIP-580). Pure."""
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from dataclasses import dataclass

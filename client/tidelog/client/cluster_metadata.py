@@ -6,6 +6,8 @@ the newer, and whether one is gone for good, the metadata offsets of the answers
 for anything: `routing.py` does.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping

@@ -1,5 +1,7 @@
 """What users of the client hold: partitions, records read, receipts of records sent."""
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, NamedTuple

@@ -38,13 +38,13 @@ from typing import (
 )
 
 from tidelog.client.admin import Admin as AsyncAdmin
-from tidelog.client.consumer import Consumer as AsyncConsumer
+from tidelog.client.consuming.consumer import Consumer as AsyncConsumer
 from tidelog.client.errors import ClientClosedError
-from tidelog.client.producer import Producer as AsyncProducer
+from tidelog.client.producing.producer import Producer as AsyncProducer
+from tidelog.client.producing.serializers import K as SentKey
+from tidelog.client.producing.serializers import V as SentValue
 from tidelog.client.records import K as ReadKey
 from tidelog.client.records import V as ReadValue
-from tidelog.client.serializers import K as SentKey
-from tidelog.client.serializers import V as SentValue
 
 __all__ = ["Admin", "CallerError", "Consumer", "LoopThread", "Producer"]
 

@@ -4,6 +4,8 @@ A type never repairs what it reads: text outside its rule is refused with that r
 a rule is longer than a few dozen characters, so what is stored is bounded.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 import re

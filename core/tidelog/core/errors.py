@@ -18,6 +18,8 @@ TidelogError                     code, message, is_retriable, is_outcome_unknown
 └── KafkaError                   any other wire code, see `error_for`
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from tidelog.v1 import common_pb2

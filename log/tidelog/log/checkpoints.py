@@ -8,6 +8,8 @@ four for a data folder: see docs/decisions/0007. An empty `.lossy` is there whil
 that something may be gone: a sync failed, or a start cut off what may have been flushed.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 import base64

@@ -4,6 +4,8 @@ Facts: Kafka's LogCleanerManager and Cleaner.groupSegmentsBySize, KIP-354. What 
 segments is decided by `compaction`.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence

@@ -20,6 +20,8 @@ batch is first cleaned: what it hides is gone since then. Records without a key 
 Transaction markers stay for good. Facts: Kafka's Cleaner and MemoryRecords.filterTo.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from bisect import bisect_right

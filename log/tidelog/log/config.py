@@ -4,6 +4,8 @@ A topic's own setting goes before the cluster's default, and that before the bui
 defaults and ranges are those of Kafka's LogConfig but where a comment says why not.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Mapping

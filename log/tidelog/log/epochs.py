@@ -4,6 +4,8 @@ Entries grow strictly in both epoch and start offset. An entry may name an epoch
 yet: a new leader assigns its epoch at its log end.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from bisect import bisect_right

@@ -11,6 +11,8 @@
 checkpoint, .clean, partition.metadata      see `checkpoints`
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Iterable

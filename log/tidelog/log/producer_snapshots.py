@@ -9,6 +9,8 @@ a producer is known by has a row, oldest first: Kafka's reader keeps the last on
 the row it would have written itself.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 import struct

@@ -17,6 +17,8 @@ Decides and remembers, but never appends: `check` changes nothing, `update` take
 Facts: Kafka's ProducerStateManager, ProducerAppendInfo and ProducerStateEntry.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections import OrderedDict

@@ -4,6 +4,8 @@ Kafka's rules (UnifiedLog.deleteOldSegments): oldest first and never past one th
 that is not committed; what lies below the log start offset whatever the policy.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -5,6 +5,8 @@ and `record_check` sees to it that the records inside are what the header says. 
 batches must be inflated for that, which a caller with a loop has done elsewhere (decision 0030).
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence

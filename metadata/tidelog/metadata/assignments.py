@@ -5,6 +5,8 @@ each, brokers that are registered, none twice, one of them alive. Who is alive s
 the first of them leads.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence

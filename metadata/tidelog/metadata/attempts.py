@@ -16,6 +16,8 @@ refusal. What is remembered ends with the controller epoch, which ends all attem
 Kinds are numbered apart: heartbeats overtake ISR changes, and neither may have the other refused.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field

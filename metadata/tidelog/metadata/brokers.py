@@ -13,6 +13,8 @@ What fencing means for leaders and ISRs is `election`'s and always in the same b
 the one thing kept outside the image: each controller measures them on its own monotonic clock.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Callable

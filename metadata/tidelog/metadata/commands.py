@@ -7,6 +7,8 @@ of its slice, so that it goes on where it ended. Commands without an id are idem
 say (incarnations, broker epochs, partition epochs). Only the newest commands are held, see `delta`.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Mapping

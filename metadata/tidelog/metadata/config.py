@@ -1,5 +1,7 @@
 """What a controller can be told, and the limits it keeps. Decides nothing."""
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -5,6 +5,8 @@ would be in effect after the change, for every topic it touches: no image ever h
 broker cannot work with. What the keys and their values can be is decided in `tidelog.log.config`.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence

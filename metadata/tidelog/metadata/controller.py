@@ -5,6 +5,8 @@ hold. Never changes an image; the records it
 returns do, once committed, by `tidelog.metadata.delta.replay`.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Mapping

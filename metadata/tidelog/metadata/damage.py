@@ -15,6 +15,8 @@ One whose start cut its log is as one that lost power: out of ISR and ELR until 
 The last known leader leads where nobody is left (KIP-966).
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from tidelog.core.errors import KafkaError

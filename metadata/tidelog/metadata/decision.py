@@ -1,5 +1,7 @@
 """What every handler of a command returns: the records to commit and what to answer after that."""
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -12,6 +12,8 @@ and the partition epoch by one with each change of the partition; no command is 
 producer id is given out twice.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping

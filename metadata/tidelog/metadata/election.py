@@ -17,6 +17,8 @@ the others cut their logs to its. The controller that elects it says so in its l
 why it was made: see `_told`.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence

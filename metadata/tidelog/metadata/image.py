@@ -4,6 +4,8 @@ Owns the shapes and the look-ups. Decides nothing and never changes: `tidelog.me
 makes the next image out of this one and a committed batch.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping

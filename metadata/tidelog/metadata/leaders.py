@@ -4,6 +4,8 @@ A preferred leader is the first replica; it leads only as a live member of the I
 election, ordered here for once, finds a leader where no complete replica can lead.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping

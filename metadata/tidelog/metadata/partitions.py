@@ -3,6 +3,8 @@
 Partitions that are there stay as they are: records with a key may go to others from now on.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections import Counter

@@ -10,6 +10,8 @@ Fenced brokers are used only where the live ones are too few, and never first (K
 without a rack, where others have one, are a rack of their own, as in KRaft.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

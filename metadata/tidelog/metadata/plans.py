@@ -6,6 +6,8 @@ command's record, committed with the slice itself: whoever leads goes on where t
 when the same command comes again (decision 0028). Decides what fits; never what is allowed.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Iterable

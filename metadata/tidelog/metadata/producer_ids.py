@@ -4,6 +4,8 @@ The image holds where the next block begins, so no id is in two blocks, whatever
 a block whose answer was lost, or whose broker died, is gone and nobody misses it.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from tidelog.core.errors import KafkaError

@@ -6,6 +6,8 @@ never unsafe, since epochs void what it does, but costs availability: so a broke
 again and again, or reported in vain, is dialled ever more rarely. It then has its session.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -3,6 +3,8 @@
 Owns the arithmetic of epochs on the deciding side. `tidelog.metadata.delta` checks it on the other.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from tidelog.metadata.image import BrokerImage, PartitionImage

@@ -3,6 +3,8 @@
 Decides on ISRs that leaders ask for. ISRs that change because a broker goes away are `election`'s.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from tidelog.core.errors import KafkaError

@@ -5,6 +5,8 @@ for, out of an image that never changes, so that no loop waits for a whole one. 
 to an image is `delta`'s alone.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """What a topic's configs say about who may lead it and what counts as committed."""
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -3,6 +3,8 @@
 Never touches partitions of existing topics, but of those that a slice of the same plan began.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 import re

@@ -9,7 +9,7 @@ Rooms:
     grpc_dial       a probe of an address: whether a process is there, and which
     strangers       messages of another cluster: refused, counted, logged once for each cluster
 
-Servers are not here yet: `tidelog.broker.rpc`. Begin with `transport`.
+Begin with `transport`.
 
 Imports: `tidelog.core` for its errors, `tidelog.v1` for the methods of the wire.
 """

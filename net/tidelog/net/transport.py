@@ -1,5 +1,7 @@
 """Port: typed calls and streams to a node by address; over gRPC or a simulated network."""
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from dataclasses import dataclass

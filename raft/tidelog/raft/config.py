@@ -1,5 +1,7 @@
 """The settings of a Raft voter, checked once. This module decides nothing else."""
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from dataclasses import dataclass

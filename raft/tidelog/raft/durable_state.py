@@ -4,6 +4,8 @@ Reading and writing are immediate; writes become durable when the driver has syn
 goes on meanwhile. This module decides nothing.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -5,6 +5,8 @@ stable storage while the engine goes on stepping; `Ready` says what waits for th
 cannot go on meanwhile says so: `steps_while_syncing`. This module decides nothing.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Sequence

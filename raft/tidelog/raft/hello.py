@@ -4,13 +4,15 @@ Decides whether a stream may go on; never acts. The cluster is compared before a
 of another one may stand at a voter's address, with a log that looks alike (decision 0024).
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Collection
 
 from tidelog.core.errors import KafkaError
+from tidelog.net import own_cluster
 from tidelog.net.strangers import Strangers
-from tidelog.raft import rules
 from tidelog.raft.config import ENGINE_KEY, RaftConfig
 from tidelog.v1 import common_pb2
 from tidelog.v1.raft_pb2 import RaftHello, RaftMessage
@@ -30,7 +32,7 @@ def hello_of(node_id: int, *, receiver_id: int, config: RaftConfig) -> RaftMessa
 
 def check_cluster(message: RaftMessage, config: RaftConfig, strangers: Strangers) -> None:
     """Errors: `KafkaError` INCONSISTENT_CLUSTER_ID for a message of another cluster's node."""
-    if not rules.is_of_this_cluster(message.cluster_id, config.cluster_id):
+    if not own_cluster.is_of_this_cluster(message.cluster_id, config.cluster_id):
         who = f"the node that calls itself voter {message.sender_id}"
         raise strangers.refuse(message.cluster_id, config.cluster_id, who=who)
 

@@ -4,6 +4,8 @@ Owns the progress of the followers, the rounds and the waiting reads; made when 
 dropped when it steps down. It appends nothing: see `voter.py`.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections import deque

@@ -4,6 +4,8 @@ Owns the commit index and the cursor behind it, and writes entries to the durabl
 may be taken and what must go; never who leads.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from tidelog.raft import rules

@@ -7,6 +7,8 @@ begins a term, and what a leader of another cluster appends begins one, too. Dec
     snapshot                    names the cluster in its header
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Iterable

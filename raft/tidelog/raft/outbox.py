@@ -5,6 +5,8 @@ it. What promises nothing says only that its sender lives in this term, and leav
 crash can make that untrue.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from tidelog.raft import rules

@@ -4,10 +4,13 @@ Owns the incarnation known of each, and compares before anything else of a messa
 Both engines ask it.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from tidelog.net import own_cluster
 from tidelog.raft import rules
 from tidelog.raft.rejoiner import Rejoiner
 from tidelog.v1.raft_pb2 import RaftMessage
@@ -35,7 +38,7 @@ class PeerProcesses:
         """Compare the cluster, then the sender's incarnation; tell a sender that is outnumbered."""
         peer_id = message.sender_id
         known = self._incarnations.get(peer_id)
-        if not rules.is_of_this_cluster(message.cluster_id, self._cluster_id):
+        if not own_cluster.is_of_this_cluster(message.cluster_id, self._cluster_id):
             return False
         if known is None or message.receiver_id != self._node_id:
             return False

@@ -7,6 +7,8 @@ Decides the next index and how much may be under way; never what is committed.
     snapshot      the follower's next entry is no longer kept: pieces of the snapshot, one at a time
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections import deque

@@ -3,6 +3,8 @@
 Sends Rejoin and the answers to it, and writes what a comeback changes; `rejoining.py` decides.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -11,6 +11,8 @@ caught up; never writes.
                 before the present leader's committed, whoever knew
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Iterable

@@ -6,6 +6,8 @@ committed, `NotLeaderError` (certainly not appended) or `ProposalUnknownError`. 
 which voter answers reads, when snapshots are made, membership changes. This module decides nothing.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator

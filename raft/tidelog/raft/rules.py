@@ -5,6 +5,8 @@ They are called as `rules.name(...)`, never imported by name. Sections are those
 nothing and never act.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
@@ -17,11 +19,6 @@ CLOCK_MS_MAX = 2**44
 """Above every wall clock: a kernel's ends in the year 2262, this in 2527."""
 
 # What a message is worth
-
-
-def is_of_this_cluster(cluster_id: str, own_cluster_id: str) -> bool:
-    """Two clusters' logs match by chance: index and term are small numbers (decision 0024)."""
-    return cluster_id == own_cluster_id
 
 
 def continues_own_log(cluster_named: str | None, own_cluster_id: str) -> bool:

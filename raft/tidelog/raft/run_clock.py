@@ -5,6 +5,8 @@ the leader's silence, and a starved leader for its followers' (decision 0026). A
 late counts as if it had come when it was due, and all time-outs end so much later. Pure.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 PROMPT_S = 0.01

@@ -5,6 +5,8 @@ Intentionally not: delivery, order, freshness; Raft repairs what is lost. An imp
 not keep a superseded connection of a peer alive beside a newer one.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from typing import Protocol

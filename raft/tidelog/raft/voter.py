@@ -13,6 +13,8 @@ quorum (6.2), reads without writing (6.4), and voters with a new disk (`rejoiner
     any            a greater term is heard                                     → follower
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Sequence

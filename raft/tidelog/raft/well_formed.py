@@ -6,6 +6,8 @@ their leader's. A message that breaks this is of a stranger, or of a broken proc
 would make of it might stop it.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from google.protobuf.descriptor import FieldDescriptor

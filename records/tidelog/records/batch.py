@@ -19,6 +19,8 @@ What the leader sets lies outside the CRC, so a batch is never re-encoded. Recor
 here: see `records`.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 import struct

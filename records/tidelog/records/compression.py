@@ -12,6 +12,8 @@ A few bytes can claim to become gigabytes. So nothing is inflated beyond what th
 beyond what honest records become: `inflation_limit`. Memory grows with what was really inflated.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 import struct

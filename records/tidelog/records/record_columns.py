@@ -5,6 +5,8 @@ turns: two quick ones for what most records are (`record_runs`), and the walk he
 anything and alone says what is wrong.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from bisect import bisect_left

@@ -10,6 +10,8 @@ no error here, and is left to the reader that knows all of the format.
   read, are known before they are met, so they are compared, not decoded.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 import struct

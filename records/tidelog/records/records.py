@@ -12,6 +12,8 @@ are against the base fields of the batch header. A control record's key is versi
 Decoding is in `record_columns`, which makes columns; encoding is flat: it runs once per record.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 import struct

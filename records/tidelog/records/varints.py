@@ -1,5 +1,7 @@
 """Zigzag varints, little end first, as records v2 hold them. Pure."""
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from tidelog.core.errors import CorruptMessageError

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
-from tidelog.client.arrow_columns import decode_range
+from tidelog.client.arrow.columns import decode_range
+from tidelog.client.arrow.offset_ranges import OffsetRange
+from tidelog.client.arrow.range_reader import RangeReader, RangeReaderConfig
 from tidelog.client.errors import CorruptMessageError, OffsetOutOfRangeError, TidelogError
-from tidelog.client.offset_ranges import OffsetRange
-from tidelog.client.range_reader import RangeReader, RangeReaderConfig
 from tidelog.client.records import TopicPartition
 from tidelog.client.sync import LoopThread
 from tidelog.spark.filters import Pushed, narrow, push, start_at

@@ -14,6 +14,8 @@ restart runs at most the last one again: the number says which rows are meant.
 See docs/decisions/0021.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 import json

@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 
 from tidelog.client.admin import Admin
 from tidelog.client.arrow import decode_batches
+from tidelog.client.arrow.offset_ranges import OffsetRange
+from tidelog.client.arrow.range_reader import RangeReader
 from tidelog.client.errors import KafkaError
-from tidelog.client.offset_ranges import OffsetRange
-from tidelog.client.producer import Producer
-from tidelog.client.range_reader import RangeReader
+from tidelog.client.producing.producer import Producer
 from tidelog.client.records import TopicPartition
 from tidelog.net.transport import Transport
 from tidelog.v1 import common_pb2

@@ -11,6 +11,8 @@ still be handed back: only one that the narrowed read fulfils to the letter is k
                                                            which is why < and <= narrow nothing
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +36,7 @@ from pyspark.sql.datasource import (
     StringStartsWith,
 )
 
-from tidelog.client.offset_ranges import OffsetRange
+from tidelog.client.arrow.offset_ranges import OffsetRange
 from tidelog.client.offsets import OffsetQuery
 from tidelog.client.records import TopicPartition
 from tidelog.spark.option_values import OFFSET_MAX

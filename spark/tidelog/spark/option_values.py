@@ -4,6 +4,8 @@ Pure. Every function takes the option's name, for its error, and raises OptionEr
 says nothing or too much; none looks at more than one option.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 import json

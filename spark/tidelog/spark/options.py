@@ -5,6 +5,8 @@ meanings are those of Kafka's Spark connector ("Structured Streaming + Kafka Int
 Spark hands them over in lower case. What is unknown, or has no meaning here, is refused by name.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 import difflib
@@ -12,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from tidelog.client.arrow.range_reader import RangeReaderConfig
 from tidelog.client.backoff import Backoff
-from tidelog.client.range_reader import RangeReaderConfig
 from tidelog.client.routing import parse_bootstrap
 from tidelog.spark import option_values
 from tidelog.spark.option_values import EARLIEST, LATEST, OFFSET_MAX, Offsets, OptionError

@@ -16,8 +16,8 @@ from contextlib import aclosing
 from typing import Self
 
 from tidelog.client import Admin, Producer
+from tidelog.client.arrow.range_reader import RangeReader, RangeReaderConfig
 from tidelog.client.ports import ClientPorts
-from tidelog.client.range_reader import RangeReader, RangeReaderConfig
 from tidelog.spark.compacted_topic import make_topic, read_all
 from tidelog.spark.stream_offsets import StreamOffset, StreamOffsetError, from_json, to_json
 

@@ -4,12 +4,14 @@ Pure. A range is counted by its offsets, which compaction may have emptied in pa
 is how a read is spread, never how much it reads.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from tidelog.client.offset_ranges import OffsetRange
+from tidelog.client.arrow.offset_ranges import OffsetRange
 from tidelog.spark.option_values import OptionError
 
 TASKS_MAX = 100_000

@@ -20,8 +20,8 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from tidelog.client.arrow.written import Written
 from tidelog.client.sync import LoopThread
-from tidelog.client.written import Written
 from tidelog.spark.commit_markers import MARKERS, MarkerError, StreamBatch, is_written_already
 from tidelog.spark.compacted_topic import CompactedTopic
 from tidelog.spark.option_values import OptionError

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from tidelog.client.arrow.table_writer import TableWriter
 from tidelog.client.sync import LoopThread
-from tidelog.client.table_writer import TableWriter
 from tidelog.core.system import keep_freed_memory
 from tidelog.spark.commit_markers import MARKERS, Marker, StreamBatch
 from tidelog.spark.compacted_topic import CompactedTopic

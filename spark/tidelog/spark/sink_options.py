@@ -3,6 +3,8 @@
 Pure. Says what a row is made of before anything is sent; never looks at a row.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -4,6 +4,8 @@ Pure, and a column at a time. Which columns there are, and their types, was chec
 `sink_options`; what is in them is checked by the writer.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Iterator

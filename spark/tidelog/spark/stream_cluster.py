@@ -12,11 +12,11 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Generic, NamedTuple, TypeVar
 
+from tidelog.client.arrow.offset_ranges import OffsetRange, TopicPartitions
+from tidelog.client.arrow.range_reader import RangeReader, RangeReaderConfig
 from tidelog.client.errors import KafkaError, TidelogError
-from tidelog.client.offset_ranges import OffsetRange, TopicPartitions
 from tidelog.client.offsets import EARLIEST, LATEST, OffsetLookup, OffsetQuery, Spec
 from tidelog.client.ports import ClientPorts
-from tidelog.client.range_reader import RangeReader, RangeReaderConfig
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing
 from tidelog.records.batch import iter_batches

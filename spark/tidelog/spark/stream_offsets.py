@@ -5,6 +5,8 @@ beside its partitions: a topic that was deleted and made anew under its name sta
 offsets alone would not tell.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 import json

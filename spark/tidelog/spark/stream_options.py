@@ -4,13 +4,15 @@ Pure. Names and meanings are those of Kafka's Spark connector, but `maxBytesPerT
 `queryId`, which are ours.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tidelog.client.range_reader import RangeReaderConfig
+from tidelog.client.arrow.range_reader import RangeReaderConfig
 from tidelog.spark.option_values import LATEST, OptionError
 from tidelog.spark.options import STREAM_READ, AtOffsets, Edge, Options, Selection
 

@@ -6,12 +6,14 @@ shared out by how much each partition has waiting; partitions that are gone, and
 not held any more, are data loss. Never asks the cluster: `stream_driver.py` does.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tidelog.client.offset_ranges import OffsetBounds, OffsetRange
+from tidelog.client.arrow.offset_ranges import OffsetBounds, OffsetRange
 from tidelog.client.records import TopicPartition
 from tidelog.spark.stream_offsets import StreamOffset
 from tidelog.spark.stream_options import Limits

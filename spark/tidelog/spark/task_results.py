@@ -1,5 +1,7 @@
 """What tasks of a write tell the driver, and what the driver makes of it. Pure."""
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence

@@ -13,9 +13,9 @@ from typing import ClassVar
 
 from tidelog.chaos.faults.fault import FaultError, require
 from tidelog.chaos.faults.stored_batches import spans
-from tidelog.chaos.scenarios.ground import Ground
-from tidelog.chaos.scenarios.scene import Scene
-from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.chaos.story.ground import Ground
+from tidelog.chaos.story.scene import Scene
+from tidelog.core.chance import SeededRandom
 from tidelog.log.checkpoints import CHECKPOINT_FILE, METADATA_FILE
 from tidelog.log.file_names import INDEX, LOG, SNAPSHOT, TIME_INDEX
 
@@ -59,7 +59,7 @@ class BitFlip:
 
     async def inject(self, scene: Scene) -> None:
         """See `Fault`; `FaultError`: there is no such file, or nothing in it to flip."""
-        ground, random = scene.ground, SimRandom(self.seed)
+        ground, random = scene.ground, SeededRandom(self.seed)
         path, content = self._file(ground, random)
         byte, bit = self._byte(content, random), random.randrange(0, 8)
         flip = Flip(self.node_id, path, byte, content[byte] ^ 1 << bit)
@@ -72,7 +72,7 @@ class BitFlip:
         if self.flip is not None:
             scene.ground.over(self.kind, str(self.flip), self.node_id)
 
-    def _file(self, ground: Ground, random: SimRandom) -> tuple[str, bytes]:
+    def _file(self, ground: Ground, random: SeededRandom) -> tuple[str, bytes]:
         if self.file_kind == JOURNAL:
             paths = [ground.journal(self.node_id)]
         else:
@@ -82,7 +82,7 @@ class BitFlip:
         path = paths[random.randrange(0, len(paths))]
         return path, ground.content(self.node_id, path)
 
-    def _byte(self, content: bytes, random: SimRandom) -> int:
+    def _byte(self, content: bytes, random: SeededRandom) -> int:
         """One of which something can tell that it changed."""
         if self.file_kind == LOG:
             places = [(one.guarded_from, one.end) for one in spans(content)]

@@ -8,7 +8,7 @@
   its node had to start, and what was flipped is no longer wrong.
 
 While no controller is known nobody can say who is in sync, and nothing may be taken. The simulated
-suite has a budget of its own (`sim_cluster.budget`), which also knows of power and failed syncs.
+suite has a budget of its own, which also knows of power and failed syncs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from tidelog.chaos.faults.bit_flip import Flip
 from tidelog.chaos.faults.fault import require
-from tidelog.chaos.scenarios.ground import Ground
+from tidelog.chaos.story.ground import Ground
 
 NEVER_REGISTERED = -1
 

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from tidelog.chaos.faults.cuts import Cuts
 from tidelog.chaos.faults.fault import require
-from tidelog.chaos.scenarios.ground import Path
-from tidelog.chaos.scenarios.paths import words_for
-from tidelog.chaos.scenarios.scene import Scene
+from tidelog.chaos.story.ground import Path
+from tidelog.chaos.story.paths import words_for
+from tidelog.chaos.story.scene import Scene
 
 
 @dataclass(slots=True)

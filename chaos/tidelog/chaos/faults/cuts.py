@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidelog.chaos.faults.fault import require
-from tidelog.chaos.scenarios.ground import Path
-from tidelog.chaos.scenarios.scene import Scene
+from tidelog.chaos.story.ground import Path
+from tidelog.chaos.story.scene import Scene
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from typing import ClassVar, Protocol, runtime_checkable
 
 from tidelog.chaos.faults.proxies import Proxies
-from tidelog.chaos.scenarios.scene import Scene, UnsupportedFaultError
+from tidelog.chaos.story.scene import Scene, UnsupportedFaultError
 
 
 class FaultError(Exception):

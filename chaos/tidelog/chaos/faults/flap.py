@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tidelog.chaos.faults.fault import Fault, lasting, require
-from tidelog.chaos.scenarios.scene import Scene
-from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.chaos.story.scene import Scene
+from tidelog.core.chance import SeededRandom
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Flap:
 
     async def inject(self, scene: Scene) -> None:
         """See `Fault`."""
-        random = SimRandom(self.seed)
+        random = SeededRandom(self.seed)
         for _ in range(self.times):
             async with lasting(scene, self.fault):
                 await asyncio.sleep(self.down_s * random.uniform(0.5, 1.5))

@@ -8,8 +8,8 @@ from typing import ClassVar
 from tidelog.chaos.faults.cuts import Cuts
 from tidelog.chaos.faults.fault import FaultError, require
 from tidelog.chaos.faults.reach import both_ways
-from tidelog.chaos.scenarios.ground import Ground, Side
-from tidelog.chaos.scenarios.scene import Scene
+from tidelog.chaos.story.ground import Ground, Side
+from tidelog.chaos.story.scene import Scene
 
 
 @dataclass(slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from typing import ClassVar
 from tidelog.chaos.faults.fault import require
 from tidelog.chaos.faults.reach import Reach
 from tidelog.chaos.faults.toxin import Toxin
-from tidelog.chaos.scenarios.scene import Scene
+from tidelog.chaos.story.scene import Scene
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from tidelog.chaos.faults.fault import BehindProxies, proxies_of, require
 from tidelog.chaos.faults.reach import Reach
-from tidelog.chaos.scenarios.scene import Scene
+from tidelog.chaos.story.scene import Scene
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tidelog.chaos.faults.fault import require
-from tidelog.chaos.scenarios.ground import Path, Side
-from tidelog.chaos.scenarios.paths import between, words_for
+from tidelog.chaos.story.ground import Path, Side
+from tidelog.chaos.story.paths import between, words_for
 from tidelog.chaos.topology import Direction, Link, Role, node_name
 
 EVERY_ROLE: frozenset[Role] = frozenset({"broker", "controller", "raft"})

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from tidelog.chaos.faults.cuts import Cuts
 from tidelog.chaos.faults.fault import require
-from tidelog.chaos.scenarios.ground import Path
-from tidelog.chaos.scenarios.scene import Scene
+from tidelog.chaos.story.ground import Path
+from tidelog.chaos.story.scene import Scene
 
 RING_MIN = 3
 BOTH_WAYS_MIN = 4

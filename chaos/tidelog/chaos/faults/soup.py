@@ -17,7 +17,7 @@ from tidelog.chaos.faults.fault import BehindProxies, Fault, FaultError, lasting
 from tidelog.chaos.faults.soup_plan import MENU, TOXICS, Strike, draw
 from tidelog.chaos.faults.soup_victims import Serving, serve
 from tidelog.chaos.faults.together import Together
-from tidelog.chaos.scenarios.scene import Scene, UnsupportedFaultError
+from tidelog.chaos.story.scene import Scene, UnsupportedFaultError
 
 
 @dataclass(slots=True)

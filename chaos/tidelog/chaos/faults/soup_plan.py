@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tidelog.chaos.faults.fault import require
-from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.core.chance import SeededRandom
 
 PROCESSES = ("kill", "terminate", "pause")
 CUTS = ("isolate_leader", "asymmetric_partition", "ring_partition", "majority_split")
@@ -65,10 +65,10 @@ def draw(seed: int, *, for_s: float, kinds: Sequence[str]) -> tuple[Round, ...]:
     unknown = sorted({*kinds} - {*KINDS})
     require(kinds and not unknown, f"{unknown or 'nothing'} in the soup; there are {KINDS}")
     require(for_s > 0, f"a soup of {for_s} s")
-    return tuple(_rounds(SimRandom(seed), for_s, kinds))
+    return tuple(_rounds(SeededRandom(seed), for_s, kinds))
 
 
-def _rounds(random: SimRandom, for_s: float, kinds: Sequence[str]) -> Iterator[Round]:
+def _rounds(random: SeededRandom, for_s: float, kinds: Sequence[str]) -> Iterator[Round]:
     passed_s = 0.0
     while passed_s < for_s:
         strikes = tuple(_strikes(random, kinds))
@@ -78,7 +78,7 @@ def _rounds(random: SimRandom, for_s: float, kinds: Sequence[str]) -> Iterator[R
         yield Round(strikes, quiet_s)
 
 
-def _strikes(random: SimRandom, kinds: Sequence[str]) -> Iterator[Strike]:
+def _strikes(random: SeededRandom, kinds: Sequence[str]) -> Iterator[Strike]:
     left = list(kinds)
     for _ in range(random.randrange(1, AT_ONCE_MAX + 1)):
         if not left:

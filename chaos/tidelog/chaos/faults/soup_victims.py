@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from tidelog.chaos.chance import one_of, shuffled
 from tidelog.chaos.faults import soup_plan
 from tidelog.chaos.faults.asymmetric_partition import AsymmetricPartition
 from tidelog.chaos.faults.bandwidth import Bandwidth
@@ -29,8 +28,8 @@ from tidelog.chaos.faults.soup_plan import Strike
 from tidelog.chaos.faults.terminate import Terminate
 from tidelog.chaos.faults.together import Together
 from tidelog.chaos.faults.torn_tail import TornTail
-from tidelog.chaos.scenarios.ground import Ground, Side
-from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.chaos.story.ground import Ground, Side
+from tidelog.core.chance import SeededRandom, one_of, shuffled
 from tidelog.log.checkpoints import CHECKPOINT_FILE, METADATA_FILE
 from tidelog.log.file_names import LOG
 
@@ -52,7 +51,7 @@ class Serving:
 
 def serve(strike: Strike, ground: Ground, *, held: Collection[int]) -> Serving | None:
     """The strike's fault; None: nobody is left whom it could strike. `held` are not."""
-    random = SimRandom(strike.seed)
+    random = SeededRandom(strike.seed)
     if strike.kind in soup_plan.CUTS:
         return Serving(_cut(strike.kind, ground, random))
     if strike.kind in soup_plan.TOXICS:
@@ -63,7 +62,7 @@ def serve(strike: Strike, ground: Ground, *, held: Collection[int]) -> Serving |
     return None if node_id is None else Serving(_of_node(strike.kind, node_id, random), node_id)
 
 
-def _victim(ground: Ground, random: SimRandom, held: Collection[int]) -> int | None:
+def _victim(ground: Ground, random: SeededRandom, held: Collection[int]) -> int | None:
     """The leader, the active controller, or anyone."""
     drawn = random.random()
     state = ground.image.partition(ground.topic, 0)
@@ -78,7 +77,7 @@ def _victim(ground: Ground, random: SimRandom, held: Collection[int]) -> int | N
     return one_of(random, free) if free else None
 
 
-def _of_node(kind: str, node_id: int, random: SimRandom) -> Fault:
+def _of_node(kind: str, node_id: int, random: SeededRandom) -> Fault:
     match kind:
         case "kill":
             return Kill(node_id)
@@ -90,7 +89,9 @@ def _of_node(kind: str, node_id: int, random: SimRandom) -> Fault:
             return DiskFull(node_id, random.randrange(0, ROOM_BYTES_MAX))
 
 
-def _lossy(kind: str, ground: Ground, random: SimRandom, held: Collection[int]) -> Serving | None:
+def _lossy(
+    kind: str, ground: Ground, random: SeededRandom, held: Collection[int]
+) -> Serving | None:
     state = ground.image.partition(ground.topic, 0)
     free = [] if state is None else [one for one in state.replicas if one not in held]
     if not free:
@@ -105,7 +106,7 @@ def _lossy(kind: str, ground: Ground, random: SimRandom, held: Collection[int]) 
             return _flip(node_id, random, seed)
 
 
-def _flip(node_id: int, random: SimRandom, seed: int) -> Serving:
+def _flip(node_id: int, random: SeededRandom, seed: int) -> Serving:
     if random.random() < LOG_SHARE:
         fault = BitFlip(node_id, LOG, seed)
         return Serving(fault, node_id, is_lossy=True, needs_start=False)
@@ -115,7 +116,7 @@ def _flip(node_id: int, random: SimRandom, seed: int) -> Serving:
     return Serving(Together((Kill(node_id), fault)), node_id, is_lossy=is_lossy)
 
 
-def _cut(kind: str, ground: Ground, random: SimRandom) -> Fault:
+def _cut(kind: str, ground: Ground, random: SeededRandom) -> Fault:
     nodes = shuffled(random, sorted(ground.node_ids))
     match kind:
         case "isolate_leader":
@@ -135,7 +136,7 @@ def _cut(kind: str, ground: Ground, random: SimRandom) -> Fault:
             return MajoritySplit(_minority(ground, random))
 
 
-def _minority(ground: Ground, random: SimRandom) -> tuple[Side, ...]:
+def _minority(ground: Ground, random: SeededRandom) -> tuple[Side, ...]:
     controllers = shuffled(random, sorted(ground.controller_ids))
     brokers = shuffled(random, sorted(set(ground.broker_ids) - set(controllers)))
     some = brokers[: random.randrange(0, len(brokers) + 1)]
@@ -144,7 +145,7 @@ def _minority(ground: Ground, random: SimRandom) -> tuple[Side, ...]:
     return (*few, *some, *clients)
 
 
-def _somewhere(ground: Ground, random: SimRandom) -> tuple[tuple[Side, Side], ...]:
+def _somewhere(ground: Ground, random: SeededRandom) -> tuple[tuple[Side, Side], ...]:
     """Paths between two sides, one way or both: clients and brokers, or a node and all others."""
     brokers: list[Side] = list(ground.broker_ids)
     nodes: list[Side] = list(ground.node_ids)
@@ -157,7 +158,7 @@ def _somewhere(ground: Ground, random: SimRandom) -> tuple[tuple[Side, Side], ..
     return one_way(side, opposite) if random.random() < 1 / 2 else one_way(opposite, side)
 
 
-_TOXICS: Mapping[str, Callable[[Reach, SimRandom], Fault]] = {
+_TOXICS: Mapping[str, Callable[[Reach, SeededRandom], Fault]] = {
     "latency": lambda reach, random: Latency(
         reach, random.randrange(100, 1500), random.randrange(0, 100)
     ),

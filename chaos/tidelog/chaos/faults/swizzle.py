@@ -10,10 +10,9 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from tidelog.chaos.chance import shuffled
 from tidelog.chaos.faults.fault import Fault, require
-from tidelog.chaos.scenarios.scene import Scene
-from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.chaos.story.scene import Scene
+from tidelog.core.chance import SeededRandom, shuffled
 
 AT_LEAST = 2
 
@@ -34,7 +33,7 @@ class Swizzle:
 
     async def inject(self, scene: Scene) -> None:
         """See `Fault`; returns when the last of them has begun."""
-        random = SimRandom(self.seed)
+        random = SeededRandom(self.seed)
         chosen = random.randrange(AT_LEAST, len(self.faults) + 1)
         for fault in shuffled(random, list(self.faults))[:chosen]:
             self._struck.append(fault)
@@ -43,7 +42,7 @@ class Swizzle:
 
     async def heal(self, scene: Scene) -> None:
         """See `Fault`; returns when the last of them has ended."""
-        random = SimRandom(self.seed).fork("heal")
+        random = SeededRandom(self.seed).fork("heal")
         for fault in shuffled(random, self._struck):
             await fault.heal(scene)
             self._struck.remove(fault)

@@ -12,13 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tidelog.broker.start_record import FILE_NAME
 from tidelog.chaos.faults.fault import FaultError
 from tidelog.chaos.faults.stored_batches import Span, spans
-from tidelog.chaos.scenarios.ground import Ground
-from tidelog.chaos.scenarios.scene import Scene
-from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.chaos.story.ground import Ground
+from tidelog.chaos.story.scene import Scene
+from tidelog.core.chance import SeededRandom
 from tidelog.log.file_names import LOG
+from tidelog.node.start_record import FILE_NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class TornTail:
         ground.count(self.kind, f"node {self.node_id}", self.node_id)
         await ground.kill(self.node_id)
         path, last = self._last_batch(ground)
-        keep = SimRandom(self.seed).randrange(last.start + 1, last.end)
+        keep = SeededRandom(self.seed).randrange(last.start + 1, last.end)
         await ground.truncate(self.node_id, path, keep)
         folder = path.rpartition("/")[0].rpartition("/")[0]
         await ground.vanish(self.node_id, f"{folder}/{FILE_NAME}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tidelog.chaos.faults.fault import BehindProxies, proxies_of, require
 from tidelog.chaos.faults.proxies import Toxic
 from tidelog.chaos.faults.reach import Reach
-from tidelog.chaos.scenarios.scene import Scene
+from tidelog.chaos.story.scene import Scene
 from tidelog.chaos.topology import Direction
 
 

@@ -114,7 +114,7 @@ class RunRecord:
     interval_s: float
     """Of `load`."""
     counts: dict[str, int]
-    """`tidelog.chaos.checks.delivery.counts`."""
+    """`tidelog.history.checks.delivery.counts`."""
     unavailable_s: float
     """The longest time without an acknowledgement of acks=all while producers tried."""
     bands: list[Band] = field(default_factory=list)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from tidelog.chaos.history import ACKS_ALL, History
 from tidelog.chaos.scenarios.epochs import f12_once
-from tidelog.chaos.scenarios.scene import Counts, Scene
+from tidelog.chaos.story.scene import Counts, Scene
+from tidelog.history.history import ACKS_ALL, History
 
 NAMES = {0: "0", 1: "1", ACKS_ALL: "all"}
 

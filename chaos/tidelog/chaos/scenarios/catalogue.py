@@ -26,7 +26,7 @@ from tidelog.chaos.scenarios import (
     starvation,
     storms,
 )
-from tidelog.chaos.scenarios.scene import Scene
+from tidelog.chaos.story.scene import Scene
 from tidelog.chaos.workloads.plans import CHURNED, LOSSY, STEADY
 
 SIM, SOCKETS = "sim", "sockets"

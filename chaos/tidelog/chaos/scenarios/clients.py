@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from tidelog.chaos.history import ACKS_ALL
-from tidelog.chaos.scenarios.scene import Scene
+from tidelog.chaos.story.scene import Scene
+from tidelog.history.history import ACKS_ALL
 from tidelog.v1 import common_pb2
 
 EPOCHS_MISSED = 3

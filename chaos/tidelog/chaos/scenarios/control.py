@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidelog.chaos.scenarios.scene import Scene
+from tidelog.chaos.story.scene import Scene
 
 
 async def control(scene: Scene) -> None:

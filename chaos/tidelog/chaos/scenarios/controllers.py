@@ -7,9 +7,9 @@ from itertools import pairwise
 
 from tidelog.chaos.faults.fault import lasting
 from tidelog.chaos.faults.slow_disks import SlowDisks
-from tidelog.chaos.history import ACKS_ALL
-from tidelog.chaos.scenarios.ground import LogLine
-from tidelog.chaos.scenarios.scene import ON_THE_WAY_S, Scene
+from tidelog.chaos.story.ground import LogLine
+from tidelog.chaos.story.scene import ON_THE_WAY_S, Scene
+from tidelog.history.history import ACKS_ALL
 from tidelog.raft.wal import read_wal
 from tidelog.v1 import common_pb2
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Literal
 
-from tidelog.chaos.scenarios.scene import Scene
+from tidelog.chaos.story.scene import Scene
 from tidelog.log.file_names import LOG
 
 ROOM_BYTES_MAX = 600

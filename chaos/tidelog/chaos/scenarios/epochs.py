@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from tidelog.chaos.scenarios.scene import Scene
+from tidelog.chaos.story.scene import Scene
 
 ELECTIONS = 5
 WRITTEN_ALONE_MIN = 3

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tidelog.chaos.scenarios.controllers import decides, follows, quorum, takes_over, writes_go_on
-from tidelog.chaos.scenarios.scene import Scene, UnsupportedFaultError
 from tidelog.chaos.scenarios.strangers import HasStrangers, Strangers
+from tidelog.chaos.story.scene import Scene, UnsupportedFaultError
 
 REFUSED = "a node of another cluster was refused: check addresses and cluster.id"
 LIVES = 2

@@ -11,11 +11,11 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from tidelog.broker.unread_responses import UnreadLimits
-from tidelog.chaos.scenarios.scene import Scene, UnsupportedFaultError
 from tidelog.chaos.scenarios.strangers import HasStrangers, Strangers, Vitals
+from tidelog.chaos.story.scene import Scene, UnsupportedFaultError
 from tidelog.chaos.workloads.tally import Tally
 from tidelog.metadata.image import MetadataImage
+from tidelog.net.unread_responses import UnreadLimits
 
 IMPATIENT: Mapping[str, object] = {"connections.max.idle.ms": 3_000}
 """So that a run sees who is idle hung up on."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Protocol, runtime_checkable
 
-from tidelog.chaos.scenarios.scene import ON_THE_WAY_S, Scene, UnsupportedFaultError
+from tidelog.chaos.story.scene import ON_THE_WAY_S, Scene, UnsupportedFaultError
 
 ACKNOWLEDGED_WITHOUT_IT_MIN = 5
 HEARTBEATS_MAX = 1_000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from tidelog.chaos.history import History
-from tidelog.chaos.scenarios.scene import Counts, Scene
+from tidelog.chaos.story.scene import Counts, Scene
+from tidelog.history.history import History
 from tidelog.v1 import common_pb2
 
 KILLS = 3

@@ -7,8 +7,8 @@ from functools import partial
 from tidelog.chaos.faults.cut import Cut
 from tidelog.chaos.faults.flap import Flap
 from tidelog.chaos.faults.reach import both_ways
-from tidelog.chaos.history import ACKS_ALL
-from tidelog.chaos.scenarios.scene import ON_THE_WAY_S, Scene
+from tidelog.chaos.story.scene import ON_THE_WAY_S, Scene
+from tidelog.history.history import ACKS_ALL
 from tidelog.v1 import common_pb2
 
 

@@ -17,10 +17,10 @@ from tidelog.chaos.faults.slow_close import SlowClose
 from tidelog.chaos.faults.stored_batches import spans
 from tidelog.chaos.faults.timeout import Timeout
 from tidelog.chaos.faults.together import Together
-from tidelog.chaos.history import ACKS_ALL
-from tidelog.chaos.scenarios.ground import Path
-from tidelog.chaos.scenarios.scene import ON_THE_WAY_S, Scene, UnsupportedFaultError
-from tidelog.chaos.socket_stage.samples import NodeSample
+from tidelog.chaos.story.ground import Path
+from tidelog.chaos.story.samples import NodeSample
+from tidelog.chaos.story.scene import ON_THE_WAY_S, Scene, UnsupportedFaultError
+from tidelog.history.history import ACKS_ALL
 from tidelog.log.file_names import LOG
 from tidelog.v1 import common_pb2
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tidelog.chaos.faults.fault import lasting
 from tidelog.chaos.faults.starve import Starve
-from tidelog.chaos.history import ACKS_ALL, History
-from tidelog.chaos.scenarios.scene import Scene
+from tidelog.chaos.story.scene import Scene
+from tidelog.history.history import ACKS_ALL, History
 
 SHARE = 0.1
 """Of a processor, for each node."""

@@ -11,9 +11,9 @@ from tidelog.chaos.faults.reach import both_ways
 from tidelog.chaos.faults.ring_partition import RingPartition
 from tidelog.chaos.faults.soup import Soup
 from tidelog.chaos.faults.swizzle import Swizzle
-from tidelog.chaos.history import ACKS_ALL, History
-from tidelog.chaos.scenarios.ground import Side
-from tidelog.chaos.scenarios.scene import Scene
+from tidelog.chaos.story.ground import Side
+from tidelog.chaos.story.scene import Scene
+from tidelog.history.history import ACKS_ALL, History
 
 SEEDS = 1 << 32
 STRIKES_MIN = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from tidelog.chaos.sim_stage.clock import SimRandom
+from tidelog.core.chance import SeededRandom
 
 T = TypeVar("T")
 
@@ -14,7 +14,7 @@ class Dice:
     """Implements `tidelog.core.env.Random`. No place depends on those before it."""
 
     def __init__(self, seed: int, place: int) -> None:
-        random = SimRandom(seed).fork(str(place))
+        random = SeededRandom(seed).fork(str(place))
         self.random = random.random
         self.randrange = random.randrange
         self.randbytes = random.randbytes

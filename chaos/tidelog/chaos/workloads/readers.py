@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from itertools import groupby
 from typing import Any, Protocol
 
-from tidelog.chaos.history import Poll
 from tidelog.chaos.workloads.plans import TopicPlan
 from tidelog.chaos.workloads.setting import Setting
 from tidelog.client import Consumer, Record
 from tidelog.client.errors import OffsetOutOfRangeError, TidelogError
+from tidelog.history.history import Poll
 
 POLL_MS = 400
 POLL_RECORDS_MAX = 300

@@ -9,16 +9,14 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, Protocol
 
-from tidelog.chaos.history import Outcome, Send
-from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
+from tidelog.chaos.workloads.setting import Setting
 from tidelog.client import Producer, RecordMetadata
 from tidelog.client.errors import ClientClosedError, InvalidProducerEpochError, TidelogError
-
-if TYPE_CHECKING:
-    from tidelog.chaos.workloads.workload import Workload
+from tidelog.core.chance import SeededRandom
+from tidelog.history.history import Outcome, Send
 
 REPLACED_PROBABILITY = 0.2
 """Of a producer of which a send has just failed."""
@@ -37,14 +35,31 @@ class Incarnation:
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
 
+class SendBook(Protocol):
+    """Where producers write down their sends."""
+
+    setting: Setting
+    is_held: bool
+    """No send begins until this is False again."""
+
+    def next_number(self) -> int:
+        """Return the next place in the order of all calls."""
+
+    def invoke(self, begun: Callable[[], Send]) -> int:
+        """Note that a send begins; `begun` is it as long as it has no end. Return its number."""
+
+    def end(self, number: int, send: Send) -> None:
+        """Note the outcome of the send of this number."""
+
+
 class Sender:
     """One producer after another under its plan: who cannot go on is replaced."""
 
     def __init__(
-        self, workload: Workload, plan: ProducerPlan, incarnation: Incarnation, random: SimRandom
+        self, book: SendBook, plan: ProducerPlan, incarnation: Incarnation, random: SeededRandom
     ) -> None:
-        self._workload = workload
-        self._setting = workload.setting
+        self._book = book
+        self._setting = book.setting
         self._plan = plan
         self._incarnation = incarnation
         self._random = random
@@ -61,7 +76,7 @@ class Sender:
             async with self._producer() as producer:
                 while self._is_wanted and not self._incarnation.is_over:
                     await asyncio.sleep(self._random.uniform(0, self._plan.pause_s_max))
-                    if not self._workload.is_held:
+                    if not self._book.is_held:
                         await self._burst(producer, name)
 
     def _producer(self) -> Producer:
@@ -88,7 +103,7 @@ class Sender:
 
     async def _send(self, producer: Producer, name: str, where: int, value: bytes) -> None:
         invoked_s = self._setting.now_s
-        number = self._workload.next_number()
+        number = self._book.next_number()
 
         def sent(
             outcome: Outcome, ended_s: float | None, offset: int | None = None, reason: str = ""
@@ -109,12 +124,12 @@ class Sender:
                 reason=reason,
             )
 
-        key = self._workload.invoke(lambda: sent("unknown", None))
+        key = self._book.invoke(lambda: sent("unknown", None))
         try:
             future = await producer.submit(self._plan.topic, value=value, partition=where)
         except TidelogError as error:
             outcome: Outcome = "unknown" if error.is_outcome_unknown else "fail"
-            self._workload.end(key, sent(outcome, self._setting.now_s, reason=str(error)))
+            self._book.end(key, sent(outcome, self._setting.now_s, reason=str(error)))
             await asyncio.sleep(REFUSED_WAIT_S)
         else:
             future.add_done_callback(partial(self._on_done, key, sent))
@@ -126,9 +141,9 @@ class Sender:
         now_s = self._setting.now_s
         if error is None:
             offset = future.result().offset
-            self._workload.end(key, sent("ok", now_s, offset=None if offset < 0 else offset))
+            self._book.end(key, sent("ok", now_s, offset=None if offset < 0 else offset))
             return
         is_unknown = not isinstance(error, TidelogError) or error.is_outcome_unknown
-        self._workload.end(key, sent("unknown" if is_unknown else "fail", now_s, reason=str(error)))
+        self._book.end(key, sent("unknown" if is_unknown else "fail", now_s, reason=str(error)))
         if isinstance(error, _BEYOND_REPAIR) or self._random.random() < REPLACED_PROBABILITY:
             self._is_wanted = False

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from tidelog.chaos.history import Poll, Send
 from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
+from tidelog.history.history import Poll, Send
 
 
 class Setting(Protocol):

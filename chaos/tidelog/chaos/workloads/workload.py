@@ -10,15 +10,14 @@ import asyncio
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 
-from tidelog.chaos.chance import one_of
-from tidelog.chaos.history import Send
-from tidelog.chaos.sim_stage.clock import SimRandom
 from tidelog.chaos.workloads.plans import CHURNED, TopicPlan
 from tidelog.chaos.workloads.readers import read_all, read_along
 from tidelog.chaos.workloads.senders import Incarnation, Sender
 from tidelog.chaos.workloads.setting import Setting
 from tidelog.client.admin import Admin
 from tidelog.client.errors import TidelogError
+from tidelog.core.chance import SeededRandom, one_of
+from tidelog.history.history import Send
 from tidelog.net.transport import Transport
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import MetadataRequest
@@ -35,7 +34,7 @@ RETENTION_MS = 7 * 24 * 3600 * 1000
 class Workload:
     """All clients of one run."""
 
-    def __init__(self, setting: Setting, random: SimRandom) -> None:
+    def __init__(self, setting: Setting, random: SeededRandom) -> None:
         self.setting = setting
         self.acknowledged = 0
         self.unended = 0

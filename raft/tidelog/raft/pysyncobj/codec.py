@@ -4,6 +4,8 @@ It decides nothing. Snapshots in the library's form, forwarded commands, changes
 pieces of large entries have no form here, so that no peer can send them and no bug of ours can.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from typing import Any

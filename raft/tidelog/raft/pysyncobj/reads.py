@@ -3,6 +3,8 @@
 Owns the round and which follower answered it. PySyncObj has no linearizable reads at all.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections import deque

@@ -5,6 +5,8 @@ answer came in time. The library's serializer, in whose place this stands, forks
 whole dump at once and counts it as received when it was sent.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -3,13 +3,15 @@
 Pure. Never asks the cluster: `job` does, and passes the answers in.
 """
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tidelog.client.offset_ranges import OffsetBounds, TopicPartitions
+from tidelog.client.arrow.offset_ranges import OffsetBounds, TopicPartitions
 from tidelog.client.records import TopicPartition
 from tidelog.core.errors import TidelogError
 

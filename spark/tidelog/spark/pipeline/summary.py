@@ -1,5 +1,7 @@
 """What a run says at its end: sums, how far behind it is, and a chart of both. Pure."""
 
+# Pure: decides, never acts (rule R2).
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

@@ -1,0 +1,92 @@
+"""Loads that wait: records at a fixed rate, one after the other, and through to the consumer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from tidelog.benchmarks.errors import RunFailedError
+from tidelog.benchmarks.stage import Figures, Stage, percentiles, values
+from tidelog.client import Consumer, Producer
+from tidelog.client.records import RecordMetadata
+
+RATE_PER_S = 1_000
+SIZE_BYTES = 1 << 10
+WARM_S = 3.0
+WARM_SHARE = 10
+WAIT_MS = 10_000
+
+
+async def latency(stage: Stage, *, key: str, seconds: float, sends: int) -> Figures:
+    """All three, in milliseconds, of values of 1 KiB; the first of each warm up."""
+    del key
+    return {
+        **percentiles("rate", await _at_a_rate(stage, WARM_S + seconds)),
+        **percentiles("alone", await _alone(stage, sends)),
+        **percentiles("there", await _to_the_consumer(stage, sends)),
+    }
+
+
+async def _at_a_rate(stage: Stage, seconds: float) -> list[float]:
+    """Send to acknowledgement; what is due is sent, whether or not the last one is back."""
+    took_s: list[float] = []
+    failed: list[BaseException] = []
+    (value,) = values(SIZE_BYTES, 1)
+
+    async with stage.topic() as topic, Producer(stage.bootstrap) as producer:
+
+        async def send_one() -> None:
+            sent_s = time.perf_counter()
+            outcome = await producer.submit(topic, value=value)
+
+            def note(done: asyncio.Future[RecordMetadata]) -> None:
+                took_s.append(time.perf_counter() - sent_s)
+                error = done.exception()
+                if error is not None:
+                    failed.append(error)
+
+            outcome.add_done_callback(note)
+
+        await send_one()
+        began_s = time.perf_counter()
+        for count in range(int(RATE_PER_S * seconds)):
+            left_s = began_s + count / RATE_PER_S - time.perf_counter()
+            if left_s > 0:
+                await asyncio.sleep(left_s)
+            await send_one()
+        await producer.flush()
+        await asyncio.sleep(0)
+    if failed:
+        raise RunFailedError(f"{len(failed)} records failed: {failed[0]}")
+    return took_s[int(RATE_PER_S * WARM_S) :]
+
+
+async def _alone(stage: Stage, sends: int) -> list[float]:
+    """Send to acknowledgement; the next is sent when the last is acknowledged."""
+    took_s: list[float] = []
+    (value,) = values(SIZE_BYTES, 1)
+    async with stage.topic() as topic, Producer(stage.bootstrap) as producer:
+        for _ in range(sends):
+            sent_s = time.perf_counter()
+            await producer.send(topic, value=value)
+            took_s.append(time.perf_counter() - sent_s)
+    return took_s[sends // WARM_SHARE :]
+
+
+async def _to_the_consumer(stage: Stage, sends: int) -> list[float]:
+    """Send to the consumer's hands, one at a time, as Kafka's EndToEndLatency does."""
+    took_s: list[float] = []
+    (value,) = values(SIZE_BYTES, 1)
+    async with (
+        stage.topic(partitions=1) as topic,
+        Producer(stage.bootstrap) as producer,
+        Consumer(stage.bootstrap) as consumer,
+    ):
+        consumer.assign([(topic, 0)])
+        for _ in range(sends):
+            sent_s = time.perf_counter()
+            await producer.send(topic, value=value)
+            if not await consumer.getmany(timeout_ms=WAIT_MS, max_records=1):
+                raise RunFailedError("a record did not reach the consumer")
+            took_s.append(time.perf_counter() - sent_s)
+    return took_s[sends // WARM_SHARE :]

@@ -1,0 +1,115 @@
+"""A load of batches that were encoded before: what the brokers do without the client's encoding.
+
+Every message goes to one broker and holds one or several batches of each partition in its turn;
+several messages are on their way to different partitions at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+
+from tidelog.benchmarks.errors import RunFailedError
+from tidelog.benchmarks.stage import GIB, REPLICAS, Figures, Stage, values
+from tidelog.client import Admin
+from tidelog.client.producing.produce_stream import ProduceStreams
+from tidelog.core.errors import RETRIABLE_CODES
+from tidelog.net.grpc_transport import GrpcTransport
+from tidelog.records.batch import HEADER_BYTES
+from tidelog.records.records import Record, encode_batch
+from tidelog.v1 import common_pb2
+from tidelog.v1.data_pb2 import PartitionProduceData, ProduceRequest, ProduceResponse
+
+Send = Callable[[str, ProduceRequest], Awaitable[ProduceResponse]]
+"""Takes an address and a request to it, returns the answer: the way to the brokers."""
+IN_FLIGHT_A_PARTITION = 2
+TIMEOUT_MS = 30_000
+RETRY_S = 0.02
+RECORD_OVERHEAD_BYTES = 16
+"""At least what a record takes beyond its value."""
+
+
+async def opaque(
+    stage: Stage, *, key: str, batch_bytes: int, bundled: int, total_bytes: int, settle_s: float
+) -> Figures:
+    """MB/s (10^6) at the last acknowledgement, and the brokers' processor seconds a GiB.
+
+    The same load runs twice, each on a topic of its own: pages of the cache and of the allocators
+    that nobody touched before are slow, so the first one only warms up. `settle_s` between them
+    lets the brokers delete its files.
+    """
+    batches = _batch(batch_bytes) * bundled
+    messages = max(6, total_bytes // len(batches))
+    transport = GrpcTransport()
+    streams = ProduceStreams(transport, on_open=lambda: None)
+
+    async def send(address: str, request: ProduceRequest) -> ProduceResponse:
+        return await streams.call(address, request, timeout_ms=TIMEOUT_MS)
+
+    try:
+        await _load(stage, send, batches, messages)
+        await asyncio.sleep(settle_s)
+        before_s = stage.cpu_s()
+        took_s = await _load(stage, send, batches, messages)
+        spent_s = stage.cpu_s() - before_s
+    finally:
+        await asyncio.wait(streams.close())
+        await transport.close()
+    sent_bytes = messages * len(batches)
+    return {
+        f"{key}.mb_s": sent_bytes / took_s / 1e6,
+        f"{key}.cpu_per_gib": spent_s / (sent_bytes / GIB),
+    }
+
+
+async def _load(stage: Stage, send: Send, batches: bytes, messages: int) -> float:
+    """Seconds until the last acknowledgement."""
+    async with stage.topic() as topic:
+        leaders = await _leaders(stage.bootstrap, topic)
+        left = iter(range(messages))  # shared: whoever is free sends the next
+
+        async def pump(partition: int, address: str) -> None:
+            data = PartitionProduceData(topic=topic, partition=partition, records=batches)
+            request = ProduceRequest(acks=-1, partitions=[data])
+            for _ in left:
+                await _acknowledged(send, address, request)
+
+        began_s = time.monotonic()
+        async with asyncio.TaskGroup() as group:
+            for partition, address in enumerate(leaders):
+                for _ in range(IN_FLIGHT_A_PARTITION):
+                    group.create_task(pump(partition, address))
+        return time.monotonic() - began_s
+
+
+async def _leaders(bootstrap: str, topic: str) -> Sequence[str]:
+    """The address of each partition's leader, once every replica is in sync."""
+    async with Admin(bootstrap) as admin:
+        while True:
+            (described,) = await admin.describe_topics([topic])
+            if all(len(p.isr) == REPLICAS for p in described.partitions):
+                break
+            await asyncio.sleep(0.05)
+        brokers = (await admin.describe_cluster()).brokers
+    addresses = {broker.broker_id: broker.address for broker in brokers}
+    by_partition = sorted(described.partitions, key=lambda p: p.partition)
+    return [addresses[p.leader] for p in by_partition if p.leader is not None]
+
+
+def _batch(size_bytes: int) -> bytes:
+    """A batch of that size, or a few bytes less, of one record."""
+    (value,) = values(size_bytes - HEADER_BYTES - RECORD_OVERHEAD_BYTES, 1)
+    return encode_batch([Record(0, int(time.time() * 1000), None, value)])
+
+
+async def _acknowledged(send: Send, address: str, request: ProduceRequest) -> None:
+    """Send until it is appended: a partition may be new to its broker, or a broker may be full."""
+    deadline_s = time.monotonic() + TIMEOUT_MS / 1000
+    while True:
+        error = (await send(address, request)).partitions[0].error
+        if error.code == common_pb2.NONE:
+            return
+        if error.code not in RETRIABLE_CODES or time.monotonic() > deadline_s:
+            raise RunFailedError(f"a batch was refused: {error.message}")
+        await asyncio.sleep(RETRY_S)

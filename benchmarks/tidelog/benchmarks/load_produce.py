@@ -1,0 +1,103 @@
+"""Loads that write: many records a call, a call a record. Counted at the last acknowledgement.
+
+The first third of the records warms both sides up and does not count.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import Literal
+
+from tidelog.benchmarks.errors import RunFailedError
+from tidelog.benchmarks.stage import CHUNK_RECORDS, GIB, PROFILES, Figures, Stage, values
+from tidelog.client import Producer
+from tidelog.client.records import BulkMetadata, RecordMetadata
+
+MIB = 1 << 20
+WARM_SHARE = 3
+SINGLES_IN_FLIGHT = 10_000
+"""How many records a program with a call a record lets wait before it looks at outcomes."""
+_ACKS: dict[str, Literal["all", 1]] = {"all": "all", "1": 1}
+
+
+async def produce(
+    stage: Stage,
+    *,
+    key: str,
+    records: int,
+    size_bytes: int,
+    codec: str,
+    acks: str,
+    profile: str,
+) -> Figures:
+    """`submit_many`: records/s and MiB/s.
+
+    The brokers' processor seconds a GiB are of all that was sent, warm-up included.
+    """
+    sent = values(size_bytes)
+    chunks = max(2, records // CHUNK_RECORDS)
+    settings = PROFILES[profile]
+    async with stage.topic() as topic:
+        before_s = stage.cpu_s()
+        async with Producer(
+            stage.bootstrap, acks=_ACKS[acks], compression=codec, **settings
+        ) as producer:
+            warm = max(1, chunks // WARM_SHARE)
+            await _send_chunks(producer, topic, sent, warm)
+            began_s = time.monotonic()
+            await _send_chunks(producer, topic, sent, chunks - warm)
+            took_s = time.monotonic() - began_s
+        spent_s = stage.cpu_s() - before_s
+    counted = (chunks - warm) * CHUNK_RECORDS
+    return {
+        **rates(key, counted, size_bytes, took_s),
+        f"{key}.cpu_per_gib": spent_s / (chunks * CHUNK_RECORDS * size_bytes / GIB),
+    }
+
+
+async def single(stage: Stage, *, key: str, records: int, size_bytes: int) -> Figures:
+    """`submit` for each record, its outcome awaited later."""
+    sent = values(size_bytes)
+    async with stage.topic() as topic, Producer(stage.bootstrap) as producer:
+        warm = records // WARM_SHARE
+        await _send_singles(producer, topic, sent, warm)
+        began_s = time.monotonic()
+        await _send_singles(producer, topic, sent, records - warm)
+        took_s = time.monotonic() - began_s
+    return rates(key, records - warm, size_bytes, took_s)
+
+
+def rates(key: str, records: int, size_bytes: int, took_s: float) -> Figures:
+    """By count and by weight."""
+    return {
+        f"{key}.rec_s": records / took_s,
+        f"{key}.mib_s": records * size_bytes / took_s / MIB,
+    }
+
+
+async def _send_chunks(producer: Producer, topic: str, sent: list[bytes], chunks: int) -> None:
+    outcomes: list[asyncio.Future[BulkMetadata]] = [
+        await producer.submit_many(topic, sent) for _ in range(chunks)
+    ]
+    for outcome in outcomes:
+        told = await outcome
+        if told.failed:
+            raise RunFailedError(f"{told.failed} records failed: {told.error}")
+
+
+async def _send_singles(
+    producer: Producer, topic: str, sent: Sequence[bytes], records: int
+) -> None:
+    left = records
+    while left > 0:
+        outcomes: list[asyncio.Future[RecordMetadata]] = [
+            await producer.submit(topic, value=value)
+            for value in sent[: min(left, SINGLES_IN_FLIGHT)]
+        ]
+        left -= len(outcomes)
+        if left > 0:
+            await outcomes[0]  # a failure is told early; the rest goes on meanwhile
+        else:
+            await asyncio.gather(*outcomes)

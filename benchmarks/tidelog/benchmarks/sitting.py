@@ -1,0 +1,202 @@
+"""One sitting: every group in turn, ours and the peer's alternating.
+
+What fails is the trouble of its rows; the others go on.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Protocol, TypeVar
+
+from tidelog.benchmarks import nodes
+from tidelog.benchmarks.efforts import EFFORTS, Effort, shortened
+from tidelog.benchmarks.errors import RunFailedError
+from tidelog.benchmarks.own_cluster import OwnCluster
+from tidelog.benchmarks.peer import Peer, run_program
+from tidelog.benchmarks.plan import Group, Job, Kind, groups
+from tidelog.benchmarks.report import VERDICTS, number
+from tidelog.benchmarks.rows import Result, Spread, result_of
+from tidelog.core.errors import TidelogError
+
+WORKER_TIMEOUT_S = 600.0
+SETTLE_S, IDLE_S = 6.0, 4.0
+"""What the peer waits after a start before it looks at idle nodes, and for how long it looks."""
+Measures = dict[str, float]
+Measured = TypeVar("Measured")
+
+
+class Cluster(Protocol):
+    """What a sitting needs of our cluster, see `OwnCluster`."""
+
+    @property
+    def bootstrap(self) -> str:
+        """The addresses."""
+
+    @property
+    def pids(self) -> list[int]:
+        """The brokers' processes."""
+
+
+@dataclass(slots=True)
+class Sitting:
+    """What is measured so far, and what did not run."""
+
+    effort: Effort
+    groups: Sequence[Group]
+    peer: Peer | None
+    tell: Callable[[str], None] = lambda _text: None
+    """Is told what happens."""
+    ours: dict[str, list[float]] = field(default_factory=dict)
+    kafka: dict[str, list[float]] = field(default_factory=dict)
+    errors: dict[str, list[str]] = field(default_factory=dict)
+    clock: Callable[[], float] = time.monotonic
+    began_s: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.began_s = self.clock()
+
+    def results(self) -> list[Result]:
+        """All rows, measured or not."""
+        return [result for group in self.groups for result in self.results_of(group)]
+
+    def results_of(self, group: Group) -> list[Result]:
+        """The rows of a group."""
+        errors = self.errors.get(group.name, [])
+        return [result_of(row, self.ours, self.kafka, errors) for row in group.rows]
+
+    def measure_starts(self) -> None:
+        """The groups that start clusters of their own."""
+        for group in self.groups:
+            if group.kind is Kind.START:
+                self._alternate(group, measure_start)
+
+    def measure_loads(self, cluster: Cluster, warming: Group) -> None:
+        """The other groups, on a cluster that runs; nothing of `warming` counts."""
+        self.tell(warming.name)
+        self._turn(warming, "ours", lambda: run_worker(cluster, warming.job))
+        self._peer_turn(warming)
+        for index in range(len(self.groups)):
+            self._keep_pace(index)
+            group = self.groups[index]
+            if group.kind is Kind.LOAD:
+                self._alternate(group, partial(self._load, cluster, group.job))
+            elif group.kind is Kind.MEMORY:
+                self._show(group)
+
+    def no_peer(self, why: str) -> None:
+        """The peer did not start: its turns are left out, and every row that lacks them says so."""
+        self.peer = None
+        for group in self.groups:
+            if group.kind is not Kind.START and any(row.kafka for row in group.rows):
+                self.errors.setdefault(group.name, []).append(f"peer: {why}")
+
+    def no_cluster(self, why: str) -> None:
+        """Our own did not start: no load ran, and every row that needs one says so."""
+        for group in self.groups:
+            if group.is_on_the_cluster:
+                self.errors.setdefault(group.name, []).append(f"ours: {why}")
+        self.tell(f"the benchmark's cluster did not start: {why}")
+
+    def _keep_pace(self, index: int) -> None:
+        """Make what is left shorter where it would take too long.
+
+        Not below a quarter: the peer's code would hardly be compiled when its run is over.
+        """
+        limit_s, shortest = self.effort.limit_s, EFFORTS[self.effort.name].scale / 4
+        left_s = sum(group.expected_s for group in self.groups[index:])
+        if limit_s is None or self.clock() - self.began_s + left_s <= limit_s:
+            return
+        if self.effort.scale > shortest:
+            self.effort = shortened(self.effort)
+            names = {group.name for group in self.groups}
+            self.groups = [group for group in groups(self.effort) if group.name in names]
+            self.tell("behind time: what is left is made shorter")
+
+    def _load(self, cluster: Cluster, job: Job) -> Measures:
+        measures = run_worker(cluster, job)
+        return {**measures, "loaded.mb": nodes.rss_mb(cluster.pids)}
+
+    def _alternate(self, group: Group, measure: Callable[[], Measures]) -> None:
+        for _ in range(self.effort.runs):
+            self.tell(group.name)
+            for name, value in (self._turn(group, "ours", measure) or {}).items():
+                self.ours.setdefault(name, []).append(value)
+            for name, values in self._peer_turn(group).items():
+                self.kafka.setdefault(name, []).extend(values)
+        self._show(group)
+
+    def _peer_turn(self, group: Group) -> dict[str, list[float]]:
+        peer = self.peer
+        if peer is None or not group.peer:
+            return {}
+        said = self._turn(group, "peer", lambda: peer.run(*group.peer)) or {}
+        # A call may tell more than this turn is about, such as how fast what is read was written.
+        asked = [group, *(other for other in self.groups if other.kind is Kind.MEMORY)]
+        wanted = {row.kafka for one in asked for row in one.rows}
+        return {name: values for name, values in said.items() if name in wanted}
+
+    def _turn(self, group: Group, whose: str, measure: Callable[[], Measured]) -> Measured | None:
+        """What was measured; None where it failed, which the group's rows then say."""
+        try:
+            return measure()
+        except (RunFailedError, TidelogError, OSError) as error:
+            self.errors.setdefault(group.name, []).append(f"{whose}: {error}")
+            self.tell(f"  {whose} failed: {error}")
+            return None
+
+    def _show(self, group: Group) -> None:
+        for result in self.results_of(group):
+            self.tell(f"  {line_of(result)}")
+
+
+def measure_start() -> Measures:
+    """Seconds to the first acknowledgement, on empty disks and again; what idle nodes take."""
+    with OwnCluster() as cluster:
+        fresh_s = cluster.start()
+        time.sleep(SETTLE_S)
+        before_s, began_s = nodes.cpu_s(cluster.pids), time.monotonic()
+        time.sleep(IDLE_S)
+        spent_s, passed_s = nodes.cpu_s(cluster.pids) - before_s, time.monotonic() - began_s
+        idle_mb = nodes.rss_mb(cluster.pids)
+        cluster.stop()
+        again_s = cluster.start()
+    return {
+        "start.fresh": fresh_s,
+        "start.again": again_s,
+        "idle.mb": idle_mb,
+        "idle.cpu": 100 * spent_s / passed_s,
+    }
+
+
+def run_worker(cluster: Cluster, job: Job) -> Measures:
+    """The figures of a load, from a process of its own. Errors: `RunFailedError`."""
+    told = json.dumps({**job, "bootstrap": cluster.bootstrap, "pids": cluster.pids})
+    command = [sys.executable, "-m", "tidelog.benchmarks.worker", told]
+    output = run_program(command, timeout_s=WORKER_TIMEOUT_S)
+    try:
+        figures: Measures = json.loads(output)
+    except ValueError as error:
+        raise RunFailedError(f"the load said {output[:80]!r}, not its figures") from error
+    return figures
+
+
+def line_of(result: Result) -> str:
+    """A row for people who watch."""
+    said = result.as_json()
+    parts = [f"{said['figure']}: {_number(result.ours)} {said['unit']}"]
+    if result.kafka is not None:
+        parts.append(f"Kafka {_number(result.kafka)}")
+    if said["ratio"] is not None:
+        parts.append(f"{said['ratio']:.2f}x")
+    if said["aim"] is not None:
+        parts.append(f"aim {said['aim']}: {VERDICTS[result.is_met] or 'not judged'}")
+    return ", ".join([*parts, *result.errors])
+
+
+def _number(spread: Spread | None) -> str:
+    return "-" if spread is None else number(spread.value)

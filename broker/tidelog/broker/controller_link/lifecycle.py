@@ -1,0 +1,207 @@
+"""A broker's life with the controllers: register, heartbeat, be unfenced, shut down.
+
+Owns the incarnation, the broker epoch and the heartbeat; never touches partitions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import structlog
+
+from tidelog.broker.controller_link.channel import ControllerChannel
+from tidelog.broker.controller_link.metadata_follower import MetadataFollower
+from tidelog.core.background import Background
+from tidelog.core.env import Random
+from tidelog.core.errors import TidelogError
+from tidelog.core.journal import Event, Kind
+from tidelog.core.wire_errors import code_name
+from tidelog.v1 import common_pb2
+from tidelog.v1.common_pb2 import Error
+from tidelog.v1.controller_pb2 import (
+    NOTHING,
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    RegisterBrokerRequest,
+    StartLoss,
+)
+from tidelog.v1.methods import BROKER_HEARTBEAT, REGISTER_BROKER
+
+REGISTER_TIMEOUT_MS = 3000
+REGISTER_BACKOFF_MS = 200
+# Faster heartbeats until the broker is unfenced: a start does not wait for the interval.
+STARTING_INTERVAL_MS = 50
+CONTROLLED_SHUTDOWN_TIMEOUT_MS = 5000
+CONTROLLED_SHUTDOWN_POLL_MS = 50
+# Errors after which only another registration helps.
+_REGISTER_AGAIN = frozenset({common_pb2.STALE_BROKER_EPOCH, common_pb2.BROKER_ID_NOT_REGISTERED})
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerIdentity:
+    """Configured facts that a broker registers and keeps its session with."""
+
+    broker_id: int
+    cluster_id: str
+    address: str
+    """`host:port` that clients and other nodes dial."""
+    rack: str
+    heartbeat_interval_ms: int
+    session_timeout_ms: int
+    """The controllers fence a broker that they have not heard for this long."""
+
+
+class Lifecycle:
+    """Registers the broker and keeps its session; `on_registered` gets each new broker epoch."""
+
+    def __init__(
+        self,
+        *,
+        identity: BrokerIdentity,
+        controllers: ControllerChannel,
+        follower: MetadataFollower,
+        random: Random,
+        is_prepared: Callable[[], bool],
+        on_registered: Callable[[int], Awaitable[None]],
+        on_fatal: Callable[[BaseException], None],
+        note: Callable[[Event], None] = lambda _: None,
+    ) -> None:
+        self.incarnation_id = random.randbytes(16)
+        self.broker_epoch = -1
+        self.is_ready = False
+        self.start_loss: StartLoss = NOTHING
+        """What this start may have lost; told once, with the first registration."""
+        self._identity = identity
+        self._controllers = controllers
+        self._follower = follower
+        self._is_prepared = is_prepared
+        self._on_registered = on_registered
+        self._note_event = note
+        self._background = Background(on_fatal)
+
+    async def start(self) -> None:
+        """Begin to register; returns at once."""
+        self._background.spawn("lifecycle", self._run())
+
+    async def stop(self) -> None:
+        """End the session without a word: the controllers notice by its expiry."""
+        await self._background.stop()
+
+    async def controlled_shutdown(self) -> bool:
+        """Ask the controllers to move leadership away first; False when they did not in time.
+
+        No other heartbeat is sent from now on: it would have this broker unfenced again. One that
+        was sent before and arrives after this has a lower number, and is refused.
+        """
+        await self.stop()
+        if self.broker_epoch < 0:
+            return True
+        try:
+            async with asyncio.timeout(CONTROLLED_SHUTDOWN_TIMEOUT_MS / 1000):
+                while True:
+                    answer = await self._heartbeat(want_shut_down=True)
+                    if answer.should_shut_down:
+                        return True
+                    await asyncio.sleep(CONTROLLED_SHUTDOWN_POLL_MS / 1000)
+        except (TimeoutError, TidelogError) as error:
+            log.warning("controlled shutdown not granted", error=str(error))
+            return False
+
+    async def _run(self) -> None:
+        while True:
+            await self._register()
+            await self._keep_session()
+
+    async def _register(self) -> None:
+        request = RegisterBrokerRequest(
+            broker_id=self._identity.broker_id,
+            cluster_id=self._identity.cluster_id,
+            incarnation_id=self.incarnation_id,
+            address=self._identity.address,
+            rack=self._identity.rack,
+            start_loss=self.start_loss,
+            previous_broker_epoch=max(self.broker_epoch, 0),
+        )
+        while True:
+            try:
+                response = await self._controllers.call(
+                    REGISTER_BROKER, request, timeout_ms=REGISTER_TIMEOUT_MS
+                )
+            except TidelogError as error:
+                if error.code == common_pb2.INCONSISTENT_CLUSTER_ID:
+                    raise  # every controller said so
+                log.info("not registered yet", error=str(error))
+                continue
+            if response.error.code == common_pb2.NONE:
+                break
+            is_late = response.error.code == common_pb2.STALE_BROKER_EPOCH
+            if is_late and response.broker_epoch != request.previous_broker_epoch:
+                request.previous_broker_epoch = response.broker_epoch
+                continue
+            # The session of this id's last incarnation may still run: it ends by itself.
+            log.info("registration refused", error=response.error.message)
+            self._note_refusal("registration refused", response.error)
+            await asyncio.sleep(REGISTER_BACKOFF_MS / 1000)
+        self.broker_epoch = response.broker_epoch
+        self.start_loss = NOTHING
+        log.info("registered", broker_epoch=self.broker_epoch)
+        await self._on_registered(self.broker_epoch)
+
+    async def _keep_session(self) -> None:
+        """Heartbeat until the controllers do not know this registration any more."""
+        while True:
+            try:
+                response = await self._heartbeat(want_shut_down=False)
+            except TidelogError as error:
+                log.warning("no heartbeat", error=str(error))
+                continue
+            if response.error.code in _REGISTER_AGAIN:
+                log.warning("registration lost", error=response.error.message)
+                self._note_refusal("heartbeat refused", response.error)
+                self.is_ready = False
+                return
+            if response.error.code == common_pb2.NONE:
+                self._note(response)
+            await asyncio.sleep(self._interval_ms() / 1000)
+
+    def _note_refusal(self, what: str, error: Error) -> None:
+        code = code_name(error.code)
+        self._note_event(
+            Event(
+                Kind.REFUSAL,
+                f"{what} by the controller: {code}: {error.message}",
+                before=what,
+                after=code,
+                broker_id=self._identity.broker_id,
+                broker_epoch=self.broker_epoch if self.broker_epoch >= 0 else None,
+            )
+        )
+
+    def _interval_ms(self) -> int:
+        interval_ms = self._identity.heartbeat_interval_ms
+        return interval_ms if self.is_ready else min(interval_ms, STARTING_INTERVAL_MS)
+
+    def _note(self, response: BrokerHeartbeatResponse) -> None:
+        if self.is_ready == response.is_fenced:
+            log.info("fenced" if response.is_fenced else "unfenced")
+        self.is_ready = not response.is_fenced
+        self._follower.note_committed_offset(response.metadata_offset)
+
+    async def _heartbeat(self, *, want_shut_down: bool) -> BrokerHeartbeatResponse:
+        is_prepared = self.is_ready or self._is_prepared()
+        request = BrokerHeartbeatRequest(
+            broker_id=self._identity.broker_id,
+            broker_epoch=self.broker_epoch,
+            # Until then as one that knows nothing: it must not be elected yet.
+            metadata_offset=self._follower.image.offset if is_prepared else 0,
+            want_shut_down=want_shut_down,
+        )
+        return await self._controllers.call(
+            BROKER_HEARTBEAT,
+            request,
+            timeout_ms=self._identity.session_timeout_ms // 2,
+        )

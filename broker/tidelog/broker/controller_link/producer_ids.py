@@ -1,0 +1,94 @@
+"""Producer ids for those who ask this broker: out of blocks that the controllers gave it alone.
+
+Owns what is left of the block; a block is asked for when the one before is used up, by one request
+at a time. It is forgotten when the process ends, so that no id is given out twice (KIP-730).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from tidelog.broker.controller_link.channel import ControllerChannel
+from tidelog.core.errors import KafkaError, TidelogError
+from tidelog.core.wire_errors import error_message, raise_for, to_wire
+from tidelog.v1 import common_pb2
+from tidelog.v1.controller_pb2 import AllocateProducerIdsRequest, AllocateProducerIdsResponse
+from tidelog.v1.data_pb2 import InitProducerIdRequest, InitProducerIdResponse
+from tidelog.v1.methods import ALLOCATE_PRODUCER_IDS
+
+TIMEOUT_DEFAULT_MS = 5_000
+TIMEOUT_MAX_MS = 15_000
+WAITING_MAX = 1_000
+"""Requests that may wait for a block at one time; more are refused."""
+
+
+class ProducerIds:
+    """Answers InitProducerId; `broker_epoch` is this broker's, -1 before it has registered."""
+
+    def __init__(
+        self, *, broker_id: int, broker_epoch: Callable[[], int], controllers: ControllerChannel
+    ) -> None:
+        self._broker_id = broker_id
+        self._broker_epoch = broker_epoch
+        self._controllers = controllers
+        self._left = range(0)
+        self._asking = asyncio.Lock()
+        self._waiting = 0
+
+    async def init_producer_id(self, request: InitProducerIdRequest) -> InitProducerIdResponse:
+        """A new id in epoch 0; on any error none was given out, and asking again is safe."""
+        timeout_ms = min(request.timeout_ms, TIMEOUT_MAX_MS)
+        if timeout_ms <= 0:
+            timeout_ms = TIMEOUT_DEFAULT_MS
+        try:
+            return InitProducerIdResponse(producer_id=await self._next(timeout_ms))
+        except TimeoutError:
+            error = error_message(
+                common_pb2.BROKER_NOT_AVAILABLE,
+                "no controller gave producer ids in time: try again",
+            )
+        except TidelogError as refused:
+            error = to_wire(refused)
+        return InitProducerIdResponse(error=error, producer_id=-1)
+
+    async def _next(self, timeout_ms: int) -> int:
+        if not self._left:
+            await self._wait_for_block(timeout_ms)
+        first, self._left = self._left[0], self._left[1:]
+        return first
+
+    async def _wait_for_block(self, timeout_ms: int) -> None:
+        """Return with an id left: what comes next must not wait before it takes that."""
+        if self._waiting >= WAITING_MAX:
+            raise KafkaError(
+                common_pb2.THROTTLING_QUOTA_EXCEEDED,
+                f"{self._waiting} requests wait for producer ids already: try again later",
+            )
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(timeout_ms / 1000), self._asking:
+                if not self._left:
+                    self._left = _block(await self._ask(timeout_ms))
+        finally:
+            self._waiting -= 1
+
+    async def _ask(self, timeout_ms: int) -> AllocateProducerIdsResponse:
+        request = AllocateProducerIdsRequest(
+            broker_id=self._broker_id, broker_epoch=self._broker_epoch()
+        )
+        return await self._controllers.call(ALLOCATE_PRODUCER_IDS, request, timeout_ms=timeout_ms)
+
+
+def _block(response: AllocateProducerIdsResponse) -> range:
+    """Raises `KafkaError` for an answer without one; what another try may help is retriable."""
+    if response.error.code in (common_pb2.STALE_BROKER_EPOCH, common_pb2.BROKER_ID_NOT_REGISTERED):
+        raise KafkaError(
+            common_pb2.BROKER_NOT_AVAILABLE,
+            f"this broker is not registered: ask another, or try again ({response.error.message})",
+        )
+    raise_for(response.error)
+    start, length = response.producer_id_start, response.producer_id_len
+    if length <= 0:
+        raise KafkaError(common_pb2.UNKNOWN_SERVER_ERROR, "the controllers gave an empty block")
+    return range(start, start + length)

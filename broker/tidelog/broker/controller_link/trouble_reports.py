@@ -1,0 +1,154 @@
+"""Damaged logs and failed disks, told to the controllers until they know; disks that work again.
+
+Owns nothing but the queue: what there is to tell is found by comparing a replica with the newest
+image, so nothing outdated is told. A report carries the partition epoch of that image: one that
+comes late tells nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+import structlog
+
+from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition_map import PartitionMap
+from tidelog.broker.partition.partition_queue import Key, PartitionQueue
+from tidelog.broker.partition.replica_config import ReplicaConfig
+from tidelog.core.env import Random
+from tidelog.core.errors import TidelogError
+from tidelog.metadata.image import PartitionImage
+from tidelog.v1 import common_pb2
+from tidelog.v1.controller_pb2 import ReportDamageRequest, ReportDamageResponse
+
+ReportDamage = Callable[[ReportDamageRequest], Awaitable[ReportDamageResponse]]
+# After these there is nothing to report any more.
+_GONE = frozenset({common_pb2.UNKNOWN_TOPIC_ID, common_pb2.UNKNOWN_TOPIC_OR_PARTITION})
+
+log = structlog.get_logger(__name__)
+
+
+class Trouble(NamedTuple):
+    """What the controllers are to know of a replica."""
+
+    condition: ReportDamageRequest.Condition
+    cause: str
+    first_bad_offset: int = 0
+
+
+class _Told(NamedTuple):
+    """A part of a report."""
+
+    key: Key
+    hosted: HostedPartition
+    trouble: Trouble
+
+
+class TroubleReports:
+    """Sends what `submit` is told of, again and again until it is known or over."""
+
+    def __init__(
+        self,
+        *,
+        broker_id: int,
+        partitions: PartitionMap,
+        report_damage: ReportDamage,
+        random: Random,
+        config: ReplicaConfig,
+    ) -> None:
+        self.broker_epoch = -1
+        self._broker_id = broker_id
+        self._partitions = partitions
+        self._report_damage = report_damage
+        self._queue = PartitionQueue(random=random, config=config)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the controllers know of all trouble that was found."""
+        return not self._queue.waiting
+
+    def submit(self, partition: HostedPartition) -> None:
+        """Its log was found damaged, its disk failed, or works again."""
+        self._queue.submit(partition)
+
+    def note_state(self, partition: HostedPartition, state: PartitionImage) -> None:
+        """The image holds this state; submit what it has wrong of the disk."""
+        if (partition.failure is not None) != (self._broker_id in state.offline):
+            self._queue.submit(partition)
+
+    async def run(self) -> None:
+        """Report until cancelled."""
+        await self._queue.run(self._send)
+
+    async def _send(self) -> None:
+        told, request = self._take()
+        if not told:
+            return
+        try:
+            response = await self._report_damage(request)
+        except TidelogError as error:
+            log.info("damage report not answered", error=str(error))
+            return
+        if response.error.code != common_pb2.NONE or len(response.partitions) != len(told):
+            log.info("damage report refused", error=response.error.message)
+            return
+        for one, result in zip(told, response.partitions, strict=True):
+            if result.error.code == common_pb2.NONE or result.error.code in _GONE:
+                self._note_known(one)
+            else:
+                log.info("damage report refused", error=result.error.message)
+
+    def _note_known(self, told: _Told) -> None:
+        """Unless there is more to tell since."""
+        if told.trouble.condition == ReportDamageRequest.LOSSY_START:
+            told.hosted.note_loss_told()
+        waiting = self._queue.waiting.get(told.key)
+        if waiting is not None and self._trouble(waiting) in (None, told.trouble):
+            del self._queue.waiting[told.key]
+
+    def _take(self) -> tuple[list[_Told], ReportDamageRequest]:
+        """What is still to be told, in the order of the request."""
+        told = []
+        request = ReportDamageRequest(broker_id=self._broker_id, broker_epoch=self.broker_epoch)
+        for key, hosted in list(self._queue.waiting.items()):
+            state = self._partitions.image.partition(hosted.topic, hosted.partition)
+            trouble = self._trouble(hosted)
+            if state is None or trouble is None:
+                del self._queue.waiting[key]
+                continue
+            told.append(_Told(key, hosted, trouble))
+            request.partitions.add(
+                topic=hosted.topic,
+                topic_id=hosted.topic_id,
+                partition=hosted.partition,
+                partition_epoch=state.partition_epoch,
+                first_bad_offset=trouble.first_bad_offset,
+                condition=trouble.condition,
+                cause=trouble.cause,
+            )
+        return told, request
+
+    def _trouble(self, hosted: HostedPartition) -> Trouble | None:
+        """Of one that is still held, by the newest image."""
+        state = self._partitions.image.partition(hosted.topic, hosted.partition)
+        is_held = self._partitions.held.get((hosted.topic, hosted.partition)) is hosted
+        if state is None or not is_held:
+            return None
+        return trouble_of(hosted, is_offline=self._broker_id in state.offline)
+
+
+def trouble_of(hosted: HostedPartition, *, is_offline: bool) -> Trouble | None:
+    """What there is to tell of a replica that the image says is offline, or is not."""
+    if hosted.may_have_lost:
+        return Trouble(ReportDamageRequest.LOSSY_START, "more than an unfinished write was wrong")
+    if hosted.failure is not None:
+        is_lossy = hosted.has_failed_sync
+        condition = ReportDamageRequest.SYNC_FAILED if is_lossy else ReportDamageRequest.OFFLINE
+        return Trouble(condition, hosted.failure)
+    damage = hosted.damage
+    if damage is not None:
+        return Trouble(ReportDamageRequest.DAMAGED, damage.reason, damage.first_bad_offset)
+    if is_offline and hosted.is_open:
+        return Trouble(ReportDamageRequest.ONLINE, "")
+    return None

@@ -1,0 +1,261 @@
+"""Produce requests: admission, one append for each partition, the wait for acknowledgement.
+
+Decides which requests are taken at all; what a partition does with them is its core's. A fault of
+one partition's batches is that partition's result and touches no other.
+
+Most appends are made in the request's first step. Compressed batches are inflated first, to look at
+their records, and large ones not on this loop. Large ones of many small records that are not
+compressed are walked in slices, with other work in between. Whoever comes to such a partition
+meanwhile waits in line (`AppendOrder`), and all that was known before is asked again when its turn
+has come.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+from tidelog.broker.partition import leader_io as leading
+from tidelog.broker.partition.append_order import AppendOrder, Place
+from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition_map import HINTED_CODES, PartitionMap
+from tidelog.broker.partition.purgatory import DelayedAnswer
+from tidelog.broker.partition.replica_config import ReplicaConfig
+from tidelog.broker.replica.leader import ACKS_ALL
+from tidelog.core.env import Clock
+from tidelog.core.errors import OUTCOME_UNKNOWN_CODES, InvariantError, TidelogError
+from tidelog.core.wire_errors import error_message, to_wire
+from tidelog.core.workers import Workers
+from tidelog.log.config import LogConfig
+from tidelog.log.validation import (
+    UNSEEN,
+    Seen,
+    asks_about_records,
+    inspect_compressed,
+    is_compressed,
+    walk_uncompressed,
+)
+from tidelog.records.batch import validate_batches
+from tidelog.v1 import common_pb2
+from tidelog.v1.common_pb2 import Error
+from tidelog.v1.data_pb2 import (
+    PartitionProduceData,
+    PartitionProduceResult,
+    ProduceRequest,
+    ProduceResponse,
+)
+
+_ACKS = (ACKS_ALL, 0, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """One partition's part of a request, and where its outcome goes."""
+
+    data: PartitionProduceData
+    records: bytes
+    """Its batches: each look at them in `data` makes a copy."""
+    result: PartitionProduceResult
+    acks: int
+    delayed: DelayedAnswer
+    index: int
+
+
+class _Look(NamedTuple):
+    """How the records of a request are seen to before its turn comes."""
+
+    inflates: bool = False
+    """Compressed batches, by a worker."""
+    walks: bool = False
+    """Others, in slices."""
+
+
+_NO_LOOK = _Look()
+
+
+class Appender:
+    """Answers Produce. `is_held` says whether the broker takes no writes."""
+
+    def __init__(
+        self,
+        *,
+        partitions: PartitionMap,
+        config: ReplicaConfig,
+        clock: Clock,
+        workers: Workers,
+        is_held: Callable[[], bool],
+    ) -> None:
+        self.in_flight_bytes = 0
+        """Of requests not answered yet."""
+        self.inspections = 0
+        """Appends whose batches were inflated elsewhere first."""
+        self._clock = clock
+        self._workers = workers
+        self._order = AppendOrder()
+        self._partitions = partitions
+        self._config = config
+        self._is_held = is_held
+
+    @property
+    def is_full(self) -> bool:
+        """Whether half of what may be in flight is: who can wait with more should."""
+        return 2 * self.in_flight_bytes >= self._config.produce_in_flight_bytes_max
+
+    async def produce(self, request: ProduceRequest) -> ProduceResponse:
+        """One result a partition, in the order asked; never raises for what a client sent."""
+        acks = request.acks if request.HasField("acks") else ACKS_ALL
+        size_bytes = request.ByteSize()
+        refusal = self._refusal(acks, size_bytes)
+        if refusal is not None:
+            self._partitions.note_refusal("append refused", "", -1, refusal)
+            return _refused(request, refusal)
+        self.in_flight_bytes += size_bytes
+        try:
+            return await self._append_all(request, acks)
+        finally:
+            self.in_flight_bytes -= size_bytes
+
+    def _refusal(self, acks: int, size_bytes: int) -> Error | None:
+        if acks not in _ACKS:
+            return error_message(
+                common_pb2.INVALID_REQUIRED_ACKS, f"acks is {acks}: it must be -1 (all), 0 or 1"
+            )
+        if self._is_held():
+            return error_message(
+                common_pb2.BROKER_NOT_AVAILABLE, "the cluster is stopping: it takes no writes"
+            )
+        limit = self._config.produce_in_flight_bytes_max
+        if self.in_flight_bytes + size_bytes > limit:
+            return error_message(
+                common_pb2.THROTTLING_QUOTA_EXCEEDED,
+                f"{self.in_flight_bytes} bytes are in flight and the limit is {limit}: nothing was "
+                "appended, try again later",
+            )
+        return None
+
+    async def _append_all(self, request: ProduceRequest, acks: int) -> ProduceResponse:
+        response = ProduceResponse()
+        delayed = DelayedAnswer("appended")
+        later: list[asyncio.Task[None]] = []
+        for index, data in enumerate(request.partitions):
+            result = response.partitions.add(
+                topic=data.topic, partition=data.partition, base_offset=-1
+            )
+            slot = _Slot(data, data.records, result, acks, delayed, index)
+            try:
+                later += self._append(slot)
+            except InvariantError:
+                raise
+            except TidelogError as error:
+                self._fail(result, to_wire(error))
+        if later:
+            await asyncio.gather(*later)
+        failures = await delayed.wait(self._config.ack_timeout_ms(request.timeout_ms))
+        for index, failure in failures.items():
+            self._fail(response.partitions[index], failure)
+        return response
+
+    def _append(self, slot: _Slot) -> list[asyncio.Task[None]]:
+        """Append one partition's batches, or return the work that will, whose place is taken."""
+        data = slot.data
+        hosted = self._partitions.find(data.topic, data.partition, data.topic_id)
+        is_large = len(slot.records) > self._config.walk_inline_bytes_max
+        look = _Look(inflates=self._is_long(slot.records, hosted), walks=is_large)
+        if look == _NO_LOOK and self._order.is_free(hosted):
+            self._append_now(hosted, slot)
+            return []
+        leading.check_may_append(hosted, slot.acks)
+        place = self._order.enter(hosted)
+        task = asyncio.create_task(self._append_in_turn(hosted, place, slot, look))
+        # Also of one that is cancelled before its first step.
+        task.add_done_callback(lambda _: place.leave())
+        return [task]
+
+    def _is_long(self, records: bytes, hosted: HostedPartition) -> bool:
+        """Whether there is something to inflate that may take long."""
+        config = self._config
+        return (
+            len(records) > config.inspection_inline_bytes_max
+            and (config.compressed_records_inspection or asks_about_records(hosted.log.config))
+            and is_compressed(records)
+        )
+
+    async def _append_in_turn(
+        self, hosted: HostedPartition, place: Place, slot: _Slot, look: _Look
+    ) -> None:
+        try:
+            config = hosted.log.config
+            seen = await self._look_into(config, slot.records, look)
+            await place.turn()
+            # Whose it is, who leads, in which epoch, what the topic asks: all may be new by now.
+            data = slot.data
+            hosted = self._partitions.find(data.topic, data.partition, data.topic_id)
+            self._append_now(hosted, slot, seen if hosted.log.config == config else UNSEEN)
+        except InvariantError:
+            raise
+        except TidelogError as error:
+            self._fail(slot.result, to_wire(error))
+
+    async def _look_into(self, config: LogConfig, records: bytes, look: _Look) -> Seen:
+        seen = UNSEEN
+        if look.inflates:
+            self.inspections += 1
+            now_ms = self._clock.wall_ms()
+            seen = await self._workers.run(
+                partial(inspect_compressed, records, config=config, now_ms=now_ms)
+            )
+        if look.walks:
+            batches = seen.batches or validate_batches(
+                records, max_message_bytes=config.max_message_bytes
+            )
+            for _ in walk_uncompressed(batches, config=config):
+                await asyncio.sleep(0)
+            seen = seen._replace(walked=True, batches=batches)
+        return seen
+
+    def _append_now(self, hosted: HostedPartition, slot: _Slot, seen: Seen = UNSEEN) -> None:
+        result = slot.result
+        done = leading.append(
+            hosted,
+            slot.records,
+            acks=slot.acks,
+            answer=slot.delayed,
+            index=slot.index,
+            seen=seen._replace(inspected=True) if self._is_exempt(hosted) else seen,
+        )
+        result.log_start_offset = hosted.log.log_start_offset
+        if slot.acks != 0:
+            result.base_offset = done.base_offset
+            if done.log_append_time_ms is not None:
+                result.log_append_time_ms = done.log_append_time_ms
+
+    def _is_exempt(self, hosted: HostedPartition) -> bool:
+        """Whether nobody wants to know what is in compressed batches."""
+        if self._config.compressed_records_inspection:
+            return False
+        return not asks_about_records(hosted.log.config)
+
+    def _fail(self, result: PartitionProduceResult, error: Error) -> None:
+        is_unknown = error.code in OUTCOME_UNKNOWN_CODES
+        what = "append not acknowledged" if is_unknown else "append refused"
+        self._partitions.note_refusal(what, result.topic, result.partition, error)
+        result.error.CopyFrom(error)
+        result.base_offset = -1
+        if error.code in HINTED_CODES:
+            hint = self._partitions.leader_hint(result.topic, result.partition)
+            if hint is not None:
+                result.current_leader.CopyFrom(hint)
+
+
+def _refused(request: ProduceRequest, error: Error) -> ProduceResponse:
+    return ProduceResponse(
+        partitions=[
+            PartitionProduceResult(
+                topic=data.topic, partition=data.partition, error=error, base_offset=-1
+            )
+            for data in request.partitions
+        ]
+    )

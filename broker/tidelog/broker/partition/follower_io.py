@@ -1,0 +1,170 @@
+"""A hosted partition that follows: what it asks its leader for, and what it does with the answers.
+
+Turns answers into the core's events and carries out what the core orders of the log. Owns nothing:
+roles, log and the rule that both rest in turn are the partition's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.replica.effects import AppendFetched, BackOff
+from tidelog.broker.replica.events import EpochEnd, FetchAnswered, FetchedAppended
+from tidelog.core.errors import (
+    CorruptMessageError,
+    DamagedLogError,
+    EpochContradictionError,
+    StorageError,
+)
+from tidelog.records.batch import parse_header
+from tidelog.v1.data_pb2 import FetchPartition, PartitionFetchResult
+
+CONTRADICTIONS_MAX = 20
+"""Answers in a row whose whole batches cannot follow this log: its own are wrong then."""
+
+log = structlog.get_logger(__name__)
+
+
+def next_fetch(hosted: HostedPartition, *, max_bytes: int) -> FetchPartition | None:
+    """Where to fetch from; None when this replica follows nobody."""
+    follower = hosted.replica.follower
+    if follower is None:
+        return None
+    partition_log = hosted.log
+    asked = FetchPartition(
+        topic=hosted.topic,
+        topic_id=hosted.topic_id,
+        partition=hosted.partition,
+        fetch_offset=partition_log.log_end_offset,
+        current_leader_epoch=follower.leader_epoch,
+        log_start_offset=partition_log.log_start_offset,
+        partition_max_bytes=max_bytes,
+    )
+    latest_epoch = partition_log.latest_epoch
+    if latest_epoch >= 0:
+        asked.last_fetched_epoch = latest_epoch
+    return asked
+
+
+def apply_fetched(
+    hosted: HostedPartition,
+    asked: FetchPartition,
+    result: PartitionFetchResult,
+    records: bytes,
+    *,
+    retry_at_ms: int,
+) -> asyncio.Task[None] | None:
+    """Do what the leader's answer to `asked` orders; `records` are the result's.
+
+    Returns the work to be awaited before the next fetch, if there is any. After an error the
+    partition is not fetched before `retry_at_ms`.
+    """
+    try:
+        order = hosted.tell(_fetch_answered(hosted, asked, result, records))
+        if isinstance(order, AppendFetched):
+            if order.anew_from is not None:
+                return hosted.at_rest_after(
+                    _begin_anew(hosted, order.anew_from, records, retry_at_ms)
+                )
+            _append(hosted, records)
+            if hosted.log.is_flush_due:
+                return hosted.at_rest_after(_flush(hosted, asked, result))
+            order = hosted.tell(_fetched_appended(hosted, asked, result))
+    except StorageError:
+        return None
+    except CorruptMessageError as error:
+        _back_off(hosted, retry_at_ms, error.message)
+        return None
+    if isinstance(order, BackOff):
+        hosted.note_refused_fetch(result.error)
+        _back_off(hosted, retry_at_ms, result.error.message)
+    work = hosted.ordered(order)
+    return None if work is None else hosted.at_rest_after(work)
+
+
+def _fetch_answered(
+    hosted: HostedPartition,
+    asked: FetchPartition,
+    result: PartitionFetchResult,
+    records: bytes,
+) -> FetchAnswered:
+    partition_log, diverging = hosted.log, None
+    if result.HasField("diverging_epoch"):
+        end = result.diverging_epoch
+        diverging = EpochEnd(end.leader_epoch, end.end_offset)
+    return FetchAnswered(
+        leader_epoch=asked.current_leader_epoch,
+        fetch_offset=asked.fetch_offset,
+        log_end_offset=partition_log.log_end_offset,
+        own_high_watermark=partition_log.high_watermark,
+        own_log_start_offset=partition_log.log_start_offset,
+        error=result.error.code,
+        first_offset=parse_header(records).base_offset if records else None,
+        high_watermark=result.high_watermark,
+        log_start_offset=result.log_start_offset,
+        diverging_epoch=diverging,
+        own_epoch_end=None if diverging is None else hosted.epoch_end(diverging.leader_epoch),
+    )
+
+
+def _append(hosted: HostedPartition, records: bytes) -> None:
+    with hosted.at_work() as partition_log:
+        try:
+            partition_log.append_as_follower(records)
+        except EpochContradictionError as error:
+            hosted.contradictions += 1
+            if hosted.contradictions < CONTRADICTIONS_MAX:
+                raise
+            hosted.contradictions = 0
+            damage = DamagedLogError(
+                f"the leader's records contradict it: {error.message}",
+                first_bad_offset=max(error.first_bad_offset, partition_log.log_start_offset),
+            )
+            partition_log.note_damage(damage)
+            raise damage from error
+    hosted.contradictions = 0
+    hosted.stats.bytes_replicated_in += len(records)
+
+
+async def _begin_anew(
+    hosted: HostedPartition, offset: int, records: bytes, retry_at_ms: int
+) -> None:
+    """The next answer tells the rest: the high watermark, a log start within the first batch."""
+    await hosted.log.start_anew(offset)
+    try:
+        _append(hosted, records)
+    except CorruptMessageError as error:
+        _back_off(hosted, retry_at_ms, error.message)
+    if hosted.log.is_flush_due:
+        await hosted.log.flush()
+
+
+def _back_off(hosted: HostedPartition, retry_at_ms: int, why: str) -> None:
+    hosted.retry_fetch_at_ms = retry_at_ms
+    log.info("fetch backs off", partition=hosted.name, why=why)
+
+
+async def _flush(
+    hosted: HostedPartition, asked: FetchPartition, result: PartitionFetchResult
+) -> None:
+    await hosted.log.flush()
+    work = hosted.ordered(hosted.tell(_fetched_appended(hosted, asked, result)))
+    if work is not None:
+        await work
+
+
+def _fetched_appended(
+    hosted: HostedPartition, asked: FetchPartition, result: PartitionFetchResult
+) -> FetchedAppended:
+    partition_log = hosted.log
+    return FetchedAppended(
+        leader_epoch=asked.current_leader_epoch,
+        log_end_offset=partition_log.log_end_offset,
+        own_high_watermark=partition_log.high_watermark,
+        own_log_start_offset=partition_log.log_start_offset,
+        high_watermark=result.high_watermark,
+        log_start_offset=result.log_start_offset,
+    )

@@ -1,0 +1,252 @@
+"""A hosted partition that leads: appends, reads and deletions of its records.
+
+Turns requests into the core's events, does with the log what the core answers, and has those wait
+whom others must answer first. Owns nothing: roles, log and waiters are the partition's.
+"""
+
+from __future__ import annotations
+
+from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.purgatory import DelayedAnswer
+from tidelog.broker.replica.effects import (
+    Answer,
+    AnswerDivergingEpoch,
+    AppendToLog,
+    DeleteRecords,
+    Refuse,
+    ServeRecords,
+)
+from tidelog.broker.replica.events import (
+    Appended,
+    DeleteRecordsRequested,
+    FetchRequested,
+    FollowerIdentity,
+    LogStartRaised,
+    ProduceRequested,
+)
+from tidelog.broker.replica.leader import ACKS_ALL
+from tidelog.core.errors import KafkaError
+from tidelog.core.memory_reads import Loaded
+from tidelog.core.wire_errors import error_message
+from tidelog.log.partition_log import AppendResult, PartitionLog, TimestampedOffset
+from tidelog.log.validation import UNSEEN, Seen
+from tidelog.v1 import common_pb2
+from tidelog.v1.data_pb2 import (
+    FetchPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    PartitionFetchResult,
+)
+
+NO_SUCH_RECORD = TimestampedOffset(offset=-1, timestamp_ms=-1, leader_epoch=-1)
+
+
+def check_may_append(hosted: HostedPartition, acks: int) -> int:
+    """The epoch a producer's batches are appended in; `KafkaError` when they are refused."""
+    order = hosted.tell(ProduceRequested(acks))
+    if isinstance(order, Refuse):
+        raise KafkaError(order.code, order.message)
+    assert isinstance(order, AppendToLog)  # the core's two answers to this event
+    return order.leader_epoch
+
+
+def append(
+    hosted: HostedPartition,
+    records: bytes,
+    *,
+    acks: int,
+    answer: DelayedAnswer,
+    index: int,
+    seen: Seen = UNSEEN,
+) -> AppendResult:
+    """Append a producer's batches; a duplicate of an earlier append is answered as that one.
+
+    Entry `index` of `answer` waits for what `acks` asks. Raises `KafkaError` when refused and what
+    `PartitionLog.append_as_leader` raises, always with nothing appended.
+    """
+    leader_epoch = check_may_append(hosted, acks)
+    with hosted.at_work() as partition_log:
+        done = partition_log.append_as_leader(records, leader_epoch=leader_epoch, seen=seen)
+    if done.is_duplicate:
+        hosted.stats.duplicate_batches += 1
+    else:
+        hosted.stats.bytes_in += len(records)
+    counted = hosted.counted_offset()
+    hosted.tell(Appended(done.log_end_offset, counted))
+    hosted.followers.wake()
+    if partition_log.is_flush_due:
+        hosted.flush_soon()
+    end_offset = done.last_offset + 1
+    if acks == ACKS_ALL and partition_log.high_watermark < end_offset:
+        hosted.acks_all.add(end_offset, answer, index)
+    elif acks == 1 and counted < end_offset:
+        hosted.acks_leader.add(end_offset, answer, index)
+    return done
+
+
+def read(
+    hosted: HostedPartition,
+    asked: FetchPartition,
+    result: PartitionFetchResult,
+    *,
+    follower: FollowerIdentity | None,
+    max_bytes: int,
+    has_read: bool,
+    loaded: Loaded,
+) -> int:
+    """Fill `result` and return how many bytes of records it holds.
+
+    At most `max_bytes`; unless `has_read`, a single larger batch passes. Instead of records there
+    may be an error or a diverging epoch. Raises what the log raises, and `NotInMemoryError` when
+    the records are neither in memory nor in `loaded`: `result` holds all else then. Once they are
+    loaded, ask all of this again: the core's answer is good for no time but its own.
+    """
+    partition_log = hosted.log
+    answer = ask(hosted, asked, follower=follower, loaded=loaded)
+    result.high_watermark = partition_log.high_watermark
+    result.log_start_offset = partition_log.log_start_offset
+    match answer:
+        case Refuse():
+            result.error.CopyFrom(error_message(answer.code, answer.message))
+        case AnswerDivergingEpoch():
+            result.diverging_epoch.leader_epoch = answer.leader_epoch
+            result.diverging_epoch.end_offset = answer.end_offset
+        case ServeRecords():
+            if follower is not None:
+                result.log_end_offset = partition_log.log_end_offset
+            records = _records(
+                hosted,
+                asked,
+                max_bytes=max_bytes,
+                has_read=has_read,
+                upper_bound=answer.upper_bound,
+                loaded=loaded,
+            )
+            result.records = records
+            return len(records)
+    return 0
+
+
+def ask(
+    hosted: HostedPartition,
+    asked: FetchPartition,
+    *,
+    follower: FollowerIdentity | None,
+    loaded: Loaded,
+) -> Answer | None:
+    """The core's answer as of now, whatever it was before records were `loaded`."""
+    del loaded
+    return hosted.tell(_fetch_requested(hosted, asked, follower))
+
+
+def list_offset(
+    hosted: HostedPartition,
+    asked: ListOffsetsRequest.Partition,
+    result: ListOffsetsResponse.Partition,
+) -> None:
+    """Fill `result` with what `asked` looks for among the committed records (KIP-79, KIP-734).
+
+    Raises `KafkaError` when refused, `StorageError`. LEADER_NOT_AVAILABLE, retriable, says that a
+    new leader cannot yet tell where the committed records end. Within `PartitionLog.reading`: asked
+    again after each wait for the disk, leadership first.
+    """
+    hosted.check_leadership(
+        asked.current_leader_epoch if asked.HasField("current_leader_epoch") else None
+    )
+    with hosted.at_work() as partition_log:
+        found = _offset(hosted, partition_log, asked)
+        result.log_end_offset = partition_log.log_end_offset
+    result.offset, result.leader_epoch = found.offset, found.leader_epoch
+    if found.timestamp_ms >= 0:
+        result.timestamp_ms = found.timestamp_ms
+
+
+async def delete_records(
+    hosted: HostedPartition, offset: int, *, answer: DelayedAnswer, index: int
+) -> None:
+    """Move the log start up to `offset` (-1: the high watermark), durably.
+
+    Entry `index` of `answer` waits until every in-sync replica has done the same. Raises
+    `KafkaError` when refused, `StorageError`.
+    """
+    order = hosted.tell(DeleteRecordsRequested(offset, is_allowed=hosted.log.config.is_deleted))
+    if isinstance(order, Refuse):
+        raise KafkaError(order.code, order.message)
+    assert isinstance(order, DeleteRecords)  # the core's two answers to this event
+    with hosted.at_work() as partition_log:
+        await partition_log.delete_records(order.offset)
+    hosted.tell(LogStartRaised(partition_log.log_start_offset))
+    hosted.followers.wake()
+    if low_watermark(hosted) < order.offset:
+        hosted.deletions.add(order.offset, answer, index)
+
+
+def low_watermark(hosted: HostedPartition) -> int:
+    """Below it no in-sync replica holds a record; `KafkaError` when this one does not lead."""
+    hosted.check_leadership(None)
+    leader = hosted.replica.leader
+    assert leader is not None  # just checked
+    return leader.low_watermark
+
+
+def _offset(
+    hosted: HostedPartition, partition_log: PartitionLog, asked: ListOffsetsRequest.Partition
+) -> TimestampedOffset:
+    upper_bound, leader_epoch = partition_log.high_watermark, hosted.replica.leader_epoch
+    match asked.spec:
+        case ListOffsetsRequest.LATEST:
+            _check_knows_end(hosted)
+            return TimestampedOffset(upper_bound, -1, leader_epoch)
+        case ListOffsetsRequest.EARLIEST:
+            return TimestampedOffset(partition_log.log_start_offset, -1, leader_epoch)
+        case ListOffsetsRequest.MAX_TIMESTAMP:
+            found = partition_log.offset_of_max_timestamp(upper_bound=upper_bound)
+        case ListOffsetsRequest.TIMESTAMP:
+            found = partition_log.offset_for_time(asked.timestamp_ms, upper_bound=upper_bound)
+        case unknown:
+            raise KafkaError(common_pb2.INVALID_REQUEST, f"there is no offset spec {unknown}")
+    if found is None:
+        _check_knows_end(hosted)
+    return found or NO_SUCH_RECORD
+
+
+def _check_knows_end(hosted: HostedPartition) -> None:
+    """A client must not learn of an end below one that it was told before (KIP-207)."""
+    leader = hosted.replica.leader
+    if leader is not None and not leader.knows_high_watermark():
+        raise KafkaError(
+            common_pb2.LEADER_NOT_AVAILABLE,
+            f"{hosted.name} has a new leader, which does not know yet what is committed: try again",
+        )
+
+
+def _fetch_requested(
+    hosted: HostedPartition, asked: FetchPartition, follower: FollowerIdentity | None
+) -> FetchRequested:
+    last_epoch = asked.last_fetched_epoch if asked.HasField("last_fetched_epoch") else None
+    return FetchRequested(
+        fetch_offset=asked.fetch_offset,
+        current_leader_epoch=(
+            asked.current_leader_epoch if asked.HasField("current_leader_epoch") else None
+        ),
+        last_fetched_epoch=last_epoch,
+        epoch_end=None if last_epoch is None else hosted.epoch_end(last_epoch),
+        follower=follower,
+        follower_log_start_offset=asked.log_start_offset,
+    )
+
+
+def _records(
+    hosted: HostedPartition,
+    asked: FetchPartition,
+    *,
+    max_bytes: int,
+    has_read: bool,
+    upper_bound: int,
+    loaded: Loaded,
+) -> bytes:
+    if asked.fetch_offset >= upper_bound or (has_read and max_bytes <= 0):
+        return b""
+    with hosted.at_work() as partition_log, partition_log.from_memory(loaded):
+        found = partition_log.read(asked.fetch_offset, max_bytes=max_bytes, upper_bound=upper_bound)
+    return b"" if has_read and len(found.records) > max_bytes else found.records

@@ -1,0 +1,180 @@
+"""Upkeep that logs need from time to time, one loop for each kind of work: a log after the other.
+
+Flushes and checkpoints look at the logs that something happened to since the last round, so that
+silent ones cost nothing; a slow round over all makes up for whatever that missed. Decides when;
+what is done is the log's, and a log that fails is its partition's alone. Every loop goes on for as
+long as the broker runs, works on one log at a time, and lets other work have its turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+
+import structlog
+
+from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.partition_map import PartitionMap
+from tidelog.broker.partition.replica_config import ReplicaConfig
+from tidelog.core.background import Background
+from tidelog.core.config_types import MAX_I64
+from tidelog.core.env import Clock
+from tidelog.log.cleaner import LogCleaner
+from tidelog.log.partition_log import PartitionLog
+
+LOGS_PER_STEP_MAX = 20
+"""Logs that a loop looks at before other work has its turn."""
+ALL_TOUCHED_MS = 60_000
+"""Every log counts as touched once in this time."""
+SCRUB_CHUNK_BYTES = 256 << 10
+SCRUB_PAUSE_MS_MIN = 1_000
+
+log = structlog.get_logger(__name__)
+
+
+class LogUpkeep:
+    """The loops of one broker."""
+
+    def __init__(self, *, partitions: PartitionMap, config: ReplicaConfig, clock: Clock) -> None:
+        self._partitions = partitions
+        self._config = config
+        self._clock = clock
+        self._cleaner = LogCleaner(clock, config.cleaner)
+        self._to_flush: dict[HostedPartition, None] = {}
+        self._to_checkpoint: dict[HostedPartition, None] = {}
+
+    def start(self, background: Background) -> None:
+        """Begin every loop."""
+        config = self._config
+        for name, interval_ms, logs, work in (
+            (
+                "checkpoint",
+                config.high_watermark_checkpoint_interval_ms,
+                lambda: _taken(self._to_checkpoint),
+                PartitionLog.checkpoint,
+            ),
+            (
+                "flush",
+                config.log_flush_scheduler_interval_ms,
+                self._taken_to_flush,
+                _flush_overdue,
+            ),
+            (
+                "retention",
+                config.log_retention_check_interval_ms,
+                self._held,
+                self._apply_retention,
+            ),
+            (
+                "remove-deleted",
+                config.log_deleted_check_interval_ms,
+                self._with_deleted_files,
+                PartitionLog.remove_deleted,
+            ),
+        ):
+            background.spawn(name, self._every(interval_ms, logs, work))
+        background.spawn("touch-all", self._touch_all())
+        background.spawn("clean", self._clean())
+        if config.log_scrub_bytes_per_second:
+            background.spawn("scrub", self._scrub())
+
+    def touch(self, hosted: HostedPartition) -> None:
+        """Something happened to it, to its log perhaps."""
+        self._to_flush[hosted] = None
+        self._to_checkpoint[hosted] = None
+
+    async def _every(
+        self,
+        interval_ms: int,
+        logs: Callable[[], Iterable[HostedPartition]],
+        work: Callable[[PartitionLog], Awaitable[object]],
+    ) -> None:
+        while True:
+            await asyncio.sleep(interval_ms / 1000)
+            for number, hosted in enumerate(logs(), start=1):
+                await hosted.tend(work)
+                if number % LOGS_PER_STEP_MAX == 0:
+                    await asyncio.sleep(0)
+
+    async def _touch_all(self) -> None:
+        while True:
+            held = list(self._held())
+            steps = -(-len(held) // LOGS_PER_STEP_MAX)
+            for step in range(steps):
+                first = step * LOGS_PER_STEP_MAX
+                for hosted in held[first : first + LOGS_PER_STEP_MAX]:
+                    self.touch(hosted)
+                await asyncio.sleep(ALL_TOUCHED_MS / steps / 1000)
+            if not steps:
+                await asyncio.sleep(ALL_TOUCHED_MS / 1000)
+
+    async def _clean(self) -> None:
+        while True:
+            logs = (hosted.log for hosted in self._held() if hosted.is_sound)
+            if await self._cleaner.run_once(logs) is None:
+                await asyncio.sleep(self._config.cleaner.backoff_ms / 1000)
+
+    async def _scrub(self) -> None:
+        """Round after round over all logs, each begun no earlier than the interval says."""
+        while True:
+            began_ms = self._clock.monotonic_ms()
+            for hosted in self._held():
+                await self._scrub_one(hosted)
+            left_ms = began_ms + self._config.log_scrub_interval_ms - self._clock.monotonic_ms()
+            await asyncio.sleep(max(left_ms, SCRUB_PAUSE_MS_MIN) / 1000)
+
+    async def _scrub_one(self, hosted: HostedPartition) -> None:
+        """About once over the whole log, at the pace that the configuration allows."""
+        left_bytes = hosted.log.size_in_bytes if hosted.is_sound else 0
+        while left_bytes > 0:
+            checked = await hosted.tend(_scrub_chunk)
+            if not checked:
+                return
+            left_bytes -= checked
+            await asyncio.sleep(checked / self._config.log_scrub_bytes_per_second)
+
+    async def _apply_retention(self, partition_log: PartitionLog) -> None:
+        done = await partition_log.apply_retention(
+            expiration_ms=self._config.producer_id_expiration_ms
+        )
+        if done.segments:
+            log.info(
+                "segments expired",
+                directory=partition_log.directory,
+                segments=done.segments,
+                bytes=done.bytes,
+                log_start_offset=partition_log.log_start_offset,
+            )
+
+    def _taken_to_flush(self) -> Iterator[HostedPartition]:
+        for hosted in _taken(self._to_flush):
+            yield hosted
+            if hosted.is_sound and _awaits_flush(hosted.log):
+                self._to_flush[hosted] = None
+
+    def _with_deleted_files(self) -> list[HostedPartition]:
+        return [one for one in self._held() if one.is_sound and one.log.has_deleted_files()]
+
+    def _held(self) -> Iterator[HostedPartition]:
+        """Those held now; which come and go meanwhile does not matter."""
+        return iter(list(self._partitions.held.values()))
+
+
+def _taken(touched: dict[HostedPartition, None]) -> list[HostedPartition]:
+    taken = list(touched)
+    touched.clear()
+    return taken
+
+
+def _awaits_flush(partition_log: PartitionLog) -> bool:
+    is_asked_for = partition_log.config.flush_ms < MAX_I64
+    return is_asked_for and partition_log.recovery_point < partition_log.log_end_offset
+
+
+async def _flush_overdue(partition_log: PartitionLog) -> None:
+    if partition_log.is_flush_overdue:
+        await partition_log.flush()
+
+
+def _scrub_chunk(partition_log: PartitionLog) -> Awaitable[int]:
+    return partition_log.scrub(max_bytes=SCRUB_CHUNK_BYTES)

@@ -1,0 +1,139 @@
+"""Which partitions this broker holds, and what its newest image says of them and of the others.
+
+Owns the look-ups of every request; changes nothing.
+"""
+
+# Pure: decides, never acts (rule R2).
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.replica.events import FollowerIdentity
+from tidelog.core.errors import KafkaError
+from tidelog.core.journal import Event, Kind
+from tidelog.core.wire_errors import code_name
+from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
+from tidelog.v1 import common_pb2
+from tidelog.v1.common_pb2 import Error, LeaderHint
+
+# Answered together with who leads now (KIP-951).
+TOPIC_CHARACTERS_MAX = 249
+HINTED_CODES = frozenset(
+    {
+        common_pb2.NOT_LEADER_OR_FOLLOWER,
+        common_pb2.FENCED_LEADER_EPOCH,
+        # Leadership ended while the request waited for the in-sync replicas.
+        common_pb2.REQUEST_TIMED_OUT,
+    }
+)
+
+
+class PartitionMap:
+    """The held partitions by topic name and number. The replica manager alone adds and removes."""
+
+    def __init__(self, broker_id: int, note: Callable[[Event], None] = lambda _: None) -> None:
+        self.image: MetadataImage = EMPTY_IMAGE
+        self.held: dict[tuple[str, int], HostedPartition] = {}
+        self.note = note
+        """Has the node's journal tell of it."""
+        self._broker_id = broker_id
+
+    def find(self, topic: str, partition: int, topic_id: bytes = b"") -> HostedPartition:
+        """The partition, open; with `topic_id`, of this incarnation of the topic.
+
+        Raises `KafkaError`: UNKNOWN_TOPIC_ID, INCONSISTENT_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION,
+        KAFKA_STORAGE_ERROR, NOT_LEADER_OR_FOLLOWER, or LEADER_NOT_AVAILABLE while it is opened.
+        """
+        self.check_topic_id(topic, topic_id)
+        hosted = self.held.get((topic, partition))
+        state = self.image.partition(topic, partition)
+        if state is None:
+            raise KafkaError(
+                common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
+                f"this broker knows no partition {partition} of topic "
+                f"{topic[:TOPIC_CHARACTERS_MAX]!r}: create it, or try again if it is new",
+            )
+        if hosted is not None and hosted.topic_id != self.image.topics[topic].topic_id:
+            hosted = None  # of a deleted topic of this name: it goes in its turn
+        if hosted is not None and hosted.is_sound:
+            return hosted
+        if hosted is not None and hosted.outage is not None:
+            raise KafkaError(
+                common_pb2.KAFKA_STORAGE_ERROR,
+                f"{topic}-{partition} is offline on broker {self._broker_id}: {hosted.outage}",
+            )
+        if state.leader_id == self._broker_id:
+            raise KafkaError(
+                common_pb2.LEADER_NOT_AVAILABLE,
+                f"{topic}-{partition} is still being opened on this broker: try again",
+            )
+        raise KafkaError(
+            common_pb2.NOT_LEADER_OR_FOLLOWER,
+            f"broker {self._broker_id} does not lead {topic}-{partition}: ask the leader",
+        )
+
+    def note_refusal(self, what: str, topic: str, partition: int, error: Error) -> None:
+        """A client, or a follower, was answered `error`."""
+        state = self.image.partition(topic, partition)
+        self.note(
+            Event(
+                Kind.REFUSAL,
+                f"{what}: {code_name(error.code)}: {error.message}",
+                before=what,
+                after=code_name(error.code),
+                topic=topic[:TOPIC_CHARACTERS_MAX],
+                partition=partition if partition >= 0 else None,
+                leader_epoch=None if state is None else state.leader_epoch,
+                partition_epoch=None if state is None else state.partition_epoch,
+            )
+        )
+
+    def check_topic_id(self, topic: str, topic_id: bytes) -> None:
+        """Raise `KafkaError` for another incarnation of a topic; an empty id is any (KIP-516).
+
+        Whatever was asked for it did not happen and never will.
+        """
+        known = self.image.topics.get(topic)
+        if not topic_id or (known is not None and known.topic_id == topic_id):
+            return
+        if known is None:
+            raise KafkaError(
+                common_pb2.UNKNOWN_TOPIC_ID,
+                f"this broker knows no topic {topic[:249]!r} with id {topic_id[:16].hex()}: it was "
+                "deleted, or is new, refresh the metadata",
+            )
+        raise KafkaError(
+            common_pb2.INCONSISTENT_TOPIC_ID,
+            f"topic {topic!r} has id {known.topic_id.hex()}, not {topic_id[:16].hex()}: it was "
+            "created anew, or is about to be, refresh the metadata",
+        )
+
+    def leader_hint(self, topic: str, partition: int) -> LeaderHint | None:
+        """Who leads by the image, unless that is this very broker, which just refused."""
+        state = self.image.partition(topic, partition)
+        if state is None or state.leader_id == self._broker_id:
+            return None
+        if state.leader_id is None:
+            return LeaderHint(leader_epoch=state.leader_epoch)
+        return LeaderHint(
+            leader_id=state.leader_id,
+            leader_epoch=state.leader_epoch,
+            address=self.address_of(state.leader_id) or "",
+        )
+
+    def follower(self, broker_id: int, broker_epoch: int) -> FollowerIdentity:
+        """Who fetches as a replica, and whether the image would have it in an ISR."""
+        broker = self.image.brokers.get(broker_id)
+        return FollowerIdentity(
+            broker_id,
+            broker_epoch,
+            is_eligible=self.image.has_live(broker_id, broker_epoch),
+            is_known=broker is not None and broker_epoch <= broker.broker_epoch,
+        )
+
+    def address_of(self, broker_id: int) -> str | None:
+        """Where the broker is reached; None when the image lacks it."""
+        broker = self.image.brokers.get(broker_id)
+        return None if broker is None else broker.address

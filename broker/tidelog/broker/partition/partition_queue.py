@@ -1,0 +1,46 @@
+"""Partitions that have something to ask of the controllers: one request at a time, for all.
+
+Owns which partitions wait, and when the next request may go: at once for what is new, after a
+little while for what an answer left open. What is asked is for `send` to say.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.partition.replica_config import ReplicaConfig
+from tidelog.core.env import Random
+
+Key = tuple[bytes, int]
+"""Topic id and partition."""
+
+
+class PartitionQueue:
+    """What waits, by key; `send` takes out what needs no further request."""
+
+    def __init__(self, *, random: Random, config: ReplicaConfig) -> None:
+        self.waiting: dict[Key, HostedPartition] = {}
+        self._random = random
+        self._config = config
+        self._submitted = asyncio.Event()
+
+    def submit(self, partition: HostedPartition) -> None:
+        """It has something to ask."""
+        self.waiting[partition.topic_id, partition.partition] = partition
+        self._submitted.set()
+
+    async def run(
+        self, send: Callable[[], Awaitable[None]], *, is_held: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Send until cancelled; nothing while `is_held`."""
+        while True:
+            await self._submitted.wait()
+            if not is_held():
+                self._submitted.clear()
+                await send()
+            if self.waiting:
+                self._submitted.set()
+                backoff_ms = self._config.alter_partition_backoff_ms
+                await asyncio.sleep(backoff_ms * (0.5 + self._random.random()) / 1000)

@@ -1,0 +1,221 @@
+"""What is read of single partitions: for fetches, ListOffsets and OffsetForLeaderEpoch.
+
+Owns what all fetches share: their limits, how many consumers wait, what was read. What may be read
+is the partition's core's to say. Record batches pass through untouched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import partial
+from typing import TypeVar
+
+from tidelog.broker.partition import leader_io as leading
+from tidelog.broker.partition.late_loads import LateLoads
+from tidelog.broker.partition.partition_map import HINTED_CODES, PartitionMap
+from tidelog.broker.partition.replica_config import ReplicaConfig
+from tidelog.broker.partition.replica_stats import ReplicaStats
+from tidelog.broker.replica.events import FollowerIdentity
+from tidelog.core.env import Clock
+from tidelog.core.errors import InvariantError, KafkaError, TidelogError
+from tidelog.core.memory_reads import Loaded
+from tidelog.core.turns import in_turns
+from tidelog.core.wire_errors import error_message, to_wire
+from tidelog.net.unread_responses import UnreadResponse, UnreadResponses
+from tidelog.v1 import common_pb2
+from tidelog.v1.common_pb2 import Error
+from tidelog.v1.data_pb2 import (
+    FetchPartition,
+    FetchRequest,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    PartitionFetchResult,
+)
+
+T = TypeVar("T")
+
+
+class Reader:
+    """Answers everything that reads partitions."""
+
+    def __init__(
+        self,
+        *,
+        partitions: PartitionMap,
+        config: ReplicaConfig,
+        clock: Clock,
+        stats: ReplicaStats,
+        unread: UnreadResponses,
+    ) -> None:
+        self.waiting_consumers = 0
+        self.waiting_reads = 0
+        """Partitions whose records come from the disk for consumers, or were not taken yet."""
+        self.late_loads = LateLoads()
+        self.unread_by_replicas = UnreadResponses(
+            config.unread.of_replicas(config.replica_unread_response_bytes_max), clock.monotonic_ms
+        )
+        self._unread = unread
+        self._partitions = partitions
+        self._config = config
+        self._clock = clock
+        self._stats = stats
+        self._turns = 0
+
+    async def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
+        """What each partition's leader finds; see `leading.list_offset`."""
+        response = ListOffsetsResponse()
+        async for asked in in_turns(request.partitions):
+            result = response.partitions.add(topic=asked.topic, partition=asked.partition)
+            try:
+                hosted = self._partitions.find(asked.topic, asked.partition, asked.topic_id)
+                await hosted.log.reading(partial(leading.list_offset, hosted, asked, result))
+            except InvariantError:
+                raise
+            except TidelogError as error:
+                result.offset = result.leader_epoch = -1
+                self.fail(result, to_wire(error))
+        return response
+
+    def offset_for_leader_epoch(
+        self, request: OffsetForLeaderEpochRequest
+    ) -> OffsetForLeaderEpochResponse:
+        """Where the largest epoch not above the asked one ends on the leader (KIP-101, KIP-279)."""
+        response = OffsetForLeaderEpochResponse()
+        for asked in request.partitions:
+            result = response.partitions.add(topic=asked.topic, partition=asked.partition)
+            try:
+                hosted = self._partitions.find(asked.topic, asked.partition, asked.topic_id)
+                hosted.check_leadership(
+                    asked.current_leader_epoch if asked.HasField("current_leader_epoch") else None
+                )
+                end = hosted.epoch_end(asked.leader_epoch)
+                result.end.leader_epoch, result.end.end_offset = end
+            except KafkaError as error:
+                result.error.CopyFrom(to_wire(error))
+        return response
+
+    def follower(self, request: FetchRequest) -> FollowerIdentity | None:
+        """Who fetches; None: a consumer."""
+        if not request.HasField("replica_id"):
+            return None
+        return self._partitions.follower(request.replica_id, request.replica_epoch)
+
+    def max_bytes(self, request: FetchRequest) -> int:
+        """The most bytes of one answer."""
+        config = self._config
+        is_follower = request.HasField("replica_id")
+        limit = config.replica_fetch_response_max_bytes if is_follower else config.fetch_max_bytes
+        return min(request.max_bytes, limit) if request.max_bytes > 0 else limit
+
+    def deadline_ms(self, request: FetchRequest) -> int:
+        """Until when it may wait, on the monotonic clock."""
+        wait_ms = max(0, min(request.max_wait_ms, self._config.fetch_wait_max_ms))
+        return self._clock.monotonic_ms() + wait_ms
+
+    def begin_response(self, connection: str, follower: FollowerIdentity | None) -> UnreadResponse:
+        """A fetch's response; a known follower's room is its own, no consumer can take it."""
+        if follower is None or not follower.is_known:
+            return self._unread.begin(connection)
+        return self.unread_by_replicas.begin(str(follower.broker_id))
+
+    def turned(self, waiting: Collection[T]) -> list[T]:
+        """The same, beginning with another one each time: a full answer must starve none."""
+        self._turns += 1
+        first = self._turns % max(1, len(waiting))
+        ordered = list(waiting)
+        return ordered[first:] + ordered[:first]
+
+    def count(self, follower: FollowerIdentity | None, size_bytes: int) -> None:
+        """So much was read for somebody."""
+        if follower is None:
+            self._stats.bytes_out += size_bytes
+        else:
+            self._stats.bytes_replicated_out += size_bytes
+
+    def read_one(
+        self,
+        asked: FetchPartition,
+        result: PartitionFetchResult,
+        *,
+        follower: FollowerIdentity | None,
+        max_bytes: int,
+        has_read: bool,
+        loaded: Loaded,
+    ) -> int:
+        """Fill `result`, with an error where there is one; how many bytes of records it holds.
+
+        At most `max_bytes`; unless something `has_read`, a single larger batch passes. Raises
+        `NotInMemoryError`, see `leading.read`.
+        """
+        limit = asked.partition_max_bytes or self._config.fetch_partition_max_bytes_default
+        try:
+            hosted = self._partitions.find(asked.topic, asked.partition, asked.topic_id)
+            size_bytes = leading.read(
+                hosted,
+                asked,
+                result,
+                follower=follower,
+                max_bytes=min(limit, max_bytes),
+                has_read=has_read,
+                loaded=loaded,
+            )
+        except InvariantError:
+            raise
+        except TidelogError as error:
+            self.fail(result, to_wire(error), follower)
+            return 0
+        if result.error.code != common_pb2.NONE:
+            self._note(result, follower)
+        self._add_hint(result)
+        return size_bytes
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether another consumer may wait for records."""
+        return self.waiting_consumers < self._config.waiting_fetches_max
+
+    @property
+    def may_load(self) -> bool:
+        """Whether one more read of a consumer may wait for the disk."""
+        return self.waiting_reads < self._config.waiting_reads_max
+
+    def refuse_to_wait(self, result: PartitionFetchResult) -> None:
+        """Too many wait: this one is told so at once."""
+        message = f"{self._config.waiting_fetches_max} fetches wait already: try again later"
+        self.fail(result, error_message(common_pb2.THROTTLING_QUOTA_EXCEEDED, message))
+
+    def refuse_to_load(self, result: PartitionFetchResult) -> None:
+        """Too many wait for the disk: this one is told so at once."""
+        message = (
+            f"{self._config.waiting_reads_max} reads wait for the disk already: try again later"
+        )
+        self.fail(result, error_message(common_pb2.THROTTLING_QUOTA_EXCEEDED, message))
+
+    def fail(
+        self,
+        result: PartitionFetchResult | ListOffsetsResponse.Partition,
+        error: Error,
+        follower: FollowerIdentity | None = None,
+    ) -> None:
+        """Answer with an error, and with the leader where that helps."""
+        result.error.CopyFrom(error)
+        self._note(result, follower)
+        self._add_hint(result)
+
+    def _note(
+        self,
+        result: PartitionFetchResult | ListOffsetsResponse.Partition,
+        follower: FollowerIdentity | None,
+    ) -> None:
+        what = "read refused"
+        if follower is not None:
+            what = f"fetch of replica {follower.broker_id} refused"
+        self._partitions.note_refusal(what, result.topic, result.partition, result.error)
+
+    def _add_hint(self, result: PartitionFetchResult | ListOffsetsResponse.Partition) -> None:
+        if result.error.code in HINTED_CODES:
+            hint = self._partitions.leader_hint(result.topic, result.partition)
+            if hint is not None:
+                result.current_leader.CopyFrom(hint)

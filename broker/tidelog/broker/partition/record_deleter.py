@@ -1,0 +1,76 @@
+"""DeleteRecords: each partition's log start moves up, then the wait for the in-sync replicas.
+
+Whether records may be deleted is the partition's core's to say; what a fault of one partition is
+touches no other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from tidelog.broker.partition import leader_io as leading
+from tidelog.broker.partition.partition_map import HINTED_CODES, PartitionMap
+from tidelog.broker.partition.purgatory import DelayedAnswer
+from tidelog.broker.partition.replica_config import ReplicaConfig
+from tidelog.core.env import Clock
+from tidelog.core.errors import InvariantError, TidelogError
+from tidelog.core.wire_errors import to_wire
+from tidelog.v1.common_pb2 import Error
+from tidelog.v1.data_pb2 import DeleteRecordsRequest, DeleteRecordsResponse
+
+
+class RecordDeleter:
+    """Answers DeleteRecords."""
+
+    def __init__(self, *, partitions: PartitionMap, config: ReplicaConfig, clock: Clock) -> None:
+        self._partitions = partitions
+        self._config = config
+        self._clock = clock
+
+    async def delete_records(self, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+        """One result a partition, in the order asked; never raises for what a client sent."""
+        timeout_ms = self._config.ack_timeout_ms(request.timeout_ms)
+        deadline_ms = self._clock.monotonic_ms() + timeout_ms
+        results = await asyncio.gather(
+            *(self._answer(asked, deadline_ms) for asked in request.partitions)
+        )
+        return DeleteRecordsResponse(partitions=results)
+
+    async def _answer(
+        self, asked: DeleteRecordsRequest.Partition, deadline_ms: int
+    ) -> DeleteRecordsResponse.Partition:
+        result = DeleteRecordsResponse.Partition(
+            topic=asked.topic, partition=asked.partition, low_watermark=-1
+        )
+        try:
+            failure = await self._delete(asked, result, deadline_ms)
+        except InvariantError:
+            raise
+        except TidelogError as error:
+            failure = to_wire(error)
+        if failure is not None:
+            self._fail(result, failure)
+        return result
+
+    async def _delete(
+        self,
+        asked: DeleteRecordsRequest.Partition,
+        result: DeleteRecordsResponse.Partition,
+        deadline_ms: int,
+    ) -> Error | None:
+        hosted = self._partitions.find(asked.topic, asked.partition, asked.topic_id)
+        delayed = DelayedAnswer("deleted")
+        await leading.delete_records(hosted, asked.offset, answer=delayed, index=0)
+        left_ms = max(0, deadline_ms - self._clock.monotonic_ms())
+        failures = await delayed.wait(left_ms)
+        if not failures:
+            result.low_watermark = leading.low_watermark(hosted)
+        return failures.get(0)
+
+    def _fail(self, result: DeleteRecordsResponse.Partition, error: Error) -> None:
+        self._partitions.note_refusal("deletion refused", result.topic, result.partition, error)
+        result.error.CopyFrom(error)
+        if error.code in HINTED_CODES:
+            hint = self._partitions.leader_hint(result.topic, result.partition)
+            if hint is not None:
+                result.current_leader.CopyFrom(hint)

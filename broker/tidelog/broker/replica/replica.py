@@ -1,0 +1,199 @@
+"""One partition replica on this broker: which role it has, in which epochs.
+
+Decides roles from the image's states and hands every other event to the role. Never goes back to
+an older leader epoch or partition epoch. Without a sound log there is no role.
+
+    role        leaves it by
+    none        a state that names this broker as leader, or any other state
+    follower    a newer leader epoch
+    leader      a newer leader epoch
+    any         LogDamaged: none, until the log is sound; LogClosed: none, for good
+"""
+
+# Pure: decides, never acts (rule R2).
+
+from __future__ import annotations
+
+from tidelog.broker.replica.effects import (
+    AssignEpoch,
+    Effect,
+    FailDeletions,
+    FailWaiters,
+    Refuse,
+    StartAnew,
+    StartFetching,
+    StopFetching,
+    TruncateTo,
+    WakeFetches,
+)
+from tidelog.broker.replica.events import (
+    DeleteRecordsRequested,
+    Event,
+    FetchAnswered,
+    FetchedAppended,
+    FetchRequested,
+    LeaderEvent,
+    LogClosed,
+    LogDamaged,
+    PartitionChanged,
+    ProduceRequested,
+)
+from tidelog.broker.replica.follower import Follower
+from tidelog.broker.replica.leader import Leader, epoch_refusal
+from tidelog.v1 import common_pb2
+
+
+class Replica:
+    """The state machine of one replica; `handle` is the only way it changes."""
+
+    def __init__(self, *, broker_id: int, lag_ms_max: int) -> None:
+        self.role: Leader | Follower | None = None
+        self.is_closed = False
+        self._broker_id = broker_id
+        self._lag_ms_max = lag_ms_max
+        self._heal_at_ms = 0
+        self._is_cut = False
+
+    @property
+    def leader(self) -> Leader | None:
+        """The leader's role, if it has it."""
+        return self.role if isinstance(self.role, Leader) else None
+
+    @property
+    def follower(self) -> Follower | None:
+        """The follower's role, if it has it."""
+        return self.role if isinstance(self.role, Follower) else None
+
+    @property
+    def leader_epoch(self) -> int:
+        """The epoch of the role; -1 without one."""
+        return -1 if self.role is None else self.role.leader_epoch
+
+    def leader_refusal(self, current_leader_epoch: int | None) -> Refuse | None:
+        """Why this replica may not answer as the leader of that epoch, if so."""
+        if self.role is not None:
+            refused = epoch_refusal(self.role.leader_epoch, current_leader_epoch)
+            if refused is not None:
+                return refused
+        return None if self.leader is not None else _not_leader()
+
+    def handle(self, event: Event, now_ms: int) -> list[Effect]:
+        """Orders that follow from `event`, to be carried out in this order."""
+        match event:
+            case PartitionChanged():
+                return self._partition_changed(event, now_ms)
+            case LogClosed():
+                self.is_closed = True
+                return self._end_role("its log was closed")
+            case LogDamaged():
+                # Until then the leader may still count a replica that it saw fetch into the ISR.
+                self._heal_at_ms = now_ms + self._lag_ms_max if self.role is not None else now_ms
+                self._is_cut = False
+                return self._end_role("its log is damaged")
+            case FetchAnswered() | FetchedAppended():
+                follower = self.follower
+                return [] if follower is None else follower.handle(event)
+            case _:
+                leader = self.leader
+                if leader is None:
+                    return self._refuse(event)
+                return leader.handle(event, now_ms)
+
+    def _partition_changed(self, event: PartitionChanged, now_ms: int) -> list[Effect]:
+        state = event.state
+        if self.is_closed or state.leader_epoch < self.leader_epoch:
+            return []
+        if event.first_bad_offset is not None:
+            return self._heal(event, event.first_bad_offset, now_ms)
+        if state.leader_epoch == self.leader_epoch:
+            return [] if self.leader is None else self.leader.change(event, now_ms)
+        if state.leader_id != self._broker_id:
+            return self._follow(event)
+        if may_lead(event):
+            return self._lead(event, now_ms)
+        return []
+
+    def _lead(self, event: PartitionChanged, now_ms: int) -> list[Effect]:
+        leader = Leader(
+            event, broker_id=self._broker_id, lag_ms_max=self._lag_ms_max, now_ms=now_ms
+        )
+        self.role = leader
+        return [
+            StopFetching(),
+            AssignEpoch(leader.leader_epoch, leader.epoch_start_offset),
+            WakeFetches(),
+            *leader.begin(now_ms),
+        ]
+
+    def _follow(self, event: PartitionChanged) -> list[Effect]:
+        state = event.state
+        effects = self._end_leadership(f"broker {state.leader_id} leads since")
+        self.role = Follower(leader_id=state.leader_id, leader_epoch=state.leader_epoch)
+        if state.leader_id is None:
+            return [*effects, StopFetching()]
+        return [*effects, StartFetching(state.leader_id)]
+
+    def _heal(self, event: PartitionChanged, offset: int, now_ms: int) -> list[Effect]:
+        """Cut what is damaged, and all after it: the leader has it.
+
+        At once when the controllers know: they refuse to the leader what it asked for before.
+        """
+        is_known = self._broker_id in event.state.damaged and not self._is_cut
+        is_time = is_known or now_ms >= self._heal_at_ms
+        if not is_time or not may_cut(event, self._broker_id):
+            return []
+        self._heal_at_ms, self._is_cut = now_ms + self._lag_ms_max, True
+        cause = f"damaged from offset {offset} on"
+        if offset >= event.log_start_offset:
+            return [TruncateTo(offset, cause)]
+        return [StartAnew(offset, cause)]
+
+    def _end_role(self, reason: str) -> list[Effect]:
+        effects = self._end_leadership(reason)
+        self.role = None
+        return [*effects, StopFetching()]
+
+    def _end_leadership(self, reason: str) -> list[Effect]:
+        """Who waits is told that the outcome is unknown: the records may be committed yet."""
+        if self.leader is None:
+            return []
+        message = f"this broker leads the partition no more, {reason}: the outcome is unknown"
+        return [
+            FailWaiters(common_pb2.REQUEST_TIMED_OUT, message),
+            FailDeletions(common_pb2.NOT_LEADER_OR_FOLLOWER, message),
+            WakeFetches(),
+        ]
+
+    def _refuse(self, event: LeaderEvent) -> list[Effect]:
+        match event:
+            case ProduceRequested() | DeleteRecordsRequested():
+                return [_not_leader()]
+            case FetchRequested():
+                return [self.leader_refusal(event.current_leader_epoch) or _not_leader()]
+            case _:
+                return []
+
+
+def may_lead(event: PartitionChanged) -> bool:
+    """Epochs never decrease along a log: an image older than the log's records gives no right."""
+    return event.state.leader_epoch > event.latest_epoch
+
+
+def may_cut(event: PartitionChanged, broker_id: int) -> bool:
+    """Nobody counts on what a replica outside ISR and ELR holds, as long as another one leads.
+
+    And one that the controllers, knowing of its damage, made leader all the same is to cut its log
+    for that, once: damage that is found when it has led is a new report.
+    """
+    state = event.state
+    if state.leader_id == broker_id:
+        return broker_id in state.damaged and may_lead(event)
+    is_complete = broker_id in state.isr or broker_id in state.elr
+    return state.leader_id is not None and not is_complete
+
+
+def _not_leader() -> Refuse:
+    return Refuse(
+        common_pb2.NOT_LEADER_OR_FOLLOWER,
+        "this broker does not lead the partition: ask the leader",
+    )

@@ -1,0 +1,18 @@
+"""Chaos: faults strike a cluster of real processes behind Toxiproxy, and its promises are judged.
+
+    tidelog chaos list             the scenarios
+    tidelog chaos run F01          kill a leader under load; a report in .chaos
+
+    scenarios/   the stories, 10 to 25 lines each; `catalogue` lists them with their ids
+    faults/      what strikes: kills, pauses, partitions, toxics, full and torn disks
+    story/       what a story is told with: the cluster under it, waits and expectations
+    workloads/   the clients that run meanwhile, good and hostile
+    invariants/  what images and logs must be, wherever a run looks
+    sockets/     the cluster of processes, Toxiproxy, samples of nodes, the verdict
+    report/      the page of a run: HTML and SVG without a script from elsewhere
+    topology     nodes and the links between them; node_inside: the insides of a live node
+
+The same stories run on virtual time in `simulation`. What clients saw is judged by `history`.
+
+Imports: `node`, `client`, `history` and what is below them.
+"""

@@ -1,8 +1,0 @@
-"""How a check of an invariant speaks. Pure."""
-
-from __future__ import annotations
-
-from collections.abc import Callable
-
-Report = Callable[[str, str], None]
-"""Told the invariant that does not hold, by its number ("I11"), and what was seen."""

@@ -1,0 +1,7 @@
+"""Invariants of metadata and replicas, over plain samples: simulated and real nodes alike.
+
+images        metadata images: equal at one offset, never older, lawful
+elections     which elections may lose what, by topic
+replica_logs  replicas' files in the calm: whole, equal, found by their indexes
+invariant     how a check reports
+"""

@@ -1,0 +1,35 @@
+"""Where what is committed may go: by which elections, in which topics. Pure."""
+
+# Pure: decides, never acts (rule R2).
+
+from __future__ import annotations
+
+from tidelog.log.config import log_config
+from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
+
+
+def may_have_lost(was: PartitionImage, state: PartitionImage, *, is_lossy: bool) -> bool:
+    """Whether an election since then was allowed to lose what is committed.
+
+    The last leader may be elected again in any topic: it lacks nothing, unless more replicas than
+    is promised for lost power.
+    """
+    if is_lossy and state.leader_epoch > was.leader_epoch + 1:
+        return True  # One batch of records held several elections, nobody saw the first.
+    if state.leader_id is None or state.leader_epoch == was.leader_epoch:
+        return False
+    is_eligible = state.leader_id in was.isr or state.leader_id in was.elr
+    is_complete = is_eligible and state.leader_id not in state.damaged
+    if is_lossy:
+        return not is_complete
+    return not is_complete and state.leader_id != was.last_known_leader_id
+
+
+def is_lossy(topic: TopicImage, image: MetadataImage) -> bool:
+    """Whether it allows unclean elections."""
+    return log_config(topic.configs, image.cluster_configs).unclean_leader_election_enable
+
+
+def is_compacted(topic: TopicImage, image: MetadataImage) -> bool:
+    """Whether records make way for newer ones of their keys."""
+    return log_config(topic.configs, image.cluster_configs).is_compacted

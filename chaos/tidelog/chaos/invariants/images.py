@@ -1,0 +1,106 @@
+"""What metadata images must be: the same everywhere at one offset, never older, and lawful.
+
+I14 (who may be in which set), I15 (epochs and offsets never fall), and equal images at equal
+offsets, of all controllers and brokers.
+"""
+
+# Pure: decides, never acts (rule R2).
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tidelog.chaos.invariants.invariant import Report
+from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, PartitionImage, TopicImage
+
+OFFSETS_KEPT_MAX = 10_000
+"""How many of the newest offsets' images are compared."""
+
+View = tuple[int, int, str]
+"""Node, which of its processes, and whose image of it."""
+
+
+class ImageChecks:
+    """All images any node had."""
+
+    def __init__(self, report: Report) -> None:
+        self.newest: MetadataImage = EMPTY_IMAGE
+        """The newest committed image any controller has had."""
+        self._report = report
+        self._last: dict[View, MetadataImage] = {}
+        self._by_offset: dict[int, MetadataImage] = {}
+
+    def look(self, view: View, image: MetadataImage, *, is_committed: bool) -> bool:
+        """A node has this image; whether it is the newest of all, and news."""
+        last = self._last.get(view)
+        if last is image:
+            return False
+        self._last[view] = image
+        if last is not None and image.offset < last.offset:
+            self._report("I15", f"{view} went from metadata offset {last.offset} to {image.offset}")
+        if image.offset:
+            self._compare(view, image)
+        if not is_committed or image.offset <= self.newest.offset:
+            return False
+        before, self.newest = self.newest, image
+        for invariant, what in violations(before, image):
+            self._report(invariant, f"metadata offset {image.offset}: {what}")
+        return True
+
+    def _compare(self, view: View, image: MetadataImage) -> None:
+        known = self._by_offset.setdefault(image.offset, image)
+        if known is not image and known != image:
+            self._report("I16", f"{view} has another image at {image.offset}")
+        if len(self._by_offset) > OFFSETS_KEPT_MAX:
+            del self._by_offset[next(iter(self._by_offset))]
+
+
+def violations(before: MetadataImage, image: MetadataImage) -> Iterator[tuple[str, str]]:
+    """What is unlawful in an image that follows another."""
+    if image.controller_epoch < before.controller_epoch:
+        yield "I15", f"controller epoch {image.controller_epoch} after {before.controller_epoch}"
+    for broker_id, broker in image.brokers.items():
+        known = before.brokers.get(broker_id)
+        if known is not None and broker.broker_epoch < known.broker_epoch:
+            yield "I15", f"broker epoch {broker.broker_epoch} of {broker_id} after {known}"
+    for topic in image.topics.values():
+        earlier = before.topic_by_id(topic.topic_id)
+        if earlier is topic and image.brokers is before.brokers:
+            continue
+        for partition in topic.partitions:
+            yield from _partition_violations(earlier, topic, partition, image)
+
+
+def _partition_violations(
+    earlier: TopicImage | None, topic: TopicImage, partition: PartitionImage, image: MetadataImage
+) -> Iterator[tuple[str, str]]:
+    name = f"{topic.name}-{partition.partition}"
+    for what in unlawful(partition, image):
+        yield "I14", f"{name}: {what}: {partition}"
+    if earlier is None or partition.partition >= len(earlier.partitions):
+        return
+    known = earlier.partitions[partition.partition]
+    if known is partition:
+        return
+    if partition.leader_epoch < known.leader_epoch:
+        yield "I15", f"{name}: leader epoch {partition.leader_epoch} after {known.leader_epoch}"
+    is_newer = partition.partition_epoch > known.partition_epoch
+    if not is_newer and partition != known:
+        yield "I15", f"{name}: partition epoch did not grow from {known} to {partition}"
+    is_led_anew = partition.leader_id not in (None, known.leader_id)
+    if is_led_anew and partition.leader_epoch <= known.leader_epoch:
+        yield "I15", f"{name}: leader epoch did not grow from {known} to {partition}"
+
+
+def unlawful(partition: PartitionImage, image: MetadataImage) -> Iterator[str]:
+    """What contradicts itself in a partition's state."""
+    replicas, isr, elr = set(partition.replicas), set(partition.isr), set(partition.elr)
+    if partition.leader_id is not None and partition.leader_id not in isr:
+        yield "the leader is not in the ISR"
+    if not isr | elr <= replicas:
+        yield "ISR or ELR holds a broker that has no replica"
+    if isr & elr:
+        yield "ISR and ELR share a broker"
+    fenced = [one for one in partition.isr if not image.is_alive(one)]
+    if fenced:
+        yield f"fenced brokers {fenced} are in the ISR"

@@ -1,0 +1,10 @@
+"""How a check of an invariant speaks. Pure."""
+
+# Pure: decides, never acts (rule R2).
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Report = Callable[[str, str], None]
+"""Told the invariant that does not hold, by its number ("I11"), and what was seen."""

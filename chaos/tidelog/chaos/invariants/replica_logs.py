@@ -1,0 +1,151 @@
+"""What replicas' files must be in the calm: whole, the same, and found by their indexes. Pure.
+
+I1 (the same below what is committed, byte for byte), I8 (no gap), I9 (epochs), I11, I26 (whatever
+an index says, look-ups find the right batch), I27 (CRCs). A stage opens the logs and reads their
+bytes; what else is known of them, such as what was acknowledged, it compares itself.
+"""
+
+# Pure: decides, never acts (rule R2).
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tidelog.chaos.invariants.invariant import Report
+from tidelog.core.errors import CorruptMessageError, StorageError
+from tidelog.log.epochs import EpochCache, EpochEntry
+from tidelog.log.file_names import LOG, file_name
+from tidelog.log.partition_log import PartitionLog
+from tidelog.records.batch import BatchHeader, check_crc, parse_header
+
+LOOK_UPS_MAX = 50
+"""Of one replica: offsets looked up, evenly over the log."""
+
+Batch = tuple[BatchHeader, memoryview]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLog:
+    """One replica: its log, which is only read, and what lies in its files."""
+
+    name: str
+    """For people."""
+    log: PartitionLog
+    batches: Sequence[Batch]
+    epochs: Sequence[EpochEntry]
+    """Its epoch cache, as kept."""
+
+    def between(self, start: int, end: int) -> Iterator[Batch]:
+        """The batches wholly within."""
+        return (
+            one for one in self.batches if one[0].base_offset >= start and one[0].next_offset <= end
+        )
+
+
+def stored_batches(log: PartitionLog, content: Callable[[str, int], bytes]) -> Iterator[Batch]:
+    """All batches in the files, up to the first that is none.
+
+    `content` gives so many first bytes of a file, by its path in the log's folder.
+    """
+    for segment in log.segments:
+        path = f"{log.directory}/{file_name(segment.base_offset, LOG)}"
+        data, at = memoryview(content(path, segment.size)), 0
+        while at < len(data):
+            try:
+                header = parse_header(data, at)
+            except CorruptMessageError:
+                return
+            yield header, data[at : at + header.size_in_bytes]
+            at += header.size_in_bytes
+
+
+class ReplicaLogChecks:
+    """Each replica by itself and against another; `compared_…` say how much of them."""
+
+    def __init__(self, report: Report) -> None:
+        self.compared_batches = 0
+        self.compared_bytes = 0
+        """Of pairs, each byte once."""
+        self._report = report
+
+    def check(self, stored: StoredLog) -> None:
+        """All that is to be said of one replica."""
+        name, log = stored.name, stored.log
+        end = epoch = -1
+        for header, batch in stored.batches:
+            if end not in (-1, header.base_offset):
+                self._report("I8", f"{name}: {header.base_offset} follows {end}")
+            if header.partition_leader_epoch < epoch:
+                self._report("I9", f"{name}: {header} follows epoch {epoch}")
+            try:
+                check_crc(header, batch)
+            except CorruptMessageError as error:
+                self._report("I27", f"{name}: {error}")
+            end, epoch = header.next_offset, header.partition_leader_epoch
+        if stored.batches and end != log.log_end_offset:
+            self._report("I8", f"{name} ends at {end} on disk, at {log.log_end_offset} in memory")
+        if not log.log_start_offset <= log.high_watermark <= log.log_end_offset:
+            self._report("I11", f"{name}: high watermark {log.high_watermark} is outside the log")
+        self._check_epochs(stored)
+        self._check_look_ups(stored)
+
+    def check_pair(self, one: StoredLog, other: StoredLog, *, end: int | None = None) -> None:
+        """Both hold the same below `end`, or below both high watermarks, from both starts on."""
+        if one.log.config.is_compacted:
+            return
+        start = max(one.log.log_start_offset, other.log.log_start_offset)
+        if end is None:
+            end = min(one.log.high_watermark, other.log.high_watermark)
+        names = f"{one.name} and {other.name}"
+        pairs = zip(one.between(start, end), other.between(start, end), strict=False)
+        for (header, batch), (_, other_batch) in pairs:
+            if batch != other_batch:
+                self._report("I1", f"{names} differ at {header.base_offset}")
+                return
+            self.compared_batches += 1
+            self.compared_bytes += len(batch)
+        last = [_end_of(stored, start, end) for stored in (one, other)]
+        if last[0] != last[1]:
+            self._report("I1", f"{names}: below {end} one ends at {last[0]}, one at {last[1]}")
+
+    def _check_epochs(self, stored: StoredLog) -> None:
+        # An epoch that has no record yet is no batch's.
+        kept = [one for one in stored.epochs if one.start_offset < stored.log.log_end_offset]
+        try:
+            made = rebuilt_epochs(stored.batches)
+        except CorruptMessageError as error:
+            self._report("I9", f"{stored.name}: {error}")
+            return
+        if kept != made:
+            self._report("I9", f"{stored.name}: epochs {kept}, its batches say {made}")
+
+    def _check_look_ups(self, stored: StoredLog) -> None:
+        name, log = stored.name, stored.log
+        every = max(1, len(stored.batches) // LOOK_UPS_MAX)
+        for header, _ in stored.batches[::every]:
+            if header.last_offset < log.log_start_offset:
+                continue
+            try:
+                read = log.read(header.last_offset, max_bytes=1, upper_bound=log.log_end_offset)
+                at = log.offset_for_time(header.max_timestamp, upper_bound=log.log_end_offset)
+            except StorageError as error:
+                self._report("I26", f"{name}: {header.last_offset} cannot be read: {error}")
+                return
+            if read.next_offset != header.next_offset:
+                self._report("I26", f"{name}: {header} is found to end at {read.next_offset}")
+            if at is None or at.offset > header.last_offset:
+                self._report("I26", f"{name}: {header} is found by its time at {at}")
+
+
+def rebuilt_epochs(batches: Sequence[Batch]) -> list[EpochEntry]:
+    """The epoch cache as the batches have it; raises `CorruptMessageError` where one falls."""
+    cache = EpochCache()
+    for header, _ in batches:
+        cache.assign(header.partition_leader_epoch, header.base_offset)
+    return list(cache.entries)
+
+
+def _end_of(stored: StoredLog, start: int, end: int) -> int:
+    """Where its batches between these end."""
+    return max((header.next_offset for header, _ in stored.between(start, end)), default=start)

@@ -1,0 +1,172 @@
+"""All that is known of a run: samples, the history, anomalies; judged at its end, and recorded.
+
+Owns what is put together from where; each judgement is made elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.metadata import version
+
+from tidelog.chaos.report.record import Anomaly, Band, RunRecord
+from tidelog.chaos.sockets.cluster import SETTINGS, SocketCluster
+from tidelog.chaos.sockets.recording import Recorder, load_points, since
+from tidelog.chaos.sockets.replica_files import Compared, ReplicaFiles
+from tidelog.chaos.sockets.run_plan import RunPlan
+from tidelog.chaos.sockets.setting import SocketSetting
+from tidelog.chaos.sockets.verdict import FAILED, Tally, tally, verdict_of
+from tidelog.chaos.sockets.watch import Watch
+from tidelog.chaos.story.samples import NodeSample
+from tidelog.core.provenance import checked_out_commit, machine
+from tidelog.history.checks.availability import longest_silence_s
+from tidelog.history.checks.complaint import Complaint
+from tidelog.history.checks.delivery import judge
+from tidelog.history.history_lines import line_of
+
+ANOMALIES_MAX = 200
+"""What follows them is not kept, but for what became of the run itself."""
+LOSSES = frozenset({"lost-write", "unseen", "vanished"})
+LOSS_COUNTS = ("lost", "lost_acks_1", "lost_unclean")
+"""Complaints and counts that hold only once everything was read."""
+
+
+class Evidence:
+    """Of one run."""
+
+    def __init__(
+        self, cluster: SocketCluster, setting: SocketSetting, *, is_damage_expected: bool
+    ) -> None:
+        self.anomalies: list[Anomaly] = []
+        self.bands: list[Band] = []
+        self.facts: dict[str, str] = {}
+        self.counts: dict[str, int] = judge(setting.history)[1]
+        """Of the history, once it was judged."""
+        self.rests: Sequence[tuple[float, float]] = ()
+        """When producers were told to begin nothing."""
+        self.round: Mapping[int, NodeSample | None] = {}
+        """The newest samples."""
+        self._cluster = cluster
+        self._setting = setting
+        self._watch = Watch(report=self.report, is_damage_expected=is_damage_expected)
+        self._recorder = Recorder(setting.topics[0].name, 0, cluster.topology.broker_ids)
+        self._began_at = datetime.now(UTC)
+        self._load_s = (cluster.now_s, cluster.now_s)
+        self._complaints: list[Complaint] = []
+
+    # While it runs
+
+    def report(self, kind: str, what: str) -> None:
+        """Something must not be so, or was not seen."""
+        self._add(Anomaly(kind, what, self._cluster.now_s))
+
+    def look(self, samples: Mapping[int, NodeSample | None]) -> None:
+        """A round of samples."""
+        self.round = samples
+        self._watch.look(samples)
+        self._recorder.look(samples, self._cluster.now_s)
+
+    def load_begins(self) -> None:
+        """Now."""
+        self._load_s = (self._cluster.now_s, self._cluster.now_s)
+
+    def load_ends(self) -> None:
+        """Now."""
+        self._load_s = (self._load_s[0], self._cluster.now_s)
+
+    @property
+    def is_violated(self) -> bool:
+        """Whether something must not be so."""
+        return verdict_of(self.anomalies) == "violation"
+
+    # At its end
+
+    def judge_history(self, *, is_read: bool) -> None:
+        """All calls have ended, or never will; unless all was read, nobody can say what is lost."""
+        found, counts = judge(self._setting.history)
+        if is_read:
+            self._complaints, self.counts = found, counts
+        else:
+            self._complaints = [one for one in found if one.kind not in LOSSES]
+            self.counts = {**counts, **dict.fromkeys(LOSS_COUNTS, 0)}
+            self.report(FAILED, "not everything was read at the end")
+        for complaint in self._complaints:
+            lines = tuple(line_of(call) for call in complaint.operations)
+            at_s = max((call.invoked_s for call in complaint.operations), default=None)
+            self._add(Anomaly(complaint.kind, complaint.what, at_s, lines))
+
+    async def judge_files(self) -> None:
+        """All nodes have stopped: the replicas' files are what they are."""
+        brokers = self._cluster.topology.broker_ids
+        files = ReplicaFiles(
+            data_dirs={one: self._cluster.data_dir(one) for one in brokers}, report=self.report
+        )
+        compared = await files.compare(
+            self._watch.newest, self._setting.history, high_watermarks=self._watch.high_watermarks
+        )
+        for name, number in asdict(compared).items():
+            self.facts[f"files: {name.replace('_', ' ')}"] = f"{number:,}"
+        self._expect_something(compared)
+
+    def _expect_something(self, compared: Compared) -> None:
+        """What compared nothing, or acknowledged nothing, proves nothing."""
+        if not compared.compared_bytes:
+            self.report(FAILED, "no two replicas could be compared")
+        if not self.tally.acknowledged:
+            self.report(FAILED, "nothing was acknowledged with acks=all")
+        if not self._watch.compared["samples"]:
+            self.report(FAILED, "no node was ever inspected")
+
+    @property
+    def tally(self) -> Tally:
+        """Of the history; all complaints are known when it was judged."""
+        return tally(self._setting.history, self._complaints, self.counts)
+
+    def record(self, plan: RunPlan) -> RunRecord:
+        """Everything, as its report draws it."""
+        began_s, ended_s = self._load_s
+        sends = self._setting.history.sends
+        interval_s, load = load_points(sends, began_s=began_s, ended_s=ended_s)
+        record = RunRecord(
+            scenario=plan.scenario_id,
+            claim=plan.scenario.claim,
+            seed=plan.seed,
+            verdict=verdict_of(self.anomalies),
+            began_at=self._began_at.isoformat(timespec="seconds"),
+            commit=checked_out_commit(),
+            version=version("tidelog"),
+            machine=machine(),
+            command=plan.command,
+            broker_ids=plan.topology.broker_ids,
+            controller_ids=plan.topology.controller_ids,
+            partition=f"{self._setting.topics[0].name}-0",
+            settings=self._settings(),
+            load_s=round(ended_s - began_s, 3),
+            interval_s=interval_s,
+            counts={**self.counts, **asdict(self.tally)},
+            unavailable_s=round(longest_silence_s(sends, load=self._load_s, rests=self.rests), 3),
+            bands=self.bands,
+            replicas=self._recorder.replicas,
+            partitions=self._recorder.partitions,
+            load=load,
+            anomalies=self.anomalies,
+            notes=self._setting.notes,
+            facts=self.facts,
+        )
+        return since(record, began_s)
+
+    def _settings(self) -> dict[str, str]:
+        topic = self._setting.topics[0].configs()
+        acks = ", ".join(
+            "all" if one.acks < 0 else str(one.acks) for one in self._setting.producers
+        )
+        return {
+            **{key: str(value) for key, value in {**SETTINGS, **topic}.items()},
+            "producers": f"acks {acks}",
+        }
+
+    def _add(self, anomaly: Anomaly) -> None:
+        if len(self.anomalies) < ANOMALIES_MAX or anomaly.kind == FAILED:
+            self.anomalies.append(anomaly)
+            self._setting.note("ANOMALY", f"{anomaly.kind}: {anomaly.what}")

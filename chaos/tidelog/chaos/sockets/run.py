@@ -1,0 +1,215 @@
+"""One run of one scenario on real processes: load, the story, a calm, and what came of it.
+
+It owns the story of a run; never what strikes or what is judged. Whatever happens ends with a
+record: a run that fails itself is inconclusive.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+from tidelog.chaos.report.record import RunRecord
+from tidelog.chaos.sockets.cluster import SocketCluster
+from tidelog.chaos.sockets.evidence import Evidence
+from tidelog.chaos.sockets.ground import SocketGround
+from tidelog.chaos.sockets.run_plan import RunPlan
+from tidelog.chaos.sockets.setting import SocketSetting
+from tidelog.chaos.sockets.settling import unsettled
+from tidelog.chaos.sockets.sight import Sight
+from tidelog.chaos.sockets.telling import (
+    BROKEN_S_MAX,
+    LOOK_EVERY_S,
+    failure_told,
+    told_in_time,
+)
+from tidelog.chaos.sockets.verdict import FAILED
+from tidelog.chaos.sockets.work_plan import work_of
+from tidelog.chaos.story.scene import Scene, StoryOver
+from tidelog.chaos.workloads.workload import Workload
+from tidelog.core.chance import SeededRandom
+from tidelog.core.errors import TidelogError
+from tidelog.history.history_file import HistoryWriter
+from tidelog.raft.config import ENGINE_KEY
+
+CALM_S_MAX = 60.0
+"""I29: what must have come to rest by then: sessions, elections, retries, a client's patience."""
+AFTERMATH_S = 1.0
+"""Clients go on for so long after the last fault."""
+
+
+async def run_scenario(plan: RunPlan, *, folder: Path, tell: Callable[[str], None]) -> RunRecord:
+    """The whole run. `folder`, which is there, gets its history, and logs unless all was well.
+
+    `tell` hears of what happens, as it happens. Errors: only what cancels it; any other is an
+    anomaly of the record.
+    """
+    scenario, work = plan.scenario, work_of(plan.scenario)
+    sizes = dict.fromkeys(plan.topology.broker_ids, scenario.disk_bytes or 0)
+    cluster = SocketCluster(
+        folder=folder / "nodes",
+        topology=plan.topology,
+        settings={ENGINE_KEY: plan.engine, **scenario.settings},
+        mutant=plan.mutant,
+        disk_bytes=sizes if scenario.disk_bytes else {},
+    )
+    random = SeededRandom(plan.seed)
+    lossy = [work.topic.name] if work.topic.is_lossy else []
+    with closing(HistoryWriter(folder / "history.jsonl", lossy_topics=lossy)) as writer:
+        setting = SocketSetting(cluster, work, random.fork("clients"), tell, writer)
+        evidence = Evidence(cluster, setting, is_damage_expected=scenario.is_damaging)
+        try:
+            async with cluster:
+                with failure_told(partial(evidence.report, FAILED)):
+                    await _Run(plan, setting, evidence, random).tell()
+                    await evidence.judge_files()
+                if evidence.anomalies:
+                    _keep_logs(cluster, folder)
+        except TidelogError as error:
+            evidence.report(FAILED, f"{type(error).__name__}: {error}")
+    return evidence.record(plan)
+
+
+class _Run:
+    def __init__(
+        self, plan: RunPlan, setting: SocketSetting, evidence: Evidence, random: SeededRandom
+    ) -> None:
+        self._plan = plan
+        self._cluster = setting.cluster
+        self._setting = setting
+        self._evidence = evidence
+        self._workload = Workload(setting, random.fork("workload"))
+        self._sight = Sight(setting.cluster)
+        self._sight.on_round.append(evidence.look)
+        self._ground = SocketGround(
+            setting.cluster,
+            self._sight,
+            topic=setting.work.topic.name,
+            load=self._workload,
+            history=setting.history,
+            answers=setting.answers,
+            random=random.fork("story"),
+            note=setting.note,
+            report=evidence.report,
+            load_s=plan.load_s,
+            is_full=plan.is_full,
+        )
+        self._scene = Scene(self._ground)
+
+    async def tell(self) -> None:
+        """From the nodes' start to their end in order."""
+        await self._cluster.until_ready()
+        is_calm = False
+        try:
+            async with self._sight:
+                await self._workload.begin()
+                if await self._comes_to_rest("topics"):
+                    await self._load_and_strike()
+                    is_calm = await self._calm_down()
+        finally:
+            self._hand_over(is_calm=is_calm)
+        await self._stop()
+
+    def _hand_over(self, *, is_calm: bool) -> None:
+        """What is known becomes evidence, also of a run that broke off."""
+        self._workload.write_pending()
+        evidence = self._evidence
+        evidence.judge_history(is_read=self._workload.is_read)
+        evidence.bands += self._ground.bands(0.0)
+        evidence.rests = self._workload.rests
+        if is_calm:
+            self._scene.conclude(self._setting.history, evidence.counts)
+        evidence.facts.update(self._scene.facts)
+
+    async def _stop(self) -> None:
+        for node_id, words in self._cluster.ended_by_themselves().items():
+            if not self._plan.scenario.is_damaging:
+                self._evidence.report("died", f"node {node_id} ended by itself: {words}")
+        await self._setting.close()
+        topology = self._cluster.topology
+        for ids in (topology.broker_ids, topology.controller_ids):
+            await asyncio.gather(*map(self._cluster.stop, ids))
+
+    async def _load_and_strike(self) -> None:
+        evidence, plan = self._evidence, self._plan
+        evidence.load_begins()
+        ends_s = self._cluster.now_s + plan.load_s
+        if not plan.scenario.has_churn:
+            self._workload.is_churn_over = True
+        churning = asyncio.create_task(self._workload.churn(), name="churn")
+        if not await told_in_time(
+            self._tell_it(), within_s=plan.story_s_max, is_broken=lambda: evidence.is_violated
+        ):
+            evidence.report(FAILED, "the story was broken off")
+        await self._ground.heal()
+        self._workload.is_held = False
+        self._setting.note("run", "all is healed")
+        left_s = 0.0 if evidence.is_violated else ends_s - self._cluster.now_s
+        await asyncio.sleep(max(AFTERMATH_S, left_s))
+        evidence.load_ends()
+        self._workload.is_churn_over = True
+        await churning
+
+    async def _tell_it(self) -> None:
+        try:
+            await self._plan.scenario.tell(self._scene)
+        except StoryOver:
+            pass
+        except LookupError as error:
+            self._evidence.report(FAILED, f"the story: {error}")
+
+    async def _calm_down(self) -> bool:
+        """Whether it came to that. Everything is read in any case."""
+        stopping = asyncio.create_task(self._workload.stop_sending(), name="stop-sending")
+        if not await self._comes_to_rest("I29"):
+            stopping.cancel()
+            await self._read_all()
+            return False
+        await stopping
+        await self._workload.close()
+        return await self._read_all()
+
+    async def _read_all(self) -> bool:
+        """Whether that came to its end."""
+        try:
+            await self._workload.read_all()
+        except (TimeoutError, TidelogError) as error:
+            self._evidence.report("I29", f"final reads: {error!r}")
+            return False
+        return True
+
+    async def _comes_to_rest(self, invariant: str) -> bool:
+        """Wait for it; a report when it takes too long."""
+        began_s = self._cluster.now_s
+        while left := list(self._left(invariant)):
+            within_s = BROKEN_S_MAX if self._evidence.is_violated else CALM_S_MAX
+            if self._cluster.now_s - began_s > within_s:
+                self._evidence.report(invariant, f"{within_s:g} s later: {'; '.join(left)}")
+                return False
+            await asyncio.sleep(LOOK_EVERY_S)
+            await self._ground.look()
+        return True
+
+    def _left(self, invariant: str) -> Iterator[str]:
+        """What is not at rest."""
+        if invariant == "I29" and self._workload.unended:
+            yield f"{self._workload.unended} sends have not ended"
+        if self._ground.topic not in self._ground.image.topics:
+            yield f"{self._ground.topic} is not known"
+        topology = self._cluster.topology
+        yield from unsettled(
+            self._evidence.round,
+            broker_ids=topology.broker_ids,
+            controller_ids=topology.controller_ids,
+            is_idle=invariant == "I29" and not self._workload.unended,
+        )
+
+
+def _keep_logs(cluster: SocketCluster, folder: Path) -> None:
+    """What nodes and proxies said, for whoever looks into it."""
+    for path in cluster.folder.glob("*.log"):
+        shutil.copy(path, folder / path.name)

@@ -1,0 +1,149 @@
+"""What may change in one process from one of its samples to a later one. Pure.
+
+However far apart they are: all here grows, or is compared only when nothing lay in between that
+may change it. Each check yields what does not hold, as (invariant, what).
+
+What a replica promises ends when its log is damaged, failed or begun anew: a healing log may be
+cut below its high watermark. `is_troubled` tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from tidelog.chaos.invariants.elections import is_lossy
+from tidelog.chaos.story.ground import LogLine
+from tidelog.chaos.story.samples import NodeSample, ReplicaSample
+
+Broken = Iterator[tuple[str, str]]
+LEADER = "leader"
+
+_TROUBLE = frozenset({"log damaged", "partition offline", "log begun anew"})
+"""Events after which a log may be shorter."""
+
+
+def what_changed(before: NodeSample, now: NodeSample) -> Broken:
+    """All checks of two samples of one process."""
+    yield from fallen_epochs(before, now)
+    for replica in now.replicas:
+        earlier = before.replica(replica.topic, replica.partition)
+        if earlier is None or earlier.topic_id != replica.topic_id:
+            continue
+        name = name_of(now, replica)
+        yield from fallen_replica_epochs(name, earlier, replica)
+        if is_troubled(now, replica) or not is_sound(earlier):
+            continue
+        yield from shortened_leader(name, earlier, replica)
+        state = now.image.partition(replica.topic, replica.partition)
+        if state is not None:
+            yield from rise_without_enough(name, earlier, replica, replicas=len(state.replicas))
+        if not may_lose(now, replica):
+            yield from fallen_high_watermark(name, earlier, replica)
+
+
+def what_is(now: NodeSample) -> Broken:
+    """All checks of one sample alone."""
+    for replica in now.replicas:
+        if is_sound(replica):
+            yield from watermark_beyond_end(name_of(now, replica), replica)
+            yield from disordered_epochs(name_of(now, replica), replica)
+
+
+def fallen_epochs(before: NodeSample, now: NodeSample) -> Broken:
+    """I15: what a process takes part in only gets newer."""
+    for name, was, is_ in (
+        ("broker epoch", before.broker_epoch, now.broker_epoch),
+        ("term", before.term, now.term),
+    ):
+        if 0 <= is_ < was:
+            yield "I15", f"node {now.node_id} went from {name} {was} to {is_}"
+
+
+def fallen_replica_epochs(name: str, before: ReplicaSample, now: ReplicaSample) -> Broken:
+    """I15: a replica follows newer leaders, a leader learns of newer states."""
+    if 0 <= now.leader_epoch < before.leader_epoch:
+        yield "I15", f"{name} went from leader epoch {before.leader_epoch} to {now.leader_epoch}"
+    if _leads_on(before, now) and now.partition_epoch < before.partition_epoch:
+        what = f"partition epoch {before.partition_epoch} to {now.partition_epoch}"
+        yield "I15", f"{name} leads, and went from {what}"
+
+
+def shortened_leader(name: str, before: ReplicaSample, now: ReplicaSample) -> Broken:
+    """I8: a leader's log only grows, so that no offset is given twice."""
+    if _leads_on(before, now) and now.log_end_offset < before.log_end_offset:
+        ends = f"{before.log_end_offset} back to {now.log_end_offset}"
+        yield "I8", f"{name} leads in epoch {now.leader_epoch}, and went from {ends}"
+
+
+def fallen_high_watermark(name: str, before: ReplicaSample, now: ReplicaSample) -> Broken:
+    """I11: what is committed stays so."""
+    if now.high_watermark < before.high_watermark:
+        marks = f"{before.high_watermark} to {now.high_watermark}"
+        yield "I11", f"{name}: high watermark fell from {marks}"
+
+
+def rise_without_enough(
+    name: str, before: ReplicaSample, now: ReplicaSample, *, replicas: int
+) -> Broken:
+    """I12: no high watermark rises while the ISR is below min.insync.replicas, or all there are.
+
+    Judged when the partition's state was the same all the while: its epoch did not change.
+    """
+    same = before.partition_epoch == now.partition_epoch and before.isr == now.isr
+    least = min(before.min_insync_replicas, now.min_insync_replicas, replicas)
+    risen = now.high_watermark > before.high_watermark
+    if _leads_on(before, now) and same and risen and len(now.isr) < least:
+        marks = f"{before.high_watermark} to {now.high_watermark}"
+        yield "I12", f"{name}: high watermark rose from {marks} with ISR {now.isr}, least {least}"
+
+
+def watermark_beyond_end(name: str, replica: ReplicaSample) -> Broken:
+    """I11: nothing is committed that is not there."""
+    if replica.high_watermark > replica.log_end_offset:
+        marks = f"high watermark {replica.high_watermark} above {replica.log_end_offset}"
+        yield "I11", f"{name}: {marks}"
+
+
+def disordered_epochs(name: str, replica: ReplicaSample) -> Broken:
+    """I9: along a log epochs and their starts grow, none begins beyond the end."""
+    for before, now in pairwise(replica.epochs):
+        if now[0] <= before[0] or now[1] <= before[1]:
+            yield "I9", f"{name}: epoch and start {now} follow {before}"
+    if replica.epochs and replica.epochs[-1][1] > replica.log_end_offset:
+        ends = f"{replica.epochs[-1]} begins beyond the end {replica.log_end_offset}"
+        yield "I9", f"{name}: epoch and start {ends}"
+
+
+def is_sound(replica: ReplicaSample) -> bool:
+    """Whether it can be held to what it holds."""
+    return replica.is_sound and not replica.is_failed and not replica.may_have_lost
+
+
+def is_troubled(now: NodeSample, replica: ReplicaSample) -> bool:
+    """Whether its log may have been cut since the sample before."""
+    return not is_sound(replica) or any(_tells_of(line, replica) for line in now.lines)
+
+
+def may_lose(now: NodeSample, replica: ReplicaSample) -> bool:
+    """Whether an election may lose what is committed there, as far as this node knows."""
+    topic = now.image.topics.get(replica.topic)
+    return topic is None or is_lossy(topic, now.image)
+
+
+def name_of(sample: NodeSample, replica: ReplicaSample) -> str:
+    """For people."""
+    return f"{replica.topic}-{replica.partition} on node {sample.node_id}"
+
+
+def _leads_on(before: ReplicaSample, now: ReplicaSample) -> bool:
+    same_epoch = before.leader_epoch == now.leader_epoch
+    return before.role == now.role == LEADER and same_epoch
+
+
+def _tells_of(line: LogLine, replica: ReplicaSample) -> bool:
+    if line.event not in _TROUBLE:
+        return False
+    name, fields = f"{replica.topic}-{replica.partition}", line.fields
+    folder = str(fields.get("directory", "")).rpartition("/")[2]
+    return name in (fields.get("partition"), folder)

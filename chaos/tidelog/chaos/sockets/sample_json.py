@@ -1,0 +1,104 @@
+"""What travels between a run and a node that it inspects: a question, a sample, a line each. Pure.
+
+The image travels as the pieces of a metadata snapshot, and only when the asker lacks it.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from tidelog.chaos.story.ground import LogLine
+from tidelog.chaos.story.samples import NodeSample, ReplicaSample
+from tidelog.metadata.image import MetadataImage
+from tidelog.metadata.snapshot import SnapshotReader, pieces_of
+from tidelog.v1.metadata_records_pb2 import MetadataSnapshotPiece
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the asker has already, of the process it asked last."""
+
+    pid: int = 0
+    image_offset: int = -1
+    lines_seen: int = 0
+    """How many lines that process had logged when it was last asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A sample, and how many lines its process has logged; the image may be the asker's own."""
+
+    sample: NodeSample
+    lines_seen: int
+
+
+def question_json(question: Question) -> str:
+    """One line."""
+    return json.dumps(asdict(question)) + "\n"
+
+
+def question_of(text: str) -> Question:
+    """What `question_json` made."""
+    return Question(**json.loads(text))
+
+
+def told_json(told: Told, *, has_image: bool) -> str:
+    """One line; without the image when the asker has it."""
+    sample = told.sample
+    values = {
+        field.name: getattr(sample, field.name)
+        for field in fields(sample)
+        if field.name not in ("image", "replicas", "lines")
+    }
+    pieces = [] if has_image else map(_packed, pieces_of(sample.image))
+    values |= {
+        "image": list(pieces),
+        "replicas": [asdict(one) for one in sample.replicas],
+        "lines": [[line.node_id, line.at_s, line.event, line.fields] for line in sample.lines],
+        "lines_seen": told.lines_seen,
+    }
+    return json.dumps(values) + "\n"
+
+
+def told_of(text: str, image: MetadataImage) -> Told:
+    """What `told_json` made; `image` is the one the asker has."""
+    values = json.loads(text)
+    lines_seen = values.pop("lines_seen")
+    return Told(
+        NodeSample(
+            **{
+                **values,
+                "image": _unpacked(values["image"]) or image,
+                "replicas": tuple(map(_replica, values["replicas"])),
+                "lines": tuple(LogLine(*line) for line in values["lines"]),
+            }
+        ),
+        lines_seen,
+    )
+
+
+def _packed(piece: MetadataSnapshotPiece) -> str:
+    return b64encode(piece.SerializeToString()).decode()
+
+
+def _unpacked(pieces: Iterable[str]) -> MetadataImage | None:
+    reader, image = SnapshotReader(), None
+    for piece in pieces:
+        image = reader.take(MetadataSnapshotPiece.FromString(b64decode(piece)))
+    return image
+
+
+def _replica(values: Mapping[str, Any]) -> ReplicaSample:
+    """JSON has arrays where a sample has tuples."""
+    sample = ReplicaSample(**values)
+    return replace(
+        sample,
+        isr=tuple(sample.isr),
+        proposed_isr=tuple(sample.proposed_isr),
+        maximal_isr=tuple(sample.maximal_isr),
+        epochs=tuple((epoch, offset) for epoch, offset in sample.epochs),
+    )

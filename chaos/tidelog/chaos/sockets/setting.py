@@ -1,0 +1,148 @@
+"""Where clients of a chaos run work: each has connections of its own, through its group's proxies.
+
+Owns who belongs to which group, what producers were answered, and the run's diary.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from google.protobuf.message import Message
+
+from tidelog.chaos.report.record import Note
+from tidelog.chaos.sockets.cluster import SocketCluster
+from tidelog.chaos.sockets.routed_peers import RoutedTransport
+from tidelog.chaos.sockets.work_plan import SEGMENT_BYTES, WorkPlan
+from tidelog.chaos.story.ground import Answer
+from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
+from tidelog.core.chance import SeededRandom
+from tidelog.core.system import SystemClock
+from tidelog.history.history import ACKS_ALL, History, Poll, Send
+from tidelog.history.history_file import HistoryWriter
+from tidelog.v1.data_pb2 import ProduceRequest, ProduceResponse
+
+REPLICATION_FACTOR = 3
+
+
+@dataclass(slots=True)
+class SocketSetting:
+    """`workloads.Setting` over a cluster of processes. `close` it."""
+
+    cluster: SocketCluster
+    work: WorkPlan
+    random: SeededRandom
+    """What clients draw; which of them draws when is up to the machine."""
+    tell: Callable[[str], None]
+    """Told each note, too."""
+    writer: HistoryWriter
+    """Of the history's file; it is somebody else's to close."""
+    history: History = field(default_factory=History)
+    answers: list[Answer] = field(default_factory=list)
+    """To producers, in the order they came."""
+    notes: list[Note] = field(default_factory=list)
+    coverage: Counter[str] = field(default_factory=Counter)
+    _transports: dict[str, RoutedTransport] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.work.topic.is_lossy:
+            self.history.lossy_topics.add(self.work.topic.name)
+
+    @property
+    def topics(self) -> Sequence[TopicPlan]:
+        """The story's first."""
+        return self.work.topics
+
+    @property
+    def producers(self) -> Sequence[ProducerPlan]:
+        """Of those."""
+        return self.work.producers
+
+    @property
+    def replication_factor(self) -> int:
+        """Of every topic."""
+        return REPLICATION_FACTOR
+
+    @property
+    def readers(self) -> Sequence[str]:
+        """One for each group of clients."""
+        return [f"reader-of-{group}" for group in self.cluster.topology.client_groups]
+
+    @property
+    def segment_bytes(self) -> range:
+        """So that an hour's segments, whose files stay open, are hundreds."""
+        return range(4 * SEGMENT_BYTES, 16 * SEGMENT_BYTES)
+
+    @property
+    def bootstrap(self) -> Sequence[str]:
+        """All brokers."""
+        return [self.cluster.address(one) for one in self.cluster.topology.broker_ids]
+
+    @property
+    def now_s(self) -> float:
+        """CLOCK_MONOTONIC, which nodes' samples have, too."""
+        return self.cluster.now_s
+
+    def begun(self, begun: Callable[[], Send]) -> None:
+        """Into the file, so that a run that is killed leaves a history, too."""
+        self.writer.begin(begun())
+
+    def ended(self, send: Send) -> None:
+        """Into the history and its file."""
+        self.history.sends.append(send)
+        self.writer.end(send)
+
+    def polled(self, poll: Poll) -> None:
+        """Into the history and its file."""
+        self.history.polls.append(poll)
+        self.writer.add(poll)
+
+    @property
+    def is_diary_read(self) -> bool:
+        """Each send is in the history; the diary has what is rare."""
+        return False
+
+    def ports(self, name: str) -> Mapping[str, Any]:  # keyword arguments of every client
+        """Connections are a client's own, so that a toxic may strike some and spare others."""
+        transport = self._transports.get(name)
+        if transport is None:
+            group = self._group_of(name)
+            transport = self.cluster.client_transport(group, tap=self._on_call)
+            self._transports[name] = transport
+        return {
+            "transport": transport,
+            "clock": SystemClock(),
+            "random": self.random.fork(name),
+        }
+
+    def note(self, who: str, what: str) -> None:
+        """For people."""
+        self.notes.append(Note(self.now_s, who, what))
+        self.tell(f"{who}: {what}")
+
+    def happened(self, what: str) -> None:
+        """Count it."""
+        self.coverage[what] += 1
+
+    async def close(self) -> None:
+        """End all connections."""
+        for transport in self._transports.values():
+            await transport.close()
+
+    def _group_of(self, name: str) -> str:
+        groups = self.cluster.topology.client_groups
+        return next((one for one in groups if name.startswith(f"reader-of-{one}-")), groups[0])
+
+    def _node_at(self, address: str) -> int:
+        brokers = self.cluster.topology.broker_ids
+        return next(one for one in brokers if self.cluster.address(one) == address)
+
+    def _on_call(self, address: str, request: Message, response: Message | None) -> None:
+        if not isinstance(request, ProduceRequest) or not isinstance(response, ProduceResponse):
+            return
+        acks = request.acks if request.HasField("acks") else ACKS_ALL
+        node_id = self._node_at(address)
+        for result in response.partitions:
+            self.answers.append(Answer(self.now_s, node_id, result.error.code, acks))

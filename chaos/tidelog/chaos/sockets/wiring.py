@@ -1,0 +1,63 @@
+"""Which address is whose: listeners, proxies, and what each source of links is told. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tidelog.chaos.sockets.routed_peers import Routes
+from tidelog.chaos.topology import Link, Topology, node_name
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """A topology on addresses of one host; `ports` has `ports_needed` of them."""
+
+    topology: Topology
+    host: str
+    ports: Sequence[int]
+
+    @staticmethod
+    def ports_needed(topology: Topology) -> int:
+        """One a node, one a link."""
+        return len(topology.node_ids) + len(topology.links())
+
+    def address(self, node_id: int) -> str:
+        """Where a node listens."""
+        return self._at(self.topology.node_ids.index(node_id))
+
+    def proxies(self) -> dict[Link, str]:
+        """Where the proxy of each link listens."""
+        first = len(self.topology.node_ids)
+        links = self.topology.links()
+        return {link: self._at(first + number) for number, link in enumerate(links)}
+
+    def populated(self) -> Iterator[tuple[str, str, str]]:
+        """Each proxy's name, where it listens, and where it dials."""
+        for link, proxy in self.proxies().items():
+            yield link.name, proxy, self.address(link.target)
+
+    def routes(self, source: str) -> Routes:
+        """Where a node or a group of clients finds each address and role."""
+        return {
+            (self.address(link.target), link.role): proxy
+            for link, proxy in self.proxies().items()
+            if link.source == source
+        }
+
+    def voters(self) -> dict[int, str]:
+        """Where the voters listen."""
+        return {node_id: self.address(node_id) for node_id in self.topology.controller_ids}
+
+    def raft_voters(self, node_id: int) -> dict[int, str]:
+        """Where a voter finds all voters, itself at its own address; empty for no voter."""
+        if node_id not in self.topology.controller_ids:
+            return {}
+        routes = self.routes(node_name(node_id))
+        return {
+            voter: address if voter == node_id else routes[address, "raft"]
+            for voter, address in self.voters().items()
+        }
+
+    def _at(self, number: int) -> str:
+        return f"{self.host}:{self.ports[number]}"

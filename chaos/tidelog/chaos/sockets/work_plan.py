@@ -1,0 +1,74 @@
+"""What clients of a scenario do on real processes: its topic, its producers, and how much. Pure.
+
+A record a batch, a few hundred records a second over all producers: enough that each fault strikes
+some in flight, little enough that two cores carry nodes, proxies and clients.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidelog.chaos.scenarios.catalogue import Scenario
+from tidelog.chaos.workloads.plans import CHURNED, ProducerPlan, TopicPlan
+from tidelog.history.history import ACKS_ALL
+
+SEGMENT_BYTES = 64 << 10
+"""Several segments in a run of a minute."""
+SEGMENT_BYTES_MIN = 12 << 10
+"""One a second, for stories of many segments: each keeps three files open, and an hour has many."""
+INDEX_INTERVAL_BYTES = 1024
+PAUSE_S_MAX = 0.1
+BURST_MAX = 8
+VALUE_BYTES = 100
+REQUEST_TIMEOUT_MS = 2_000
+DELIVERY_TIMEOUT_MS = 30_000
+"""Longer than any fault of a story: a client that retries long enough meets no error."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkPlan:
+    """Topics, the story's first, and producers of them."""
+
+    topics: tuple[TopicPlan, ...]
+    producers: tuple[ProducerPlan, ...]
+
+    @property
+    def topic(self) -> TopicPlan:
+        """The story's."""
+        return self.topics[0]
+
+
+def work_of(scenario: Scenario) -> WorkPlan:
+    """The story's topic has one partition, on all brokers; what churns is another one."""
+    topics = [_topic(scenario, scenario.topic)]
+    acks = [(scenario.topic, one) for one in scenario.acks]
+    if scenario.has_churn:
+        topics.append(_topic(scenario, CHURNED))
+        acks.append((CHURNED, ACKS_ALL))
+    producers = [_producer(number, *one) for number, one in enumerate(acks, start=1)]
+    return WorkPlan(tuple(topics), tuple(producers))
+
+
+def _topic(scenario: Scenario, name: str) -> TopicPlan:
+    return TopicPlan(
+        name=name,
+        partitions=1,
+        min_insync_replicas=scenario.min_insync_replicas,
+        is_flushed=bool(scenario.is_flushed),
+        is_lossy=scenario.is_lossy,
+        segment_bytes=max(scenario.segment_bytes or SEGMENT_BYTES, SEGMENT_BYTES_MIN),
+        index_interval_bytes=0 if scenario.segment_bytes else INDEX_INTERVAL_BYTES,
+    )
+
+
+def _producer(number: int, topic: str, acks: int) -> ProducerPlan:
+    return ProducerPlan(
+        name=f"producer-{number}",
+        topic=topic,
+        acks=acks,
+        pause_s_max=PAUSE_S_MAX,
+        burst_max=BURST_MAX,
+        request_timeout_ms=REQUEST_TIMEOUT_MS,
+        delivery_timeout_ms=DELIVERY_TIMEOUT_MS,
+        value_bytes=VALUE_BYTES,
+    )

@@ -1,0 +1,154 @@
+"""`tidelog bench run`: every figure beside its aim, and beside Kafka's in the same sitting.
+
+Owns the options, the exit code, what is printed, and that nothing it started outlives it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import click
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tidelog.benchmarks.efforts import EFFORTS
+from tidelog.benchmarks.errors import RunFailedError
+from tidelog.benchmarks.machine import machine_facts
+from tidelog.benchmarks.own_cluster import OwnCluster
+from tidelog.benchmarks.peer import Peer
+from tidelog.benchmarks.plan import Group, groups, warm_up
+from tidelog.benchmarks.report import CHART_NAME, VERDICTS, chart, markdown, number
+from tidelog.benchmarks.rows import Result
+from tidelog.benchmarks.signals import ended_by_sigterm, unhurried
+from tidelog.benchmarks.sitting import Sitting
+from tidelog.core.errors import TidelogError
+
+TABLE_COLUMNS = 150
+"""A table in a file or a pipe is as wide as this; a narrower terminal wraps lines itself."""
+
+
+@click.group()
+def bench() -> None:
+    """Measure this machine's Tidelog, and a peer beside it."""
+
+
+@bench.command()
+@click.option("--quick", "effort", flag_value="quick", help="At most ten minutes, with the peer.")
+@click.option("--full", "effort", flag_value="full", help="Long runs, five of each.")
+@click.option(
+    "--peer",
+    "peer_command",
+    envvar="TIDELOG_KAFKA_PEER",
+    help="The command that runs Kafka's side; see docs/BENCHMARKS.md.",
+)
+@click.option("--json", "is_json", is_flag=True, help="Nothing on stdout but the line of rows.")
+@click.option(
+    "--report",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write bench.md and bench.svg into this folder.",
+)
+@click.option("--only", metavar="WORD", help="Only groups of rows whose name holds this word.")
+def run(
+    *, effort: str | None, peer_command: str | None, is_json: bool, report: Path | None,
+    only: str | None,
+) -> None:  # fmt: skip
+    """Start a cluster, load it, and say how fast it was; the last line is a JSON object of rows.
+
+    Exit code 1: something did not run. Aims that are not met are no error.
+    """
+    chosen = EFFORTS[effort or "default"]
+    found = [group for group in groups(chosen) if only is None or only in group.name]
+    if not found:
+        raise click.UsageError(f"no group of rows has {only!r} in its name")
+    sitting = Sitting(chosen, found, _peer(peer_command), tell=_teller())
+    with ended_by_sigterm():
+        _measure(sitting, warm_up(chosen))
+    results = sitting.results()
+    if report is not None:
+        _write(report, results)
+    if not is_json:
+        console = Console()
+        console.width = max(console.width, TABLE_COLUMNS)
+        console.print(_table(results))
+    click.echo(json.dumps({"rows": [result.as_json() for result in results]}))
+    sys.exit(1 if sitting.errors else 0)
+
+
+def _teller() -> Callable[[str], None]:
+    """Progress, on stderr, with the minutes since the start."""
+    console, began_s = Console(stderr=True, highlight=False, soft_wrap=True), time.monotonic()
+
+    def tell(text: str) -> None:
+        passed_s = int(time.monotonic() - began_s)
+        console.print(f"{passed_s // 60:3}:{passed_s % 60:02} {text}", markup=False)
+
+    return tell
+
+
+def _peer(command: str | None) -> Peer | None:
+    try:
+        return Peer.of(command) if command else None
+    except ValueError as error:
+        raise click.UsageError(f"--peer {command!r}: {error}") from error
+
+
+def _measure(sitting: Sitting, warming: Group) -> None:
+    sitting.measure_starts()
+    if not any(group.is_on_the_cluster for group in sitting.groups):
+        return
+    try:
+        with OwnCluster() as cluster, _peer_up(sitting):
+            cluster.start()
+            sitting.measure_loads(cluster, warming)
+    except (RunFailedError, TidelogError, OSError) as error:
+        sitting.no_cluster(str(error))
+
+
+@contextlib.contextmanager
+def _peer_up(sitting: Sitting) -> Iterator[None]:
+    """The peer's nodes run meanwhile; where they cannot, its columns stay empty."""
+    peer = sitting.peer
+    if peer is None:
+        yield
+        return
+    try:
+        try:
+            peer.up()
+        except RunFailedError as error:
+            sitting.no_peer(str(error))
+        yield
+    finally:
+        with unhurried(), contextlib.suppress(RunFailedError):
+            peer.down()
+
+
+def _table(results: Sequence[Result]) -> Table:
+    table = Table("figure", box=SIMPLE)
+    for name in ("Tidelog", "Kafka", "unit", "ratio", "aim", ""):
+        is_text = name in {"unit", "aim", ""}
+        table.add_column(name, justify="left" if is_text else "right")
+    for result in results:
+        said = result.as_json()
+        cells = (
+            *(number(side.value) if side else "-" for side in (result.ours, result.kafka)),
+            result.row.unit,
+            "" if result.ratio is None else f"{result.ratio:.2f}",
+            str(said["aim"] or ""),
+            "; ".join([VERDICTS[result.is_met], *result.errors]).strip("; "),
+        )
+        table.add_row(*(Text(cell) for cell in (result.row.figure, *cells)))
+    return table
+
+
+def _write(folder: Path, results: Sequence[Result]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    page = markdown(results, machine_facts())
+    (folder / "bench.md").write_text(page, encoding="utf-8")
+    (folder / CHART_NAME).write_text(chart(results), encoding="utf-8")

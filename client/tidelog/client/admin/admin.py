@@ -1,0 +1,498 @@
+"""The admin client: topics, configs, the cluster, offsets.
+
+Any broker answers; changes reach the controller through it.
+Owns retries while no controller leads, and the wait until every broker knows of a change. Never
+reads or writes records.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Self
+
+from tidelog.client.admin.changes import RETRIED_CODES, Changes, Result
+from tidelog.client.admin.descriptions import (
+    ClusterDescription,
+    ConfigDescription,
+    CreatedTopic,
+    NewTopic,
+    NodeDescription,
+    TopicDescription,
+    assignments_to_wire,
+    cluster_description,
+    config_description,
+    new_topic_to_wire,
+    node_description,
+    topic_description,
+    unusable_part,
+)
+from tidelog.client.admin.events import EventFilter, EventLookup, Story
+from tidelog.client.admin.quorum import QuorumDescription, QuorumLookup
+from tidelog.client.backoff import Backoff
+from tidelog.client.errors import (
+    CallFailedError,
+    KafkaError,
+    TidelogError,
+    UnreachableError,
+    error_from_wire,
+    raise_for,
+)
+from tidelog.client.offsets import At, ListedOffset, OffsetLookup, OffsetQuery
+from tidelog.client.ports import ClientPorts
+from tidelog.client.records import TopicPartition
+from tidelog.client.routing import Routing, RoutingConfig, parse_bootstrap
+from tidelog.core.env import Clock, Random
+from tidelog.net.transport import Transport
+from tidelog.v1 import admin_pb2, common_pb2
+from tidelog.v1.common_pb2 import Error
+from tidelog.v1.data_pb2 import DeleteRecordsRequest, DeleteRecordsResponse, MetadataRequest
+from tidelog.v1.methods import (
+    ALTER_CONFIGS,
+    CREATE_PARTITIONS,
+    CREATE_TOPICS,
+    DELETE_RECORDS,
+    DELETE_TOPICS,
+    DESCRIBE_CLUSTER,
+    DESCRIBE_CONFIGS,
+    DESCRIBE_TOPICS,
+    ELECT_LEADERS,
+    METADATA,
+    NODE_STATUS,
+    PREPARE_STOP,
+    Method,
+    Request,
+    Response,
+)
+
+_ANSWER_MARGIN_MS = 4_000
+"""How much longer than what a leader may wait for its followers a call lasts."""
+_COMMAND_ID_BYTES = 16
+
+
+Attempt = Callable[[list[str], bytes], Awaitable[tuple[Error, Sequence[Result]]]]
+"""Ask for the change of these, under this command id."""
+
+
+class Admin:
+    """Use it as `async with Admin("127.0.0.1:9192") as admin`.
+
+    `api_timeout_ms` bounds a whole operation with its retries, `request_timeout_ms` each attempt.
+    Every method raises UnreachableError as soon as no address answers at all.
+    """
+
+    def __init__(
+        self,
+        bootstrap: str | Sequence[str],
+        *,
+        request_timeout_ms: int = 15_000,
+        api_timeout_ms: int = 60_000,
+        transport: Transport | None = None,
+        clock: Clock | None = None,
+        random: Random | None = None,
+    ) -> None:
+        self._request_timeout_ms = request_timeout_ms
+        self._api_timeout_ms = api_timeout_ms
+        self._backoff = Backoff()
+        self._ports = ClientPorts.of(transport=transport, clock=clock, random=random)
+        self._routing = Routing(bootstrap, ports=self._ports, config=RoutingConfig())
+        addresses = parse_bootstrap(bootstrap)
+        self._quorum = QuorumLookup(self._ports.transport, bootstrap=addresses)
+        self._events = EventLookup(self._ports.transport, bootstrap=addresses)
+        self._lookup = OffsetLookup(
+            self._routing, backoff=self._backoff, request_timeout_ms=request_timeout_ms
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Release the connections."""
+        await self._routing.close()
+        await self._ports.close()
+
+    async def create_topic(
+        self,
+        name: str,
+        *,
+        partitions: int = 0,
+        replication_factor: int = 0,
+        configs: Mapping[str, str] | None = None,
+        assignments: Sequence[Sequence[int]] = (),
+    ) -> CreatedTopic:
+        """Create one topic, see `create_topics` and `NewTopic`; 0 is the cluster's default."""
+        topic = NewTopic(name, partitions, replication_factor, configs or {}, assignments)
+        return (await self.create_topics([topic]))[0]
+
+    async def create_topics(
+        self, topics: Sequence[NewTopic], *, validate_only: bool = False
+    ) -> list[CreatedTopic]:
+        """Create topics; returns when every partition has a leader that every live broker knows of.
+
+        Raises the first refusal after all were tried: TOPIC_ALREADY_EXISTS, INVALID_TOPIC,
+        INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG.
+        REQUEST_TIMED_OUT: perhaps created, not usable in time.
+        """
+        by_name = {topic.name: topic for topic in topics}
+        created: dict[str, CreatedTopic] = {}
+
+        async def attempt(names: list[str], command_id: bytes) -> tuple[Error, Sequence[Result]]:
+            request = admin_pb2.CreateTopicsRequest(
+                topics=[new_topic_to_wire(by_name[name]) for name in names],
+                timeout_ms=self._request_timeout_ms,
+                validate_only=validate_only,
+                command_id=command_id,
+            )
+            response = await self._call(CREATE_TOPICS, request, is_idempotent=False)
+            for result in response.topics:
+                created[result.name] = CreatedTopic(
+                    result.name, result.topic_id, result.partitions, result.replication_factor
+                )
+            return response.error, response.topics
+
+        deadline_ms = self._deadline_ms()
+        await self._change(list(by_name), attempt, deadline_ms=deadline_ms)
+        if not validate_only:
+            topic_ids = {name: topic.topic_id for name, topic in created.items()}
+            await self._wait_until_usable(topic_ids, deadline_ms=deadline_ms)
+        return [created[name] for name in by_name]
+
+    async def delete_topics(self, names: Sequence[str]) -> None:
+        """Delete topics with all their records. Raises the first refusal after all were tried."""
+
+        async def attempt(pending: list[str], command_id: bytes) -> tuple[Error, Sequence[Result]]:
+            request = admin_pb2.DeleteTopicsRequest(
+                names=pending, timeout_ms=self._request_timeout_ms, command_id=command_id
+            )
+            response = await self._call(DELETE_TOPICS, request, is_idempotent=False)
+            return response.error, response.topics
+
+        await self._change(list(dict.fromkeys(names)), attempt, deadline_ms=self._deadline_ms())
+
+    async def create_partitions(
+        self,
+        topic: str,
+        total_count: int,
+        *,
+        assignments: Sequence[Sequence[int]] | None = None,
+        validate_only: bool = False,
+    ) -> None:
+        """Give a topic more partitions, `total_count` in all; `assignments` of the new ones.
+
+        Returns when each has a leader that every live broker knows of. Records with a key may go to
+        other partitions from then on. Raises KafkaError UNKNOWN_TOPIC_OR_PARTITION,
+        INVALID_PARTITIONS where that is no increase, INVALID_REPLICATION_FACTOR,
+        INVALID_REPLICA_ASSIGNMENT. REQUEST_TIMED_OUT: perhaps there, not usable in time.
+        """
+        request = admin_pb2.CreatePartitionsRequest(
+            timeout_ms=self._request_timeout_ms, validate_only=validate_only
+        )
+        added = request.topics.add(name=topic, count=total_count)
+        first = total_count - len(assignments or ())
+        added.assignments.extend(assignments_to_wire(assignments or (), first=first))
+        known_at = 0
+
+        async def attempt(_names: list[str], command_id: bytes) -> tuple[Error, Sequence[Result]]:
+            nonlocal known_at
+            request.command_id = command_id
+            response = await self._call(CREATE_PARTITIONS, request)
+            known_at = response.metadata_offset
+            return response.error, response.topics
+
+        deadline_ms = self._deadline_ms()
+        await self._change([topic], attempt, deadline_ms=deadline_ms)
+        if not validate_only:
+            await self._wait_until_known(known_at, deadline_ms=deadline_ms)
+            await self._wait_until_usable({topic: b""}, deadline_ms=deadline_ms)
+
+    async def list_topics(self) -> list[str]:
+        """Names of all topics, sorted."""
+        response = await self._call(METADATA, MetadataRequest())
+        return sorted(topic.name for topic in response.topics)
+
+    async def describe_topics(self, names: Sequence[str] = ()) -> list[TopicDescription]:
+        """Full state of these topics (none named: all); raises KafkaError for a missing one."""
+        request = admin_pb2.DescribeTopicsRequest(names=names)
+        response = await self._call(DESCRIBE_TOPICS, request)
+        for topic in response.topics:
+            raise_for(topic.error)
+        return [topic_description(topic) for topic in response.topics]
+
+    async def describe_cluster(self) -> ClusterDescription:
+        """Brokers, fenced ones too, controllers, and who leads them."""
+        answer = await self._call(DESCRIBE_CLUSTER, admin_pb2.DescribeClusterRequest())
+        return cluster_description(answer)
+
+    async def describe_quorum(self) -> QuorumDescription:
+        """Every controller, with what it says of the quorum; those that do not answer, too."""
+        return await self._quorum.describe()
+
+    async def describe_node(self, address: str) -> NodeDescription:
+        """What the node at `address` says of itself, before it is registered, too."""
+        request = admin_pb2.NodeStatusRequest()
+        return node_description(await self._ask(address, NODE_STATUS, request))
+
+    async def prepare_stop(self, address: str, *, hold_ms: int = 30_000) -> None:
+        """Tell a node that the whole cluster is about to stop; returns when followers caught up.
+
+        For `hold_ms`, 1 to 60,000, it takes no writes, changes no ISR and fences nobody: for tools
+        that stop every node, after they have told each.
+        """
+        if not 0 < hold_ms <= 60_000:
+            raise ValueError(f"hold_ms={hold_ms}: 1 to 60,000")
+        request = admin_pb2.PrepareStopRequest(hold_ms=hold_ms)
+        raise_for((await self._ask(address, PREPARE_STOP, request)).error)
+
+    async def list_events(
+        self, wanted: EventFilter | None = None, *, after: Mapping[int, int] | None = None
+    ) -> Story:
+        """What happened and why, by the journals of all nodes; see `EventLookup.story`."""
+        return await self._events.story(wanted or EventFilter(), after=after)
+
+    async def describe_configs(self, topic: str | None) -> dict[str, ConfigDescription]:
+        """Every config of a topic, or with None the cluster's defaults for topics, by name.
+
+        Raises KafkaError UNKNOWN_TOPIC_OR_PARTITION.
+        """
+        request = admin_pb2.DescribeConfigsRequest()
+        request.resources.add(type=_resource_type(topic), name=topic or "")
+        response = await self._call(DESCRIBE_CONFIGS, request)
+        raise_for(response.error)
+        (resource,) = response.resources
+        raise_for(resource.error)
+        return {config.name: config_description(config) for config in resource.configs}
+
+    async def alter_configs(
+        self,
+        topic: str | None,
+        changes: Mapping[str, str | None],
+        *,
+        validate_only: bool = False,
+    ) -> None:
+        """Set configs of a topic, or with None the cluster's defaults; None takes a value back.
+
+        All changes happen or none; returns when every live broker works with them. Raises
+        KafkaError UNKNOWN_TOPIC_OR_PARTITION, INVALID_CONFIG, INVALID_REQUEST. REQUEST_TIMED_OUT:
+        perhaps altered, not known to all in time.
+        """
+        request = admin_pb2.AlterConfigsRequest(
+            timeout_ms=self._request_timeout_ms, validate_only=validate_only
+        )
+        resource = request.resources.add(type=_resource_type(topic), name=topic or "")
+        for key, value in changes.items():
+            resource.changes.add(key=key, value=value)
+        altered_at = 0
+
+        async def attempt(_names: list[str], command_id: bytes) -> tuple[Error, Sequence[Result]]:
+            nonlocal altered_at
+            request.command_id = command_id
+            response = await self._call(ALTER_CONFIGS, request)
+            altered_at = response.metadata_offset
+            return response.error, response.resources
+
+        deadline_ms = self._deadline_ms()
+        await self._change([topic or ""], attempt, deadline_ms=deadline_ms)
+        await self._wait_until_known(altered_at, deadline_ms=deadline_ms)
+
+    async def elect_leaders(
+        self, topics: Sequence[str] = (), *, unclean: bool = False
+    ) -> dict[TopicPartition, TidelogError | None]:
+        """Let the preferred replicas of these topics lead (none named: of all), where in sync.
+
+        With `unclean`, partitions that nobody leads get any live replica: committed records that it
+        lacks are lost. The result of a partition is None or why nobody was elected: KafkaError
+        ELECTION_NOT_NEEDED, PREFERRED_LEADER_NOT_AVAILABLE, ELIGIBLE_LEADERS_NOT_AVAILABLE,
+        UNKNOWN_TOPIC_OR_PARTITION.
+        """
+        request = admin_pb2.ElectLeadersRequest(
+            election_type=admin_pb2.UNCLEAN if unclean else admin_pb2.PREFERRED,
+            topics=[admin_pb2.ElectLeadersRequest.Topic(name=name) for name in topics],
+            timeout_ms=self._request_timeout_ms,
+        )
+        deadline_ms = self._deadline_ms()
+        failures = 0
+        while True:
+            response = await self._call(ELECT_LEADERS, request)
+            if response.error.code not in RETRIED_CODES:
+                break
+            failures += 1
+            error = error_from_wire(response.error)
+            await self._back_off(failures, error, deadline_ms=deadline_ms)
+        raise_for(response.error)
+        return {
+            TopicPartition(one.topic, one.partition): (
+                error_from_wire(one.error) if one.error.code else None
+            )
+            for one in response.partitions
+        }
+
+    async def list_offsets(
+        self, partitions: Iterable[tuple[str, int]], *, at: At
+    ) -> dict[TopicPartition, ListedOffset]:
+        """An offset in each partition, of what is committed.
+
+        `at` "earliest" is the log start offset, "latest" the high watermark, "max_timestamp" the
+        record with the largest timestamp (KIP-734), a time the first record at or after it
+        (KIP-79). Offset -1: there is no such record.
+        """
+        query = OffsetQuery.of(at)
+        wanted = {TopicPartition(*tp): query for tp in partitions}
+        return await self._lookup.find(wanted, timeout_ms=self._api_timeout_ms)
+
+    async def delete_records(
+        self, before: Mapping[tuple[str, int], int]
+    ) -> dict[TopicPartition, int]:
+        """Delete the records below an offset of each partition; -1: all that are committed.
+
+        Returns when no in-sync replica holds them any more, with the low watermarks: the offsets
+        below which there is nothing. Raises KafkaError OFFSET_OUT_OF_RANGE above the high
+        watermark, POLICY_VIOLATION for a topic whose cleanup.policy does not hold delete,
+        REQUEST_TIMED_OUT when an in-sync replica did not follow: ask again.
+        """
+        wanted = {TopicPartition(*tp): offset for tp, offset in before.items()}
+
+        async def ask(
+            address: str, epochs: Mapping[TopicPartition, int]
+        ) -> Sequence[DeleteRecordsResponse.Partition]:
+            request = DeleteRecordsRequest(timeout_ms=self._request_timeout_ms)
+            for tp in epochs:
+                view = self._routing.metadata.topic(tp.topic)
+                request.partitions.add(
+                    topic=tp.topic,
+                    topic_id=b"" if view is None else view.topic_id,
+                    partition=tp.partition,
+                    offset=wanted[tp],
+                )
+            timeout_ms = self._request_timeout_ms + _ANSWER_MARGIN_MS
+            response = await self._routing.call_leader(
+                address,
+                DELETE_RECORDS,
+                request,
+                partitions=list(epochs),
+                answer_ms=0,
+                timeout_ms=timeout_ms,
+            )
+            return response.partitions
+
+        found = await self._lookup.leaders.ask_all(wanted, ask, timeout_ms=self._api_timeout_ms)
+        return {tp: result.low_watermark for tp, result in found.items()}
+
+    async def _call(
+        self, method: Method[Request, Response], request: Request, *, is_idempotent: bool = True
+    ) -> Response:
+        return await self._routing.call_any(
+            method, request, timeout_ms=self._request_timeout_ms, is_idempotent=is_idempotent
+        )
+
+    def _deadline_ms(self) -> int:
+        return self._ports.clock.monotonic_ms() + self._api_timeout_ms
+
+    async def _change(self, names: list[str], attempt: Attempt, *, deadline_ms: int) -> None:
+        """Attempt a change until every topic has an answer; raises the first refusal.
+
+        The same attempt again has the same command id: after an unknown outcome it is answered as
+        it was if it had happened, and happens once.
+        """
+        changes = Changes(names)
+        failures = 0
+        asked: list[str] = []
+        while changes.pending:
+            if asked != list(changes.pending):
+                asked = list(changes.pending)
+                command_id = self._ports.random.randbytes(_COMMAND_ID_BYTES)
+            try:
+                error, results = await attempt(asked, command_id)
+                raise_for(error)
+                changes.take(results)
+            except UnreachableError:
+                raise
+            except TidelogError as failure:
+                changes.attempt_failed(failure)
+            if changes.pending:
+                failures += 1
+                await self._back_off(failures, changes.last_error, deadline_ms=deadline_ms)
+        if changes.refusal is not None:
+            raise changes.refusal
+
+    async def _back_off(
+        self, failures: int, error: TidelogError | None, *, deadline_ms: int
+    ) -> None:
+        """Wait before the next attempt; raises `error` when it would come too late."""
+        delay_ms = self._backoff.delay_ms(failures, self._ports.random)
+        if self._ports.clock.monotonic_ms() + delay_ms >= deadline_ms:
+            raise error or CallFailedError(f"no answer within {self._api_timeout_ms} ms")
+        await asyncio.sleep(delay_ms / 1000)
+
+    async def _wait_until_usable(self, topic_ids: Mapping[str, bytes], *, deadline_ms: int) -> None:
+        """Return when every live broker names a leader for every partition of these topics.
+
+        Of these incarnations, where their ids are known.
+        """
+        failures = 0
+        while True:
+            missing = await self._without_leader(topic_ids)
+            if not missing:
+                return
+            failures += 1
+            error = KafkaError(
+                common_pb2.REQUEST_TIMED_OUT,
+                f"created, but after {self._api_timeout_ms} ms {missing} has no leader that every "
+                "broker knows of: look at `topics describe`",
+            )
+            await self._back_off(failures, error, deadline_ms=deadline_ms)
+
+    async def _without_leader(self, topic_ids: Mapping[str, bytes]) -> str:
+        """A partition some live broker knows no leader for; empty when there is none."""
+        request = MetadataRequest(topics=[*topic_ids])
+        answer = await self._call(METADATA, request)
+        answers = await asyncio.gather(
+            *(self._ask_one(broker.address, METADATA, request) for broker in answer.brokers)
+        )
+        for response in (answer, *answers):
+            if response is None:
+                continue
+            if missing := unusable_part(response, topic_ids):
+                return missing
+        return ""
+
+    async def _wait_until_known(self, offset: int, *, deadline_ms: int) -> None:
+        """Return when every live broker's metadata is at this offset or beyond."""
+        failures = 0
+        while not await self._is_known(offset):
+            failures += 1
+            error = KafkaError(
+                common_pb2.REQUEST_TIMED_OUT,
+                f"altered, but after {self._api_timeout_ms} ms not every broker knows of it",
+            )
+            await self._back_off(failures, error, deadline_ms=deadline_ms)
+
+    async def _is_known(self, offset: int) -> bool:
+        request = admin_pb2.DescribeClusterRequest()
+        cluster = await self._call(DESCRIBE_CLUSTER, request)
+        live = [broker.address for broker in cluster.brokers if not broker.fenced]
+        answers = await asyncio.gather(
+            *(self._ask_one(address, DESCRIBE_CLUSTER, request) for address in live)
+        )
+        return all(answer is None or answer.metadata_offset >= offset for answer in answers)
+
+    async def _ask(
+        self, address: str, method: Method[Request, Response], request: Request
+    ) -> Response:
+        return await self._ports.transport.call(
+            address, method, request, timeout_ms=self._request_timeout_ms
+        )
+
+    async def _ask_one(
+        self, address: str, method: Method[Request, Response], request: Request
+    ) -> Response | None:
+        try:
+            return await self._ask(address, method, request)
+        except TidelogError:
+            return None  # a broker that does not answer is not one a client will use
+
+
+def _resource_type(topic: str | None) -> admin_pb2.ConfigResourceType:
+    return admin_pb2.CLUSTER if topic is None else admin_pb2.TOPIC

@@ -1,0 +1,58 @@
+"""Changes that the admin client asked for, until each has its answer. Pure.
+
+Owns which answers leave a change open. Asking is `admin`'s.
+"""
+
+# Pure: decides, never acts (rule R2).
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from tidelog.client.errors import TidelogError, error_from_wire
+from tidelog.v1 import common_pb2
+from tidelog.v1.common_pb2 import Error
+
+RETRIED_CODES = frozenset(
+    {
+        common_pb2.NOT_CONTROLLER,
+        common_pb2.REQUEST_TIMED_OUT,
+        common_pb2.BROKER_NOT_AVAILABLE,
+        common_pb2.UNKNOWN_SERVER_ERROR,
+    }
+)
+"""While these last no controller leads, or nobody knows what became of the change: ask again."""
+
+
+class Result(Protocol):
+    """What a change answers for one topic, or for the cluster, which has no name."""
+
+    name: str
+    error: Error
+
+
+class Changes:
+    """Topics a change was asked for, until each has its answer."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.pending: dict[str, None] = dict.fromkeys(names)
+        self.refusal: TidelogError | None = None
+        self.last_error: TidelogError | None = None
+
+    def take(self, results: Sequence[Result]) -> None:
+        """The answers of one attempt."""
+        for result in results:
+            code = result.error.code
+            if code in RETRIED_CODES:
+                self.last_error = error_from_wire(result.error)
+                continue
+            self.pending.pop(result.name, None)
+            if code != common_pb2.NONE:
+                self.refusal = self.refusal or error_from_wire(result.error)
+
+    def attempt_failed(self, error: TidelogError) -> None:
+        """A whole attempt failed; raises it when no retry can help."""
+        if error.code not in RETRIED_CODES:
+            raise error
+        self.last_error = error

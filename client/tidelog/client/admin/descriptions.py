@@ -1,0 +1,242 @@
+"""What the admin client is asked and answers: topics, partitions, configs, brokers, the cluster."""
+
+# Pure: decides, never acts (rule R2).
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tidelog.v1 import admin_pb2, common_pb2
+from tidelog.v1.data_pb2 import MetadataResponse
+
+
+@dataclass(frozen=True, slots=True)
+class NewTopic:
+    """A topic to create. 0 partitions or replicas: the cluster's default.
+
+    `assignments`, instead of the two counts: the brokers of each partition, preferred leader first.
+    """
+
+    name: str
+    partitions: int = 0
+    replication_factor: int = 0
+    configs: Mapping[str, str] = field(default_factory=dict)
+    assignments: Sequence[Sequence[int]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedTopic:
+    """What was created."""
+
+    name: str
+    topic_id: bytes
+    partitions: int
+    replication_factor: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionDescription:
+    """One partition; offsets are None while its leader cannot be asked."""
+
+    partition: int
+    leader: int | None
+    leader_epoch: int
+    partition_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    high_watermark: int | None
+    log_start_offset: int | None
+    log_end_offset: int | None
+    elr: tuple[int, ...] = ()
+    """Eligible leader replicas: outside the ISR, and hold all that is committed (KIP-966)."""
+    last_known_leader: int | None = None
+    """Who led last, while nobody does."""
+    damaged: tuple[int, ...] = ()
+    """Replicas whose log was found damaged."""
+    offline: tuple[int, ...] = ()
+    """Replicas whose broker runs but whose disk failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDescription:
+    """One topic; `configs` holds only what was set on it."""
+
+    name: str
+    topic_id: bytes
+    configs: Mapping[str, str]
+    partitions: tuple[PartitionDescription, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigDescription:
+    """One config, its value as text; `default` is what it is where none is set.
+
+    `source` says where the value is set, by Kafka's names: DYNAMIC_TOPIC_CONFIG (on the topic),
+    DYNAMIC_DEFAULT_BROKER_CONFIG (on the cluster), DEFAULT_CONFIG (nowhere). `type` is BOOLEAN,
+    STRING, INT, LONG, DOUBLE or LIST.
+    """
+
+    name: str
+    value: str
+    source: str
+    default: str
+    type: str
+    doc: str
+
+    @property
+    def is_default(self) -> bool:
+        """Whether it is set neither on the topic nor on the cluster."""
+        return self.source == "DEFAULT_CONFIG"
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerDescription:
+    """One registered broker."""
+
+    broker_id: int
+    address: str
+    broker_epoch: int
+    is_fenced: bool
+    rack: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterDescription:
+    """The cluster as one broker sees it; `controller_id` is None while no controller leads."""
+
+    cluster_id: str
+    controller_id: int | None
+    controller_epoch: int
+    brokers: tuple[BrokerDescription, ...]
+    controllers: Mapping[int, str]
+    metadata_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDescription:
+    """One node, as it says itself; `controller_id` is None while it knows of no leader.
+
+    `is_ready`: registered and unfenced as a broker, or a controller only that knows a leader.
+    `incarnation_id` is empty where it is no broker.
+    """
+
+    node_id: int
+    pid: int
+    cluster_id: str
+    roles: tuple[str, ...]
+    address: str
+    is_ready: bool
+    controller_id: int | None
+    metadata_offset: int
+    version: str
+    incarnation_id: bytes
+
+
+def topic_description(topic: admin_pb2.DescribeTopicsResponse.Topic) -> TopicDescription:
+    """From the wire."""
+    partitions = sorted(topic.partitions, key=lambda p: p.partition)
+    return TopicDescription(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        configs=dict(topic.configs),
+        partitions=tuple(_partition(p) for p in partitions),
+    )
+
+
+def _partition(p: admin_pb2.DescribeTopicsResponse.Partition) -> PartitionDescription:
+    return PartitionDescription(
+        partition=p.partition,
+        leader=p.leader_id if p.HasField("leader_id") else None,
+        leader_epoch=p.leader_epoch,
+        partition_epoch=p.partition_epoch,
+        replicas=tuple(p.replicas),
+        isr=tuple(p.isr),
+        high_watermark=p.high_watermark if p.HasField("high_watermark") else None,
+        log_start_offset=p.log_start_offset if p.HasField("log_start_offset") else None,
+        log_end_offset=p.log_end_offset if p.HasField("log_end_offset") else None,
+        elr=tuple(p.elr),
+        last_known_leader=p.last_known_leader_id if p.HasField("last_known_leader_id") else None,
+        damaged=tuple(p.damaged),
+        offline=tuple(p.offline),
+    )
+
+
+def config_description(config: admin_pb2.DescribeConfigsResponse.Config) -> ConfigDescription:
+    """From the wire."""
+    return ConfigDescription(
+        name=config.name,
+        value=config.value,
+        source=admin_pb2.DescribeConfigsResponse.Source.Name(config.source),
+        default=config.default_value,
+        type=config.type,
+        doc=config.doc,
+    )
+
+
+def cluster_description(answer: admin_pb2.DescribeClusterResponse) -> ClusterDescription:
+    """From the wire."""
+    return ClusterDescription(
+        cluster_id=answer.cluster_id,
+        controller_id=answer.controller_id if answer.HasField("controller_id") else None,
+        controller_epoch=answer.controller_epoch,
+        brokers=tuple(
+            BrokerDescription(b.broker_id, b.address, b.broker_epoch, b.fenced, b.rack)
+            for b in answer.brokers
+        ),
+        controllers={c.node_id: c.address for c in answer.controllers},
+        metadata_offset=answer.metadata_offset,
+    )
+
+
+def node_description(answer: admin_pb2.NodeStatusResponse) -> NodeDescription:
+    """From the wire."""
+    return NodeDescription(
+        node_id=answer.node_id,
+        pid=answer.pid,
+        cluster_id=answer.cluster_id,
+        roles=tuple(answer.roles),
+        address=answer.address,
+        is_ready=answer.ready,
+        controller_id=answer.controller_id if answer.HasField("controller_id") else None,
+        metadata_offset=answer.metadata_offset,
+        version=answer.version,
+        incarnation_id=answer.incarnation_id,
+    )
+
+
+def new_topic_to_wire(topic: NewTopic) -> admin_pb2.NewTopic:
+    """To the wire."""
+    return admin_pb2.NewTopic(
+        name=topic.name,
+        partitions=topic.partitions,
+        replication_factor=topic.replication_factor,
+        configs=topic.configs,
+        assignments=assignments_to_wire(topic.assignments, first=0),
+    )
+
+
+def assignments_to_wire(
+    replicas: Sequence[Sequence[int]], *, first: int
+) -> list[admin_pb2.ReplicaAssignment]:
+    """To the wire: the brokers of each partition from number `first` on."""
+    return [
+        admin_pb2.ReplicaAssignment(partition=number, broker_ids=brokers)
+        for number, brokers in enumerate(replicas, start=first)
+    ]
+
+
+def unusable_part(answer: MetadataResponse, topic_ids: Mapping[str, bytes]) -> str:
+    """The first topic that a broker does not know, or partition it knows no leader of; else "".
+
+    A broker that lags may still name who led what had a topic's name before: where the id is known
+    (not empty), only that incarnation counts.
+    """
+    for topic in answer.topics:
+        is_known = topic.error.code == common_pb2.NONE and len(topic.partitions) > 0
+        if not is_known or topic_ids[topic.name] not in (b"", topic.topic_id):
+            return topic.name
+        for partition in topic.partitions:
+            if not partition.HasField("leader_id"):
+                return f"{topic.name}-{partition.partition}"
+    return ""

@@ -1,0 +1,100 @@
+"""Reads a topic as tables are read: all of it or a part, from an end that is known at the start.
+
+Owns the order, partition by partition, and how far is read ahead. Turns nothing into columns: that
+is done where the caller waits, while the next bytes are on their way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from typing import NamedTuple
+
+from tidelog.client.arrow.offset_ranges import OffsetRange
+from tidelog.client.arrow.range_reader import RangeReader
+from tidelog.client.arrow.table_ranges import (
+    Place,
+    chosen_partitions,
+    ranges,
+    resolve,
+    times_to_ask,
+)
+from tidelog.client.errors import KafkaError
+from tidelog.v1 import common_pb2
+
+READ_AHEAD_RANGES = 4
+"""Partitions whose first bytes are fetched before it is their turn: two fetches of each at most."""
+
+
+class Chunk(NamedTuple):
+    """Whole batches that cover a part of a range, as the broker stored them."""
+
+    wanted: OffsetRange
+    data: bytes
+
+
+async def plan(
+    reader: RangeReader,
+    topic: str,
+    *,
+    partitions: Iterable[int] | None,
+    start: Place,
+    end: Place,
+) -> list[OffsetRange]:
+    """What is to be read; raises KafkaError without such a topic, and as `table_ranges`."""
+    found = (await reader.topics([topic])).get(topic)
+    if found is None:
+        raise KafkaError(common_pb2.UNKNOWN_TOPIC_OR_PARTITION, f"topic {topic!r} does not exist")
+    chosen = chosen_partitions(topic, found, partitions)
+    bounds = await reader.bounds(chosen)
+    offsets = [
+        resolve(name, place, bounds, await reader.offsets_for_times(times_to_ask(place, chosen)))
+        for name, place in (("start", start), ("end", end))
+    ]
+    return ranges(found, *offsets)
+
+
+async def read_chunks(
+    reader: RangeReader, planned: Sequence[OffsetRange], *, fail_on_data_loss: bool
+) -> AsyncGenerator[Chunk, None]:
+    """The ranges one after the other; raises as `RangeReader.chunks`."""
+    coming = deque(planned)
+    ahead: deque[_Started] = deque()
+    try:
+        while coming or ahead:
+            while coming and len(ahead) <= READ_AHEAD_RANGES:
+                ahead.append(_Started(reader, coming.popleft(), is_strict=fail_on_data_loss))
+            one = ahead[0]
+            while (data := await one.first_or_next()) is not None:
+                yield Chunk(one.wanted, data)
+            ahead.popleft()
+    finally:
+        for one in ahead:
+            await one.close()
+
+
+class _Started:
+    """A range whose first bytes are on their way."""
+
+    def __init__(self, reader: RangeReader, wanted: OffsetRange, *, is_strict: bool) -> None:
+        self.wanted = wanted
+        self._chunks = reader.chunks(wanted, fail_on_data_loss=is_strict)
+        self._first: asyncio.Task[bytes | None] | None = asyncio.create_task(self._advance())
+
+    async def first_or_next(self) -> bytes | None:
+        """The next bytes; None after the last."""
+        if self._first is None:
+            return await self._advance()
+        first, self._first = await self._first, None
+        return first
+
+    async def close(self) -> None:
+        """Give up what is on its way."""
+        if self._first is not None:
+            self._first.cancel()
+            await asyncio.gather(self._first, return_exceptions=True)  # nobody asks for it now
+        await self._chunks.aclose()
+
+    async def _advance(self) -> bytes | None:
+        return await anext(self._chunks, None)

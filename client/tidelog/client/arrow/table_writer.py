@@ -1,0 +1,269 @@
+"""Writes tables to topics: Arrow columns in, batches of records out, nothing done row by row.
+
+Owns how rows are gathered until they fill batches, and the account of what became of them. What a
+column means is `arrow_rows`'s, where a row goes `row_partitions`'s, how it is encoded
+`record_bytes`'s; order, retries and numbers are those of every producer, see `sending`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, Self
+
+import pyarrow as pa
+
+from tidelog.client.arrow.record_bytes import EncodedBatch, encoded, record_bounds
+from tidelog.client.arrow.row_partitions import RowPartitioning, by_partition
+from tidelog.client.arrow.rows import (
+    TableRows,
+    check_rows,
+    check_schema,
+    concatenated,
+    pieces,
+    rows_of,
+)
+from tidelog.client.arrow.written import Tally, Written
+from tidelog.client.backoff import Backoff
+from tidelog.client.cluster_metadata import TopicView
+from tidelog.client.errors import TidelogError
+from tidelog.client.ports import ClientPorts
+from tidelog.client.producing.sending import Sending, SendingConfig
+from tidelog.client.records import TopicPartition
+from tidelog.core.env import Clock, Random
+from tidelog.net.transport import Transport
+from tidelog.records.batch import HEADER_BYTES
+
+GATHER_BYTES_MAX = 1 << 30
+"""Gathered rows are put together in columns that count their bytes in 31 bits."""
+_FIRST_TURNS = 1 << 16
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """Rows for one incarnation of a topic, and at most how many bytes their records take."""
+
+    view: TopicView
+    parts: list[TableRows] = field(default_factory=list)
+    size_bytes: int = 0
+
+
+class _Outgoing(NamedTuple):
+    tp: TopicPartition
+    topic_id: bytes
+    batch: EncodedBatch
+
+
+class TableWriter:
+    """`async with TableWriter("127.0.0.1:9192") as writer: await writer.write("t", batch)`.
+
+    Leaving the block flushes, and raises what `flush` raises; after an exception nothing more is
+    sent. Arguments are those of `Producer`, which means the same by them; bytes and milliseconds.
+
+    - `batch_size`: of a batch before compression; the topic's max.message.bytes should allow it.
+    - `gather_bytes`: rows are gathered up to it, or to a batch for each partition, before they are
+      encoded and sent: small writes make large batches. `buffer_memory` counts what is encoded.
+    """
+
+    def __init__(
+        self,
+        bootstrap: str | Sequence[str],
+        *,
+        acks: Literal["all", -1, 0, 1] = "all",
+        enable_idempotence: bool | None = None,
+        compression: str = "none",
+        compression_level: int | None = None,
+        batch_size: int = 512 << 10,
+        gather_bytes: int = 8 << 20,
+        max_request_size: int = 1 << 20,
+        buffer_memory: int = 64 << 20,
+        max_block_ms: int = 60_000,
+        max_in_flight: int = 5,
+        request_timeout_ms: int = 10_000,
+        delivery_timeout_ms: int = 120_000,
+        retry_backoff_ms: int = 20,
+        retry_backoff_max_ms: int = 200,
+        transport: Transport | None = None,
+        clock: Clock | None = None,
+        random: Random | None = None,
+    ) -> None:
+        if not 0 < gather_bytes <= GATHER_BYTES_MAX:
+            raise ValueError(f"gather_bytes={gather_bytes}: from 1 to {GATHER_BYTES_MAX}")
+        self._config = SendingConfig(
+            acks=acks,
+            enable_idempotence=enable_idempotence,
+            linger_ms=0,
+            batch_size=batch_size,
+            compression=compression,
+            compression_level=compression_level,
+            max_request_size=max_request_size,
+            buffer_memory=buffer_memory,
+            max_block_ms=max_block_ms,
+            max_in_flight=max_in_flight,
+            request_timeout_ms=request_timeout_ms,
+            delivery_timeout_ms=delivery_timeout_ms,
+            backoff=Backoff(retry_backoff_ms, retry_backoff_max_ms),
+        )
+        self._ports = ClientPorts.of(transport=transport, clock=clock, random=random)
+        self._sending = Sending(bootstrap, ports=self._ports, config=self._config)
+        self._gather_bytes = gather_bytes
+        self._record_bytes_max = max_request_size - HEADER_BYTES
+        self._gathered: dict[str, _Gathered] = {}
+        self._partitionings: dict[str, RowPartitioning] = {}
+        self._turn = asyncio.Lock()
+        self._tally = Tally()
+        # What a call that was cancelled left behind goes out before anything else.
+        self._outgoing: Iterator[_Outgoing] = iter(())
+        self._next: _Outgoing | None = None
+
+    async def __aenter__(self) -> Self:
+        self._sending.start()
+        return self
+
+    async def __aexit__(self, exc_type: type[BaseException] | None, *exc_info: object) -> None:
+        try:
+            if exc_type is None:
+                await self.flush()
+        finally:
+            await self.close()
+
+    async def close(self) -> None:
+        """Send nothing more: what was not flushed is stored or not. Leaving the block does it."""
+        await self._sending.close(timeout_ms=0)
+
+    async def write(self, topic: str, batch: pa.RecordBatch) -> None:
+        """Take the rows of a batch; its columns are those of `arrow_rows`, "value" at least.
+
+        Returns once they are gathered or in the buffer, which it may wait for. Rows that one task
+        writes keep their order in a partition. Raises ValueError for a column or a value that no
+        record can hold, MessageTooLargeError, and KafkaError for a topic that does not exist: then
+        nothing of the batch was taken. Raises the first error of what was written before,
+        BufferExhaustedError after max_block_ms, and ClientClosedError: then some of the rows may be
+        stored, and `flush` raises as well. Cancelled, it may have taken some of them, the first.
+        """
+        check_schema(batch.schema)
+        view = await self._sending.topic(topic)
+        async with self._turn:
+            self._tally.raise_error()
+            for rows, size_bytes in self._checked(view, batch):
+                await self._gather(topic, view, rows, size_bytes)
+
+    async def flush(self) -> Written:
+        """Send what is gathered, wait for all outcomes: the account since the flush before.
+
+        Raises the first error if a record was not acknowledged; which of the others are stored is
+        unknown then. The writer may be used again.
+        """
+        async with self._turn:
+            with suppress(TidelogError):  # the account has it: raised when nothing is under way
+                await self._send_gathered()
+            await self._sending.flush()
+            tally, self._tally = self._tally, Tally()
+        tally.raise_error()
+        return tally.written()
+
+    def _checked(self, view: TopicView, batch: pa.RecordBatch) -> list[tuple[TableRows, int]]:
+        """The rows in parts, with the bytes of their records, all of which the topic can take."""
+        now_ms, limit = self._ports.clock.wall_ms(), self._record_bytes_max
+        parts, first_row = [], 0
+        for piece in pieces(batch, piece_bytes=self._gather_bytes):
+            rows = rows_of(piece, now_ms=now_ms, record_bytes_max=limit, first_row=first_row)
+            size_bytes = check_rows(
+                rows,
+                partitions_count=len(view.leaders),
+                record_bytes_max=limit,
+                first_row=first_row,
+            )
+            parts.append((rows, size_bytes))
+            first_row += piece.num_rows
+        return parts
+
+    async def _gather(self, topic: str, view: TopicView, rows: TableRows, size_bytes: int) -> None:
+        """Add rows to those of the topic; what is enough goes into the buffer."""
+        gathered = self._gathered.get(topic)
+        if gathered is not None and (
+            gathered.view.topic_id != view.topic_id
+            or gathered.size_bytes + size_bytes > self._gather_bytes
+        ):
+            await self._send(topic)
+            gathered = None
+        if gathered is None:
+            gathered = self._gathered[topic] = _Gathered(view)
+        gathered.view = view
+        gathered.parts.append(rows)
+        gathered.size_bytes += size_bytes
+        if gathered.size_bytes >= self._config.batch_size * len(view.leaders):
+            await self._send(topic)
+        elif sum(one.size_bytes for one in self._gathered.values()) >= self._gather_bytes:
+            await self._send_gathered()
+
+    async def _send_gathered(self) -> None:
+        await self._send_outgoing()
+        for topic in list(self._gathered):
+            await self._send(topic)
+
+    async def _send(self, topic: str) -> None:
+        await self._send_outgoing()
+        self._outgoing = self._batches(topic, self._gathered.pop(topic))
+        await self._send_outgoing()
+
+    async def _send_outgoing(self) -> None:
+        """Hand over batches, each once the buffer has room for it."""
+        try:
+            while (one := self._next or next(self._outgoing, None)) is not None:
+                self._next = one
+                self._tally.raise_error()
+                await self._sending.admit(one.tp.topic, len(one.batch.data))
+                self._hand_over(one)
+                self._next = None
+        except TidelogError as error:
+            self._tally.failed(error, 0)
+            self._drop_all()
+            raise
+
+    def _hand_over(self, one: _Outgoing) -> None:
+        data, records_count = one.batch
+        self._sending.accumulator.add(
+            one.tp,
+            data,
+            records_count=records_count,
+            waiter=self._tally,
+            now_ms=self._ports.clock.monotonic_ms(),
+            topic_id=one.topic_id,
+        )
+        self._tally.sent(len(data))
+        self._sending.announce()
+
+    def _drop_all(self) -> None:
+        """After an error nobody is told what of the rest is stored: so nothing of it is sent."""
+        self._outgoing, self._next = iter(()), None
+        self._gathered.clear()
+
+    def _batches(self, topic: str, gathered: _Gathered) -> Iterator[_Outgoing]:
+        rows, view, config = concatenated(gathered.parts), gathered.view, self._config
+        partitions = self._partitioning(topic).choose(
+            rows,
+            record_bounds(rows.records, batch_size=config.batch_size),
+            count=len(view.leaders),
+            available=view.available,
+        )
+        records, runs = by_partition(rows.records, partitions)
+        for partition, batch in encoded(
+            records,
+            runs,
+            batch_size=config.batch_size,
+            codec=config.codec,
+            level=config.compression_level,
+        ):
+            yield _Outgoing(TopicPartition(topic, partition), view.topic_id, batch)
+
+    def _partitioning(self, topic: str) -> RowPartitioning:
+        found = self._partitionings.get(topic)
+        if found is None:
+            found = self._partitionings[topic] = RowPartitioning(
+                first_turn=self._ports.random.randrange(0, _FIRST_TURNS),
+                switch_bytes=self._config.batch_size,
+            )
+        return found

@@ -1,0 +1,155 @@
+"""Topics read into and written from Arrow tables, in one call each."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from typing import Literal
+
+import pyarrow as pa
+
+from tidelog.client.arrow.columns import SCHEMA, decode_range
+from tidelog.client.arrow.range_reader import RangeReader, RangeReaderConfig
+from tidelog.client.arrow.table_ranges import Place
+from tidelog.client.arrow.table_reader import Chunk, plan, read_chunks
+from tidelog.client.arrow.table_writer import TableWriter
+from tidelog.client.arrow.written import Written
+from tidelog.client.sync import LoopThread
+from tidelog.net.transport import Transport
+
+
+def read_table(
+    topic: str,
+    *,
+    bootstrap: str | Sequence[str],
+    partitions: Iterable[int] | None = None,
+    start: Place = "earliest",
+    end: Place = "latest",
+    columns: Sequence[str] | None = None,
+    include_headers: bool = False,
+    fail_on_data_loss: bool = True,
+    config: RangeReaderConfig | None = None,
+    transport: Transport | None = None,
+) -> pa.Table:
+    """The records of a topic, in memory: partition by partition, each in offset order.
+
+    Arguments and errors are those of `iter_batches`.
+    """
+    batches = iter_batches(
+        topic,
+        bootstrap=bootstrap,
+        partitions=partitions,
+        start=start,
+        end=end,
+        columns=columns,
+        include_headers=include_headers,
+        fail_on_data_loss=fail_on_data_loss,
+        config=config,
+        transport=transport,
+    )
+    return pa.Table.from_batches(batches, schema=_schema(columns, include_headers=include_headers))
+
+
+def iter_batches(
+    topic: str,
+    *,
+    bootstrap: str | Sequence[str],
+    partitions: Iterable[int] | None = None,
+    start: Place = "earliest",
+    end: Place = "latest",
+    columns: Sequence[str] | None = None,
+    include_headers: bool = False,
+    fail_on_data_loss: bool = True,
+    config: RangeReaderConfig | None = None,
+    transport: Transport | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """The records of a topic, a fetch answer at a time; reads at most ten answers ahead.
+
+    An answer is of `config.fetch_max_bytes`, 8 MiB, or of a single larger batch.
+
+    - `partitions`: which of them; None: all there are when it starts.
+    - `start`, `end`: "earliest", "latest", a datetime with a time zone (the first record at or
+      after it; the end where there is none), or an offset for each partition. The end is exclusive
+      and fixed when it starts, so that it ends however fast the topic grows.
+    - `columns`: which of `SCHEMA`, in which order; else all, without headers unless
+      `include_headers`.
+    - `fail_on_data_loss`: False leaves out records that are gone by now.
+
+    Raises ValueError for arguments that fit no such topic, KafkaError where there is none,
+    OffsetOutOfRangeError for records that are gone, CorruptMessageError, UnreachableError.
+    """
+    schema = _schema(columns, include_headers=include_headers)
+
+    async def chunks() -> AsyncGenerator[Chunk, None]:
+        async with RangeReader(bootstrap, transport=transport, config=config) as reader:
+            planned = await plan(reader, topic, partitions=partitions, start=start, end=end)
+            async for chunk in read_chunks(reader, planned, fail_on_data_loss=fail_on_data_loss):
+                yield chunk
+
+    return _decoded(chunks, schema.names)
+
+
+def write_table(
+    table: pa.Table | pa.RecordBatch | Iterable[pa.RecordBatch],
+    topic: str,
+    *,
+    bootstrap: str | Sequence[str],
+    acks: Literal["all", -1, 0, 1] = "all",
+    enable_idempotence: bool | None = None,
+    compression: str = "none",
+    compression_level: int | None = None,
+    batch_size: int = 512 << 10,
+    delivery_timeout_ms: int = 120_000,
+    transport: Transport | None = None,
+) -> Written:
+    """Produce a table, or batches as they come, and wait until all is acknowledged.
+
+    Columns, arguments and errors are those of `TableWriter`. After an error some of the rows may be
+    stored.
+    """
+    batches = [table] if isinstance(table, pa.RecordBatch) else table
+    batches = table.to_batches() if isinstance(table, pa.Table) else batches
+
+    async def opened() -> TableWriter:
+        writer = TableWriter(
+            bootstrap,
+            acks=acks,
+            enable_idempotence=enable_idempotence,
+            compression=compression,
+            compression_level=compression_level,
+            batch_size=batch_size,
+            delivery_timeout_ms=delivery_timeout_ms,
+            transport=transport,
+        )
+        return await writer.__aenter__()
+
+    with LoopThread() as loop:
+        writer = loop.run(opened())
+        try:
+            # A batch is made here, by whoever makes it, while the loop sends those before it.
+            for batch in batches:
+                loop.run(writer.write(topic, batch))
+            return loop.run(writer.flush())
+        finally:
+            loop.run(writer.close())
+
+
+def _schema(columns: Sequence[str] | None, *, include_headers: bool) -> pa.Schema:
+    """The columns asked for; raises ValueError for one that there is not, or there twice."""
+    if columns is None:
+        columns = [name for name in SCHEMA.names if include_headers or name != "headers"]
+    if isinstance(columns, str) or not set(columns) <= set(SCHEMA.names):
+        raise ValueError(f"columns={columns!r}: a list of some of {', '.join(SCHEMA.names)}")
+    if len(set(columns)) < len(columns):
+        raise ValueError(f"columns={list(columns)}: each only once")
+    return pa.schema([SCHEMA.field(name) for name in columns])
+
+
+def _decoded(
+    chunks: Callable[[], AsyncGenerator[Chunk, None]], columns: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """Decodes where the caller waits, while the loop fetches what comes next."""
+    with LoopThread() as loop:
+        for wanted, data in loop.iterate(chunks()):
+            for batch in decode_range(data, wanted, columns=columns):
+                if batch.num_rows:
+                    yield batch

@@ -1,0 +1,76 @@
+"""The account of what a table writer wrote: a `Delivery` that many batches share. Pure."""
+
+# Pure: decides, never acts (rule R2).
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tidelog.client.records import TopicPartition
+
+
+class PartitionWritten(NamedTuple):
+    """What one partition took: other producers' records may lie between the two offsets.
+
+    With acks=0 nobody knows the offsets: they are -1.
+    """
+
+    records: int
+    first_offset: int
+    last_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was acknowledged: records, and bytes of their batches as sent, compressed."""
+
+    records: int = 0
+    bytes: int = 0
+    partitions: dict[TopicPartition, PartitionWritten] = field(default_factory=dict)
+
+
+class Tally:
+    """Counts one writer's batches from flush to flush."""
+
+    def __init__(self) -> None:
+        self.error: Exception | None = None
+        """The first one."""
+        self._bytes = 0
+        self._partitions: dict[TopicPartition, PartitionWritten] = {}
+
+    def sent(self, size_bytes: int) -> None:
+        """A batch of that size was handed over."""
+        self._bytes += size_bytes
+
+    def acknowledged(
+        self,
+        tp: TopicPartition,
+        base_offset: int,
+        count: int,
+        _append_time_ms: int | None = None,
+        /,
+    ) -> None:
+        """See `Delivery`."""
+        last_offset = base_offset + count - 1 if base_offset >= 0 else -1
+        before = self._partitions.get(tp, PartitionWritten(0, base_offset, last_offset))
+        self._partitions[tp] = PartitionWritten(
+            before.records + count,
+            min(before.first_offset, base_offset),
+            max(before.last_offset, last_offset),
+        )
+
+    def failed(self, error: Exception, _count: int, /) -> None:
+        """See `Delivery`."""
+        self.error = self.error or error
+
+    def raise_error(self) -> None:
+        """Raise the first error, if there was one."""
+        if self.error is not None:
+            raise self.error
+
+    def written(self) -> Written:
+        """The account, once all batches were acknowledged."""
+        partitions = dict(sorted(self._partitions.items()))
+        records = sum(one.records for one in partitions.values())
+        return Written(records, self._bytes, partitions)

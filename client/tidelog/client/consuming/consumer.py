@@ -1,0 +1,413 @@
+"""The consumer: reads the partitions it is given, in order, from where it stands.
+
+Owns what the application may ask of it; the fetch loop brings raw batches ahead of it, and the
+handout decodes and counts them. Reads what is committed (below the high watermark) only. Keeps no
+offsets in the cluster: the application does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Generic, Literal, Self
+
+from tidelog.client.backoff import Backoff
+from tidelog.client.consuming.assignment import Assignment, Position
+from tidelog.client.consuming.consumer_interceptors import ConsumerInterceptor, ConsumerInterceptors
+from tidelog.client.consuming.deserializers import Deserializer, Deserializers
+from tidelog.client.consuming.fetcher import Fetcher, FetcherConfig
+from tidelog.client.consuming.handout import Handout
+from tidelog.client.consuming.record_batch import RecordBatch
+from tidelog.client.errors import ClientClosedError
+from tidelog.client.offsets import (
+    EARLIEST,
+    LATEST,
+    ListedOffset,
+    OffsetLookup,
+    OffsetQuery,
+    Spec,
+)
+from tidelog.client.ports import ClientPorts
+from tidelog.client.records import K, Record, TopicPartition, V
+from tidelog.client.routing import Routing, RoutingConfig
+from tidelog.core.env import Clock, Random
+from tidelog.net.transport import Transport
+
+_RESETS: dict[str, Spec | None] = {"earliest": EARLIEST, "latest": LATEST, "none": None}
+_TRUNCATIONS = ("raise", "reset", None)
+DEFAULT_MAX_RECORDS = 5_000
+
+
+class Consumer(Generic[K, V]):
+    """Reads records: `async with Consumer(...) as c`, `c.assign([("t", 0)])`, `async for r in c`.
+
+    Sizes in bytes, times in milliseconds:
+    - `auto_offset_reset`: where to start without a seek, and again when an offset is out of range:
+      "earliest", "latest", or "none" (OffsetOutOfRangeError). So, too, where the topic was deleted
+      and made anew ("none": KafkaError INCONSISTENT_TOPIC_ID).
+    - `on_truncation`: where records that were read are gone after an unclean election, "raise" a
+      LogTruncationError, or "reset": go on where the log parts from what was read. None: raise
+      under `auto_offset_reset` "none", reset otherwise.
+    - `fetch_min_bytes`, `fetch_max_wait_ms`: a leader answers when it has that much, or after that
+      time.
+    - `fetch_max_bytes`, `max_partition_fetch_bytes`: limits of one answer; a larger batch still
+      comes whole. At most two answers per leader are held.
+    - `check_crcs`: check every batch's CRC32C before its records are handed out.
+    - `max_poll_records`: how many records `getmany` and `getbatches` return unless told.
+    - `key_deserializer`, `value_deserializer`: called with topic and bytes (None: null), once a
+      record; what they return takes the bytes' place. What they raise becomes a
+      DeserializationError, and the position stays at that record: seek past it to read on.
+    - `interceptors`: each one's `on_consume` gets the records that `getmany` is about to return, or
+      the one that an iteration is, and returns those to hand on. One that raises is logged and
+      passed over. `getbatches` calls none: its records are not decoded yet.
+    """
+
+    def __init__(
+        self,
+        bootstrap: str | Sequence[str],
+        *,
+        auto_offset_reset: Literal["earliest", "latest", "none"] = "earliest",
+        on_truncation: Literal["raise", "reset"] | None = None,
+        fetch_min_bytes: int = 1,
+        fetch_max_wait_ms: int = 500,
+        fetch_max_bytes: int = 8 << 20,
+        max_partition_fetch_bytes: int = 1 << 20,
+        check_crcs: bool = True,
+        max_poll_records: int = DEFAULT_MAX_RECORDS,
+        key_deserializer: Deserializer[K] | None = None,
+        value_deserializer: Deserializer[V] | None = None,
+        interceptors: Sequence[ConsumerInterceptor[K, V]] | None = None,
+        request_timeout_ms: int = 10_000,
+        api_timeout_ms: int = 60_000,
+        retry_backoff_ms: int = 20,
+        retry_backoff_max_ms: int = 200,
+        transport: Transport | None = None,
+        clock: Clock | None = None,
+        random: Random | None = None,
+    ) -> None:
+        _check_options(auto_offset_reset, on_truncation, max_poll_records=max_poll_records)
+        self._max_poll_records = max_poll_records
+        self._interceptors = ConsumerInterceptors(interceptors or ())
+        self._api_timeout_ms = api_timeout_ms
+        self._reset = _RESETS[auto_offset_reset]
+        backoff = Backoff(retry_backoff_ms, retry_backoff_max_ms)
+        self._ports = ClientPorts.of(transport=transport, clock=clock, random=random)
+        self._routing = Routing(bootstrap, ports=self._ports, config=RoutingConfig(backoff=backoff))
+        self._lookup = OffsetLookup(
+            self._routing, backoff=backoff, request_timeout_ms=request_timeout_ms
+        )
+        self._assignment = Assignment()
+        self._fetcher = Fetcher(
+            assignment=self._assignment,
+            routing=self._routing,
+            lookup=self._lookup,
+            config=FetcherConfig(
+                reset=self._reset,
+                is_truncation_error=(on_truncation or auto_offset_reset) in {"raise", "none"},
+                fetch_min_bytes=fetch_min_bytes,
+                fetch_max_wait_ms=fetch_max_wait_ms,
+                fetch_max_bytes=fetch_max_bytes,
+                max_partition_fetch_bytes=max_partition_fetch_bytes,
+                lookup_timeout_ms=api_timeout_ms,
+                backoff=backoff,
+            ),
+        )
+        self._handout = Handout(
+            fetcher=self._fetcher,
+            assignment=self._assignment,
+            check_crcs=check_crcs,
+            deserializers=Deserializers(key=key_deserializer, value=value_deserializer),
+        )
+        self._is_started = False
+        self._closing: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.close()
+
+    def __aiter__(self) -> AsyncIterator[Record[K, V]]:
+        """Records as they come, without end; ends only by `close`. Raises like `getmany`."""
+        return self._iterate()
+
+    def assign(self, partitions: Iterable[tuple[str, int]]) -> None:
+        """Read these partitions and no others; those read before go on where they stood."""
+        wanted = [TopicPartition(*tp) for tp in partitions]
+        self._assignment.assign(wanted, reset=self._reset)
+        self._positions_changed()
+
+    def assignment(self) -> set[TopicPartition]:
+        """The partitions that are read, paused ones too."""
+        return {position.tp for position in self._assignment.all()}
+
+    def pause(self, *partitions: tuple[str, int]) -> None:
+        """Hand out nothing of these and fetch nothing more for them, until `resume`.
+
+        What was fetched, or is in a fetch under way, is kept and comes first then. A seek does not
+        end a pause; a partition that was not assigned before starts without one.
+        """
+        for position in [self._assigned(p) for p in partitions]:
+            position.is_paused = True
+        self._handout.set_paused_aside()
+
+    def resume(self, *partitions: tuple[str, int]) -> None:
+        """Read these again, from where they stand; nothing for those that are not paused."""
+        resumed = [p for p in map(self._assigned, partitions) if p.is_paused]
+        for position in resumed:
+            position.is_paused = False
+        self._fetcher.resume(resumed)
+
+    def paused(self) -> set[TopicPartition]:
+        """The assigned partitions that are paused."""
+        return {position.tp for position in self._assignment.all() if position.is_paused}
+
+    def seek(self, partition: tuple[str, int], offset: int) -> None:
+        """Read an assigned partition from `offset` on."""
+        if offset < 0:
+            raise ValueError(f"offset {offset} is negative")
+        self._assigned(partition).seek(offset)
+        self._positions_changed()
+
+    def seek_to_beginning(self, *partitions: tuple[str, int]) -> None:
+        """Read these partitions (none named: all) from their log start."""
+        self._seek_to(EARLIEST, partitions)
+
+    def seek_to_end(self, *partitions: tuple[str, int]) -> None:
+        """Read these partitions (none named: all) from their high watermark at the next read."""
+        self._seek_to(LATEST, partitions)
+
+    async def seek_to_time(self, times: Mapping[tuple[str, int], datetime | int]) -> None:
+        """Read each partition from its first record at or after a time on; from its end if none.
+
+        Times as of `offsets_for_times`, whose errors this raises: then nothing was moved. A seek
+        made while this looks up is overruled.
+        """
+        wanted = {self._assigned(tp).tp: OffsetQuery.of(time) for tp, time in times.items()}
+        self._go_to(await self._lookup.starts_at_times(wanted, timeout_ms=self._api_timeout_ms))
+
+    async def tail(self, partitions: Iterable[tuple[str, int]], n: int) -> None:
+        """Read each of these from `n` offsets before its end on, or from its log start.
+
+        That is `n` records where compaction removed none and no transaction ended. Raises as
+        `end_offsets`: then nothing was moved.
+        """
+        if n < 0:
+            raise ValueError(f"n={n} is negative")
+        wanted = [self._assigned(partition).tp for partition in partitions]
+        self._go_to(
+            await self._lookup.starts_before_ends(
+                wanted, offsets_count=n, timeout_ms=self._api_timeout_ms
+            )
+        )
+
+    async def position(self, partition: tuple[str, int]) -> int:
+        """The offset of the next record the application gets; looked up when nothing was read yet.
+
+        Raises KafkaError for a partition that does not exist, OffsetOutOfRangeError under "none".
+        """
+        position = self._assigned(partition)
+        if position.position is None and position.reset is not None:
+            generation = position.generation
+            offset, topic_id = await self._lookup.start_of(
+                position.tp, position.reset, timeout_ms=self._api_timeout_ms
+            )
+            if position.generation == generation:
+                position.seek(offset, topic_id=topic_id)
+                self._positions_changed()
+        if position.position is None:
+            raise ValueError(f"{position.tp} has no position yet: seek first")
+        return position.position
+
+    async def lag(
+        self, partitions: Iterable[tuple[str, int]] | None = None
+    ) -> dict[TopicPartition, int]:
+        """How far each assigned partition's position is behind its high watermark; None: all.
+
+        Counts offsets: what compaction removed and control records too, and what was fetched but
+        not handed out. The high watermark is that of the newest answer to a fetch, without a call;
+        it is looked up for a partition that is paused or had no answer yet. Raises as `position`.
+        """
+        named = None if partitions is None else [self._assigned(p) for p in partitions]
+        positions = self._assignment.all() if named is None else named
+        for position in positions:
+            await self.position(position.tp)
+        ends = await self._offsets(
+            LATEST, [p.tp for p in positions if p.is_paused or p.high_watermark is None]
+        )
+        return {p.tp: _lag(p, ends.get(p.tp)) for p in positions}
+
+    async def partitions_for(self, topic: str) -> list[int]:
+        """The topic's partitions; raises KafkaError when it does not exist, UnreachableError."""
+        self._check_open()
+        view = await self._routing.topic(topic, timeout_ms=self._api_timeout_ms)
+        return sorted(view.leaders)
+
+    async def beginning_offsets(
+        self, partitions: Iterable[tuple[str, int]]
+    ) -> dict[TopicPartition, int]:
+        """The log start offset of each partition."""
+        return await self._offsets(EARLIEST, partitions)
+
+    async def end_offsets(self, partitions: Iterable[tuple[str, int]]) -> dict[TopicPartition, int]:
+        """The high watermark of each partition: the offset its next readable record will have."""
+        return await self._offsets(LATEST, partitions)
+
+    async def offsets_for_times(
+        self, times: Mapping[tuple[str, int], datetime | int]
+    ) -> dict[TopicPartition, ListedOffset]:
+        """The first record at or after a time in each partition; offset -1 where there is none.
+
+        Times are with a time zone, or in milliseconds since the Unix epoch.
+        """
+        self._check_open()
+        wanted = {TopicPartition(*tp): OffsetQuery.of(time) for tp, time in times.items()}
+        return await self._lookup.find(wanted, timeout_ms=self._api_timeout_ms)
+
+    async def getmany(
+        self, *, timeout_ms: int = 0, max_records: int | None = None
+    ) -> list[Record[K, V]]:
+        """Up to `max_records` of what is here; waits up to `timeout_ms` for the first record.
+
+        In offset order within a partition. Raises CorruptMessageError naming topic, partition and
+        offset, and DeserializationError likewise; OffsetOutOfRangeError under "none" and its
+        LogTruncationError; KafkaError for a topic or partition that does not exist. The position
+        stays where the trouble is: reading on without a seek meets it again. What comes before the
+        trouble is returned first.
+        """
+        handout = self._handout
+        if not await self._wait_until(handout.fill, timeout_ms=timeout_ms):
+            return []
+        limit = self._max_poll_records if max_records is None else max_records
+        taken = handout.take(limit)
+        while len(taken) < limit and handout.fill(is_first=False):
+            taken += handout.take(limit - len(taken))
+        return self._interceptors.on_consume(taken)
+
+    async def getbatches(
+        self, *, timeout_ms: int = 0, max_records: int | None = None
+    ) -> list[RecordBatch[K, V]]:
+        """Whole batches, whose records are decoded when iterated; the fast way to read.
+
+        Together at most `max_records`, but always one batch. The position is past a batch once it
+        was handed out. Waits and raises as `getmany`, but for what only decoding tells: iterating
+        a batch raises that.
+        """
+        handout = self._handout
+        has_batch = await self._wait_until(
+            lambda: handout.fill_batch() is not None, timeout_ms=timeout_ms
+        )
+        header = handout.fill_batch() if has_batch else None
+        left = self._max_poll_records if max_records is None else max_records
+        taken: list[RecordBatch[K, V]] = []
+        while header is not None and (not taken or header.records_count <= left):
+            taken.append(handout.take_batch())
+            left -= header.records_count
+            header = handout.fill_batch(is_first=False)
+        return taken
+
+    async def close(self) -> None:
+        """Stop fetching; iterations end. Cancelled, it goes on; called again, it waits for that."""
+        if self._closing is None:
+            self._handout.clear()
+            self._closing = asyncio.create_task(self._close())
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
+        await self._fetcher.stop()
+        await self._routing.close()
+        await self._ports.close()
+
+    async def _iterate(self) -> AsyncIterator[Record[K, V]]:
+        self._start()
+        handout, interceptors = self._handout, self._interceptors
+        while True:
+            await asyncio.sleep(0)
+            await self._until(handout.fill)
+            if self._closing is not None:
+                return
+            for record in handout.each():
+                if interceptors:
+                    for seen in interceptors.on_consume([record]):
+                        yield seen
+                else:
+                    yield record
+
+    def _start(self) -> None:
+        if not self._is_started:
+            self._is_started = True
+            self._fetcher.start()
+
+    async def _wait_until(self, is_filled: Callable[[], bool], *, timeout_ms: int) -> bool:
+        """Whether there was something to hand out in time."""
+        self._check_open()
+        self._start()
+        # One turn of the loop, or a busy reader would never let the fetches run.
+        await asyncio.sleep(0)
+        if is_filled():
+            return True
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                await self._until(is_filled)
+        except TimeoutError:
+            return False
+        return self._closing is None
+
+    async def _until(self, is_filled: Callable[[], bool]) -> None:
+        """Return once there is something to hand out, or after `close`."""
+        while self._closing is None and not is_filled():
+            await self._fetcher.wait()
+
+    def _assigned(self, partition: tuple[str, int]) -> Position:
+        self._check_open()
+        position = self._assignment.get(TopicPartition(*partition))
+        if position is None:
+            raise ValueError(f"{partition[0]}-{partition[1]} is not assigned: call assign first")
+        return position
+
+    def _seek_to(self, spec: Spec, partitions: Sequence[tuple[str, int]]) -> None:
+        positions = [self._assigned(p) for p in partitions] or self._assignment.all()
+        for position in positions:
+            position.seek_to(spec)
+        self._positions_changed()
+
+    def _positions_changed(self) -> None:
+        self._check_open()
+        self._handout.positions_changed()
+        self._fetcher.restart()
+
+    def _go_to(self, offsets: Mapping[TopicPartition, tuple[int, bytes]]) -> None:
+        """Seek to offsets that were looked up, each in its topic's incarnation."""
+        for tp, (offset, topic_id) in offsets.items():
+            position = self._assignment.get(tp)
+            if position is not None:
+                position.seek(offset, topic_id=topic_id)
+        self._positions_changed()
+
+    async def _offsets(
+        self, spec: Spec, partitions: Iterable[tuple[str, int]]
+    ) -> dict[TopicPartition, int]:
+        self._check_open()
+        wanted = {TopicPartition(*tp): spec for tp in partitions}
+        return await self._lookup.lookup(wanted, timeout_ms=self._api_timeout_ms)
+
+    def _check_open(self) -> None:
+        if self._closing is not None:
+            raise ClientClosedError("the consumer is closed")
+
+
+def _check_options(
+    auto_offset_reset: str, on_truncation: str | None, *, max_poll_records: int
+) -> None:
+    if auto_offset_reset not in _RESETS:
+        raise ValueError(f'auto_offset_reset={auto_offset_reset!r}: "earliest", "latest", "none"')
+    if on_truncation not in _TRUNCATIONS:
+        raise ValueError(f'on_truncation={on_truncation!r}: "raise", "reset" or None')
+    if max_poll_records < 1:
+        raise ValueError(f"max_poll_records={max_poll_records}: at least 1")
+
+
+def _lag(position: Position, end: int | None) -> int:
+    high_watermark = position.high_watermark if end is None else end
+    return max(0, (high_watermark or 0) - (position.position or 0))

@@ -1,0 +1,482 @@
+"""Fetches ahead of the application: raw batches from every leader at the same time, within bounds.
+
+Owns the fetch loop: per leader one fetch outstanding and at most one answer that was not used up.
+Also applies the reset policy, follows leader changes and pauses partitions that fail. Offsets count
+in one incarnation of a topic: where it was made anew, the reset policy says where reading goes on.
+Never decodes records: `consumer.py` does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from tidelog.client.backoff import Backoff
+from tidelog.client.consuming.assignment import Assignment, Position
+from tidelog.client.consuming.fetch_stream import Answer as FetchAnswer
+from tidelog.client.consuming.fetch_stream import Fetched, FetchLimits, FetchStreams
+from tidelog.client.errors import (
+    CorruptMessageError,
+    KafkaError,
+    LogTruncationError,
+    OffsetOutOfRangeError,
+    TidelogError,
+    error_from_wire,
+)
+from tidelog.client.offsets import OffsetLookup, Spec
+from tidelog.client.records import TopicPartition
+from tidelog.client.routing import Routing
+from tidelog.records.batch import BatchHeader, parse_header
+from tidelog.v1 import common_pb2
+from tidelog.v1.data_pb2 import FetchPartition, PartitionFetchResult
+
+Key = TypeVar("Key")
+_ANSWER_MARGIN_MS = 4_000
+"""How much longer than fetch_max_wait_ms a call waits: a silent leader is given up after that."""
+MAX_UNUSED_ANSWERS = 1
+"""Answers with records, per leader, that the application has not used up, besides the one asked
+for.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FetcherConfig:
+    """Sizes in bytes, times in milliseconds.
+
+    `reset` None: an offset out of range is an error. `is_truncation_error`: so is a truncated log.
+    """
+
+    reset: Spec | None
+    is_truncation_error: bool
+    fetch_min_bytes: int
+    fetch_max_wait_ms: int
+    fetch_max_bytes: int
+    max_partition_fetch_bytes: int
+    lookup_timeout_ms: int = 60_000
+    backoff: Backoff = field(default_factory=Backoff)
+
+
+@dataclass(slots=True, eq=False)
+class _Answer:
+    """One leader's answer, counted until its last chunk is used up."""
+
+    address: str
+    unused_chunks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Whole batches of one partition; the first may start below the position."""
+
+    position: Position
+    generation: int
+    records: bytes
+    answer: _Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Something the application must be told."""
+
+    position: Position
+    generation: int
+    error: TidelogError
+
+
+class Fetcher:
+    """The fetch loop of one consumer and what it has brought so far."""
+
+    def __init__(
+        self,
+        *,
+        assignment: Assignment,
+        routing: Routing,
+        lookup: OffsetLookup,
+        config: FetcherConfig,
+    ) -> None:
+        self._assignment = assignment
+        self._routing = routing
+        self._lookup = lookup
+        self._config = config
+        self._clock = routing.clock
+        limits = FetchLimits(
+            max_wait_ms=config.fetch_max_wait_ms,
+            min_bytes=config.fetch_min_bytes,
+            max_bytes=config.fetch_max_bytes,
+        )
+        self._streams = FetchStreams(routing.transport, limits)
+        self._queue: deque[Chunk | Failure] = deque()
+        self._kept: deque[Chunk | Failure] = deque()
+        """Of paused partitions: a leader that has these to show is still free for others."""
+        self._resumed: deque[Chunk | Failure] = deque()
+        """Kept ones of partitions that go on; they come before what is in the queue."""
+        self._arrived = asyncio.Event()
+        self._wake = asyncio.Event()
+        self._fetches: dict[str, asyncio.Task[None]] = {}
+        self._asked_for: dict[str, Sequence[Position]] = {}
+        """What the last fetch from each leader asks for."""
+        self._unused: dict[str, int] = {}
+        self._resets: dict[TopicPartition, asyncio.Task[None]] = {}
+        self._loop_task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Start the loop on the running event loop."""
+        self._routing.on_change(self._wake.set)
+        self._loop_task = asyncio.create_task(self._run())
+
+    async def stop(self) -> None:
+        """Stop the loop and every call under way."""
+        tasks = [*self._fetches.values(), *self._resets.values()]
+        if self._loop_task is not None:
+            tasks.append(self._loop_task)
+        for task in tasks:
+            task.cancel()
+        tasks += self._streams.close()
+        if tasks:
+            await asyncio.wait(tasks)
+        self._arrived.set()
+
+    def restart(self) -> None:
+        """Positions were changed: drop the long polls that ask for the old ones."""
+        self._kept = deque(item for item in self._kept if self._is_current(item))
+        for task in [*self._fetches.values(), *self._resets.values()]:
+            task.cancel()
+        self._wake.set()
+
+    def resume(self, positions: Sequence[Position]) -> None:
+        """These are not paused any more: what was kept of them comes next.
+
+        Of the long polls only those end that keep a leader from being asked for one of these.
+        """
+        kept, self._kept = self._kept, deque()
+        for item in kept:
+            (self._resumed if item.position in positions else self._kept).append(item)
+        having = {item.position.tp for item in self._resumed}
+        for position in positions:
+            leader = self._routing.metadata.leader(position.tp)
+            task = None if leader is None else self._fetches.get(leader.address or "")
+            if leader is None or task is None or position.tp in having:
+                continue
+            if position not in self._asked_for[leader.address or ""]:
+                task.cancel()
+        self._arrived.set()
+        self._wake.set()
+
+    async def wait(self) -> None:
+        """Return once `pop` may have something, or after `stop`."""
+        await self._arrived.wait()
+
+    def pop(self, *, with_failures: bool = True) -> Chunk | Failure | None:
+        """The next thing that arrived, still counts and is not of a paused partition.
+
+        `with_failures` False: a failure stays where it is, and what is behind it too.
+        """
+        while self._resumed or self._queue:
+            source = self._resumed or self._queue
+            item = source[0]
+            is_due = self._is_current(item) and not item.position.is_paused
+            if is_due and isinstance(item, Failure) and not with_failures:
+                return None
+            self._take_from(source)
+            if is_due:
+                if isinstance(item, Failure):
+                    item.position.has_failed = False
+                    self._wake.set()
+                return item
+            if self._is_current(item):
+                self._kept.append(item)
+        self._arrived.clear()
+        return None
+
+    def _take_from(self, source: deque[Chunk | Failure]) -> None:
+        item = source.popleft()
+        if source is self._resumed:
+            # Its partition is asked for again.
+            self._wake.set()
+        elif isinstance(item, Chunk):
+            self._used(item.answer)
+
+    def _is_current(self, item: Chunk | Failure) -> bool:
+        return self._assignment.is_current(item.position, item.generation)
+
+    async def _run(self) -> None:
+        while True:
+            self._wake.clear()
+            now_ms = self._clock.monotonic_ms()
+            self._dispatch(now_ms)
+            await self._sleep(now_ms)
+
+    async def _sleep(self, now_ms: int) -> None:
+        """Until woken, or until the first partition that was pausing at `now_ms` is due.
+
+        A clock read anew could be past a pause that the dispatch respected: nobody would wake.
+        """
+        times = [p.retry_at_ms for p in self._assignment.all() if p.retry_at_ms > now_ms]
+        if not times:
+            await self._wake.wait()
+            return
+        delay_ms = min(times) - now_ms
+        timer = asyncio.get_running_loop().call_later(delay_ms / 1000, self._wake.set)
+        try:
+            await self._wake.wait()
+        finally:
+            timer.cancel()
+
+    def _dispatch(self, now_ms: int) -> None:
+        """Ask every leader that is free for every partition that is not pausing."""
+        by_address: dict[str, list[Position]] = {}
+        # Or an application that pauses and resumes without reading would keep ever more.
+        having = {item.position.tp for item in self._resumed}
+        for position in self._assignment.all():
+            if position.has_failed or position.retry_at_ms > now_ms:
+                continue
+            leader = self._routing.metadata.leader(position.tp)
+            if position.fetch_offset is None:
+                self._start_reset(position)
+            elif position.is_paused or position.tp in having:
+                continue
+            elif self._routing.metadata.is_gone(position.tp.topic, position.topic_id):
+                self._topic_deleted(position)
+            elif leader is None or leader.address is None:
+                self._start_discovery(position)
+            elif self._is_free(leader.address):
+                by_address.setdefault(leader.address, []).append(position)
+        for address, positions in by_address.items():
+            self._asked_for[address] = positions
+            self._spawn(self._fetches, address, self._fetch(address, positions))
+
+    def _spawn(
+        self, tasks: dict[Key, asyncio.Task[None]], key: Key, work: Coroutine[None, None, None]
+    ) -> None:
+        """Run `work` under `key`, which is free again when it ends, however it ends."""
+
+        def ended(_: asyncio.Task[None]) -> None:
+            del tasks[key]
+            self._wake.set()
+
+        tasks[key] = asyncio.create_task(work)
+        tasks[key].add_done_callback(ended)
+
+    def _is_free(self, address: str) -> bool:
+        is_unused_low = self._unused.get(address, 0) <= MAX_UNUSED_ANSWERS
+        return address not in self._fetches and is_unused_low
+
+    async def _fetch(self, address: str, positions: Sequence[Position]) -> None:
+        asked = [(position, position.generation, position.fetch_offset) for position in positions]
+        answer = _Answer(address)
+        try:
+            fetched = await self._call(address, positions)
+            for position, generation, offset in asked:
+                is_current = self._assignment.is_current(position, generation)
+                if is_current and is_awaited(position, offset):
+                    self._settle(position, fetched.get(position.tp), answer)
+        except TidelogError as error:
+            for position in positions:
+                self._pause(position, error)
+        if answer.unused_chunks:
+            self._unused[address] = self._unused.get(address, 0) + 1
+
+    async def _call(self, address: str, positions: Sequence[Position]) -> FetchAnswer:
+        wait_ms = self._config.fetch_max_wait_ms
+        wanted = {position.tp: self._ask_for(position) for position in positions}
+        return await self._routing.while_it_leads(
+            address,
+            self._streams.fetch(address, wanted, timeout_ms=wait_ms + _ANSWER_MARGIN_MS),
+            partitions=list(wanted),
+            answer_ms=wait_ms,
+        )
+
+    def _ask_for(self, position: Position) -> FetchPartition:
+        leader = self._routing.metadata.leader(position.tp)
+        view = self._routing.metadata.topic(position.tp.topic)
+        if not position.topic_id and view is not None:
+            position.topic_id = view.topic_id
+        return FetchPartition(
+            topic=position.tp.topic,
+            topic_id=position.topic_id,
+            partition=position.tp.partition,
+            fetch_offset=position.fetch_offset or 0,
+            current_leader_epoch=None if leader is None else leader.epoch,
+            last_fetched_epoch=position.last_fetched_epoch,
+            partition_max_bytes=self._config.max_partition_fetch_bytes,
+        )
+
+    def _settle(self, position: Position, fetched: Fetched | None, answer: _Answer) -> None:
+        """What one partition's part of an answer means; None: nothing new."""
+        if fetched is None:
+            position.failures = 0
+            return
+        result = fetched.result
+        if result.HasField("diverging_epoch"):
+            self._truncated(position, result)
+        elif result.error.code == common_pb2.NONE:
+            position.failures = 0
+            position.high_watermark = result.high_watermark
+            if fetched.records:
+                self._arrive(position, fetched.records, answer)
+        elif result.error.code == common_pb2.OFFSET_OUT_OF_RANGE:
+            self._out_of_range(position, result)
+        elif result.HasField("current_leader") and self._routing.metadata.apply_hint(
+            position.tp, result.current_leader
+        ):
+            position.retry_at_ms = 0
+        else:
+            self._pause(position, error_from_wire(result.error))
+
+    def _arrive(self, position: Position, records: bytes, answer: _Answer) -> None:
+        try:
+            headers = _headers(records)
+        except CorruptMessageError as error:
+            self._fail(position, error)
+            return
+        self._queue.append(Chunk(position, position.generation, records, answer))
+        answer.unused_chunks += 1
+        for header in headers:
+            position.fetched(
+                leader_epoch=header.partition_leader_epoch,
+                base_offset=header.base_offset,
+                end_offset=header.next_offset,
+            )
+        self._assignment.served(position.tp)
+        self._arrived.set()
+
+    def _used(self, answer: _Answer) -> None:
+        answer.unused_chunks -= 1
+        if not answer.unused_chunks:
+            self._unused[answer.address] -= 1
+            self._wake.set()
+
+    def _truncated(self, position: Position, result: PartitionFetchResult) -> None:
+        """The leader lacks records that were fetched. The application need not know of its own.
+
+        Unless that is an error it goes on where the logs part, as in Kafka.
+        """
+        end = result.diverging_epoch
+        offset = position.divergent_offset(leader_epoch=end.leader_epoch, end_offset=end.end_offset)
+        if position.position is not None and position.position <= offset:
+            position.rewind()
+        elif not self._config.is_truncation_error:
+            position.seek(offset)
+        else:
+            self._fail(position, _truncation(position, offset, result.high_watermark))
+
+    def _out_of_range(self, position: Position, result: PartitionFetchResult) -> None:
+        if self._config.reset is not None:
+            position.seek_to(self._config.reset)
+            return
+        topic, partition = position.tp
+        error = OffsetOutOfRangeError(
+            f"offset {position.fetch_offset} of {topic}-{partition} is not between "
+            f"{result.log_start_offset} and {result.high_watermark}: seek to one that is",
+            log_start_offset=result.log_start_offset,
+            log_end_offset=result.high_watermark,
+        )
+        self._fail(position, error)
+
+    def _topic_deleted(self, position: Position) -> None:
+        """Once the topic is there again its offsets mean other records, or none."""
+        position.high_watermark = None
+        view = self._routing.metadata.topic(position.tp.topic)
+        if view is None or self._routing.metadata.is_gone(position.tp.topic, view.topic_id):
+            delay_ms = self._config.backoff.delay_ms(position.failures + 1, self._routing.random)
+            position.pause_until(self._clock.monotonic_ms() + delay_ms)
+            self._routing.request_refresh()
+        elif self._config.reset is not None:
+            position.seek_to(self._config.reset)
+            self._wake.set()
+        else:
+            topic, partition = position.tp
+            self._fail(
+                position,
+                KafkaError(
+                    common_pb2.INCONSISTENT_TOPIC_ID,
+                    f"topic {topic!r} was deleted and made anew: offset {position.fetch_offset} of "
+                    f"{topic}-{partition} counted in the old one, seek to one of the new",
+                ),
+            )
+
+    def _pause(self, position: Position, error: TidelogError) -> None:
+        """Try the partition again later; tell the application if that cannot help."""
+        self._routing.request_refresh()
+        if not error.is_retriable:
+            self._fail(position, error)
+            return
+        delay_ms = self._config.backoff.delay_ms(position.failures + 1, self._routing.random)
+        position.pause_until(self._clock.monotonic_ms() + delay_ms)
+
+    def _fail(self, position: Position, error: TidelogError) -> None:
+        position.has_failed = True
+        self._queue.append(Failure(position, position.generation, error))
+        self._arrived.set()
+
+    def _start_reset(self, position: Position) -> None:
+        if position.tp not in self._resets:
+            self._spawn(self._resets, position.tp, self._reset(position))
+
+    async def _reset(self, position: Position) -> None:
+        """Look up where to start and go there."""
+        generation = position.generation
+        try:
+            spec = position.reset
+            if spec is None:
+                raise OffsetOutOfRangeError(
+                    f"{position.tp.topic}-{position.tp.partition} has no position and "
+                    'auto_offset_reset is "none": seek first',
+                    log_start_offset=-1,
+                    log_end_offset=-1,
+                )
+            offset, topic_id = await self._lookup.start_of(
+                position.tp, spec, timeout_ms=self._config.lookup_timeout_ms
+            )
+            if self._assignment.is_current(position, generation):
+                position.seek(offset, topic_id=topic_id)
+        except TidelogError as error:
+            self._fail(position, error)
+
+    def _start_discovery(self, position: Position) -> None:
+        """Find out about a topic that was assigned and given an offset without being looked up."""
+        if self._routing.metadata.topic(position.tp.topic) is not None:
+            self._routing.request_refresh()
+        elif position.tp not in self._resets:
+            self._spawn(self._resets, position.tp, self._discover(position))
+
+    async def _discover(self, position: Position) -> None:
+        try:
+            await self._lookup.leaders.check_exists(
+                [position.tp], timeout_ms=self._config.lookup_timeout_ms
+            )
+        except TidelogError as error:
+            self._fail(position, error)
+
+
+def is_awaited(position: Position, offset: int | None) -> bool:
+    """Whether what was asked for at `offset` is still to come.
+
+    A leader that was silent for long answers what another one has answered since.
+    """
+    return position.fetch_offset == offset
+
+
+def _headers(records: bytes) -> list[BatchHeader]:
+    """Of all batches; CorruptMessageError when they do not fill `records`."""
+    headers = []
+    at = 0
+    while at < len(records):
+        headers.append(parse_header(records, at))
+        at += headers[-1].size_in_bytes
+    if at != len(records):
+        raise CorruptMessageError(f"the last batch of a fetch lacks {at - len(records)} bytes")
+    return headers
+
+
+def _truncation(position: Position, offset: int, log_end_offset: int) -> LogTruncationError:
+    topic, partition = position.tp
+    return LogTruncationError(
+        f"what was read of {topic}-{partition} from offset {offset} on is not in the log any more: "
+        "an unclean election lost it; seek to go on",
+        divergent_offset=offset,
+        log_end_offset=log_end_offset,
+    )

@@ -1,0 +1,115 @@
+"""Who waits for a record's outcome: futures, for one record or for many.
+
+Owns no batch and retries nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Protocol
+
+from tidelog.client.producing.producer_interceptors import OnDelivery
+from tidelog.client.records import BulkMetadata, RecordMetadata, TopicPartition
+
+
+class Delivery(Protocol):
+    """Told once for every run of its records."""
+
+    def acknowledged(
+        self, tp: TopicPartition, base_offset: int, count: int, append_time_ms: int | None, /
+    ) -> None:
+        """`count` records lie at `base_offset` on (-1: nobody knows, acks=0).
+
+        `append_time_ms`: their timestamp where the topic has the broker's (LogAppendTime).
+        """
+
+    def failed(self, error: Exception, count: int, /) -> None:
+        """`count` records were given up."""
+
+
+class SingleDelivery:
+    """One record. A caller that gave up waiting is no reason to touch the batch.
+
+    The listener, which raises nothing, is told once, whether or not somebody waits.
+    """
+
+    __slots__ = ("_listener", "_timestamp_ms", "future")
+
+    def __init__(self, *, timestamp_ms: int, listener: OnDelivery | None = None) -> None:
+        self._timestamp_ms = timestamp_ms
+        self._listener = listener
+        self.future: asyncio.Future[RecordMetadata] = asyncio.get_running_loop().create_future()
+
+    def acknowledged(
+        self, tp: TopicPartition, base_offset: int, _count: int, append_time_ms: int | None, /
+    ) -> None:
+        """See `Delivery`."""
+        if self._listener is None and self.future.done():
+            return
+        time_ms = self._timestamp_ms if append_time_ms is None else append_time_ms
+        metadata = RecordMetadata(tp.topic, tp.partition, base_offset, time_ms)
+        if not self.future.done():
+            self.future.set_result(metadata)
+        if self._listener is not None:
+            self._listener(metadata, None)
+
+    def failed(self, error: Exception, _count: int, /) -> None:
+        """See `Delivery`."""
+        if not self.future.done():
+            self.future.set_exception(error)
+            if self._listener is not None:
+                # It is told: a future that nobody looks at is no error that nobody saw.
+                self.future.exception()
+        if self._listener is not None:
+            self._listener(None, error)
+
+
+class BulkDelivery:
+    """Many records, over any number of batches: done once each has its outcome.
+
+    The listener, which raises nothing, is told once a record.
+    """
+
+    __slots__ = (
+        *("_acknowledged", "_error", "_failed", "_listener", "_pending", "_timestamp_ms"),
+        "future",
+    )
+
+    def __init__(
+        self, *, count: int, timestamp_ms: int, listener: OnDelivery | None = None
+    ) -> None:
+        self._pending = count
+        self._acknowledged = 0
+        self._failed = 0
+        self._error: Exception | None = None
+        self._timestamp_ms = timestamp_ms
+        self._listener = listener
+        self.future: asyncio.Future[BulkMetadata] = asyncio.get_running_loop().create_future()
+        self._resolve(0)
+
+    def acknowledged(
+        self, tp: TopicPartition, base_offset: int, count: int, append_time_ms: int | None, /
+    ) -> None:
+        """See `Delivery`."""
+        self._acknowledged += count
+        self._resolve(count)
+        if self._listener is not None:
+            time_ms = self._timestamp_ms if append_time_ms is None else append_time_ms
+            for place in range(count):
+                offset = base_offset + place if base_offset >= 0 else -1
+                metadata = RecordMetadata(tp.topic, tp.partition, offset, time_ms)
+                self._listener(metadata, None)
+
+    def failed(self, error: Exception, count: int, /) -> None:
+        """See `Delivery`."""
+        self._failed += count
+        self._error = self._error or error
+        self._resolve(count)
+        if self._listener is not None:
+            for _ in range(count):
+                self._listener(None, error)
+
+    def _resolve(self, count: int) -> None:
+        self._pending -= count
+        if self._pending == 0 and not self.future.done():
+            self.future.set_result(BulkMetadata(self._acknowledged, self._failed, self._error))

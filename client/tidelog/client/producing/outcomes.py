@@ -1,0 +1,269 @@
+"""What a producer's batches become: by an answer, by a call that failed, by the delivery timeout.
+
+Owns the verdict on each batch, and how long a partition pauses after a failure. Sends nothing.
+
+    answer                            what happens to the batch
+    NONE                              acknowledged
+    retriable, new leader named       back to its place in the queue, sent there at once (KIP-951)
+    retriable, call failed            back, after a pause, which ends with the news of another
+                                      leader; metadata refreshed
+    another incarnation of the topic  back; failed once the metadata says that its own is gone: it
+                                      is not sent to the new one
+    MESSAGE_TOO_LARGE, many records   back as two halves
+    anything else                     failed; batches that shared its records field are tried alone
+                                      first
+
+A call that broke or timed out may have been appended. An idempotent producer's batches each have a
+records field of their own, and numbers by which the log knows one that it has: see `sequences` for
+their further answers. Without numbers a batch sent again may then be in the log twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import islice
+
+from tidelog.client.backoff import Backoff
+from tidelog.client.errors import (
+    DeliveryTimeoutError,
+    KafkaError,
+    OutOfOrderSequenceError,
+    TidelogError,
+    error_from_wire,
+)
+from tidelog.client.producing.accumulator import Accumulator
+from tidelog.client.producing.batches import Batch
+from tidelog.client.producing.deliveries import Delivery
+from tidelog.client.producing.sequences import Sequences, Verdict, verdict_on
+from tidelog.client.records import TopicPartition
+from tidelog.client.routing import Routing
+from tidelog.v1 import common_pb2
+from tidelog.v1.data_pb2 import PartitionProduceResult
+
+Batches = list[Batch[Delivery]]
+
+
+class Outcomes:
+    """Of one producer's batches; `on_progress` is called after some had their outcome."""
+
+    def __init__(
+        self,
+        *,
+        accumulator: Accumulator[Delivery],
+        routing: Routing,
+        sequences: Sequences | None,
+        backoff: Backoff,
+        delivery_timeout_ms: int,
+        on_progress: Callable[[], None],
+    ) -> None:
+        self._accumulator = accumulator
+        self._routing = routing
+        self._sequences = sequences
+        self._backoff = backoff
+        self._delivery_timeout_ms = delivery_timeout_ms
+        self._report_progress = on_progress
+        self._failures: dict[TopicPartition, int] = {}
+        # The leader epoch in which a partition last failed.
+        self._failed_epochs: dict[TopicPartition, int] = {}
+        self.identity_error: TidelogError | None = None
+        """Why there is no producer id."""
+
+    def answered(self, items: Sequence[Batches], results: Sequence[PartitionProduceResult]) -> None:
+        """A request that carried these, a list for each partition, was answered in its order."""
+        answers = iter(results)
+        for batches in items:
+            if self._sequences is None:
+                self._settle(batches, next(answers))
+            else:
+                self._settle_each(batches, list(islice(answers, len(batches))))
+
+    def failed(self, address: str, items: Sequence[Batches], error: TidelogError) -> None:
+        """A request that carried these to a broker has no answer."""
+        self._routing.request_refresh()
+        for batches in items:
+            leader = self._routing.metadata.leader(batches[0].tp)
+            is_moved = leader is not None and leader.address != address
+            self._retry(batches, error, at_once=is_moved)
+
+    def expire(self, now_ms: int) -> None:
+        """Give up what is past the delivery timeout and not in flight."""
+        expired = self._accumulator.expire(now_ms)
+        for batch in expired:
+            self._give_up(batch, self._timeout_error(batch))
+        for tp in dict.fromkeys(batch.tp for batch in expired):
+            self.renumber(tp)
+
+    def give_up_the_gone(self, tp: TopicPartition) -> bool:
+        """Fail what was meant for an incarnation of the topic that was deleted; whether any was."""
+        metadata = self._routing.metadata
+        gone = self._accumulator.discard(tp, lambda topic_id: metadata.is_gone(tp.topic, topic_id))
+        for batch in gone:
+            self._give_up(batch, _deleted(batch))
+        if gone:
+            self.renumber(tp)
+        return bool(gone)
+
+    def moved(self, tp: TopicPartition) -> None:
+        """Its leader or its topic is another: it is looked at anew.
+
+        With a newer leader than that of its last failure it does not pause any more (KIP-951).
+        """
+        self._accumulator.moved(tp)
+        failed_epoch = self._failed_epochs.get(tp)
+        leader = self._routing.metadata.leader(tp)
+        if failed_epoch is not None and leader is not None and leader.epoch > failed_epoch:
+            del self._failed_epochs[tp]
+            self._accumulator.resume(tp)
+
+    def _settle(self, batches: Batches, result: PartitionProduceResult) -> None:
+        """What an answer means for the batches of one partition (see the table above)."""
+        tp = batches[0].tp
+        if result.error.code == common_pb2.NONE:
+            self._failures.pop(tp, None)
+            self._accumulator.complete(batches)
+            _acknowledge(batches, result)
+            return
+        error = error_from_wire(result.error)
+        if error.is_retriable:
+            self._retry(batches, error, at_once=self._is_moved(tp, result))
+        elif len(batches) > 1:
+            for batch in batches:
+                batch.is_alone = True
+            self._retry(batches, error, at_once=True)
+        elif error.code == common_pb2.MESSAGE_TOO_LARGE and batches[0].records_count > 1:
+            self._accumulator.split(batches[0])
+        else:
+            self._accumulator.complete(batches)
+            self._give_up(batches[0], error)
+
+    def _settle_each(self, batches: Batches, results: Sequence[PartitionProduceResult]) -> None:
+        """What answers mean for numbered batches of one partition, see `sequences.verdict_on`."""
+        tp = batches[0].tp
+        over: list[tuple[Batch[Delivery], Verdict, PartitionProduceResult]] = []
+        for batch, result in zip(batches, results, strict=True):
+            error = error_from_wire(result.error) if result.error.code else None
+            verdict = verdict_on(
+                error, records_count=batch.records_count, is_after_another=batch.is_after_another
+            )
+            if error is None or verdict in (Verdict.FAILED, Verdict.FENCED):
+                batch.is_stored = error is None
+                over.append((batch, verdict, result))
+                continue
+            # One that came too early waits for those before it and for nothing else.
+            is_early = error.code == common_pb2.OUT_OF_ORDER_SEQUENCE_NUMBER
+            at_once = is_early or verdict is Verdict.SPLIT or self._is_moved(tp, result)
+            self._put_back(batch, verdict, error, at_once=at_once)
+        if over:
+            self._accumulator.complete([batch for batch, _, _ in over])
+        for batch, verdict, result in over:
+            self._finish(batch, verdict, result)
+
+    def _put_back(
+        self, batch: Batch[Delivery], verdict: Verdict, error: TidelogError, *, at_once: bool
+    ) -> None:
+        if verdict is Verdict.SPLIT:
+            _note_failure(batch, error)
+            self._accumulator.split(batch)
+            return
+        if verdict is Verdict.RENUMBER and self._sequences is not None:
+            self._sequences.break_off(batch.tp)
+        self._retry([batch], error, at_once=at_once)
+
+    def _finish(
+        self, batch: Batch[Delivery], verdict: Verdict, result: PartitionProduceResult
+    ) -> None:
+        if verdict is not Verdict.DONE:
+            self._give_up(batch, error_from_wire(result.error), is_fenced=verdict is Verdict.FENCED)
+            return
+        self._failures.pop(batch.tp, None)
+        if self._sequences is not None:
+            self._sequences.acknowledged(batch.tp)
+        _acknowledge([batch], result)
+
+    def renumber(self, tp: TopicPartition) -> None:
+        """Go on in the next epoch if the partition's sequence broke; see `Accumulator.renumber`."""
+        for batch in self._accumulator.renumber(tp):
+            error = OutOfOrderSequenceError(
+                f"{tp.topic}-{tp.partition}: a batch before this one was given up, or is gone from "
+                f"the log; last: {batch.last_error}"
+            )
+            error.is_outcome_unknown = batch.is_outcome_unknown
+            fail(batch, error)
+
+    def _is_moved(self, tp: TopicPartition, result: PartitionProduceResult) -> bool:
+        """Whether the refusal names another leader; if not, the metadata is refreshed."""
+        is_moved = result.HasField("current_leader") and self._routing.metadata.apply_hint(
+            tp, result.current_leader
+        )
+        if not is_moved:
+            self._routing.request_refresh()
+        return is_moved
+
+    def _retry(self, batches: Batches, error: TidelogError, *, at_once: bool = False) -> None:
+        """Back to their places in the queue; there the delivery timeout is looked at.
+
+        It is the first to come again that the partition pauses for.
+        """
+        for batch in batches:
+            _note_failure(batch, error)
+        is_first = self._accumulator.is_first(batches[0])
+        at_ms = self._resume_ms(batches[0].tp, at_once=at_once or not is_first)
+        self._accumulator.retry(batches, at_ms=at_ms)
+
+    def _resume_ms(self, tp: TopicPartition, *, at_once: bool) -> int:
+        """When a partition is sent to again after a failure."""
+        now_ms = self._routing.clock.monotonic_ms()
+        if at_once:
+            return now_ms
+        leader = self._routing.metadata.leader(tp)
+        self._failed_epochs[tp] = -1 if leader is None else leader.epoch
+        failures = self._failures[tp] = self._failures.get(tp, 0) + 1
+        return now_ms + self._backoff.delay_ms(failures, self._routing.random)
+
+    def _timeout_error(self, batch: Batch[Delivery]) -> DeliveryTimeoutError:
+        topic, partition = batch.tp
+        return DeliveryTimeoutError(
+            f"{topic}-{partition} took no record within {self._delivery_timeout_ms} ms; "
+            f"last: {batch.last_error or self.identity_error or 'the partition has no leader'}",
+            is_outcome_unknown=batch.is_outcome_unknown,
+        )
+
+    def _give_up(
+        self, batch: Batch[Delivery], error: TidelogError, *, is_fenced: bool = False
+    ) -> None:
+        error.is_outcome_unknown |= batch.is_outcome_unknown
+        if batch.numbers is not None and self._sequences is not None:
+            self._sequences.break_off(batch.tp, is_fenced=is_fenced)
+        self._failures.pop(batch.tp, None)
+        fail(batch, error)
+        self._report_progress()
+
+
+def _deleted(batch: Batch[Delivery]) -> TidelogError:
+    return KafkaError(
+        common_pb2.UNKNOWN_TOPIC_ID,
+        f"topic {batch.tp.topic!r} was deleted after the record was taken and is perhaps there "
+        "again: send the record again if it is meant for the new one",
+    )
+
+
+def _note_failure(batch: Batch[Delivery], error: TidelogError) -> None:
+    batch.last_error = error
+    batch.is_outcome_unknown |= error.is_outcome_unknown
+
+
+def _acknowledge(batches: Batches, result: PartitionProduceResult) -> None:
+    base_offset = result.base_offset
+    has_time = result.HasField("log_append_time_ms")
+    append_time_ms = result.log_append_time_ms if has_time else None
+    for batch in batches:
+        for run in batch.runs:
+            offset = base_offset + run.first if base_offset >= 0 else -1
+            run.waiter.acknowledged(batch.tp, offset, run.records_count, append_time_ms)
+        base_offset = base_offset + batch.records_count if base_offset >= 0 else -1
+
+
+def fail(batch: Batch[Delivery], error: Exception) -> None:
+    """Tell whoever waits for it."""
+    for run in batch.runs:
+        run.waiter.failed(error, run.records_count)

@@ -1,0 +1,390 @@
+"""The producer: takes records, says where they lie once they are acknowledged.
+
+Owns what a record is and who is told of its outcome; the choice of the partition is the
+partitioner's, batches are the accumulator's, requests the sender's, buffer space and the end
+`sending`'s. With acks="all" an acknowledged record survives the loss of all but one in-sync
+replica. An idempotent producer's record is stored once, however often its batch was sent; without
+idempotence it may be stored twice when an answer was lost. It is never stored out of its
+partition's order. It goes to the incarnation of its topic that was known when it was taken, or
+nowhere: once that is seen to be deleted it fails with UNKNOWN_TOPIC_ID; later ones go to the new.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, repeat
+from typing import Generic, Literal, Self
+
+from tidelog.client.backoff import Backoff
+from tidelog.client.errors import (
+    BufferExhaustedError,
+    ClientClosedError,
+    MessageTooLargeError,
+)
+from tidelog.client.ports import ClientPorts
+from tidelog.client.producing.accumulator import (
+    RECORD_OVERHEAD_BYTES,
+    record_size,
+)
+from tidelog.client.producing.deliveries import BulkDelivery, Delivery, SingleDelivery
+from tidelog.client.producing.partitioners import (
+    Pair,
+    Partitioner,
+    PartitionerName,
+    Partitioning,
+    grouped,
+)
+from tidelog.client.producing.producer_interceptors import (
+    OnDelivery,
+    ProducerInterceptor,
+    ProducerInterceptors,
+    ProducerRecord,
+)
+from tidelog.client.producing.sending import Sending, SendingConfig, check_partition
+from tidelog.client.producing.serializers import K, Serializer, Serializers, V
+from tidelog.client.records import BulkMetadata, Headers, RecordMetadata, TopicPartition
+from tidelog.core.env import Clock, Random
+from tidelog.net.transport import Transport
+from tidelog.records.batch import HEADER_BYTES
+
+
+class Producer(Generic[K, V]):
+    """Sends records to topics; use it as `async with Producer("127.0.0.1:9192") as producer`.
+
+    Sizes in bytes, times in milliseconds:
+    - `acks`: "all" waits for every in-sync replica, 1 for the leader, 0 for nobody (the offset is
+      then -1).
+    - `enable_idempotence`: no retry stores a record twice, whoever leads by then. It holds for this
+      object's own retries: a record that is sent again, by the program or after its restart, is
+      another record. Default: yes with acks="all", no otherwise, where it cannot be.
+    - `linger_ms`: how long a batch waits for more records. While a request to its broker is under
+      way a batch fills up anyway, so 0 costs little throughput.
+    - `max_in_flight`: requests without an answer to one broker at a time (Kafka's
+      max.in.flight.requests.per.connection). A partition is in several of them only with
+      idempotence: without it an earlier one that failed could be overtaken.
+    - `compression`: "none", "gzip", "snappy", "lz4" or "zstd"; `compression_level`: 1 to 9 of gzip,
+      1 to 17 of lz4, -131072 to 22 of zstd.
+    - `batch_size`: where a batch is full. `max_request_size`: largest record, and where a request
+      is full.
+    - `buffer_memory`: records without an outcome; when it is full, sends wait up to `max_block_ms`.
+    - `request_timeout_ms`: one attempt. `delivery_timeout_ms`: from send to giving up, retries
+      included. `close_timeout_ms`: how long leaving `async with` waits for outcomes.
+    - `partitioner`, of records sent without `partition=`: "default" (Kafka's murmur2 of the key;
+      without a key as "sticky"), "murmur2" (no key is the empty one), "sticky" (a batch's worth to
+      one partition, then to another), "round_robin", "random", or a callable, see `Partitioner`.
+    - `key_serializer`, `value_serializer`: called with topic and object, return bytes or None (a
+      null). None is null anyway and not handed to them. Without one: bytes are taken.
+    - `interceptors`: see every record before it is serialized, in this order, and what became of
+      it, taken or not; one that raises is logged and passed over.
+    """
+
+    def __init__(
+        self,
+        bootstrap: str | Sequence[str],
+        *,
+        acks: Literal["all", -1, 0, 1] = "all",
+        enable_idempotence: bool | None = None,
+        linger_ms: int = 0,
+        batch_size: int = 256 << 10,
+        compression: str = "none",
+        compression_level: int | None = None,
+        max_request_size: int = 1 << 20,
+        buffer_memory: int = 64 << 20,
+        max_block_ms: int = 60_000,
+        max_in_flight: int = 5,
+        request_timeout_ms: int = 10_000,
+        delivery_timeout_ms: int = 120_000,
+        close_timeout_ms: int = 30_000,
+        partitioner: PartitionerName | Partitioner = "default",
+        key_serializer: Serializer[K] | None = None,
+        value_serializer: Serializer[V] | None = None,
+        interceptors: Sequence[ProducerInterceptor[K, V]] | None = None,
+        retry_backoff_ms: int = 20,
+        retry_backoff_max_ms: int = 200,
+        transport: Transport | None = None,
+        clock: Clock | None = None,
+        random: Random | None = None,
+    ) -> None:
+        self._batch_size, self._max_request_size = batch_size, max_request_size
+        config = SendingConfig(
+            acks=acks,
+            enable_idempotence=enable_idempotence,
+            linger_ms=linger_ms,
+            batch_size=batch_size,
+            compression=compression,
+            compression_level=compression_level,
+            max_request_size=max_request_size,
+            buffer_memory=buffer_memory,
+            max_block_ms=max_block_ms,
+            max_in_flight=max_in_flight,
+            request_timeout_ms=request_timeout_ms,
+            delivery_timeout_ms=delivery_timeout_ms,
+            backoff=Backoff(retry_backoff_ms, retry_backoff_max_ms),
+        )
+        self._ports = ClientPorts.of(transport=transport, clock=clock, random=random)
+        self._sending = Sending(bootstrap, ports=self._ports, config=config)
+        self.close_timeout_ms = close_timeout_ms
+        self._partitioning = Partitioning(partitioner, self._ports.random, switch_bytes=batch_size)
+        self._serializers = Serializers(key=key_serializer, value=value_serializer)
+        self._interceptors = ProducerInterceptors(interceptors or ())
+
+    async def __aenter__(self) -> Self:
+        self._sending.start()
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.close(timeout_ms=self.close_timeout_ms)
+
+    async def send(
+        self,
+        topic: str,
+        *,
+        value: V | None,
+        key: K | None = None,
+        headers: Iterable[tuple[str, bytes | None]] = (),
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        on_delivery: OnDelivery | None = None,
+    ) -> RecordMetadata:
+        """Send one record and wait until it is acknowledged.
+
+        Raises MessageTooLargeError and the broker's refusals at once, DeliveryTimeoutError when
+        retries did not help in time, and what `submit` raises. Cancelling it stops the waiting, not
+        the record.
+        """
+        future = await self.submit(
+            topic,
+            value=value,
+            key=key,
+            headers=headers,
+            partition=partition,
+            timestamp_ms=timestamp_ms,
+            on_delivery=on_delivery,
+        )
+        return await future
+
+    async def submit(
+        self,
+        topic: str,
+        *,
+        value: V | None,
+        key: K | None = None,
+        headers: Iterable[tuple[str, bytes | None]] = (),
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        on_delivery: OnDelivery | None = None,
+    ) -> asyncio.Future[RecordMetadata]:
+        """Take one record, return its outcome-to-be; waits for metadata and buffer space only.
+
+        Raises MessageTooLargeError, BufferExhaustedError after max_block_ms, ClientClosedError,
+        SerializationError, PartitionerError, and KafkaError for a topic or partition that does not
+        exist. Records one task submits keep their order in a partition. For a record that was
+        taken, `on_delivery` is called once on the loop, even if nobody waits; what it raises is
+        logged.
+        """
+        record = ProducerRecord(topic, value, key, tuple(headers), partition, timestamp_ms)
+        if self._interceptors:
+            record = self._interceptors.on_send(record)
+        listener = on_delivery
+        if on_delivery is not None or self._interceptors:
+            listener = self._interceptors.listener(on_delivery)
+        try:
+            return await self._take(record, listener)
+        except Exception as error:
+            self._interceptors.on_acknowledgement(None, error)
+            raise
+
+    async def send_many(
+        self,
+        topic: str,
+        values: Sequence[V | None],
+        *,
+        keys: Sequence[K | None] | None = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> BulkMetadata:
+        """Send many records and wait until each has its outcome; much cheaper than one by one.
+
+        Delivery failures are counted in the result, not raised. Raises what `submit_many` raises.
+        """
+        future = await self.submit_many(
+            topic, values, keys=keys, partition=partition, timestamp_ms=timestamp_ms
+        )
+        return await future
+
+    async def submit_many(
+        self,
+        topic: str,
+        values: Sequence[V | None],
+        *,
+        keys: Sequence[K | None] | None = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> asyncio.Future[BulkMetadata]:
+        """Take many records, in this order for each partition; returns when all are in the buffer.
+
+        Raises like `submit`, and then nothing was taken; only a buffer that fills up or a close
+        half-way is told in the result, whose `failed` then counts the records that were not taken.
+        Cancelling it half-way stops the taking: what was taken so far is sent.
+        Interceptors are called for every record, and may change key and value, not the rest.
+        """
+        if self._interceptors:
+            values, keys = self._intercepted(topic, values, keys, partition, timestamp_ms)
+        try:
+            return await self._take_many(topic, values, keys, partition, timestamp_ms)
+        except Exception as error:
+            if self._interceptors:
+                for _ in values:
+                    self._interceptors.on_acknowledgement(None, error)
+            raise
+
+    async def flush(self) -> None:
+        """Send what lingers and wait until every record taken so far has its outcome."""
+        await self._sending.flush()
+
+    async def close(self, *, timeout_ms: int = 30_000) -> None:
+        """Flush for at most `timeout_ms`; what is left fails with ClientClosedError.
+
+        Cancelling it ends the waiting; the producer is closed all the same.
+        """
+        await self._sending.close(timeout_ms=timeout_ms)
+
+    async def partitions_for(self, topic: str) -> list[int]:
+        """The topic's partitions; raises like `submit`."""
+        return sorted((await self._sending.topic(topic)).leaders)
+
+    async def _take(
+        self, record: ProducerRecord[K, V], listener: OnDelivery | None
+    ) -> asyncio.Future[RecordMetadata]:
+        """See `submit`."""
+        topic, _, _, headers, partition, timestamp_ms = record
+        pair = self._serializers.pair(topic, record.key, record.value)
+        size = record_size(*pair, headers)
+        self._check_size(size)
+        timestamp_ms = self._timestamp(timestamp_ms)
+        view = self._sending.known(topic)
+        if view is None or not self._sending.admits(size):
+            view = await self._sending.admit(topic, size)
+        if partition is None:
+            partition = self._partitioning.one(topic, view, pair, size)
+        else:
+            check_partition(topic, view, partition)
+        delivery = SingleDelivery(timestamp_ms=timestamp_ms, listener=listener)
+        self._append(
+            TopicPartition(topic, partition),
+            (pair,),
+            timestamp_ms=timestamp_ms,
+            headers=headers,
+            delivery=delivery,
+            topic_id=view.topic_id,
+        )
+        return delivery.future
+
+    def _intercepted(
+        self,
+        topic: str,
+        values: Sequence[V | None],
+        keys: Sequence[K | None] | None,
+        partition: int | None,
+        timestamp_ms: int | None,
+    ) -> tuple[list[V | None], list[K | None]]:
+        """Values and keys as the interceptors want them."""
+        records = [
+            self._interceptors.on_send(
+                ProducerRecord(topic, value, key, (), partition, timestamp_ms)
+            )
+            for key, value in zip(keys or repeat(None, len(values)), values, strict=True)
+        ]
+        return [record.value for record in records], [record.key for record in records]
+
+    async def _take_many(
+        self,
+        topic: str,
+        values: Sequence[V | None],
+        keys: Sequence[K | None] | None,
+        partition: int | None,
+        timestamp_ms: int | None,
+    ) -> asyncio.Future[BulkMetadata]:
+        """See `submit_many`."""
+        pairs = self._serializers.pairs(topic, keys, values)
+        sizes = [
+            RECORD_OVERHEAD_BYTES + (len(key) if key else 0) + (len(value) if value else 0)
+            for key, value in pairs
+        ]
+        self._check_size(max(sizes, default=0))
+        ends = list(accumulate(sizes, initial=0))
+        timestamp_ms = self._timestamp(timestamp_ms)
+        view = await self._sending.topic(topic)
+        targets: list[int] | None = None
+        if partition is not None:
+            check_partition(topic, view, partition)
+        else:
+            targets = self._partitioning.each(topic, view, pairs)
+        listener = self._interceptors.listener()
+        delivery = BulkDelivery(count=len(pairs), timestamp_ms=timestamp_ms, listener=listener)
+        start = 0
+        while start < len(pairs):
+            # A batch's worth at a time, one record at least.
+            stop = max(start + 1, bisect_right(ends, ends[start] + self._batch_size) - 1)
+            size, chunk = ends[stop] - ends[start], pairs[start:stop]
+            try:
+                view = await self._sending.admit(topic, size)
+            except (BufferExhaustedError, ClientClosedError) as error:
+                delivery.failed(error, len(pairs) - start)
+                break
+            if partition is not None:
+                groups = {partition: chunk}
+            elif targets is not None:
+                groups = grouped(chunk, targets[start:stop])
+            else:
+                groups = self._partitioning.groups(topic, view, chunk, size)
+            for target, group in groups.items():
+                self._append(
+                    TopicPartition(topic, target),
+                    group,
+                    timestamp_ms=timestamp_ms,
+                    headers=(),
+                    delivery=delivery,
+                    topic_id=view.topic_id,
+                )
+            start = stop
+        return delivery.future
+
+    def _append(
+        self,
+        tp: TopicPartition,
+        pairs: Sequence[Pair],
+        *,
+        timestamp_ms: int,
+        headers: Headers,
+        delivery: Delivery,
+        topic_id: bytes,
+    ) -> None:
+        is_news = self._sending.accumulator.append(
+            tp,
+            pairs,
+            timestamp_ms=timestamp_ms,
+            headers=headers,
+            waiter=delivery,
+            now_ms=self._ports.clock.monotonic_ms(),
+            topic_id=topic_id,
+        )
+        if is_news:
+            self._sending.announce()
+
+    def _check_size(self, size_bytes: int) -> None:
+        if HEADER_BYTES + size_bytes > self._max_request_size:
+            raise MessageTooLargeError(
+                f"a record of {size_bytes} bytes is above max_request_size="
+                f"{self._max_request_size}: send a smaller one or raise the limit, and the "
+                "topic's max.message.bytes"
+            )
+
+    def _timestamp(self, timestamp_ms: int | None) -> int:
+        if timestamp_ms is None:
+            return self._ports.clock.wall_ms()
+        if not 0 <= timestamp_ms < 1 << 62:
+            raise ValueError(f"timestamp_ms={timestamp_ms} is not milliseconds since 1970")
+        return timestamp_ms

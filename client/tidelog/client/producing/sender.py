@@ -1,0 +1,276 @@
+"""Moves a producer's batches to the brokers that lead their partitions, and their outcomes back.
+
+Owns the sending loop: up to `max_in_flight` requests at a time to every broker, on one stream. What
+is ready and in which order is the accumulator's decision; where to, the metadata's, which
+`ready_partitions` keeps together by what changed; what an answer means, that of `outcomes`.
+
+To a broker that owes no answer goes whatever is ready. To one that does goes another request only
+when full batches make half of a request: they gain nothing by waiting, while batches that still
+take records fill up until the next answer. Sending them whenever a request may be sent, as Kafka
+does, makes more and smaller requests of the same records.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from tidelog.client.backoff import Backoff
+from tidelog.client.errors import CallFailedError, ClientClosedError, TidelogError, raise_for
+from tidelog.client.producing.accumulator import Accumulator
+from tidelog.client.producing.deliveries import Delivery
+from tidelog.client.producing.outcomes import Batches, Outcomes, fail
+from tidelog.client.producing.produce_stream import ProduceStreams
+from tidelog.client.producing.ranked import Ranked
+from tidelog.client.producing.ready_partitions import ReadyPartitions
+from tidelog.client.producing.sequences import Sequences
+from tidelog.client.records import TopicPartition
+from tidelog.client.routing import UNWIND_MS, Routing
+from tidelog.v1.data_pb2 import (
+    InitProducerIdRequest,
+    PartitionProduceData,
+    PartitionProduceResult,
+    ProduceRequest,
+)
+from tidelog.v1.methods import INIT_PRODUCER_ID
+
+_ANSWER_MARGIN_MS = 1_000
+"""How much longer than the broker's own limit a call waits, so that the broker's answer gets home.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SenderConfig:
+    """Sizes in bytes, times in milliseconds; acks 0, 1 or -1."""
+
+    acks: int
+    max_request_size: int
+    request_timeout_ms: int
+    delivery_timeout_ms: int
+    max_in_flight: int = 5
+    """Requests to one broker that have no answer yet."""
+    backoff: Backoff = field(default_factory=Backoff)
+
+
+class Sender:
+    """The sending loop of one producer."""
+
+    def __init__(
+        self,
+        *,
+        accumulator: Accumulator[Delivery],
+        routing: Routing,
+        config: SenderConfig,
+        sequences: Sequences | None = None,
+    ) -> None:
+        self._accumulator = accumulator
+        self._sequences = sequences
+        self._routing = routing
+        self._config = config
+        self._clock = routing.clock
+        self._wake = asyncio.Event()
+        self._progress = asyncio.Event()
+        self._streams = ProduceStreams(routing.transport, on_open=self.wake)
+        self._requests: dict[str, list[asyncio.Task[None]]] = {}
+        self._outcomes = Outcomes(
+            accumulator=accumulator,
+            routing=routing,
+            sequences=sequences,
+            backoff=config.backoff,
+            delivery_timeout_ms=config.delivery_timeout_ms,
+            on_progress=self._report_progress,
+        )
+        self._enough = config.max_request_size // 2
+        """Full batches of so many bytes are worth a request to a broker that owes an answer."""
+        self._ready = ReadyPartitions(
+            accumulator,
+            enough=self._enough,
+            address_of=self._address_of,
+            give_up=self._outcomes.give_up_the_gone,
+        )
+        self._identifying: asyncio.Task[None] | None = None
+        self._loop_task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Start the loop on the running event loop."""
+        self._routing.on_change(self.wake)
+        self._routing.metadata.on_move(self._outcomes.moved)
+        self._loop_task = asyncio.create_task(self._run())
+
+    def wake(self) -> None:
+        """Something is new in the accumulator or the metadata."""
+        self._wake.set()
+
+    async def wait_for_progress(self) -> None:
+        """Return when some batch has had its outcome."""
+        await self._progress.wait()
+
+    async def stop(self) -> None:
+        """Stop the loop and the requests in flight; batches without an outcome fail.
+
+        They fail at once even if this is cancelled, or a call does not heed its own cancellation:
+        that one is left alone after a while, and its answer changes nothing any more.
+        """
+        requests = (task for tasks in self._requests.values() for task in tasks)
+        every = (self._loop_task, self._identifying, *requests)
+        tasks = [task for task in every if task is not None]
+        for task in tasks:
+            task.cancel()
+        tasks += self._streams.close()
+        try:
+            if tasks:
+                await asyncio.wait(tasks, timeout=UNWIND_MS / 1000)
+        finally:
+            for batch in self._accumulator.incomplete:
+                message = "the producer was closed before the record was acknowledged"
+                error = ClientClosedError(message)
+                error.is_outcome_unknown = batch.is_in_flight or batch.is_outcome_unknown
+                fail(batch, error)
+                batch.runs.clear()
+            self._report_progress()
+
+    async def _run(self) -> None:
+        while True:
+            self._wake.clear()
+            now_ms = self._clock.monotonic_ms()
+            self._outcomes.expire(now_ms)
+            self._dispatch(now_ms)
+            await self._sleep_until(self._accumulator.next_event_ms())
+
+    async def _sleep_until(self, event_ms: int | None) -> None:
+        """Until woken, or until the accumulator has something new to say."""
+        if event_ms is None:
+            await self._wake.wait()
+            return
+        delay_ms = max(1, event_ms - self._clock.monotonic_ms())
+        timer = asyncio.get_running_loop().call_later(delay_ms / 1000, self._wake.set)
+        try:
+            await self._wake.wait()
+        finally:
+            timer.cancel()
+
+    def _dispatch(self, now_ms: int) -> None:
+        """Send requests to every broker that has something to get and may get it."""
+        self._accumulator.advance(now_ms)
+        if not self._may_send():
+            return
+        self._ready.look()
+        if self._ready.has_leaderless:
+            self._routing.request_refresh()
+        for address in self._ready.addresses:
+            while self._may_send() and (worth := self._worth_sending(address)):
+                task = asyncio.create_task(self._send(address, self._take(worth)))
+                self._requests.setdefault(address, []).append(task)
+                self._ready.look()
+
+    def _may_send(self) -> bool:
+        """Whether something is ready and can be numbered.
+
+        Asked again after each look: what it gives up may have ended the producer id's last epoch.
+        """
+        return bool(self._accumulator.ready) and self._is_identified()
+
+    def _address_of(self, tp: TopicPartition) -> str | None:
+        leader = self._routing.metadata.leader(tp)
+        return None if leader is None else leader.address
+
+    def _worth_sending(self, address: str) -> Ranked[int, TopicPartition] | None:
+        """Partitions that a request to their leader is to carry now; None: there is to be none."""
+        line = self._ready.line(address)
+        in_flight = len(self._requests.get(address, ()))
+        if not in_flight:
+            return line.ready
+        if in_flight >= self._config.max_in_flight or not self._streams.is_open(address):
+            return None
+        return line.full if line.full_bytes >= self._enough else None
+
+    def _is_identified(self) -> bool:
+        """Whether batches can be numbered, or need not be; if not, that is on its way."""
+        if self._sequences is None or self._sequences.producer_id is not None:
+            return True
+        if self._identifying is None or self._identifying.done():
+            self._identifying = asyncio.create_task(self._identify(self._sequences))
+        return False
+
+    async def _identify(self, sequences: Sequences) -> None:
+        """Ask one broker after the other for a producer id until one gives it."""
+        timeout_ms = self._config.request_timeout_ms
+        request = InitProducerIdRequest(timeout_ms=timeout_ms)
+        failures = 0
+        while sequences.producer_id is None:
+            try:
+                response = await self._routing.call_any(
+                    INIT_PRODUCER_ID, request, timeout_ms=timeout_ms + _ANSWER_MARGIN_MS
+                )
+                raise_for(response.error)
+            except TidelogError as error:
+                self._outcomes.identity_error = error
+                self._routing.prefer_another()
+                failures += 1
+                delay_ms = self._config.backoff.delay_ms(failures, self._routing.random)
+                await asyncio.sleep(delay_ms / 1000)
+            else:
+                sequences.adopt(response.producer_id, response.producer_epoch)
+        self._outcomes.identity_error = None
+        self.wake()
+
+    def _take(self, partitions: Iterable[TopicPartition]) -> list[Batches]:
+        """Batches of these partitions up to the request's size, of the first in any case."""
+        room = self._config.max_request_size
+        items: list[Batches] = []
+        for tp in partitions:
+            batches = self._accumulator.take(tp, max_bytes=room)
+            items.append(batches)
+            room -= sum(len(batch.data) for batch in batches)
+            if room <= 0:
+                break
+        return items
+
+    async def _send(self, address: str, items: list[Batches]) -> None:
+        try:
+            results = await self._call(address, items)
+        except TidelogError as error:
+            self._outcomes.failed(address, items, error)
+        else:
+            self._outcomes.answered(items, results)
+        finally:
+            for batches in items:
+                self._outcomes.renumber(batches[0].tp)
+            task = asyncio.current_task()
+            self._requests[address] = [one for one in self._requests[address] if one is not task]
+            self._report_progress()
+            self.wake()
+
+    async def _call(self, address: str, items: list[Batches]) -> Sequence[PartitionProduceResult]:
+        timeout_ms = self._config.request_timeout_ms
+        if self._sequences is None:
+            fields = items
+        else:
+            fields = [[batch] for batches in items for batch in batches]
+        request = ProduceRequest(
+            acks=self._config.acks,
+            timeout_ms=timeout_ms,
+            partitions=[
+                PartitionProduceData(
+                    topic=batches[0].tp.topic,
+                    partition=batches[0].tp.partition,
+                    topic_id=batches[0].topic_id,
+                    records=b"".join(batch.data for batch in batches),
+                )
+                for batches in fields
+            ],
+        )
+        answer = self._streams.call(address, request, timeout_ms=timeout_ms + _ANSWER_MARGIN_MS)
+        response = await self._routing.while_it_leads(
+            address, answer, partitions=[batches[0].tp for batches in items], answer_ms=0
+        )
+        if len(response.partitions) != len(fields):
+            raise CallFailedError(
+                f"{address} answered {len(response.partitions)} of {len(fields)} records fields"
+            )
+        return response.partitions
+
+    def _report_progress(self) -> None:
+        self._progress.set()
+        self._progress.clear()

@@ -1,0 +1,203 @@
+"""What every producer is made of: a buffer of records, the sender that empties it, the routing.
+
+Owns the wait for buffer space, flush and close, and the limits of all three parts. What goes into
+the buffer, and into which partition, is the producer's or the table writer's to say.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+
+from tidelog.client.backoff import Backoff
+from tidelog.client.cluster_metadata import TopicView
+from tidelog.client.errors import BufferExhaustedError, ClientClosedError, KafkaError
+from tidelog.client.ports import ClientPorts
+from tidelog.client.producing.accumulator import Accumulator, AccumulatorConfig
+from tidelog.client.producing.deliveries import Delivery
+from tidelog.client.producing.sender import Sender, SenderConfig
+from tidelog.client.producing.sequences import Sequences
+from tidelog.client.routing import Routing, RoutingConfig
+from tidelog.records.compression import Codec, codec_named
+from tidelog.v1 import common_pb2
+
+_ACKS: dict[str | int, int] = {"all": -1, -1: -1, 0: 0, 1: 1}
+
+
+@dataclass(frozen=True, slots=True)
+class SendingConfig:
+    """As `Producer` takes them: sizes in bytes, times in milliseconds."""
+
+    acks: str | int
+    enable_idempotence: bool | None
+    linger_ms: int
+    batch_size: int
+    compression: str
+    compression_level: int | None
+    max_request_size: int
+    buffer_memory: int
+    max_block_ms: int
+    max_in_flight: int
+    request_timeout_ms: int
+    delivery_timeout_ms: int
+    backoff: Backoff = field(default_factory=Backoff)
+
+    def __post_init__(self) -> None:
+        """Raises ValueError where it contradicts itself, and as `codec_named`."""
+        if self.acks not in _ACKS:
+            raise ValueError(f'acks={self.acks!r}: use "all", 1 or 0')
+        if self.enable_idempotence and _ACKS[self.acks] != -1:
+            raise ValueError(
+                f'enable_idempotence=True needs acks="all", not {self.acks}: with fewer '
+                "acknowledgements a record may be lost, and with it what the next leader knows of "
+                "the producer"
+            )
+        if not 0 < self.batch_size <= self.max_request_size <= self.buffer_memory:
+            raise ValueError("batch_size <= max_request_size <= buffer_memory must hold")
+        if self.max_in_flight < 1:
+            raise ValueError(f"max_in_flight={self.max_in_flight}: at least one request must be")
+        codec_named(self.compression, level=self.compression_level)
+
+    @property
+    def codec(self) -> Codec:
+        """What batches are compressed by."""
+        return codec_named(self.compression, level=self.compression_level)
+
+    @property
+    def is_idempotent(self) -> bool:
+        """Whether batches are numbered: where it can be, unless told otherwise."""
+        can_be = _ACKS[self.acks] == -1
+        return can_be if self.enable_idempotence is None else self.enable_idempotence
+
+
+class Sending:
+    """Of one producer, from its first use until `close`."""
+
+    def __init__(
+        self, bootstrap: str | Sequence[str], *, ports: ClientPorts, config: SendingConfig
+    ) -> None:
+        sequences = Sequences() if config.is_idempotent else None
+        self._config = config
+        self._ports = ports
+        asking = RoutingConfig(allow_auto_topic_creation=True, backoff=config.backoff)
+        self.routing = Routing(bootstrap, ports=ports, config=asking)
+        gathering = AccumulatorConfig(
+            batch_size=config.batch_size,
+            linger_ms=config.linger_ms,
+            buffer_memory=config.buffer_memory,
+            delivery_timeout_ms=config.delivery_timeout_ms,
+            codec=config.codec,
+            compression_level=config.compression_level,
+        )
+        self.accumulator: Accumulator[Delivery] = Accumulator(gathering, sequences)
+        self._sender = Sender(
+            accumulator=self.accumulator,
+            routing=self.routing,
+            config=_sender_config(config),
+            sequences=sequences,
+        )
+        self._has_news = self._is_started = self.is_closed = False
+
+    def start(self) -> None:
+        """Start the sender on the running loop, once."""
+        if not self._is_started:
+            self._is_started = True
+            self._sender.start()
+
+    def known(self, topic: str) -> TopicView | None:
+        """The topic, if nothing need be asked for."""
+        return self.routing.known(topic)
+
+    async def topic(self, topic: str) -> TopicView:
+        """The topic; raises ClientClosedError, and KafkaError if there is none in time."""
+        if self.is_closed:
+            raise ClientClosedError("the producer is closed")
+        self.start()
+        return await self.routing.topic(topic, timeout_ms=self._config.max_block_ms)
+
+    def admits(self, size_bytes: int) -> bool:
+        """Whether that many bytes can be taken without waiting for anything."""
+        is_idle = not self._has_news and not self.is_closed
+        return is_idle and self.accumulator.has_room(size_bytes)
+
+    async def admit(self, topic: str, size_bytes: int) -> TopicView:
+        """The topic, once the buffer has room for that many more bytes.
+
+        Raises BufferExhaustedError after max_block_ms, and as `topic`.
+        """
+        view = await self.topic(topic)
+        if self._has_news:
+            # Let the sender have the loop once a batch: a busy caller would fill the buffer.
+            self._has_news = False
+            await asyncio.sleep(0)
+        if not self.accumulator.has_room(size_bytes):
+            await self._wait_for_room(size_bytes)
+        if self.is_closed:
+            raise ClientClosedError("the producer is closed")
+        return view
+
+    def announce(self) -> None:
+        """A batch was opened or filled: the sender is to look at it."""
+        self._has_news = True
+        self._sender.wake()
+
+    async def flush(self) -> None:
+        """Send what lingers and wait until every record taken so far has its outcome."""
+        now_ms = self._ports.clock.monotonic_ms()
+        self.accumulator.make_all_due()
+        self._sender.wake()
+        while not self.accumulator.is_done_until(now_ms):
+            await self._sender.wait_for_progress()
+
+    async def close(self, *, timeout_ms: int) -> None:
+        """Flush for at most `timeout_ms`; what is left fails with ClientClosedError.
+
+        Cancelling it ends the waiting; it is closed all the same.
+        """
+        if self.is_closed:
+            return
+        self.is_closed = True
+        async with AsyncExitStack() as stack:
+            # Each is done even if this is cancelled in the one before.
+            stack.push_async_callback(self._ports.close)
+            stack.push_async_callback(self.routing.close)
+            stack.push_async_callback(self._sender.stop)
+            try:
+                async with asyncio.timeout(timeout_ms / 1000):
+                    await self.flush()
+            except TimeoutError:
+                pass  # the rest fails when the sender stops
+
+    async def _wait_for_room(self, size_bytes: int) -> None:
+        max_block_ms = self._config.max_block_ms
+        try:
+            async with asyncio.timeout(max_block_ms / 1000):
+                while not self.is_closed and not self.accumulator.has_room(size_bytes):
+                    await self._sender.wait_for_progress()
+        except TimeoutError:
+            raise BufferExhaustedError(
+                f"buffer_memory={self._config.buffer_memory} stayed full for {max_block_ms} ms: "
+                "brokers acknowledge more slowly than records are sent"
+            ) from None
+
+
+def check_partition(topic: str, view: TopicView, partition: int) -> None:
+    """Raise KafkaError unless the topic has this partition."""
+    if partition not in view.leaders:
+        raise KafkaError(
+            common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
+            f"topic {topic!r} has partitions 0 to {len(view.leaders) - 1}, not {partition}",
+        )
+
+
+def _sender_config(config: SendingConfig) -> SenderConfig:
+    return SenderConfig(
+        acks=_ACKS[config.acks],
+        max_request_size=config.max_request_size,
+        request_timeout_ms=config.request_timeout_ms,
+        delivery_timeout_ms=config.delivery_timeout_ms,
+        max_in_flight=config.max_in_flight,
+        backoff=config.backoff,
+    )

@@ -1,0 +1,31 @@
+"""What a check says: an anomaly, and the calls that prove it. Pure."""
+
+# Pure: decides, never acts (rule R2).
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidelog.history.history import Poll, Send
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """One anomaly; `kind` is a name out of the table in `docs/HISTORY.md`."""
+
+    kind: str
+    what: str
+    operations: tuple[Send | Poll, ...]
+    """The calls that cannot all have happened so, were the promise kept."""
+
+    def __str__(self) -> str:
+        """For people, on one line."""
+        proof = ", ".join(map(_show, self.operations))
+        return f"{self.kind}: {self.what} [{proof}]"
+
+
+def _show(call: Send | Poll) -> str:
+    if isinstance(call, Poll):
+        return f"poll {call.number} of {call.process}"
+    at = "" if call.offset is None else f" at {call.offset}"
+    return f"send {call.number} of {call.process}: {call.outcome}{at}"

@@ -1,0 +1,221 @@
+"""The gRPC listener: any handler object behind its service descriptor, with health and reflection.
+
+Knows how messages travel and nothing of what they mean: method handlers are made from the service
+descriptors, so a new RPC needs a handler method of its name in snake case and nothing here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import re
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+import grpc
+import grpc.aio
+import structlog
+from google.protobuf import descriptor_pool
+from google.protobuf.descriptor import MethodDescriptor
+from grpc_health.v1 import health, health_pb2
+from grpc_reflection.v1alpha import reflection
+
+from tidelog.core.errors import TidelogError
+from tidelog.net.grpc_connections import (
+    connections_at,
+    connections_of,
+    descriptors_max,
+    resident_bytes,
+)
+from tidelog.net.grpc_edge import Edge, call_of
+from tidelog.net.unfinished_requests import UnfinishedLimits, UnfinishedRequests
+from tidelog.net.unread_responses import NodeResponses, UnreadLimits, UnreadResponses
+
+log = structlog.get_logger(__name__)
+
+# The largest request taken; gRPC checks it before it allocates the message.
+RECEIVE_BYTES_MAX = 16 * 1024 * 1024
+CONCURRENT_STREAMS_MAX = 1_000
+"""Calls under way on one connection; a client's library holds back the rest."""
+PENDING_CALLS, PENDING_CALLS_MAX = 4_000, 8_000
+"""Calls that wait for the loop, 13 KiB each: above the first gRPC cancels some, then all.
+
+Its own limits, 1,000 and 3,000, strike callers of a node that was only paused for a second.
+"""
+HANDSHAKE_MS_MAX = 10_000
+"""Until a new connection has said that it speaks HTTP/2."""
+MAX_IDLE_MS = 600_000
+LOOK_S = 0.25
+"""Between looks for connections that hold too much."""
+LOOKS_PER_TIMEOUT = 4
+"""Of unfinished requests, however little memory has grown."""
+REST_PER_DESCRIPTOR_MS = 0.05
+"""From one such look to the next while memory has grown: of 50 times what a look takes."""
+GROWN_BYTES_MIN = 16 << 20
+"""Of the process's memory since all was well: below it nobody can have sent much."""
+SERVER_OPTIONS = (
+    # Without it two servers share one port and each gets some of the connections.
+    ("grpc.so_reuseport", 0),
+    ("grpc.max_receive_message_length", RECEIVE_BYTES_MAX),
+    ("grpc.max_send_message_length", -1),
+    # See `tidelog.net.grpc_transport`.
+    ("grpc.keepalive_time_ms", 10_000),
+    ("grpc.keepalive_timeout_ms", 5_000),
+    ("grpc.http2.ping_timeout_ms", 5_000),
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
+    # A node too busy to read in time finds pings of seconds at once, and would hang up on a healthy
+    # one, its calls with it: no number of them is too many.
+    ("grpc.http2.max_ping_strikes", 0),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.max_concurrent_streams", CONCURRENT_STREAMS_MAX),
+    ("grpc.server.max_pending_requests", PENDING_CALLS),
+    ("grpc.server.max_pending_requests_hard_limit", PENDING_CALLS_MAX),
+)
+
+
+class GrpcServer:
+    """One listener for all services of a node."""
+
+    def __init__(
+        self,
+        *,
+        address: str,
+        services: Mapping[str, object],
+        on_fatal: Callable[[BaseException], None],
+        unread: NodeResponses | None = None,
+        unfinished: UnfinishedRequests | None = None,
+        max_idle_ms: int = MAX_IDLE_MS,
+    ) -> None:
+        self._address = address
+        self._unread = unread or NodeResponses(UnreadLimits(), _loop_ms)
+        self._unfinished = unfinished or UnfinishedRequests(UnfinishedLimits())
+        self._quiet_bytes = self._looked_ms = 0
+        self._port = 0
+        self._hanging_up: asyncio.Task[None] | None = None
+        self._edge = Edge(on_fatal, self._unread.others, self._unfinished)
+        self._server = grpc.aio.server(
+            options=(
+                *SERVER_OPTIONS,
+                ("grpc.max_connection_idle_ms", max_idle_ms),
+                ("grpc.server_handshake_timeout_ms", min(max_idle_ms, HANDSHAKE_MS_MAX)),
+            )
+        )
+        self._health = health.aio.HealthServicer()
+        self._services = sorted(services)
+        for name in self._services:
+            self._server.add_generic_rpc_handlers((self._generic_handler(name, services[name]),))
+        names = [*self._services, health.SERVICE_NAME, reflection.SERVICE_NAME]
+        self._add_library_service(health.SERVICE_NAME, self._health)
+        self._add_library_service(reflection.SERVICE_NAME, reflection.aio.ReflectionServicer(names))
+
+    async def start(self) -> None:
+        """Bind and serve. Errors: `PortTakenError`."""
+        try:
+            port = self._server.add_insecure_port(self._address)
+        except RuntimeError:
+            port = 0
+        if port == 0:
+            raise PortTakenError(self._address)
+        self._port = port
+        await self._server.start()
+        self._hanging_up = asyncio.create_task(self._hang_up_forever(), name="unread-responses")
+
+    async def set_healthy(self, *, healthy: bool) -> None:
+        """What the standard gRPC health service answers, for the server and each service."""
+        serving, not_serving = (
+            health_pb2.HealthCheckResponse.SERVING,
+            health_pb2.HealthCheckResponse.NOT_SERVING,
+        )
+        for name in ("", *self._services):
+            await self._health.set(name, serving if healthy else not_serving)
+
+    async def stop(self, *, grace_s: float) -> None:
+        """Take no more calls; running ones have `grace_s` seconds."""
+        if self._hanging_up is not None:
+            self._hanging_up.cancel()
+        await self._server.stop(grace_s)
+
+    def _generic_handler(self, service: str, handler: object) -> grpc.GenericRpcHandler:
+        descriptor = descriptor_pool.Default().FindServiceByName(service)
+        return grpc.method_handlers_generic_handler(
+            service, {method.name: self._method(method, handler) for method in descriptor.methods}
+        )
+
+    def _method(self, method: MethodDescriptor, handler: object) -> grpc.RpcMethodHandler[Any, Any]:
+        name = re.sub(r"(?<!^)(?=[A-Z])", "_", method.name).lower()
+        serve = getattr(handler, name)
+        if "call" in inspect.signature(serve).parameters:
+            return self._edge.handler(
+                method,
+                lambda request, context: serve(request, call=call_of(context)),
+                counts_itself=True,
+            )
+        return self._edge.handler(method, lambda request, _: serve(request))
+
+    async def _hang_up_forever(self) -> None:
+        """Close the connections on which responses lie and nothing moves, or half of a request.
+
+        gRPC ends no call whose response is not read: only the end of its connection frees it.
+        """
+        while True:
+            await asyncio.sleep(LOOK_S)
+            for responses in (self._unread.fetches, self._unread.others):
+                if late := responses.late_owners():
+                    await _hang_up(responses, late)
+            await self._look_for_unfinished()
+
+    async def _look_for_unfinished(self) -> None:
+        """Ask the kernel what came on each connection, which is too dear to do for nothing.
+
+        So it is done when memory has grown since all was well, and now and then: what was freed and
+        is taken again shows in no growth.
+        """
+        resident, now_ms = resident_bytes(), _loop_ms()
+        self._quiet_bytes = min(resident, self._quiet_bytes or resident)
+        has_grown = resident - self._quiet_bytes >= GROWN_BYTES_MIN
+        rest_ms = self._unfinished.timeout_ms / LOOKS_PER_TIMEOUT
+        if has_grown:
+            rest_ms = min(rest_ms, descriptors_max() * REST_PER_DESCRIPTOR_MS)
+        if now_ms - self._looked_ms < rest_ms:
+            return
+        self._looked_ms = now_ms
+        async with connections_at(self._port) as connections:
+            traffic = {peer: one.traffic() for peer, one in connections.items()}
+            for peer in self._unfinished.look(traffic, now_ms):
+                log.warning("a request does not end: connection closed", connection=peer)
+                connections[peer].hang_up()
+        if self._unfinished.size_bytes < GROWN_BYTES_MIN // 2:
+            self._quiet_bytes = resident
+
+    def _add_library_service(self, service: str, servicer: object) -> None:
+        """One that a library of gRPC's serves, behind the same edge."""
+        descriptor = descriptor_pool.Default().FindServiceByName(service)
+        methods = {
+            method.name: self._edge.handler(method, getattr(servicer, method.name))
+            for method in descriptor.methods
+        }
+        handler = grpc.method_handlers_generic_handler(service, methods)
+        self._server.add_generic_rpc_handlers((handler,))
+
+
+async def _hang_up(responses: UnreadResponses, late: Collection[str]) -> None:
+    async with connections_of(late) as connections:
+        taken = {peer: one.traffic().taken_bytes for peer, one in connections.items()}
+        for peer in responses.stalled(taken):
+            log.warning("responses are not read: connection closed", connection=peer)
+            connections[peer].hang_up()
+
+
+def _loop_ms() -> int:
+    return int(asyncio.get_running_loop().time() * 1000)
+
+
+class PortTakenError(TidelogError):
+    """The listener's port is taken by another process."""
+
+    def __init__(self, address: str) -> None:
+        port = address.rpartition(":")[2]
+        super().__init__(
+            f"cannot listen on {address}: the port is taken; find its holder with"
+            f" `ss -ltnp 'sport = :{port}'`, or choose another with listeners"
+        )

@@ -1,0 +1,15 @@
+"""A node: a process that is a broker, a controller or both.
+
+    __main__, process   `python -m tidelog.node --config FILE`: from the configuration to the end
+    config, config_text the configuration: every key with type, default, range and doc
+    server              the composition root: builds the object graph out of ports. Begin here
+    handlers/           the handlers of all gRPC services
+    journal/            what happened on this node and why, for `tidelog events`
+    http, metrics       `/metrics` and `/health`
+    data_directory, start_record   whose a data folder is; what the last life may have lost
+    node_log, repeated_lines, last_words   the process's log
+    garbage, loop_stalls           the collector's calm, the loop's longest stalls
+    local_cluster/      several node processes on one machine, for `tidelog cluster`
+
+Imports: `broker` and everything below it.
+"""

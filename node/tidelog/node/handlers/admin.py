@@ -1,0 +1,204 @@
+"""Handlers of `tidelog.v1.Admin`: topics, configs and the cluster, for operators and tools."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from tidelog.broker.controller_link.controller_forwarder import ClusterChanges
+from tidelog.core.errors import KafkaError, TidelogError
+from tidelog.core.turns import in_turns
+from tidelog.core.wire_errors import to_wire
+from tidelog.metadata import configs
+from tidelog.metadata.config import ControllerConfig
+from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
+from tidelog.net.peers import Peers
+from tidelog.node.handlers.broker import unknown_topic
+from tidelog.v1 import common_pb2
+from tidelog.v1.admin_pb2 import (
+    AlterConfigsRequest,
+    AlterConfigsResponse,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+    DescribeTopicsRequest,
+    DescribeTopicsResponse,
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+)
+from tidelog.v1.common_pb2 import Endpoint
+from tidelog.v1.data_pb2 import ListOffsetsRequest, ListOffsetsResponse
+from tidelog.v1.methods import LIST_OFFSETS
+
+OFFSETS_TIMEOUT_MS = 2000
+# (topic, partition) -> (high watermark, log start offset, log end offset)
+Offsets = Mapping[tuple[str, int], tuple[int, int, int]]
+
+
+class AdminHandler:
+    """Changes go to the controllers; descriptions come from the image and the leaders."""
+
+    def __init__(
+        self,
+        *,
+        config: ControllerConfig,
+        voters: Mapping[int, str],
+        peers: Peers,
+        image: Callable[[], MetadataImage],
+        controller_id: Callable[[], int | None],
+        changes: ClusterChanges,
+    ) -> None:
+        self._config = config
+        self._voters = voters
+        self._peers = peers
+        self._image = image
+        self._controller_id = controller_id
+        self._changes = changes
+
+    async def create_topics(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
+        """See `Admin.CreateTopics`."""
+        return await self._changes.create_topics(request)
+
+    async def delete_topics(self, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+        """See `Admin.DeleteTopics`."""
+        return await self._changes.delete_topics(request)
+
+    async def create_partitions(self, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+        """See `Admin.CreatePartitions`."""
+        return await self._changes.create_partitions(request)
+
+    async def describe_cluster(self, request: DescribeClusterRequest) -> DescribeClusterResponse:
+        """See `Admin.DescribeCluster`."""
+        del request
+        image = self._image()
+        return DescribeClusterResponse(
+            cluster_id=self._config.cluster_id,
+            controller_id=self._controller_id(),
+            controller_epoch=image.controller_epoch,
+            brokers=[
+                DescribeClusterResponse.BrokerState(
+                    broker_id=broker.broker_id,
+                    address=broker.address,
+                    broker_epoch=broker.broker_epoch,
+                    fenced=broker.is_fenced,
+                    rack=broker.rack,
+                )
+                for _, broker in sorted(image.brokers.items())
+            ],
+            controllers=[
+                Endpoint(node_id=node_id, address=address)
+                for node_id, address in sorted(self._voters.items())
+            ],
+            metadata_offset=image.offset,
+        )
+
+    async def describe_topics(self, request: DescribeTopicsRequest) -> DescribeTopicsResponse:
+        """See `Admin.DescribeTopics`."""
+        image = self._image()
+        # Named twice it would be answered twice, however much there is to say of it.
+        names = list(dict.fromkeys(request.names)) or sorted(image.topics)
+        topics = [image.topics[name] for name in names if name in image.topics]
+        offsets = await self._offsets(image, topics)
+        return DescribeTopicsResponse(
+            topics=[_describe(image, name, offsets) async for name in in_turns(names)],
+        )
+
+    async def describe_configs(self, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+        """See `Admin.DescribeConfigs`."""
+        try:
+            return configs.describe_configs(request, self._image(), config=self._config)
+        except KafkaError as error:
+            return DescribeConfigsResponse(error=to_wire(error))
+
+    async def alter_configs(self, request: AlterConfigsRequest) -> AlterConfigsResponse:
+        """See `Admin.AlterConfigs`."""
+        return await self._changes.alter_configs(request)
+
+    async def elect_leaders(self, request: ElectLeadersRequest) -> ElectLeadersResponse:
+        """See `Admin.ElectLeaders`."""
+        return await self._changes.elect_leaders(request)
+
+    async def _offsets(self, image: MetadataImage, topics: list[TopicImage]) -> Offsets:
+        """Ask every leader once, all at the same time; leaders that do not answer are left out."""
+        by_leader: dict[int, ListOffsetsRequest] = {}
+        for topic in topics:
+            for partition in topic.partitions:
+                if partition.leader_id is not None:
+                    request = by_leader.setdefault(partition.leader_id, ListOffsetsRequest())
+                    for spec in (ListOffsetsRequest.LATEST, ListOffsetsRequest.EARLIEST):
+                        request.partitions.add(
+                            topic=topic.name,
+                            topic_id=topic.topic_id,
+                            partition=partition.partition,
+                            spec=spec,
+                        )
+        answers = await asyncio.gather(
+            *(self._ask(image, leader_id, request) for leader_id, request in by_leader.items())
+        )
+        return {key: value for answer in answers for key, value in answer.items()}
+
+    async def _ask(
+        self, image: MetadataImage, leader_id: int, request: ListOffsetsRequest
+    ) -> Offsets:
+        try:
+            response = await self._peers.call(
+                image.brokers[leader_id].address,
+                LIST_OFFSETS,
+                request,
+                timeout_ms=OFFSETS_TIMEOUT_MS,
+            )
+        except TidelogError:
+            return {}
+        return _pair_up(response)
+
+
+def _pair_up(response: ListOffsetsResponse) -> Offsets:
+    latest, earliest = response.partitions[0::2], response.partitions[1::2]
+    return {
+        (end.topic, end.partition): (end.offset, start.offset, end.log_end_offset)
+        for end, start in zip(latest, earliest, strict=True)
+        if end.error.code == start.error.code == common_pb2.NONE
+    }
+
+
+def _describe(image: MetadataImage, name: str, offsets: Offsets) -> DescribeTopicsResponse.Topic:
+    topic = image.topics.get(name)
+    if topic is None:
+        return DescribeTopicsResponse.Topic(name=name, error=unknown_topic(name))
+    return DescribeTopicsResponse.Topic(
+        name=name,
+        topic_id=topic.topic_id,
+        configs=dict(topic.configs),
+        partitions=[
+            _partition(partition, offsets.get((name, partition.partition)))
+            for partition in topic.partitions
+        ],
+    )
+
+
+def _partition(
+    partition: PartitionImage, offsets: tuple[int, int, int] | None
+) -> DescribeTopicsResponse.Partition:
+    high_watermark, log_start_offset, log_end_offset = offsets or (None, None, None)
+    return DescribeTopicsResponse.Partition(
+        partition=partition.partition,
+        leader_id=partition.leader_id,
+        leader_epoch=partition.leader_epoch,
+        partition_epoch=partition.partition_epoch,
+        replicas=partition.replicas,
+        isr=partition.isr,
+        high_watermark=high_watermark,
+        log_start_offset=log_start_offset,
+        log_end_offset=log_end_offset,
+        elr=partition.elr,
+        last_known_leader_id=partition.last_known_leader_id,
+        damaged=partition.damaged,
+        offline=partition.offline,
+    )

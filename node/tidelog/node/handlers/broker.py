@@ -1,0 +1,236 @@
+"""Handlers of `tidelog.v1.Broker`: the data plane, and topics created on first use."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Iterable,
+    Mapping,
+)
+from contextlib import aclosing
+from typing import Any
+
+from tidelog.broker.controller_link.controller_forwarder import ClusterChanges
+from tidelog.broker.controller_link.producer_ids import ProducerIds
+from tidelog.broker.controller_link.unreachable_reports import UnreachableReports
+from tidelog.broker.replica_manager import ReplicaManager
+from tidelog.core.errors import KafkaError
+from tidelog.core.turns import in_turns
+from tidelog.core.wire_errors import error_message
+from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, TopicImage
+from tidelog.net.call import LOCAL_CALL, Call
+from tidelog.net.own_cluster import OwnCluster
+from tidelog.node.handlers.produce_stream import ProduceStream
+from tidelog.v1 import common_pb2
+from tidelog.v1.common_pb2 import Endpoint
+from tidelog.v1.data_pb2 import (
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    FetchRequest,
+    FetchResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    MetadataRequest,
+    MetadataResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    ProduceAnswers,
+    ProduceRequest,
+    ProduceResponse,
+)
+
+
+class BrokerHandler:
+    """Hands each request to the replica manager; answers metadata from the current image."""
+
+    def __init__(
+        self,
+        *,
+        own: OwnCluster,
+        replica_manager: ReplicaManager,
+        image: Callable[[], MetadataImage],
+        controller_id: Callable[[], int | None],
+        changes: ClusterChanges,
+        producer_ids: ProducerIds,
+        reports: UnreachableReports,
+    ) -> None:
+        self._own = own
+        self._replica_manager = replica_manager
+        self._image = image
+        self._controller_id = controller_id
+        self._changes = changes
+        self._producer_ids = producer_ids
+        self._reports = reports
+        self._topics = _TopicAnswers()
+
+    async def produce(self, request: ProduceRequest) -> ProduceResponse:
+        """See `Broker.Produce`."""
+        return await (await self._begin(request))
+
+    def produce_stream(
+        self, requests: AsyncIterator[ProduceRequest]
+    ) -> AsyncGenerator[ProduceAnswers, None]:
+        """See `Broker.ProduceStream`."""
+        stream = ProduceStream(self._begin, is_full=lambda: self._replica_manager.appender.is_full)
+        return stream.answers(requests)
+
+    async def fetch(self, request: FetchRequest, call: Call = LOCAL_CALL) -> FetchResponse:
+        """See `Broker.Fetch`."""
+        self._check(request)
+        response = await self._replica_manager.session(call).fetch(request)
+        if request.HasField("replica_id"):
+            self._own.stamp(response)
+        return response
+
+    async def fetch_stream(
+        self, requests: AsyncIterator[FetchRequest], call: Call = LOCAL_CALL
+    ) -> AsyncGenerator[FetchResponse, None]:
+        """See `Broker.FetchStream`."""
+        replica_id: int | None = None
+
+        async def heard() -> AsyncGenerator[FetchRequest, None]:
+            nonlocal replica_id
+            async for request in requests:
+                self._check(request)
+                if request.HasField("replica_id"):
+                    replica_id = request.replica_id
+                    self._reports.heard(replica_id)
+                yield request
+
+        try:
+            async with aclosing(self._replica_manager.session(call).answers(heard())) as responses:
+                async for response in responses:
+                    if replica_id is not None:
+                        self._own.stamp(response)
+                    yield response
+        except (asyncio.CancelledError, GeneratorExit):
+            if replica_id is not None:
+                self._reports.hung_up(replica_id)
+            raise
+
+    def _check(self, request: FetchRequest) -> None:
+        """Compare a replica's cluster; consumers name none."""
+        if request.HasField("replica_id"):
+            self._own.check(request, who=f"replica {request.replica_id}")
+
+    async def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
+        """See `Broker.ListOffsets`."""
+        return await self._replica_manager.reader.list_offsets(request)
+
+    async def delete_records(self, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+        """See `Broker.DeleteRecords`."""
+        return await self._replica_manager.record_deleter.delete_records(request)
+
+    async def offset_for_leader_epoch(
+        self, request: OffsetForLeaderEpochRequest
+    ) -> OffsetForLeaderEpochResponse:
+        """See `Broker.OffsetForLeaderEpoch`."""
+        return self._replica_manager.reader.offset_for_leader_epoch(request)
+
+    async def init_producer_id(self, request: InitProducerIdRequest) -> InitProducerIdResponse:
+        """See `Broker.InitProducerId`."""
+        return await self._producer_ids.init_producer_id(request)
+
+    async def metadata(self, request: MetadataRequest) -> MetadataResponse:
+        """See `Broker.Metadata`.
+
+        Errors: `KafkaError` before this broker has heard of any metadata: it does not know what
+        exists, and a client must not take its silence for an answer.
+        """
+        if self._image() is EMPTY_IMAGE:
+            raise KafkaError(
+                common_pb2.BROKER_NOT_AVAILABLE,
+                "this broker has reached no controller yet: ask another, or try again",
+            )
+        failed: dict[str, common_pb2.Error] = {}
+        if request.allow_auto_topic_creation:
+            failed = await self._changes.create_missing(dict.fromkeys(request.topics))
+        image = self._image()
+        # Named twice it would be answered twice, however much there is to say of it.
+        names = list(dict.fromkeys(request.topics)) or sorted(image.topics)
+        return MetadataResponse(
+            brokers=_live(image),
+            cluster_id=self._own.cluster_id,
+            controller_id=self._controller_id(),
+            topics=[
+                self._topics.answer(image, name, failed.get(name)) async for name in in_turns(names)
+            ],
+            metadata_offset=image.offset,
+        )
+
+    async def _begin(self, request: ProduceRequest) -> Coroutine[Any, Any, ProduceResponse]:
+        """The work on it, once its topics exist or cannot be created."""
+        failed = await self._changes.create_missing(
+            # Who names an incarnation means no other.
+            dict.fromkeys(one.topic for one in request.partitions if not one.topic_id)
+        )
+        return self._produce(request, failed)
+
+    async def _produce(
+        self, request: ProduceRequest, failed: Mapping[str, common_pb2.Error]
+    ) -> ProduceResponse:
+        response = await self._replica_manager.appender.produce(request)
+        response.correlation_id = request.correlation_id
+        for result in response.partitions:
+            if result.topic in failed:
+                result.error.CopyFrom(failed[result.topic])
+        return response
+
+
+def _live(image: MetadataImage) -> Iterable[Endpoint]:
+    return [
+        Endpoint(node_id=broker.broker_id, address=broker.address, rack=broker.rack)
+        for _, broker in sorted(image.brokers.items())
+        if not broker.is_fenced
+    ]
+
+
+class _TopicAnswers:
+    """What is answered of each topic, made once for each of its states: many ask for the same."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, tuple[TopicImage, MetadataResponse.Topic]] = {}
+
+    def answer(
+        self, image: MetadataImage, name: str, failure: common_pb2.Error | None
+    ) -> MetadataResponse.Topic:
+        """Of one topic; `failure` says why it was not created, if it was tried."""
+        topic = image.topics.get(name)
+        if topic is None:
+            return MetadataResponse.Topic(name=name, error=failure or unknown_topic(name))
+        made = self._made.get(name)
+        if made is None or made[0] is not topic:
+            if len(self._made) > 2 * len(image.topics):
+                self._made.clear()  # of topics that are gone, most of them
+            answer = MetadataResponse.Topic(
+                name=name, topic_id=topic.topic_id, partitions=_partitions(topic)
+            )
+            made = self._made[name] = topic, answer
+        return made[1]
+
+
+def _partitions(topic: TopicImage) -> list[MetadataResponse.Partition]:
+    return [
+        MetadataResponse.Partition(
+            partition=partition.partition,
+            leader_id=partition.leader_id,
+            leader_epoch=partition.leader_epoch,
+            replicas=partition.replicas,
+            isr=partition.isr,
+        )
+        for partition in topic.partitions
+    ]
+
+
+def unknown_topic(name: str) -> common_pb2.Error:
+    """UNKNOWN_TOPIC_OR_PARTITION for a topic this broker's metadata does not hold."""
+    return error_message(
+        common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
+        f"topic {name!r} does not exist: create it first or check its name",
+    )

@@ -1,0 +1,89 @@
+"""A node's journal at work: events get the node's time, batches are told, pages are answered.
+
+The journal is in memory: what a node itself did is gone with its process. What the metadata tells a
+controller has again from its log when it starts, and brokers keep what they saw.
+"""
+
+from __future__ import annotations
+
+from tidelog.core.env import Clock
+from tidelog.core.journal import Event
+from tidelog.metadata.image import MetadataImage
+from tidelog.node.journal.metadata_events import batch_events
+from tidelog.node.journal.ring import Entry, Journal
+from tidelog.v1.admin_pb2 import JournalEvent, ListEventsRequest, ListEventsResponse
+from tidelog.v1.metadata_records_pb2 import MetadataBatch
+
+PAGE_EVENTS_DEFAULT = 500
+PAGE_EVENTS_MAX = 1_000
+_NUMBERS = (
+    *("partition", "broker_id", "leader_epoch", "partition_epoch", "broker_epoch"),
+    *("controller_epoch", "metadata_offset"),
+)
+
+
+class NodeJournal:
+    """What happened on this node and, as it heard of it, to the cluster."""
+
+    def __init__(self, *, node_id: int, clock: Clock, size_max: int, bytes_max: int) -> None:
+        self._node_id = node_id
+        self._clock = clock
+        # So that sequences grow over a restart, too: no node has an event each millisecond.
+        self._journal = Journal(
+            size_max=size_max, bytes_max=bytes_max, first_sequence=max(1, clock.wall_ms())
+        )
+
+    @property
+    def size_bytes(self) -> int:
+        """About how much memory it takes."""
+        return self._journal.size_bytes
+
+    def note(self, event: Event) -> None:
+        """It happens now."""
+        self._journal.note(event, self._clock.wall_ms())
+
+    def on_batch(self, before: MetadataImage, batch: MetadataBatch, offset: int) -> None:
+        """The batch, committed at `offset`, is applied to `before`; told by when it was decided."""
+        time_ms = batch.decided_ms or self._clock.wall_ms()
+        for event in batch_events(before, batch, offset=offset):
+            self._journal.note(event, time_ms)
+
+    def list_events(self, request: ListEventsRequest) -> ListEventsResponse:
+        """See `Node.ListEvents`."""
+        limit = min(request.limit if request.limit > 0 else PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX)
+        found = self._journal.page(
+            after=request.after_sequence,
+            limit=limit + 1,
+            matches=lambda entry: _is_asked_for(entry, request),
+        )
+        return ListEventsResponse(
+            node_id=self._node_id,
+            events=[_to_wire(entry) for entry in found[:limit]],
+            has_more=len(found) > limit,
+        )
+
+
+def _is_asked_for(entry: Entry, request: ListEventsRequest) -> bool:
+    event = entry.event
+    return (
+        request.topic in ("", event.topic)
+        and (not request.HasField("partition") or request.partition == event.partition)
+        and (not request.kinds or event.kind in request.kinds)
+        and entry.last_ms >= request.since_ms
+    )
+
+
+def _to_wire(entry: Entry) -> JournalEvent:
+    event = entry.event
+    return JournalEvent(
+        sequence=entry.sequence,
+        time_ms=entry.time_ms,
+        last_ms=entry.last_ms,
+        count=entry.count,
+        kind=event.kind,
+        cause=event.cause,
+        before=event.before,
+        after=event.after,
+        topic=event.topic,
+        **{name: getattr(event, name) for name in _NUMBERS},
+    )

@@ -1,0 +1,127 @@
+"""A bounded journal: the newest events, each with its place; refusals that repeat are one.
+
+Refusals have a ring of their own, a quarter of the journal: however many different ones come, what
+happened to leaders and ISRs stays. One that repeats, see `same_refusal`, adds to the count of the
+first for a minute.
+"""
+
+# Pure: decides, never acts (rule R2).
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from heapq import merge
+from itertools import islice
+
+from tidelog.core.journal import Event, Kind
+
+REPEAT_MS_MAX = 60_000
+_REFUSALS_SHARE = 4
+_ENTRY_BYTES = 500
+"""About what an entry takes beside its texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An event in a journal; times are wall-clock milliseconds."""
+
+    sequence: int
+    time_ms: int
+    last_ms: int
+    count: int
+    event: Event
+
+
+class Journal:
+    """Sequences grow by one an event, from `first_sequence` on."""
+
+    def __init__(self, *, size_max: int, bytes_max: int, first_sequence: int = 1) -> None:
+        self.next_sequence = first_sequence
+        share = _REFUSALS_SHARE
+        self._refusals = _Ring(max(1, size_max // share), bytes_max // share)
+        self._events = _Ring(max(1, size_max - size_max // share), bytes_max - bytes_max // share)
+        self._repeating: dict[tuple[object, ...], int] = {}
+
+    def __len__(self) -> int:
+        return len(self._events.entries) + len(self._refusals.entries)
+
+    @property
+    def size_bytes(self) -> int:
+        """About how much memory it takes."""
+        return self._events.size_bytes + self._refusals.size_bytes
+
+    def note(self, event: Event, time_ms: int) -> None:
+        """It happened at `time_ms`."""
+        event = event.within_bounds()
+        if event.kind != Kind.REFUSAL:
+            self._events.add(self._entry(event, time_ms))
+            return
+        key = same_refusal(event)
+        known = self._refusals.entries.get(self._repeating.get(key, -1))
+        if known is not None and time_ms - known.time_ms < REPEAT_MS_MAX:
+            self._refusals.entries[known.sequence] = replace(
+                known, last_ms=time_ms, count=known.count + 1
+            )
+            return
+        entry = self._entry(event, time_ms)
+        self._repeating[key] = entry.sequence
+        for gone in self._refusals.add(entry):
+            gone_key = same_refusal(gone.event)
+            if self._repeating.get(gone_key) == gone.sequence:
+                del self._repeating[gone_key]
+
+    def page(
+        self, *, after: int, limit: int, matches: Callable[[Entry], bool] = lambda _: True
+    ) -> list[Entry]:
+        """The oldest `limit` entries with a sequence above `after`."""
+        entries = merge(
+            self._events.entries.values(), self._refusals.entries.values(), key=_sequence
+        )
+        found = (one for one in entries if one.sequence > after and matches(one))
+        return list(islice(found, limit))
+
+    def _entry(self, event: Event, time_ms: int) -> Entry:
+        self.next_sequence += 1
+        return Entry(self.next_sequence - 1, time_ms, time_ms, 1, event)
+
+
+class _Ring:
+    """Entries by sequence, oldest first; the oldest go when there is too much."""
+
+    def __init__(self, size_max: int, bytes_max: int) -> None:
+        # Of a dict the first is found past all that were removed before it.
+        self.entries: OrderedDict[int, Entry] = OrderedDict()
+        self.size_bytes = 0
+        self._size_max = size_max
+        self._bytes_max = bytes_max
+
+    def add(self, entry: Entry) -> list[Entry]:
+        """Put it at the end; what had to go for it."""
+        self.entries[entry.sequence] = entry
+        self.size_bytes += _size_of(entry)
+        return list(self._trimmed())
+
+    def _trimmed(self) -> Iterator[Entry]:
+        while len(self.entries) > 1 and (
+            len(self.entries) > self._size_max or self.size_bytes > self._bytes_max
+        ):
+            _, gone = self.entries.popitem(last=False)
+            self.size_bytes -= _size_of(gone)
+            yield gone
+
+
+def same_refusal(event: Event) -> tuple[object, ...]:
+    """What refusals have in common that are told as one: all but the words of the cause."""
+    return (event.topic, event.partition, event.broker_id, event.before, event.after)
+
+
+def _sequence(entry: Entry) -> int:
+    return entry.sequence
+
+
+def _size_of(entry: Entry) -> int:
+    event = entry.event
+    texts = (event.cause, event.before, event.after, event.topic)
+    return _ENTRY_BYTES + sum(map(len, texts))

@@ -1,0 +1,195 @@
+"""What a cluster's data folder says: a configuration file a node, and where its other files lie.
+
+    .data/node-1.toml   the node's configuration, made once, then yours to edit
+    .data/node-1.pid    the process that runs it, or ran it last
+    .data/node-1.log    what it writes to stdout and stderr; node-1.log.1 when it was full
+    .data/node-1/       its data: meta.properties, a folder a partition
+
+Nobody but the owner may read any of it. The configuration files are the only record of a cluster.
+Never touches a folder it did not make.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tidelog.core.errors import TidelogError
+from tidelog.node.config import NodeConfig, parse_config
+from tidelog.node.config_text import config_text
+from tidelog.node.local_cluster.errors import LocalClusterError
+from tidelog.raft.config import ENGINE_KEY
+
+HOST = "127.0.0.1"
+PORTS = (9192, 9193, 9194)
+HTTP_PORTS = (9292, 9293, 9294)
+
+
+@dataclass(frozen=True, slots=True)
+class NodePlan:
+    """One node: its configuration, and the files beside its data."""
+
+    config: NodeConfig
+    folder: Path
+
+    @property
+    def node_id(self) -> int:
+        """The node's id."""
+        return self.config.node_id
+
+    @property
+    def address(self) -> str:
+        """The gRPC listener, host:port."""
+        return self.config.address
+
+    @property
+    def is_controller(self) -> bool:
+        """Whether it is a voter."""
+        return "controller" in self.config.process_roles
+
+    @property
+    def config_path(self) -> Path:
+        """What the node's process is started with."""
+        return _config_path(self.folder, self.node_id)
+
+    @property
+    def pid_path(self) -> Path:
+        """Holds the process id of the node's last start."""
+        return self.folder / f"node-{self.node_id}.pid"
+
+    @property
+    def log_path(self) -> Path:
+        """The node's stdout and stderr."""
+        return self.folder / f"node-{self.node_id}.log"
+
+
+def default_folder() -> Path:
+    """`.data` of the checkout this code runs from, else of the working directory."""
+    checkout = Path(__file__).resolve().parents[3]
+    return (checkout if (checkout / "Makefile").exists() else Path.cwd()) / ".data"
+
+
+def load(folder: Path) -> list[NodePlan]:
+    """The nodes of the cluster in `folder`, by node id; none when there is no cluster.
+
+    Errors: `LocalClusterError` when a configuration cannot be used, saying which and why.
+    """
+    return sorted(
+        (_load_node(folder, path) for path in folder.glob("node-*.toml")),
+        key=lambda plan: plan.node_id,
+    )
+
+
+def load_or_create(
+    folder: Path,
+    *,
+    ports: Sequence[int] | None,
+    http_ports: Sequence[int] | None,
+    engine: str | None = None,
+) -> list[NodePlan]:
+    """The nodes of the cluster in `folder`, planned first when it is new; None: the defaults.
+
+    Errors: `LocalClusterError` when the folder is not a cluster's, or its cluster has other
+    ports, another engine, or more than one.
+    """
+    plans = load(folder)
+    if not plans:
+        _refuse_foreign(folder)
+        _create(folder, ports=ports or PORTS, http_ports=http_ports or HTTP_PORTS, engine=engine)
+        plans = load(folder)
+    configured = [int(plan.address.rpartition(":")[2]) for plan in plans]
+    if ports is not None and list(ports) != configured:
+        raise LocalClusterError(
+            f"the cluster in {folder} listens on {configured}, not {list(ports)}: leave --ports"
+            " out, or choose another --data-dir"
+        )
+    missing = set(plans[0].config.controller_voters) - {plan.node_id for plan in plans}
+    if missing:
+        raise LocalClusterError(
+            f"{_config_path(folder, min(missing))} is missing though node-{plans[0].node_id}.toml"
+            " names that node as a voter: put it back, or move the folder away to start empty"
+        )
+    _check_engines(folder, plans, engine)
+    return plans
+
+
+def _check_engines(folder: Path, plans: Sequence[NodePlan], wanted: str | None) -> None:
+    engines = {plan.node_id: plan.config.raft.engine for plan in plans if plan.is_controller}
+    if len(set(engines.values())) > 1:
+        told = ", ".join(f"node {node_id} {engine}" for node_id, engine in engines.items())
+        raise LocalClusterError(
+            f"the controllers in {folder} have different {ENGINE_KEY}: {told}; set the same in all"
+            " node-*.toml"
+        )
+    if wanted is not None and wanted not in engines.values():
+        raise LocalClusterError(
+            f"the cluster in {folder} has the {ENGINE_KEY} {next(iter(engines.values()))}, not"
+            f" {wanted}: leave --engine out; or stop the cluster and set {wanted} in all"
+            " node-*.toml, for both go on with the same data"
+        )
+
+
+def _load_node(folder: Path, path: Path) -> NodePlan:
+    try:
+        config = parse_config(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, TidelogError) as error:
+        raise LocalClusterError(f"{path}: {error}; correct it") from error
+    node_folder = folder / f"node-{config.node_id}"
+    if path != _config_path(folder, config.node_id) or config.data_dir != str(node_folder):
+        raise LocalClusterError(
+            f"{path} says node.id={config.node_id} and log.dirs={config.data_dir}, but should say"
+            f" log.dirs={node_folder}: correct it (has the folder been moved?)"
+        )
+    return NodePlan(config=config, folder=folder)
+
+
+def _refuse_foreign(folder: Path) -> None:
+    names = sorted(path.name for path in folder.glob("*"))
+    if names:
+        raise LocalClusterError(
+            f"{folder} holds {names[0]!r} but no node-*.toml: it is not a cluster's folder or was"
+            " made only in part; move it away, or choose another --data-dir"
+        )
+
+
+def _create(
+    folder: Path, *, ports: Sequence[int], http_ports: Sequence[int], engine: str | None
+) -> None:
+    if len(ports) != len(http_ports):
+        raise LocalClusterError("--ports and --http-ports must name as many ports, one a node")
+    voters = {str(node_id): f"{HOST}:{port}" for node_id, port in enumerate(ports, start=1)}
+    cluster_id = secrets.token_urlsafe(16)
+    texts = {
+        int(node_id): config_text(
+            {
+                "node.id": int(node_id),
+                "cluster.id": cluster_id,
+                "process.roles": ["broker", "controller"],
+                "listeners": address,
+                "http.port": http_port,
+                "log.dirs": str(folder / f"node-{node_id}"),
+                "controller.quorum.voters": voters,
+                **({} if engine is None else {ENGINE_KEY: engine}),
+            }
+        )
+        for (node_id, address), http_port in zip(voters.items(), http_ports, strict=True)
+    }
+    for node_id, text in texts.items():
+        write_private(_config_path(folder, node_id), text)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Replace the file as a whole; only its owner may read it."""
+    temporary = path.with_suffix(".tmp")
+    temporary.unlink(missing_ok=True)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    temporary.replace(path)
+
+
+def _config_path(folder: Path, node_id: int) -> Path:
+    return folder / f"node-{node_id}.toml"

@@ -1,0 +1,126 @@
+"""The processes of a cluster's nodes: start one, find it again, end it, and nobody else's.
+
+A process is a node's only when its command line names the node's configuration file, whatever a
+pid file says: a recorded pid may have been given to a stranger since.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tidelog.core.output_file import open_output
+from tidelog.core.system import ALLOCATOR
+from tidelog.node import last_words as words
+from tidelog.node.local_cluster.errors import LocalClusterError
+from tidelog.node.local_cluster.plan import NodePlan, write_private
+
+POLL_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A process this command started, and where in the node's log its own lines begin."""
+
+    process: subprocess.Popen[bytes]
+    log_position: int
+
+
+@contextlib.contextmanager
+def only_command(folder: Path) -> Iterator[None]:
+    """Hold the folder itself: commands that start or stop nodes go one after the other."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def running_pid(plan: NodePlan) -> int | None:
+    """The process id of the node; None when it does not run."""
+    try:
+        pid = int(plan.pid_path.read_text())
+        arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except (OSError, ValueError):
+        return None
+    return pid if os.fsencode(plan.config_path) in arguments else None
+
+
+def start(plan: NodePlan) -> Started:
+    """Start the node in the background; it outlives this command and the terminal."""
+    files = ["--config", str(plan.config_path), "--log", str(plan.log_path)]
+    command = [sys.executable, "-m", "tidelog.node", *files]
+    with os.fdopen(open_output(plan.log_path), "ab") as log:
+        position = log.tell()
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=plan.folder,
+            env={**ALLOCATOR, **os.environ},
+            start_new_session=True,
+        )
+    write_private(plan.pid_path, f"{process.pid}\n")
+    return Started(process, position)
+
+
+def stop(plans: Sequence[NodePlan], *, timeout_s: float) -> list[NodePlan]:
+    """End the nodes by SIGTERM; those that still run after `timeout_s` are killed and returned."""
+    deadline_s = time.monotonic() + timeout_s
+    for plan in plans:
+        _signal(plan, signal.SIGTERM)
+    running = list(plans)
+    while running and time.monotonic() < deadline_s:
+        time.sleep(POLL_S)
+        running = [plan for plan in running if running_pid(plan) is not None]
+    for plan in running:
+        _signal(plan, signal.SIGKILL)
+    return running
+
+
+def _signal(plan: NodePlan, number: signal.Signals) -> None:
+    pid = running_pid(plan)
+    if pid is not None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+def last_words(plan: NodePlan, started: Started) -> str:
+    """Why a started node ended."""
+    return words.last_words(plan.log_path, since=started.log_position)
+
+
+def refuse_taken_port(plan: NodePlan) -> None:
+    """Errors: `LocalClusterError` when another process listens on one of the node's ports.
+
+    Asked before the node starts, since gRPC may share a port silently.
+    """
+    host, _, port = plan.address.rpartition(":")
+    for number in (int(port), plan.config.http_port):
+        if number and _is_taken(host, number):
+            raise LocalClusterError(
+                f"port {number} of node {plan.node_id} is taken: `ss -ltnp 'sport = :{number}'`"
+                " says by whom; end that process, or start a new --data-dir with other --ports"
+            )
+
+
+def _is_taken(host: str, port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        # Connections that are only waiting to be forgotten do not count.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return True
+    return False

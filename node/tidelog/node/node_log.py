@@ -1,0 +1,90 @@
+"""The log of a node's process: logfmt on stderr, a line an event, whoever writes it.
+
+Libraries that log for themselves get one line, too, without a traceback: what they have to say is
+about a caller as a rule, and anybody may call. Equal lines are counted instead of repeated.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import sys
+import traceback
+from typing import Any
+
+import structlog
+from structlog.typing import EventDict, Processor
+
+from tidelog.core.env import Clock
+from tidelog.core.output_file import OutputFile
+from tidelog.net.grpc_log import OfCallersThatLeft
+from tidelog.node.repeated_lines import LogLine, RepeatedLines
+
+TEND_INTERVAL_S = 1.0
+_TOLD = "repeated"
+
+
+class NodeLog:
+    """Takes over the logging of the process; `output` is the file it writes to, if it is one."""
+
+    def __init__(self, clock: Clock, *, output: OutputFile | None = None) -> None:
+        self._clock = clock
+        self._output = output
+        self._lines = RepeatedLines()
+
+    def begin(self, *, tap: Processor | None = None) -> None:
+        """From here on each line goes this way; `tap` sees it before it is written or counted."""
+        if self._output is not None:
+            self._output.take_over()
+            self._output.turn_if_full()
+        structlog.configure(
+            processors=[
+                *([] if tap is None else [tap]),
+                self._leave_out_repeated,
+                structlog.processors.add_log_level,
+                structlog.processors.TimeStamper(fmt="iso", utc=True),
+                structlog.processors.format_exc_info,
+                structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"]),
+            ],
+            logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+            wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+            cache_logger_on_first_use=True,
+        )
+        logging.basicConfig(level=logging.WARNING, handlers=[LibraryLines()], force=True)
+        logging.getLogger(OfCallersThatLeft.LOGGER).addFilter(OfCallersThatLeft())
+
+    async def tend(self) -> None:
+        """Forever: tell of what was counted, and keep the file small."""
+        while True:
+            await asyncio.sleep(TEND_INTERVAL_S)
+            self.tell_counted(self._clock.monotonic_s())
+            if self._output is not None:
+                self._output.turn_if_full()
+
+    def tell_counted(self, now_s: float = math.inf) -> None:
+        """Write how often the lines came whose window is over; without a time, all of them."""
+        for line, count in self._lines.told_by(now_s):
+            said = {name: value for name, value in line.fields.items() if name != "exc_info"}
+            getattr(structlog.get_logger(), line.level)(**said, **{_TOLD: f"{count} times"})
+
+    def _leave_out_repeated(self, _logger: Any, method: str, fields: EventDict) -> EventDict:
+        line = LogLine("error" if method == "exception" else method, dict(fields))
+        if _TOLD in fields or self._lines.is_to_write(line, self._clock.monotonic_s()):
+            return fields
+        raise structlog.DropEvent
+
+
+class LibraryLines(logging.Handler):
+    """A library's record as one line: its message, its error, and where that was raised."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """See `logging.Handler`."""
+        said: dict[str, str] = {"logger": record.name}
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None:
+            said["error"] = repr(error)
+            frames = traceback.extract_tb(error.__traceback__)
+            if frames:
+                said["where"] = f"{frames[-1].filename}:{frames[-1].lineno}"
+        structlog.get_logger().log(record.levelno, record.getMessage(), **said)

@@ -1,0 +1,233 @@
+"""One node as the process it runs in: from its configuration to its end.
+
+Owns the order in which listeners, node and logging begin and end, and what the process says when it
+cannot go on. Not what a node does (`server.py`), nor who starts the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import structlog
+from structlog.typing import Processor
+
+from tidelog.core.errors import TidelogError
+from tidelog.core.output_file import OutputFile
+from tidelog.core.system import (
+    SystemClock,
+    SystemDisk,
+    SystemRandom,
+    boot_id,
+    end_process,
+    lock_directory,
+    process_id,
+    raise_open_files_limit,
+)
+from tidelog.core.workers import ThreadWorkers
+from tidelog.net.grpc_server import GrpcServer
+from tidelog.net.grpc_transport import GrpcTransport
+from tidelog.net.peers import OwnPeers, Peers
+from tidelog.net.strangers import Strangers
+from tidelog.node.config import NodeConfig, parse_config
+from tidelog.node.data_directory import format_or_check
+from tidelog.node.garbage import GarbageCollection
+from tidelog.node.http import HttpServer
+from tidelog.node.metrics import registry_for
+from tidelog.node.node_log import NodeLog
+from tidelog.node.server import Node, Ports, build_node
+from tidelog.raft.grpc_transport import GrpcRaftTransport, RaftPeerHandler
+
+STOP_GRACE_S = 0.5
+HEALTH_INTERVAL_S = 0.25
+CALLS_END_S = 1.0
+"""How long a stop waits at most for calls whose connections are gone; they end in milliseconds."""
+
+log = structlog.get_logger(__name__)
+
+
+def _alone(_node: Node) -> AbstractAsyncContextManager[None]:
+    return nullcontext()
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """How a node reaches others, and what lives beside it in its process."""
+
+    peers: OwnPeers
+    raft_voters: Mapping[int, str]
+    """Where the voters are reached; not where the node says they are."""
+    beside: Callable[[Node], AbstractAsyncContextManager[None]] = _alone
+    """Entered before the node starts, left after it stopped."""
+
+
+def run_node(
+    path: Path,
+    surround: Callable[[NodeConfig], Surroundings] | None = None,
+    *,
+    disk: SystemDisk | None = None,
+    log_tap: Processor | None = None,
+    log_path: Path | None = None,
+) -> int:
+    """Run the node that the file configures until it is told to stop; the process's exit code.
+
+    `surround` is called on the loop; `disk` is the machine's unless another is given; `log_tap`
+    sees every log line before it is written; stdout and stderr go to `log_path`, which is kept
+    small, or stay where they are.
+    """
+    node_log = NodeLog(SystemClock(), output=None if log_path is None else OutputFile(log_path))
+    node_log.begin(tap=log_tap)
+    try:
+        config = parse_config(path.read_text(encoding="utf-8"))
+        asyncio.run(_serve(config, surround or _direct, disk or SystemDisk(), node_log))
+    except (TidelogError, OSError) as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
+    return 0
+
+
+def _direct(config: NodeConfig) -> Surroundings:
+    return Surroundings(GrpcTransport(), config.controller_voters)
+
+
+async def _serve(
+    config: NodeConfig,
+    surround: Callable[[NodeConfig], Surroundings],
+    disk: SystemDisk,
+    node_log: NodeLog,
+) -> None:
+    raise_open_files_limit()
+    garbage = GarbageCollection()
+    garbage.start()
+    await format_or_check(disk, config)
+    tending = asyncio.create_task(node_log.tend(), name="node-log")
+    try:
+        with lock_directory(config.data_dir):
+            await _run(config, disk, surround(config))
+    finally:
+        tending.cancel()
+        garbage.stop()
+        node_log.tell_counted()
+        await _wait_for_calls()
+
+
+async def _wait_for_calls() -> None:
+    """Let gRPC's tasks of the calls that ended with the server come to their own end.
+
+    They still await what its core says of them. Cancelled by the loop's end instead, each may write
+    a traceback.
+    """
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    if left:
+        await asyncio.wait(left, timeout=CALLS_END_S)
+
+
+async def _run(config: NodeConfig, disk: SystemDisk, surroundings: Surroundings) -> None:
+    strangers = Strangers()
+    transport = _raft_transport(config, surroundings.raft_voters, strangers)
+    node = _build(config, disk, surroundings.peers, transport, strangers)
+    if transport is not None:
+        node.services["tidelog.v1.RaftPeer"] = RaftPeerHandler(transport)
+    server = GrpcServer(
+        address=config.address,
+        services=node.services,
+        on_fatal=_end_at_once,
+        max_idle_ms=config.connections_max_idle_ms,
+        unread=node.unread,
+        unfinished=node.unfinished,
+    )
+    http = _http_server(config, node)
+    await server.start()
+    if http is not None:
+        await http.start()
+    async with surroundings.beside(node):
+        await _or_end(node.start())
+        log.info("started", node_id=config.node_id, address=config.address)
+        await _until_told_to_stop(node, server)
+        await server.set_healthy(healthy=False)
+        await node.stop()
+    await server.stop(grace_s=STOP_GRACE_S)
+    if http is not None:
+        await http.stop()
+    await surroundings.peers.close()
+    log.info("stopped", node_id=config.node_id)
+
+
+def _build(
+    config: NodeConfig,
+    disk: SystemDisk,
+    peers: Peers,
+    transport: GrpcRaftTransport | None,
+    strangers: Strangers,
+) -> Node:
+    ports = Ports(
+        clock=SystemClock(),
+        disk=disk,
+        random=SystemRandom(),
+        peers=peers,
+        raft_transport=transport,
+        on_fatal=_end_at_once,
+        process_id=process_id(),
+        workers=ThreadWorkers(config.replica.inspection_threads),
+        boot_id=boot_id(),
+        strangers=strangers,
+    )
+    return build_node(config, ports)
+
+
+async def _or_end(start: Coroutine[Any, Any, None]) -> None:
+    try:
+        await start
+    except (TidelogError, OSError) as error:
+        # Peers may be connected already, and nothing needs an orderly end: one line is all.
+        _end_at_once(error, how="error")
+
+
+def _raft_transport(
+    config: NodeConfig, voters: Mapping[int, str], strangers: Strangers
+) -> GrpcRaftTransport | None:
+    if not config.is_controller:
+        return None
+    return GrpcRaftTransport(
+        node_id=config.node_id, voters=voters, config=config.raft, strangers=strangers
+    )
+
+
+def _http_server(config: NodeConfig, node: Node) -> HttpServer | None:
+    if config.http_port is None:
+        return None
+    return HttpServer(
+        host=config.address.rpartition(":")[0],
+        port=config.http_port,
+        registry=registry_for(node.stats),
+        is_ready=node.is_ready,
+        max_idle_ms=config.connections_max_idle_ms,
+    )
+
+
+async def _until_told_to_stop(node: Node, server: GrpcServer) -> None:
+    told = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, told.set)
+    was_ready: bool | None = None
+    while not told.is_set():
+        if was_ready != (was_ready := node.is_ready()):
+            await server.set_healthy(healthy=was_ready)
+        try:
+            await asyncio.wait_for(told.wait(), HEALTH_INTERVAL_S)
+        except TimeoutError:
+            continue
+
+
+def _end_at_once(error: BaseException, *, how: str = "fatal") -> None:
+    """A crash is safe, going on is not: what is not synced was never told."""
+    sys.stderr.write(f"{how}: {error}\n")
+    sys.stderr.flush()
+    end_process(1)

@@ -1,0 +1,466 @@
+"""The composition root: builds a node's object graph out of ports, starts and stops it in order.
+
+The same `build_node` serves the real process and the simulation; nothing here knows which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+
+import structlog
+
+from tidelog.broker.controller_link.channel import ControllerChannel
+from tidelog.broker.controller_link.controller_forwarder import ClusterChanges
+from tidelog.broker.controller_link.epoch import ControllerEpoch
+from tidelog.broker.controller_link.lifecycle import BrokerIdentity, Lifecycle
+from tidelog.broker.controller_link.metadata_follower import MetadataFollower
+from tidelog.broker.controller_link.producer_ids import ProducerIds
+from tidelog.broker.controller_link.unreachable_reports import UnreachableReports
+from tidelog.broker.replica_manager import ReplicaManager
+from tidelog.core.env import Clock, Disk, Random
+from tidelog.core.workers import InPlace, Workers
+from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
+from tidelog.metadata.quorum import Quorum
+from tidelog.net.own_cluster import OwnCluster
+from tidelog.net.peers import Peers
+from tidelog.net.strangers import Strangers
+from tidelog.net.transport import Dialled
+from tidelog.net.unfinished_requests import UnfinishedRequests
+from tidelog.net.unread_responses import NodeResponses, UnreadResponses
+from tidelog.node.config import NodeConfig
+from tidelog.node.handlers.admin import AdminHandler
+from tidelog.node.handlers.broker import BrokerHandler
+from tidelog.node.handlers.controller import ControllerHandler
+from tidelog.node.handlers.node import NodeHandler
+from tidelog.node.journal.node_journal import NodeJournal
+from tidelog.node.loop_stalls import LoopStalls
+from tidelog.node.start_record import StartRecord
+from tidelog.raft.factory import build_replicated_log
+from tidelog.raft.transport import RaftTransport
+from tidelog.v1.admin_pb2 import NodeStatusResponse
+from tidelog.v1.controller_pb2 import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    ReportDamageRequest,
+    ReportDamageResponse,
+    StartLoss,
+)
+from tidelog.v1.methods import ALTER_PARTITION, REPORT_DAMAGE
+
+METADATA_DIRECTORY = "__cluster_metadata-0"
+ALTER_PARTITION_TIMEOUT_MS = 5000
+# How long a held node waits for its followers before it says it may stop.
+SETTLE_TIMEOUT_MS = 5000
+
+VERSION = version("tidelog")
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The outside world of one node. `on_fatal` ends the node: nothing leaves it afterwards."""
+
+    clock: Clock
+    disk: Disk
+    random: Random
+    peers: Peers
+    raft_transport: RaftTransport | None
+    on_fatal: Callable[[BaseException], None]
+    process_id: int = 0
+    workers: Workers = field(default_factory=InPlace)
+    """Where batches are inflated to see to their records."""
+    boot_id: str = ""
+    """Another one each time the machine starts; empty: not known, so it may have."""
+    strangers: Strangers = field(default_factory=Strangers)
+    """The raft transport's, too."""
+
+
+class Node:
+    """A broker, a controller or both; `services` maps full service names to handlers."""
+
+    def __init__(
+        self,
+        *,
+        config: NodeConfig,
+        ports: Ports,
+        quorum: Quorum | None,
+        broker: BrokerParts | None,
+        journal: NodeJournal,
+        reports: UnreachableReports,
+        unread: NodeResponses,
+    ) -> None:
+        self.config = config
+        self.unfinished = UnfinishedRequests(config.unfinished)
+        self.unread = unread
+        """These two are what the transport that serves `services` counts."""
+        self.services: dict[str, object] = {}
+        self._ports = ports
+        self._quorum = quorum
+        self._broker = broker
+        self._journal = journal
+        self._reports = reports
+        self._held_until_ms = 0
+        self._stalls = LoopStalls(ports.clock)
+        self._add_services()
+
+    async def start(self) -> None:
+        """Start all parts; the node becomes ready by itself (see `is_ready`)."""
+        self._stalls.start()
+        if self._quorum is not None:
+            await self._quorum.start()
+        if self._broker is not None:
+            start = await self._broker.start_record.note_start()
+            log.info("broker starts", start_loss=StartLoss.Name(start.loss))
+            self._broker.lifecycle.start_loss = start.loss
+            self._broker.replica_manager.begin_life(start.life)
+            await self._broker.follower.start()
+            await self._broker.lifecycle.start()
+
+    async def stop(self) -> None:
+        """Hand leadership over, unless the whole cluster stops, then close everything cleanly."""
+        await self._reports.stop()
+        if self._broker is not None:
+            if self._ports.clock.monotonic_ms() >= self._held_until_ms:
+                await self._broker.lifecycle.controlled_shutdown()
+            await self._broker.lifecycle.stop()
+            await self._broker.follower.stop()
+            if await self._broker.replica_manager.stop():
+                await self._broker.start_record.note_clean_stop()
+        if self._quorum is not None:
+            await self._quorum.stop()
+        self._stalls.stop()
+
+    def is_ready(self) -> bool:
+        """A broker is unfenced; a node that is only a controller knows who leads."""
+        if self._broker is not None:
+            return self._broker.lifecycle.is_ready
+        return self._quorum is not None and self._quorum.leader_id is not None
+
+    def stats(self) -> Mapping[str, float]:
+        """Numbers for metrics."""
+        numbers: dict[str, float] = {
+            "ready": float(self.is_ready()),
+            "events_journal_bytes": self._journal.size_bytes,
+            "foreign_cluster_messages": self._ports.strangers.refused,
+            "event_loop_stall_seconds": self._stalls.recent_s,
+            "event_loop_longest_stall_seconds": self._stalls.longest_s,
+            **self.unread.stats(),
+            "unfinished_request_bytes": self.unfinished.size_bytes,
+            "unfinished_request_hang_ups": self.unfinished.hang_ups,
+        }
+        if self._broker is not None:
+            numbers["metadata_offset"] = self._broker.follower.image.offset
+            numbers.update(self._broker.replica_manager.stats())
+        if self._quorum is not None:
+            numbers["active_controller"] = float(self._quorum.is_active)
+            numbers["unclean_leader_elections"] = self._quorum.incomplete_elections
+            numbers["committed_metadata_offset"] = self._quorum.image.offset
+            numbers["offline_partitions"] = self._quorum.offline_partitions
+        return numbers
+
+    def _status(self) -> NodeStatusResponse:
+        image = self._image()
+        return NodeStatusResponse(
+            node_id=self.config.node_id,
+            pid=self._ports.process_id,
+            cluster_id=self.config.cluster_id,
+            roles=self.config.process_roles,
+            address=self.config.address,
+            ready=self.is_ready(),
+            controller_id=self._controller_id(),
+            metadata_offset=image.offset,
+            version=VERSION,
+            incarnation_id=b"" if self._broker is None else self._broker.lifecycle.incarnation_id,
+        )
+
+    async def _prepare_stop(self, hold_ms: int) -> None:
+        log.info("the cluster is about to stop", hold_ms=hold_ms)
+        self._held_until_ms = until_ms = self._ports.clock.monotonic_ms() + hold_ms
+        if self._quorum is not None:
+            self._quorum.hold(until_ms)
+        if self._broker is not None:
+            self._broker.replica_manager.hold(until_ms)
+            await self._broker.replica_manager.settle(SETTLE_TIMEOUT_MS)
+
+    def _image(self) -> MetadataImage:
+        if self._broker is not None:
+            return self._broker.follower.image
+        return EMPTY_IMAGE if self._quorum is None else self._quorum.image
+
+    def _controller_id(self) -> int | None:
+        if self._quorum is not None:
+            return self._quorum.leader_id
+        return self._broker.follower.leader_id if self._broker is not None else None
+
+    def _add_services(self) -> None:
+        config, peers = self.config, self._ports.peers
+        own = _own_cluster(config, self._ports)
+        self.services["tidelog.v1.Node"] = NodeHandler(
+            status=self._status,
+            prepare_stop=self._prepare_stop,
+            list_events=self._journal.list_events,
+        )
+        if self._quorum is not None:
+            self.services["tidelog.v1.Controller"] = ControllerHandler(
+                node_id=config.node_id,
+                own=own,
+                quorum=self._quorum,
+                peers=peers,
+                voters=config.controller_voters,
+                reports=self._reports,
+            )
+        if self._broker is not None:
+            self.services["tidelog.v1.Broker"] = BrokerHandler(
+                own=own,
+                replica_manager=self._broker.replica_manager,
+                image=self._image,
+                controller_id=self._controller_id,
+                changes=self._broker.changes,
+                producer_ids=self._broker.producer_ids,
+                reports=self._reports,
+            )
+            self.services["tidelog.v1.Admin"] = AdminHandler(
+                config=config.controller,
+                voters=config.controller_voters,
+                peers=peers,
+                image=self._image,
+                controller_id=self._controller_id,
+                changes=self._broker.changes,
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerParts:
+    """What the broker role is made of."""
+
+    start_record: StartRecord
+    replica_manager: ReplicaManager
+    follower: MetadataFollower
+    lifecycle: Lifecycle
+    changes: ClusterChanges
+    producer_ids: ProducerIds
+
+
+def build_node(config: NodeConfig, ports: Ports) -> Node:
+    """The object graph of one node; nothing runs before `Node.start`."""
+    journal = NodeJournal(
+        node_id=config.node_id,
+        clock=ports.clock,
+        size_max=config.events_journal_size,
+        bytes_max=config.events_journal_bytes,
+    )
+    quorum = _build_quorum(config, ports, journal) if config.is_controller else None
+    epoch = ControllerEpoch()
+
+    def image() -> MetadataImage:
+        if broker is not None:
+            return broker.follower.image
+        return EMPTY_IMAGE if quorum is None else quorum.image
+
+    unread = NodeResponses(config.replica.unread, ports.clock.monotonic_ms)
+    reports = UnreachableReports(
+        node_id=config.node_id,
+        image=image,
+        broker_epoch=lambda: -1 if broker is None else broker.lifecycle.broker_epoch,
+        controllers=_controller_channel(config, ports, epoch),
+        timeout_ms=config.controller.session_timeout_ms,
+        on_fatal=ports.on_fatal,
+    )
+    broker = None
+    if config.is_broker:
+        broker = _build_broker(config, ports, epoch, reports, journal, unread.fetches)
+    return Node(
+        config=config,
+        ports=ports,
+        quorum=quorum,
+        broker=broker,
+        journal=journal,
+        reports=reports,
+        unread=unread,
+    )
+
+
+def _build_quorum(config: NodeConfig, ports: Ports, journal: NodeJournal) -> Quorum:
+    if ports.raft_transport is None:
+        raise ValueError("a controller needs a raft_transport")
+    replicated_log = build_replicated_log(
+        node_id=config.node_id,
+        voters=config.controller_voters,
+        directory=f"{config.data_dir}/{METADATA_DIRECTORY}",
+        # The quorum elects by time-outs of its syncs: they wait behind no flush of records.
+        disk=ports.disk.with_own_threads(),
+        clock=ports.clock,
+        random=ports.random,
+        transport=ports.raft_transport,
+        config=config.raft,
+        on_fatal=ports.on_fatal,
+    )
+
+    async def dial(address: str, timeout_ms: int) -> Dialled:
+        return await ports.peers.dial(address, timeout_ms=timeout_ms)
+
+    return Quorum(
+        log=replicated_log,
+        clock=ports.clock,
+        random=ports.random,
+        dial=dial,
+        config=config.controller,
+        on_batch=journal.on_batch,
+    )
+
+
+def _build_broker(
+    config: NodeConfig,
+    ports: Ports,
+    epoch: ControllerEpoch,
+    reports: UnreachableReports,
+    journal: NodeJournal,
+    unread: UnreadResponses,
+) -> BrokerParts:
+    def channel() -> ControllerChannel:
+        return _controller_channel(config, ports, epoch)
+
+    controllers = channel()
+    start_record = StartRecord(
+        ports.disk, config.data_dir, boot_id=ports.boot_id, random=ports.random
+    )
+    replica_manager = _build_replica_manager(
+        config, ports, controllers, reports, journal, start_record, unread
+    )
+    publisher = _Publisher(replica_manager, start_record)
+    follower = MetadataFollower(
+        broker_id=config.node_id,
+        peers=ports.peers,
+        source=channel(),
+        clock=ports.clock,
+        listener=publisher.on_image,
+        on_fatal=ports.on_fatal,
+        # A controller tells of a batch when its quorum has it.
+        on_batch=None if config.is_controller else journal.on_batch,
+    )
+    lifecycle = Lifecycle(
+        identity=_broker_identity(config),
+        controllers=channel(),
+        follower=follower,
+        random=ports.random,
+        is_prepared=lambda: replica_manager.is_prepared,
+        on_registered=publisher.on_registered,
+        on_fatal=ports.on_fatal,
+        note=journal.note,
+    )
+    changes = ClusterChanges(
+        controllers=controllers,
+        follower=follower,
+        random=ports.random,
+        auto_create=config.auto_create_topics_enable,
+    )
+    producer_ids = ProducerIds(
+        broker_id=config.node_id,
+        broker_epoch=lambda: lifecycle.broker_epoch,
+        controllers=controllers,
+    )
+    return BrokerParts(
+        start_record,
+        replica_manager,
+        follower,
+        lifecycle,
+        changes,
+        producer_ids,
+    )
+
+
+def _broker_identity(config: NodeConfig) -> BrokerIdentity:
+    return BrokerIdentity(
+        broker_id=config.node_id,
+        cluster_id=config.cluster_id,
+        address=config.address,
+        rack=config.rack,
+        heartbeat_interval_ms=config.broker_heartbeat_interval_ms,
+        session_timeout_ms=config.controller.session_timeout_ms,
+    )
+
+
+def _controller_channel(
+    config: NodeConfig, ports: Ports, epoch: ControllerEpoch
+) -> ControllerChannel:
+    """The own controller first, then the others: a broker beside a controller asks next door."""
+    voters = sorted(config.controller_voters, key=lambda node_id: node_id != config.node_id)
+    addresses = [config.controller_voters[node_id] for node_id in voters]
+    return ControllerChannel(
+        peers=ports.peers,
+        addresses=addresses,
+        clock=ports.clock,
+        epoch=epoch,
+        own=_own_cluster(config, ports),
+    )
+
+
+def _own_cluster(config: NodeConfig, ports: Ports) -> OwnCluster:
+    return OwnCluster(config.cluster_id, ports.strangers)
+
+
+def _build_replica_manager(
+    config: NodeConfig,
+    ports: Ports,
+    controllers: ControllerChannel,
+    reports: UnreachableReports,
+    journal: NodeJournal,
+    start_record: StartRecord,
+    unread: UnreadResponses,
+) -> ReplicaManager:
+    async def alter_partition(request: AlterPartitionRequest) -> AlterPartitionResponse:
+        return await controllers.call(
+            ALTER_PARTITION, request, timeout_ms=ALTER_PARTITION_TIMEOUT_MS
+        )
+
+    async def report_damage(request: ReportDamageRequest) -> ReportDamageResponse:
+        return await controllers.call(REPORT_DAMAGE, request, timeout_ms=ALTER_PARTITION_TIMEOUT_MS)
+
+    return ReplicaManager(
+        broker_id=config.node_id,
+        log_dir=config.data_dir,
+        disk=ports.disk,
+        clock=ports.clock,
+        random=ports.random,
+        config=config.replica,
+        peers=ports.peers,
+        alter_partition=alter_partition,
+        report_damage=report_damage,
+        on_recovered=start_record.note_recovered,
+        unread=unread,
+        workers=ports.workers,
+        note=journal.note,
+        on_broken=reports.broken,
+        on_fatal=ports.on_fatal,
+        own=_own_cluster(config, ports),
+    )
+
+
+class _Publisher:
+    """Hands images to the replica manager, but none older than the broker's own registration.
+
+    An older image may still name an earlier incarnation of this broker as leader.
+    """
+
+    def __init__(self, replica_manager: ReplicaManager, start_record: StartRecord) -> None:
+        self._replica_manager = replica_manager
+        self._start_record = start_record
+        self._broker_epoch: int | None = None
+        self._newest: MetadataImage | None = None
+
+    async def on_registered(self, broker_epoch: int) -> None:
+        await self._start_record.note_told()
+        if self._broker_epoch is None:
+            await self._replica_manager.start(broker_epoch)
+        else:
+            self._replica_manager.set_broker_epoch(broker_epoch)
+        self._broker_epoch = broker_epoch
+        if self._newest is not None:
+            self.on_image(self._newest)
+
+    def on_image(self, image: MetadataImage) -> None:
+        self._newest = image
+        if self._broker_epoch is not None and image.offset >= self._broker_epoch:
+            self._replica_manager.on_image(image)

@@ -1,0 +1,157 @@
+"""What a start may have lost: the data folder remembers how the last life began and ended.
+
+A process that is killed loses nothing that the operating system took: the page cache outlives it.
+A machine that stops does lose what was not flushed. The kernel's boot id tells the two apart, and
+a clean stop, after which all is flushed, makes it all the same (KIP-966).
+
+What was lost is remembered until the controllers were told: a process that ends before its broker
+is registered, however cleanly, leaves the telling to the next.
+
+Once all logs were recovered in a boot, a later start in it finds every write there that was made,
+synced or not: what is missing then did not go with the power (decision 0009).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple
+
+import structlog
+
+from tidelog.core.env import Disk, Random, write_atomically
+from tidelog.core.errors import DiskFullError, StorageError
+from tidelog.log.checkpoints import NO_LIFE
+from tidelog.log.log_folder import ONLY_LIFE, Life
+from tidelog.node.data_directory import PROPERTIES_BYTES_MAX
+from tidelog.v1.controller_pb2 import EVERYTHING, NOTHING, UNFLUSHED, StartLoss
+
+FILE_NAME = "start.properties"
+_FIELDS = ("boot.id", "clean", "untold", "recovered", "life")
+_LIFE_END = 2**53
+_UNTOLD_LIFE = -1
+_WORST_LAST: tuple[StartLoss, ...] = (NOTHING, UNFLUSHED, EVERYTHING)
+
+log = structlog.get_logger(__name__)
+
+
+class Start(NamedTuple):
+    """What this start finds."""
+
+    loss: StartLoss
+    """Of what the folder held, and not told yet."""
+    life: Life
+    """This start and the one before; power is kept where this boot recovered all logs."""
+
+
+class StartRecord:
+    """The record in one data folder. Only `note_start` raises: what else cannot be noted is not."""
+
+    def __init__(self, disk: Disk, folder: str, *, boot_id: str, random: Random) -> None:
+        self._random = random
+        self._disk = disk
+        self._folder = folder
+        self._boot_id = boot_id
+        self._writing = asyncio.Lock()
+        self._is_all_flushed = False
+        """Once all logs are closed: each was opened, by this life or by one that ended clean."""
+
+    async def note_start(self) -> Start:
+        """What this start finds; from now on the folder is not clean.
+
+        On a full disk it remembers nothing: the next start counts as one that lost everything.
+        Errors: `StorageError`.
+        """
+        disk, folder = self._disk, self._folder
+        found = _read(disk, folder)
+        loss = max(_loss(found, self._boot_id), _untold(found), key=_WORST_LAST.index)
+        self._is_all_flushed = found is not None and found.get("clean") == "true"
+        is_recovered = found is not None and found.get("recovered") == self._boot_id
+        number = self._random.randrange(NO_LIFE + 1, _LIFE_END)
+        changes = {
+            "boot.id": self._boot_id,
+            "life": str(number),
+            "clean": "false",
+            "untold": StartLoss.Name(loss),
+        }
+        try:
+            await _write(disk, folder, {**(found or {}), **changes})
+        except DiskFullError:
+            disk.remove(f"{folder}/{FILE_NAME}.tmp")
+            disk.remove(f"{folder}/{FILE_NAME}")
+            await disk.sync_directory(folder)
+        is_power_kept = self._boot_id != "" and is_recovered
+        return Start(loss, Life(number, _life(found), is_power_kept))
+
+    async def note_recovered(self) -> None:
+        """All logs are open; if it is not noted, torn writes are looked for at the next start."""
+        self._is_all_flushed = True
+        await self._change("recovered", self._boot_id)
+
+    async def note_told(self) -> None:
+        """The controllers know what this start lost; if it is not noted they are told again."""
+        await self._change("untold", StartLoss.Name(NOTHING))
+
+    async def note_clean_stop(self) -> None:
+        """Every log that was opened is closed.
+
+        One that was not may hold what an earlier life left in the page cache: that is not clean.
+        """
+        if self._is_all_flushed:
+            await self._change("clean", "true")
+
+    async def _change(self, key: str, value: str) -> None:
+        """Nothing where the start could not be noted: it remains one that lost everything."""
+        try:
+            async with self._writing:
+                found = _read(self._disk, self._folder)
+                if found is not None and found.get(key) != value:
+                    await _write(self._disk, self._folder, {**found, key: value})
+        except StorageError as error:
+            log.warning("start record not written", key=key, value=value, error=str(error))
+
+
+def life_after(disk: Disk, folder: str) -> Life:
+    """The life to read the logs of a stopped node in: its last one's clean markers are believed.
+
+    Where no start was noted nobody counts lives.
+    """
+    found = _read(disk, folder)
+    return ONLY_LIFE if found is None else Life(before=_life(found))
+
+
+def _loss(found: dict[str, str] | None, boot_id: str) -> StartLoss:
+    if found is None:
+        return EVERYTHING
+    is_same_boot = boot_id != "" and found.get("boot.id") == boot_id
+    return NOTHING if is_same_boot or found.get("clean") == "true" else UNFLUSHED
+
+
+def _untold(found: dict[str, str] | None) -> StartLoss:
+    """What earlier starts lost and did not tell."""
+    name = "NOTHING" if found is None else found.get("untold", "NOTHING")
+    return next((loss for loss in _WORST_LAST if StartLoss.Name(loss) == name), EVERYTHING)
+
+
+def _life(found: dict[str, str] | None) -> int:
+    """Number of the life before; one that no marker has where it cannot be told."""
+    text = "" if found is None else found.get("life", "")
+    is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(_LIFE_END))
+    return int(text) if is_number else _UNTOLD_LIFE
+
+
+def _read(disk: Disk, folder: str) -> dict[str, str] | None:
+    path = f"{folder}/{FILE_NAME}"
+    if not disk.exists(path):
+        return None
+    file = disk.open(path)
+    try:
+        text = file.read_at(0, PROPERTIES_BYTES_MAX).decode("utf-8", "replace")
+    finally:
+        file.close()
+    pairs = (line.partition("=") for line in text.splitlines())
+    return {key: value for key, _, value in pairs if key in _FIELDS}
+
+
+async def _write(disk: Disk, folder: str, fields: dict[str, str]) -> None:
+    text = "".join(f"{key}={fields[key]}\n" for key in _FIELDS if key in fields)
+    await write_atomically(disk, f"{folder}/{FILE_NAME}", text.encode())

@@ -1,0 +1,257 @@
+"""The storm of the cluster suite: which faults there are, and when each strikes whom.
+
+A seed uses some of the kinds and leaves others out (swarm testing), so that each also strikes
+nearly alone. It owns the faults of links and processes; `disk_strikes` has those of machines, and
+`endless_strikes` those that last longer than the product waits, drawn beside the others, and
+`clones` nodes of another cluster that call this one's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from tidelog.core import chance
+from tidelog.core.chance import SeededRandom
+from tidelog.simulation.cluster.clones import Clones
+from tidelog.simulation.cluster.disk_strikes import DiskStrikes
+from tidelog.simulation.cluster.endless_strikes import EndlessStrikes
+from tidelog.simulation.cluster.inside import active_controller
+from tidelog.simulation.cluster.late_calls import NEEDS_CALM, LateCallStrikes
+from tidelog.simulation.cluster.replica_strikes import ReplicaStrikes
+from tidelog.simulation.cluster.strikes import Strikes
+from tidelog.simulation.engine.network import Weather
+
+KINDS_USED_MIN, KINDS_USED_MAX = 2, 9
+REPLICA_STRIKE_PROBABILITY = 0.6
+LATE_CALLS_PROBABILITY = 0.8
+PAUSE_S_MIN, PAUSE_S_MAX = 0.1, 2.0
+DRIFT_MIN, DRIFT_MAX = 0.8, 1.25
+
+
+class Faults:
+    """Strikes until told to stop; then `heal` takes all back."""
+
+    def __init__(self, strikes: Strikes, random: SeededRandom) -> None:
+        self._strikes = strikes
+        self._world = strikes.world
+        self._random = random
+        disks = DiskStrikes(strikes)
+        self._kinds: dict[str, Callable[[], Awaitable[None]]] = {
+            "partition": self._partition,
+            "one_way": self._one_way,
+            "ring": self._ring,
+            "isolate": self._isolate,
+            "isolate_controller": self._isolate_controller,
+            "cut_from_clients": self._cut_from_clients,
+            "clog": self._clog,
+            "weather": self._weather,
+            "pause": self._pause,
+            "pause_controller": self._pause_controller,
+            "kill": self._kill,
+            "stop": self._stop,
+            "rolling_restart": self._rolling_restart,
+            "restart_all": self._restart_all,
+            "unclean": self._unclean,
+            "clock_drift": self._clock_drift,
+            **disks.kinds,
+        }
+        left = list(self._kinds)
+        count = random.randrange(KINDS_USED_MIN, KINDS_USED_MAX + 1)
+        self._is_calm = False
+        self._used = [left.pop(random.randrange(0, len(left))) for _ in range(count)]
+        if random.random() < REPLICA_STRIKE_PROBABILITY:
+            moments = ReplicaStrikes(strikes).kinds
+            name = list(moments)[random.randrange(0, len(moments))]
+            self._kinds[name] = moments[name]
+            self._used.append(name)
+        else:
+            self._use_late_calls(random.fork("late calls"))
+        self._endless = EndlessStrikes(strikes, random.fork("endless"))
+        self._clones = Clones(strikes, random.fork("clones"))
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def _use_late_calls(self, random: SeededRandom) -> None:
+        """Most of the other seeds use one of these kinds, and few others beside it, or none."""
+        if random.random() < LATE_CALLS_PROBABILITY:
+            late = LateCallStrikes(self._strikes).kinds
+            name = chance.one_of(random, [*late, NEEDS_CALM, NEEDS_CALM])
+            self._kinds[name] = late[name]
+            self._is_calm = name == NEEDS_CALM
+            self._used = [name] if self._is_calm else [*self._used[:2], name]
+
+    async def strike_until(self, end_s: float) -> None:
+        """One fault after another, some while others last."""
+        if not self._is_calm:
+            self._tasks.append(asyncio.ensure_future(self._endless.strike_until(end_s)))
+            self._tasks.append(asyncio.ensure_future(self._clones.speak_until(end_s)))
+        while self._world.now_s < end_s and not self._world.findings.violations:
+            await asyncio.sleep(self._random.uniform(PAUSE_S_MIN, PAUSE_S_MAX))
+            kind = self._used[self._random.randrange(0, len(self._used))]
+            work = self._kinds[kind]()
+            self._tasks.append(asyncio.ensure_future(work))
+
+    async def heal(self) -> None:
+        """Let all faults that last end, then everything run as it should."""
+        await asyncio.gather(*self._tasks)
+        world = self._world
+        world.cluster.network.weather = None
+        world.cluster.network.lateness.clear()
+        for node_id in world.config.node_ids:
+            world.machine(node_id).disk.slow_down(world.config.sync_latency_s_max)
+            if world.is_up(node_id):
+                world.cluster.drift(node_id, rate=1.0)
+            world.start(node_id)
+        world.restart_failed()
+
+    # Links
+
+    async def _partition(self) -> None:
+        nodes = self._strikes.shuffled(self._world.config.node_ids)
+        side = nodes[: self._random.randrange(1, len(nodes))]
+        others = self._strikes.others(*side)
+        self._strikes.count("partition", f"{sorted(side)} from {others}")
+        await self._strikes.cut(self._strikes.links_between(side, others), 0.2, 5.0)
+
+    async def _one_way(self) -> None:
+        victim = self._strikes.victim()
+        others = self._strikes.others(victim)
+        if self._strikes.happens(0.3):
+            others = [self._strikes.one_of(others)]
+        links = [(self._strikes.host(victim), self._strikes.host(other)) for other in others]
+        if self._strikes.happens(0.5):
+            links = [link[::-1] for link in links]
+        self._strikes.count("one_way", " ".join(f"{a}>{b}" for a, b in links))
+        await self._strikes.cut(links, 0.2, 5.0)
+
+    async def _ring(self) -> None:
+        """Everyone hears a neighbour on each side, and nobody else."""
+        nodes = self._strikes.shuffled(self._world.config.node_ids)
+        size = len(nodes)
+        links = [
+            (self._strikes.host(one), self._strikes.host(other))
+            for at, one in enumerate(nodes)
+            for to, other in enumerate(nodes)
+            if (at - to) % size not in (0, 1, size - 1 if size > 3 else 1)
+        ]
+        self._strikes.count("ring", str(nodes))
+        await self._strikes.cut(links, 0.5, 5.0)
+
+    async def _isolate(self) -> None:
+        await self._cut_off("isolate", self._strikes.victim())
+
+    async def _isolate_controller(self) -> None:
+        controller = active_controller(self._world.cluster)
+        if controller is not None:
+            await self._cut_off("isolate_controller", controller)
+
+    async def _cut_off(self, kind: str, victim: int) -> None:
+        self._strikes.count(kind, f"node {victim}")
+        links = self._strikes.links_between([victim], self._strikes.others(victim))
+        await self._strikes.cut(links, 0.2, 5.0)
+
+    async def _cut_from_clients(self) -> None:
+        """Answers are lost, or requests."""
+        victim = self._strikes.host(self._strikes.victim())
+        hosts = self._world.client_hosts
+        is_deaf = self._strikes.happens(0.5)
+        links = [(host, victim) if is_deaf else (victim, host) for host in hosts]
+        self._strikes.count("cut_from_clients", f"{victim} {'deaf' if is_deaf else 'mute'}")
+        await self._strikes.cut(links, 0.2, 3.0)
+
+    async def _clog(self) -> None:
+        """Two hosts' link holds everything and then delivers."""
+        names = [*map(self._strikes.host, self._world.config.node_ids), *self._world.client_hosts]
+        source, target = self._strikes.shuffled(names)[:2]
+        network = self._world.cluster.network
+        self._strikes.count("clog", f"{source}>{target}")
+        network.clog(source, target)
+        await self._strikes.last(0.3, 6.0)
+        network.unclog(source, target)
+
+    async def _weather(self) -> None:
+        weather = Weather(
+            loss=self._random.uniform(0, 0.05),
+            delay_s_max=self._random.uniform(0.001, 0.2) * self._strikes.happens(0.5),
+            repeat=self._random.uniform(0, 0.3),
+        )
+        self._strikes.count("weather", str(weather))
+        network = self._world.cluster.network
+        network.weather = weather
+        await self._strikes.last(0.5, 4.0)
+        if network.weather is weather:
+            network.weather = None
+
+    # Processes
+
+    async def _pause(self) -> None:
+        await self._freeze("pause", self._strikes.victim())
+
+    async def _pause_controller(self) -> None:
+        controller = active_controller(self._world.cluster)
+        if controller is not None:
+            await self._freeze("pause_controller", controller)
+
+    async def _freeze(self, kind: str, victim: int) -> None:
+        self._strikes.count(kind, f"node {victim}")
+        await self._strikes.pause(victim, 0.2, 6.0)
+
+    async def _kill(self) -> None:
+        victim = self._strikes.victim()
+        if self._strikes.kill(victim):
+            self._strikes.count("kill", f"node {victim}")
+            await self._strikes.start_later(victim)
+
+    async def _stop(self) -> None:
+        victim = self._strikes.victim()
+        self._strikes.count("stop", f"node {victim}")
+        await self._strikes.stop(victim)
+        await self._strikes.start_later(victim)
+
+    async def _rolling_restart(self) -> None:
+        self._strikes.count("rolling_restart")
+        for node_id in self._world.config.node_ids:
+            await self._strikes.stop(node_id)
+            await self._strikes.last(0.0, 0.3)
+            self._world.start(node_id)
+            await self._strikes.until(lambda: not list(self._world.unsettled()), within_s=4.0)
+
+    async def _restart_all(self) -> None:
+        """At once: killed, or without power where the budget has room for it."""
+        is_lossy = self._strikes.happens(0.5)
+        self._strikes.count("restart_all", "power" if is_lossy else "kill -9")
+        nodes = self._strikes.shuffled(self._world.config.node_ids)
+        for node_id in nodes:
+            if not (is_lossy and self._strikes.cut_power(node_id)):
+                self._strikes.kill(node_id)
+        for node_id in nodes:
+            await self._strikes.last(0.0, 0.5)
+            self._world.start(node_id)
+
+    async def _unclean(self) -> None:
+        """A follower falls behind; then everyone in sync is gone, and it is all there is.
+
+        Where that is not allowed, nobody leads until one of those in sync is back.
+        """
+        topics = self._world.config.topics
+        lossy = [one for one in topics if one.is_lossy and self._strikes.happens(0.5)]
+        topic = self._strikes.one_of(lossy or topics)
+        state = self._world.image.partition(topic.name, 0)
+        if not state or state.leader_id is None or len(state.isr) < 2:
+            return
+        behind = self._strikes.one_of([one for one in state.replicas if one != state.leader_id])
+        in_sync = [one for one in state.replicas if one != behind]
+        self._strikes.count("unclean", f"node {behind} falls behind {in_sync}")
+        await self._strikes.cut(self._strikes.links_between([behind], in_sync), 1.0, 4.0)
+        for node_id in in_sync:
+            self._strikes.kill(node_id)
+        await self._strikes.last(1.0, 6.0)
+        for node_id in in_sync:
+            self._world.start(node_id)
+
+    async def _clock_drift(self) -> None:
+        victim = self._strikes.victim()
+        if self._world.is_up(victim):
+            rate = self._random.uniform(DRIFT_MIN, DRIFT_MAX)
+            self._strikes.count("clock_drift", f"node {victim}: {rate:.2f}")
+            self._world.cluster.drift(victim, rate=rate)

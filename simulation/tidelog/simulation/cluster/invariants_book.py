@@ -1,0 +1,149 @@
+"""The book of what is committed: every batch below any high watermark, as it was seen there first.
+
+Owns what is compared with it: the same offset holds the same batch for everyone and for good, base
+offsets have no gap, epochs never decrease, an idempotent producer's sequences follow each other,
+and nothing lies there that every attempt to write was told had failed. Compacted topics have no
+page, and that of a partition is closed by an unclean election: both change what was committed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tidelog.broker.partition.partition import HostedPartition
+from tidelog.chaos.invariants.invariant import Report
+from tidelog.chaos.node_inside import log_of
+from tidelog.records.batch import BatchHeader
+
+Key = tuple[bytes, int]
+"""Topic id and partition."""
+SEQUENCES = 1 << 31
+
+
+class Identity(NamedTuple):
+    """What of a batch stays the same from the producer to every replica."""
+
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    records_count: int
+    crc: int
+
+
+def identity(header: BatchHeader) -> Identity:
+    """Of the batch with this header."""
+    return Identity(
+        header.producer_id,
+        header.producer_epoch,
+        header.base_sequence,
+        header.records_count,
+        header.crc,
+    )
+
+
+@dataclass(slots=True)
+class Attempts:
+    """How often a batch came to a leader, and how often that was answered with a definite no."""
+
+    begun: int = 0
+    refused: int = 0
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether whoever sent it knows that it is not stored."""
+        return 0 < self.begun <= self.refused
+
+
+@dataclass(slots=True)
+class Page:
+    """One partition's committed batches, by base offset; `end` follows the last."""
+
+    name: str
+    batches: dict[int, BatchHeader] = field(default_factory=dict)
+    end: int = -1
+    epoch: int = -1
+    sequences: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """The newest epoch and the next sequence of each producer."""
+    identities: set[Identity] = field(default_factory=set)
+
+
+class Book:
+    """All pages. Reports what contradicts them."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._pages: dict[Key, Page] = {}
+        self._exempt: set[Key] = set()  # never iterated
+        self._attempts: dict[tuple[str, int, Identity], Attempts] = {}
+        self.seen: Counter[str] = Counter()
+        """How much was compared."""
+
+    def page(self, hosted: HostedPartition) -> Page | None:
+        """The partition's; None if what is committed there may change."""
+        key = hosted.topic_id, hosted.partition
+        log = log_of(hosted)
+        if log is not None and log.config.is_compacted:
+            self._exempt.add(key)
+        if key in self._exempt:
+            return None
+        page = self._pages.get(key)
+        if page is None:
+            page = self._pages[key] = Page(hosted.name)
+        return page
+
+    def close(self, topic_id: bytes, partition: int) -> None:
+        """What was committed there may be lost from now on."""
+        self._exempt.add((topic_id, partition))
+
+    def known(self, topic_id: bytes, partition: int) -> Page | None:
+        """The page that was begun for it, unless it is exempt since."""
+        key = topic_id, partition
+        return None if key in self._exempt else self._pages.get(key)
+
+    def compare(self, page: Page, header: BatchHeader) -> bool:
+        """Whether a batch is as the book says; True for one the book has nothing of."""
+        if page.end < 0 or header.base_offset >= page.end:
+            return True
+        self.seen["compared"] += 1
+        return page.batches.get(header.base_offset) == header
+
+    def add(self, page: Page, header: BatchHeader, *, topic: str, partition: int) -> None:
+        """A batch is committed that follows the last one."""
+        at = f"{page.name}/{header.base_offset}"
+        if 0 <= page.end < header.base_offset:
+            self._report("I8", f"{at} is committed, {page.end} to there is not")
+        if header.partition_leader_epoch < page.epoch:
+            self._report(
+                "I9", f"{at} is of epoch {header.partition_leader_epoch}, after {page.epoch}"
+            )
+        if header.producer_id >= 0:
+            self._check_sequence(page, header, at)
+        known = self._attempts.get((topic, partition, identity(header)))
+        if known is not None and known.is_refused:
+            self._report("I28", f"{at} is committed, every attempt to write it was refused")
+        page.batches[header.base_offset] = header
+        page.identities.add(identity(header))
+        page.end, page.epoch = header.next_offset, header.partition_leader_epoch
+        self.seen["committed"] += 1
+
+    def note_attempt(self, topic: str, partition: int, batch: Identity) -> None:
+        """A producer's batch came to a leader."""
+        self._attempts.setdefault((topic, partition, batch), Attempts()).begun += 1
+
+    def note_refusal(self, topic: str, partition: int, batch: Identity, page: Page | None) -> None:
+        """It was answered with a definite error."""
+        attempts = self._attempts.setdefault((topic, partition, batch), Attempts())
+        attempts.refused += 1
+        if attempts.is_refused and page is not None and batch in page.identities:
+            self._report("I28", f"{batch} of {page.name} was refused, and is committed")
+
+    def _check_sequence(self, page: Page, header: BatchHeader, at: str) -> None:
+        epoch, expected = page.sequences.get(header.producer_id, (-1, 0))
+        if header.producer_epoch < epoch:
+            self._report("I21", f"{at}: epoch {header.producer_epoch} after {epoch}: {header}")
+        elif header.base_sequence != (expected if header.producer_epoch == epoch else 0):
+            self._report("I20", f"{at}: sequence {expected} is next: {header}")
+        following = (header.base_sequence + header.last_offset_delta + 1) % SEQUENCES
+        page.sequences[header.producer_id] = header.producer_epoch, following

@@ -1,0 +1,256 @@
+"""What each replica must be after each step, by what changed in it since the last look.
+
+I2 (a new leader holds all that is committed), I8 (a leader's log only grows), I10 (one leader an
+epoch), I11 (a high watermark never falls), I15 (nor do epochs); I1 and I7 by the book; the rest of
+leaders in `invariants_leading`. A node that is down, or not registered in its present process,
+promises nothing; one that is paused nothing of what it has not heard.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tidelog.broker.partition.partition import HostedPartition
+from tidelog.broker.replica.follower import Follower
+from tidelog.broker.replica.isr import IsrState
+from tidelog.broker.replica.leader import Leader
+from tidelog.chaos.invariants.elections import is_lossy, may_have_lost
+from tidelog.chaos.invariants.images import ImageChecks
+from tidelog.chaos.invariants.invariant import Report
+from tidelog.chaos.node_inside import held_by, log_of
+from tidelog.core.errors import CorruptMessageError
+from tidelog.log.partition_log import Damage, PartitionLog
+from tidelog.metadata.image import MetadataImage
+from tidelog.node.server import Node
+from tidelog.records.batch import check_crc
+from tidelog.simulation.cluster.cluster import Machine, SimCluster
+from tidelog.simulation.cluster.inside import Cursor, Found, walk
+from tidelog.simulation.cluster.invariants_book import Book, Key, Page
+from tidelog.simulation.cluster.invariants_leading import LeaderChecks
+from tidelog.simulation.cluster.invariants_sight import Sight
+
+
+class _State(NamedTuple):
+    role: Leader | Follower | None
+    isr: IsrState | None
+    end: int
+    high_watermark: int
+    damage: Damage | None
+
+
+@dataclass(slots=True)
+class _Seen:
+    """One replica in one life, as it was when it was last looked at."""
+
+    state: _State | None = None
+    leader_epoch: int = -1
+    cursor: Cursor = field(default_factory=Cursor)
+    """How far its log was compared with the book."""
+
+
+class ReplicaChecks:
+    """All replicas of all running nodes."""
+
+    def __init__(
+        self, cluster: SimCluster, *, book: Book, images: ImageChecks, report: Report
+    ) -> None:
+        self._book = book
+        self._sight = Sight(cluster, images)
+        self._leading = LeaderChecks(book=book, sight=self._sight, report=report)
+        self._report = report
+        self._seen: dict[int, dict[HostedPartition, _Seen]] = {}
+        """By node, of its present process."""
+        self._nodes: dict[int, Node] = {}
+        self._leaders: dict[tuple[Key, int], int] = {}
+
+    def look(self, machine: Machine, node: Node, *, is_exact: bool) -> None:
+        """Check what changed; `is_exact` says that it was one step since the last look."""
+        if self._nodes.get(machine.node_id) is not node:
+            self._nodes[machine.node_id], self._seen[machine.node_id] = node, {}
+        replicas = self._seen[machine.node_id]
+        for hosted in held_by(node).values():
+            log = log_of(hosted)
+            if log is None:
+                continue
+            role = hosted.replica.role
+            now = _State(
+                role,
+                role.isr if isinstance(role, Leader) else None,
+                log.log_end_offset,
+                log.high_watermark,
+                log.damage,
+            )
+            seen = replicas.get(hosted)
+            if seen is None:
+                seen = replicas[hosted] = _Seen()
+            if now != seen.state:
+                before, seen.state = seen.state, now
+                self._changed(machine, hosted, log, seen, before, now, is_exact=is_exact)
+
+    def on_image(self, before: MetadataImage, image: MetadataImage) -> None:
+        """The newest image is another one: who may be elected now holds all that is committed."""
+        for topic in image.topics.values():
+            earlier = before.topic_by_id(topic.topic_id)
+            known = () if earlier is None else earlier.partitions
+            for state in topic.partitions:
+                was = known[state.partition] if state.partition < len(known) else None
+                if state is was:
+                    continue
+                if was is not None and may_have_lost(was, state, is_lossy=is_lossy(topic, image)):
+                    self._book.close(topic.topic_id, state.partition)
+                self._leading.check_candidates(topic.topic_id, state)
+
+    def _changed(
+        self,
+        machine: Machine,
+        hosted: HostedPartition,
+        log: PartitionLog,
+        seen: _Seen,
+        before: _State | None,
+        now: _State,
+        *,
+        is_exact: bool,
+    ) -> None:
+        name = f"{hosted.name} on {machine.name}"
+        if now.damage is not None:
+            seen.cursor = Cursor()
+            return
+        if now.end < seen.cursor.offset:
+            seen.cursor = Cursor()
+        if now.high_watermark > now.end:
+            self._report("I11", f"{name}: high watermark {now.high_watermark} above {now.end}")
+        if before is None or now.role is not before.role:
+            self._check_role(machine, hosted, seen, now, name)
+        if before is not None and before.damage is None:
+            self._check_fall(hosted, before, now, name)
+        if isinstance(now.role, Leader):
+            self._leading.check_isr(hosted, now.role, name)
+            if before is not None and before.role is now.role:
+                risen = now.high_watermark > before.high_watermark
+                if risen:
+                    is_exact = is_exact and not _changed_twice(before.isr, now.isr)
+                    self._leading.check_rise(machine, hosted, now.role, name, is_exact=is_exact)
+        self._compare(machine, hosted, log, seen, now, name)
+        if before is not None and now.end < before.end:
+            self._check_partition(hosted)
+
+    def _check_role(
+        self, machine: Machine, hosted: HostedPartition, seen: _Seen, now: _State, name: str
+    ) -> None:
+        if now.role is None:
+            return
+        epoch = now.role.leader_epoch
+        if epoch < seen.leader_epoch:
+            self._report("I15", f"{name} went from leader epoch {seen.leader_epoch} to {epoch}")
+        seen.leader_epoch = epoch
+        if not isinstance(now.role, Leader):
+            return
+        key = (hosted.topic_id, hosted.partition), epoch
+        if self._leaders.setdefault(key, machine.node_id) != machine.node_id:
+            self._report("I10", f"{name} leads in epoch {epoch}, as node {self._leaders[key]} did")
+        self._check_new_leader(machine, hosted, epoch, name)
+
+    def _check_new_leader(
+        self, machine: Machine, hosted: HostedPartition, epoch: int, name: str
+    ) -> None:
+        """I2: the leader of the newest committed epoch holds every committed record."""
+        state, page = self._sight.newest_state(hosted), self._book.page(hosted)
+        log = log_of(hosted)
+        if page is None or log is None or state is None or state.leader_epoch != epoch:
+            return
+        if log.log_end_offset < page.end:
+            self._report(
+                "I2", f"{name} leads from {log.log_end_offset} on, {page.end} is committed"
+            )
+            return
+        for found in walk(log, machine.disk, Cursor(), end=page.end, known=page.batches):
+            if not self._is_as_booked(machine, page, found):
+                self._report("I2", f"{name} leads in epoch {epoch} without {found.header}")
+                return
+
+    def _check_fall(self, hosted: HostedPartition, before: _State, now: _State, name: str) -> None:
+        if isinstance(now.role, Leader) and now.role is before.role and now.end < before.end:
+            self._report("I8", f"{name} leads, and went from {before.end} back to {now.end}")
+        if now.high_watermark < before.high_watermark and self._book.page(hosted) is not None:
+            self._report(
+                "I11",
+                f"{name}: high watermark fell from {before.high_watermark} to"
+                f" {now.high_watermark}, the log ends at {now.end}",
+            )
+
+    def _compare(
+        self,
+        machine: Machine,
+        hosted: HostedPartition,
+        log: PartitionLog,
+        seen: _Seen,
+        now: _State,
+        name: str,
+    ) -> None:
+        """I1, I7: what is below the high watermark is what the book says; new pages are written."""
+        page = self._book.page(hosted)
+        if page is None or now.high_watermark <= seen.cursor.offset:
+            return
+        end_before = page.end
+        wrong = self._walk(machine, hosted, log, seen, page, now.high_watermark)
+        if wrong is not None:
+            # Maybe it was cut and grew again since the last look: then all of it is new.
+            seen.cursor = Cursor()
+            wrong = self._walk(machine, hosted, log, seen, page, now.high_watermark)
+        if wrong is not None:
+            self._report("I1", f"{name}: {wrong} is not as it was committed")
+            seen.cursor = Cursor(offset=now.high_watermark)
+        if page.end > end_before:
+            self._check_partition(hosted)
+
+    def _walk(
+        self,
+        machine: Machine,
+        hosted: HostedPartition,
+        log: PartitionLog,
+        seen: _Seen,
+        page: Page,
+        end: int,
+    ) -> Found | None:
+        """Go on with the comparison; the first batch that is not as the book says."""
+        for found in walk(log, machine.disk, seen.cursor, end=end, known=page.batches):
+            if not self._is_as_booked(machine, page, found):
+                return found
+            if found.header is None or found.header.base_offset < page.end:
+                continue
+            if not is_whole(machine, found):
+                # Another replica has it; what follows it is written after it.
+                seen.cursor.position, seen.cursor.offset = found.position, found.header.base_offset
+                break
+            self._book.add(page, found.header, topic=hosted.topic, partition=hosted.partition)
+        return None
+
+    def _is_as_booked(self, machine: Machine, page: Page, found: Found) -> bool:
+        if found.path in machine.disk.flipped:
+            return True
+        return found.header is not None and self._book.compare(page, found.header)
+
+    def _check_partition(self, hosted: HostedPartition) -> None:
+        state = self._sight.newest_state(hosted)
+        if state is not None:
+            self._leading.check_candidates(hosted.topic_id, state)
+
+
+def is_whole(machine: Machine, found: Found) -> bool:
+    """Whether a batch can be believed: no bit of its file was ever flipped, or it has its CRC."""
+    if found.header is None or found.path not in machine.disk.flipped:
+        return found.header is not None
+    batch = machine.disk.look(found.path, found.position, found.header.size_in_bytes)
+    try:
+        check_crc(found.header, batch)
+    except CorruptMessageError:
+        return False
+    return True
+
+
+def _changed_twice(before: IsrState | None, now: IsrState | None) -> bool:
+    """Whether it may have risen with an ISR between these two: a broker takes images in batches."""
+    if before is None or now is None:
+        return True
+    return now.partition_epoch > before.partition_epoch + 1

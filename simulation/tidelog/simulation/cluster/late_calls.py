@@ -1,0 +1,142 @@
+"""Faults of calls to the controllers: held beyond their deadlines, overtaken by later ones.
+
+Whatever a broker was answered must stay true when its earlier calls arrive after all. Owns the
+order of strikes; each seed uses at most one of these kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from tidelog.simulation.cluster.inside import active_controller
+from tidelog.simulation.cluster.strikes import Span, Strikes
+from tidelog.simulation.cluster.world_config import REPLICATION_FACTOR
+
+METHODS = ("AlterPartition", "BrokerHeartbeat", "ReportDamage", "RegisterBroker")
+NEEDS_CALM = "late_isr_change"
+"""The kind that waits for one thing after another, for most of a storm."""
+HEARTBEATS_MAX = 1_000
+CALLS_MAX = 4
+ATTEMPTS_HELD = 2
+"""The third comes 3.75 s after the first: no session is as long."""
+LATE_S = Span(0.3, 8.0)
+"""At most longer than any of these calls is waited for, retries and all."""
+SPANS: Mapping[str, Span] = {"late_calls": LATE_S}
+
+
+class LateCallStrikes:
+    """The kinds, for `Faults`."""
+
+    def __init__(self, strikes: Strikes) -> None:
+        self._strikes = strikes
+        self._world = strikes.world
+        self._is_busy = False
+        """An ISR change is being made late: one at a time."""
+        self.kinds: dict[str, Callable[[], Awaitable[None]]] = {
+            "late_calls": self._late_calls,
+            NEEDS_CALM: self._late_isr_change,
+            "late_heartbeats": self._late_heartbeats,
+        }
+
+    async def _late_calls(self) -> None:
+        """Some calls of a broker arrive when it has given them up, and asked again."""
+        victim = self._strikes.one_of(self._world.config.broker_ids)
+        method = self._strikes.one_of(METHODS)
+        most = self._some(CALLS_MAX)
+        self._strikes.count("late_calls", f"node {victim}: {most} of {method}")
+        network = self._world.cluster.network
+        late = network.hold_calls(self._strikes.host(victim), method, most=most)
+        if method == "RegisterBroker" and self._strikes.kill(victim):
+            await self._strikes.start_later(victim)
+        await self._strikes.last(*LATE_S)
+        network.deliver_late(late)
+
+    async def _late_heartbeats(self) -> None:
+        """A broker is fenced as nobody hears it, or stops; then all that it said arrives."""
+        victim = self._strikes.victim()
+        self._strikes.count("late_heartbeats", f"node {victim}")
+        network = self._world.cluster.network
+        most = self._some(2 * CALLS_MAX)
+        late = network.hold_calls(self._strikes.host(victim), "BrokerHeartbeat", most=most)
+        await self._strikes.last(0.05, 1.0)
+        is_stopped = self._strikes.happens(0.5)
+        if is_stopped:
+            await self._strikes.stop(victim)
+        else:
+            await self._strikes.last(0.0, self._session_s)
+        network.deliver_late(late)
+        if is_stopped:
+            await self._strikes.start_later(victim)
+
+    async def _late_isr_change(self) -> None:
+        """A follower is to join, and is fenced before the attempt that its leader hears of is made.
+
+        The attempts before that arrive when the follower is heard of again, perhaps by the next
+        controller.
+        """
+        pair = self._a_leader_and_a_follower()
+        if pair is None or self._is_busy:
+            return
+        self._is_busy = True
+        leader, follower = pair
+        self._strikes.count(NEEDS_CALM, f"node {leader} of node {follower}")
+        network, host = self._world.cluster.network, self._strikes.host
+        links = self._strikes.links_between([leader], [follower])
+        self._strikes.cut_now(links)
+        await self._strikes.until(lambda: not self._shared_isrs(leader, follower), within_s=6.0)
+        silenced = network.hold_calls(host(follower), "BrokerHeartbeat", most=HEARTBEATS_MAX)
+        change = network.hold_calls(host(leader), "AlterPartition", most=ATTEMPTS_HELD)
+        self._strikes.mend(links)
+        await self._strikes.until(lambda: change.count, within_s=self._session_s)
+        await self._strikes.until(
+            lambda: not self._world.image.is_alive(follower), within_s=2 * self._session_s
+        )
+        self._strikes.cut_now(links)
+        await self._strikes.last(3.0, 4.0)
+        if self._strikes.happens(0.5):
+            await self._depose()
+        network.deliver_late(silenced)
+        await self._strikes.until(lambda: self._world.image.is_alive(follower), within_s=4.0)
+        network.deliver_late(change)
+        await self._strikes.last(0.1, 0.5)
+        self._strikes.mend(links)
+        self._is_busy = False
+
+    async def _depose(self) -> None:
+        """Another controller becomes active; nobody dies."""
+        before = active_controller(self._world.cluster)
+        if before is None:
+            return
+        others = [one for one in self._world.config.controller_ids if one != before]
+        links = self._strikes.links_between([before], others)
+        self._strikes.cut_now(links)
+        await self._strikes.until(
+            lambda: active_controller(self._world.cluster) not in (None, before), within_s=3.0
+        )
+        self._strikes.mend(links)
+        await self._strikes.last(0.1, 0.3)
+
+    @property
+    def _session_s(self) -> float:
+        return self._world.config.session_timeout_ms / 1000
+
+    def _some(self, most: int) -> int:
+        return self._strikes.random.randrange(1, most + 1)
+
+    def _a_leader_and_a_follower(self) -> tuple[int, int] | None:
+        """Of a partition whose ISR stays large enough without the follower."""
+        pairs = [
+            (state.leader_id, follower)
+            for _, state in self._world.image.partitions()
+            for follower in state.isr
+            if state.leader_id not in (None, follower) and len(state.isr) == REPLICATION_FACTOR
+        ]
+        pair = self._strikes.one_of(pairs) if pairs else (None, 0)
+        return None if pair[0] is None else (pair[0], pair[1])
+
+    def _shared_isrs(self, leader: int, follower: int) -> bool:
+        """Whether the follower is in the ISR of anything that the leader leads."""
+        return any(
+            state.leader_id == leader and follower in state.isr
+            for _, state in self._world.image.partitions()
+        )

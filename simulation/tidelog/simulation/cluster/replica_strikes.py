@@ -1,0 +1,118 @@
+"""Faults of one replica that follow its life: moments in which replication once went wrong.
+
+Each is made of what may happen at any time, and waits for the state in which it matters. Owns the
+order of strikes; each seed uses at most one of these kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from tidelog.metadata.image import PartitionImage
+from tidelog.simulation.cluster.inside import active_controller
+from tidelog.simulation.cluster.strikes import Strikes
+
+Place = tuple[str, PartitionImage, int]
+"""A topic, a partition as it was, and who led it."""
+
+
+class ReplicaStrikes:
+    """The kinds, for `Faults`."""
+
+    def __init__(self, strikes: Strikes) -> None:
+        self._strikes = strikes
+        self._world = strikes.world
+        self.kinds: dict[str, Callable[[], Awaitable[None]]] = {
+            "lonely_leader": self._lonely_leader,
+            "reborn_follower": self._reborn_follower,
+            "slow_disk_cut": self._slow_disk_cut,
+        }
+
+    async def _lonely_leader(self) -> None:
+        """A leader writes what nobody gets, others lead, and soon it leads again."""
+        place = self._led()
+        if place is None:
+            return
+        topic, state, leader = place
+        followers = [one for one in state.replicas if one != leader]
+        links = self._strikes.links_between([leader], followers)
+        self._strikes.count("lonely_leader", f"node {leader} of {topic}-{state.partition}")
+        self._strikes.cut_now(links)
+        await self._strikes.last(0.1, 1.0)
+        if self._strikes.happens(0.5):
+            self._strikes.kill(leader)
+        await self._strikes.until(lambda: self._is_led_by_others(place), within_s=6.0)
+        self._strikes.mend(links)
+        await self._strikes.last(0.0, 1.0)
+        if not self._world.is_up(leader):
+            self._world.start(leader)
+        await self._strikes.last(0.0, 2.0)
+        heir = self._leader_of(place)
+        if heir is not None and heir != leader and self._strikes.kill(heir):
+            await self._strikes.start_later(heir)
+
+    async def _reborn_follower(self) -> None:
+        """A follower is gone and back again while what its leader says of it is on its way.
+
+        No registration ends a session that a controller has heard of: so the controller goes, too.
+        """
+        place = self._led()
+        controller = active_controller(self._world.cluster)
+        if place is None or controller is None:
+            return
+        topic, state, leader = place
+        follower = self._strikes.one_of([one for one in state.replicas if one != leader])
+        self._strikes.count("reborn_follower", f"node {follower} of {topic}-{state.partition}")
+        network, host = self._world.cluster.network, self._strikes.host
+        await self._restart(follower)
+        network.clog(host(leader), host(controller))
+        await self._strikes.until(lambda: self._world.image.is_alive(follower), within_s=2.0)
+        await self._strikes.last(0.0, 0.5)
+        network.clog(host(follower), host(leader))
+        if controller not in (leader, follower):
+            self._strikes.kill(controller)
+        await self._restart(follower)
+        network.unclog(host(leader), host(controller))
+        await self._strikes.last(0.0, 0.3)
+        network.unclog(host(follower), host(leader))
+        self._world.start(controller)
+
+    async def _slow_disk_cut(self) -> None:
+        """A disk takes ever longer to sync, and before it has the power goes."""
+        victim = self._strikes.victim()
+        if not self._world.is_up(victim) or not self._world.budget.may_lose_power(victim):
+            return
+        disk = self._world.machine(victim).disk
+        disk.slow_down(self._strikes.random.uniform(0.1, 1.0))
+        await self._strikes.last(0.1, 1.5)
+        if self._strikes.cut_power(victim):
+            self._strikes.count("slow_disk_cut", f"node {victim}")
+            disk.slow_down(self._world.config.sync_latency_s_max)
+            await self._strikes.start_later(victim)
+        disk.slow_down(self._world.config.sync_latency_s_max)
+
+    async def _restart(self, node_id: int) -> None:
+        """Without power where the budget has room; until it is registered again."""
+        before = self._epoch(node_id)
+        if not self._strikes.cut_power(node_id):
+            self._strikes.kill(node_id)
+        await self._strikes.last(0.0, 0.2)
+        self._world.start(node_id)
+        await self._strikes.until(lambda: self._epoch(node_id) > before, within_s=4.0)
+
+    def _epoch(self, node_id: int) -> int:
+        broker = self._world.image.brokers.get(node_id)
+        return -1 if broker is None else broker.broker_epoch
+
+    def _led(self) -> Place | None:
+        found = self._strikes.a_partition()
+        if found is None or found[1].leader_id is None or len(found[1].replicas) == 1:
+            return None
+        return (*found, found[1].leader_id)
+
+    def _leader_of(self, place: Place) -> int | None:
+        state = self._world.image.partition(place[0], place[1].partition)
+        return None if state is None else state.leader_id
+
+    def _is_led_by_others(self, place: Place) -> bool:
+        return self._leader_of(place) not in (None, place[2])

@@ -1,0 +1,214 @@
+"""One seed of the cluster suite: a storm over a fresh world, then a calm, then the verdict.
+
+It owns the story of a run and what its result holds; never what strikes or what is judged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import traceback
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, NoReturn
+
+import structlog
+
+from tidelog.chaos.story.scene import Scene, StoryOver
+from tidelog.chaos.workloads.workload import Workload
+from tidelog.core.chance import SeededRandom
+from tidelog.core.errors import TidelogError
+from tidelog.history.checks.delivery import complaints, counts
+from tidelog.raft.config import ENGINES
+from tidelog.simulation.cluster.coverage import COVERAGE
+from tidelog.simulation.cluster.faults import Faults
+from tidelog.simulation.cluster.ground import SimGround
+from tidelog.simulation.cluster.scenarios import SCENARIOS, STORM, shape
+from tidelog.simulation.cluster.strikes import Strikes
+from tidelog.simulation.cluster.world import Violated, World
+from tidelog.simulation.cluster.world_config import draw_config
+from tidelog.simulation.engine.loop import NodeLoop
+from tidelog.simulation.engine.scheduler import SimulationError
+from tidelog.simulation.suites.findings import Findings, SeedResult
+from tidelog.simulation.suites.timeline import Timeline
+
+READY_S_MAX = 30.0
+CONTROL_S = 8.0
+"""How long a run without faults produces."""
+AFTERMATH_S = 2.0
+"""Clients go on for so long after the last fault."""
+CALM_S_MAX = 40.0
+"""I29: what must have come to rest by then (sessions, elections, retries, a client's patience)."""
+LOOK_EVERY_S = 0.2
+VIOLATIONS_TOLD_MAX = 10
+
+
+def run_seed(
+    seed: int,
+    *,
+    choice: str = STORM,
+    engine: str = ENGINES[0],
+    has_faults: bool = True,
+    timeline_sink: Callable[[str], None] | None = None,
+) -> SeedResult:
+    """Run the story under `seed`; an error of the run is a violation like the checks'.
+
+    `choice` is a scenario's name, or the random storm; `engine` is the controllers'. Without faults
+    it is the control.
+    """
+    random = SeededRandom(seed)
+    findings = Findings()
+    scenario = SCENARIOS.get(choice)
+    is_separate = scenario is not None and scenario.has_separate_controllers
+    config = draw_config(random.fork("config"), is_separate=is_separate)
+    if scenario is not None:
+        config = shape(scenario, config)
+    config = replace(config, raft=replace(config.raft, engine=engine))
+    world = World(seed=seed, config=config, findings=findings, timeline_sink=timeline_sink)
+    workload = Workload(world, random.fork("workload"))
+    story = _Story(world, workload, random, choice=choice if has_faults else "")
+    with _told(world.timeline, story.ground):
+        try:
+            world.cluster.run(story.tell())
+        except (Violated, StoryOver):
+            pass
+        except Exception as error:  # noqa: BLE001  # whatever a run ends with is its outcome
+            findings.report(type(error).__name__, _told_of(error))
+        finally:
+            world.observer.finish()
+            workload.write_pending()
+    world.cluster.close()
+    for complaint in complaints(world.history) if not findings.violations else ():
+        findings.report(complaint.kind, str(complaint))
+    counted = counts(world.history)
+    if story.scene is not None and not findings.violations:
+        story.scene.conclude(world.history, counted)
+    for violation in findings.violations[:VIOLATIONS_TOLD_MAX]:
+        world.timeline.note("VIOLATED", f"{violation.invariant}: {violation.what}")
+    return SeedResult(
+        seed=seed,
+        violation=findings.violations[0] if findings.violations else None,
+        faults=dict(findings.faults),
+        coverage={name: findings.coverage[name] for name in COVERAGE},
+        operations=workload.operations,
+        acknowledged=workload.acknowledged,
+        steps=world.cluster.scheduler.steps,
+        virtual_s=round(world.now_s, 3),
+        trace_hash=world.cluster.trace.hexdigest(),
+        counts=counted,
+    )
+
+
+class _Story:
+    def __init__(
+        self, world: World, workload: Workload, random: SeededRandom, *, choice: str
+    ) -> None:
+        self._world = world
+        self._workload = workload
+        self._scenario = SCENARIOS.get(choice)
+        strikes = Strikes(world, random.fork("strikes"))
+        self.ground = SimGround(strikes, workload) if self._scenario else None
+        self.scene = Scene(self.ground) if self.ground else None
+        self._faults = Faults(strikes, random.fork("faults"))
+        self._choice = choice
+
+    async def tell(self) -> None:
+        world = self._world
+        world.timeline.note("config", str(world.config))
+        for machine in world.cluster.machines.values():
+            machine.disk.slow_down(world.config.sync_latency_s_max)
+        if not await self._comes_to_rest(READY_S_MAX, "ready"):
+            return
+        watching = asyncio.create_task(world.watch(), name="watch")
+        await self._workload.begin()
+        if await self._comes_to_rest(READY_S_MAX, "topics"):
+            await self._strike()
+            await self._calm_down()
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+
+    async def _strike(self) -> None:
+        if self._choice == "":
+            await asyncio.sleep(CONTROL_S)
+            return
+        if self._scenario is not None and self.scene is not None:
+            await self._scenario.tell(self.scene)
+            self._workload.is_churn_over = True
+            self._workload.is_held = False
+        churning = asyncio.create_task(self._workload.churn(), name="churn")
+        if self.scene is None:
+            await self._faults.strike_until(self._world.now_s + self._world.config.storm_s)
+        await self._faults.heal()
+        self._world.timeline.note("fault", "all is healed")
+        await asyncio.sleep(AFTERMATH_S)
+        self._workload.is_churn_over = True
+        await churning
+
+    async def _calm_down(self) -> None:
+        stopping = asyncio.create_task(self._workload.stop_sending(), name="stop-sending")
+        if not await self._comes_to_rest(CALM_S_MAX, "I29"):
+            stopping.cancel()
+            return
+        await asyncio.gather(stopping)
+        await self._workload.close()
+        try:
+            await self._workload.read_all()
+        except (TimeoutError, TidelogError) as error:
+            self._world.findings.report("I29", f"final reads: {error!r}")
+        else:
+            self._world.invariants.at_quiet()
+
+    async def _comes_to_rest(self, within_s: float, invariant: str) -> bool:
+        """Wait for it; a report when it takes too long."""
+        world = self._world
+        deadline_s = world.now_s + within_s
+        while left := [*self._unready(), *world.unsettled(), *self._unended(invariant)]:
+            if world.now_s > deadline_s:
+                world.findings.report(invariant, f"{within_s} s later: {'; '.join(left)}")
+                return False
+            await asyncio.sleep(LOOK_EVERY_S)
+            world.restart_failed()
+        return True
+
+    def _unready(self) -> Iterator[str]:
+        for broker_id in self._world.config.broker_ids:
+            if broker_id not in self._world.image.brokers:
+                yield f"broker {broker_id} is not registered"
+
+    def _unended(self, invariant: str) -> Iterator[str]:
+        if invariant == "I29" and self._workload.unended:
+            yield f"{self._workload.unended} sends have not ended"
+
+
+def _told_of(error: Exception) -> str:
+    """The simulation's own errors say it all; of others one wants to know where."""
+    if isinstance(error, SimulationError):
+        return str(error)
+    return "".join(traceback.format_exception(error))
+
+
+@contextmanager
+def _told(timeline: Timeline, ground: SimGround | None) -> Iterator[None]:
+    """What nodes log goes into the timeline and to the ground, if anyone reads it."""
+    if not timeline.is_kept and ground is None:
+        yield
+        return
+
+    def tell(_: object, __: str, event: MutableMapping[str, Any]) -> NoReturn:
+        loop = asyncio._get_running_loop()  # noqa: SLF001
+        who = loop.name if isinstance(loop, NodeLoop) else "?"
+        if ground is not None:
+            ground.hear(who, event)
+        what = " ".join(f"{key}={value}" for key, value in event.items() if key != "event")
+        timeline.note(who, f"{event['event']} {what}")
+        raise structlog.DropEvent
+
+    before = structlog.get_config()
+    structlog.configure(
+        processors=[tell], wrapper_class=structlog.make_filtering_bound_logger(logging.INFO)
+    )
+    try:
+        yield
+    finally:
+        structlog.configure(**before)

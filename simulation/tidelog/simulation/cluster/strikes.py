@@ -1,0 +1,197 @@
+"""What all faults and scenarios are made of: whom they strike, what they do, how long it lasts.
+
+Owns the primitives, and that each is taken back; which of them may happen is up to `Budget`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeVar
+
+from tidelog.core import chance
+from tidelog.core.chance import SeededRandom
+from tidelog.metadata.image import PartitionImage
+from tidelog.simulation.cluster.inside import active_controller
+from tidelog.simulation.cluster.world import World
+
+DOWN_S_MIN, DOWN_S_MAX = 0.05, 2.0
+LONG_DOWN_PROBABILITY = 0.3
+LONG_DOWN_S_MIN, LONG_DOWN_S_MAX = 2.0, 6.0
+STOP_S_MAX = 8.0
+POLL_S = 0.02
+UNTIL_S_MAX = 20.0
+
+T = TypeVar("T")
+Link = tuple[str, str]
+"""Host names: from, to."""
+
+
+class Span(NamedTuple):
+    """What a fault draws from, in seconds: `[low, high)`."""
+
+    low: float
+    high: float
+
+
+class Strikes:
+    """The faults' hands on the world of one seed."""
+
+    def __init__(self, world: World, random: SeededRandom) -> None:
+        self.world = world
+        self.random = random
+        self.disks_struck: set[int] = set()
+        """Whose disk a fault works on; only asked."""
+
+    @property
+    def now_s(self) -> float:
+        """Virtual time."""
+        return self.world.now_s
+
+    def count(self, kind: str, what: str = "") -> None:
+        """A fault of this kind strikes."""
+        world = self.world
+        world.findings.faults[kind] += 1
+        world.cluster.trace.record(world.now_s, "fault", kind, what)
+        world.timeline.note("fault", f"{kind} {what}")
+
+    async def last(self, low_s: float, high_s: float) -> None:
+        """Let time pass."""
+        await asyncio.sleep(self.random.uniform(low_s, high_s))
+
+    async def until(
+        self, condition: Callable[[], object], *, within_s: float = UNTIL_S_MAX
+    ) -> bool:
+        """Wait for it; whether it came."""
+        deadline_s = self.now_s + within_s
+        while not condition():
+            if self.now_s > deadline_s:
+                return False
+            await asyncio.sleep(POLL_S)
+        return True
+
+    def happens(self, probability: float) -> bool:
+        """Whether it does this time."""
+        return self.random.random() < probability
+
+    def one_of(self, items: Sequence[T]) -> T:
+        """Any of them."""
+        return chance.one_of(self.random, items)
+
+    def shuffled(self, items: Iterable[T]) -> list[T]:
+        """All of them."""
+        return chance.shuffled(self.random, items)
+
+    # Whom
+
+    def state(self, topic: str, partition: int = 0) -> PartitionImage:
+        """Of a partition that there is."""
+        found = self.world.image.partition(topic, partition)
+        if found is None:
+            raise LookupError(f"no {topic}-{partition}")
+        return found
+
+    async def until_in_sync(self, topic: str) -> bool:
+        """Partition 0 has all its replicas in the ISR; whether it came to that."""
+
+        def is_in_sync() -> bool:
+            found = self.world.image.partition(topic, 0)
+            return found is not None and len(found.isr) == len(found.replicas)
+
+        return await self.until(is_in_sync)
+
+    def a_partition(self) -> tuple[str, PartitionImage] | None:
+        """Any that there is; None: no controller runs."""
+        known = [(topic.name, state) for topic, state in self.world.image.partitions()]
+        return self.one_of(known) if known else None
+
+    def leader(self, topic: str, partition: int = 0) -> int:
+        """Who leads."""
+        leader_id = self.state(topic, partition).leader_id
+        if leader_id is None:
+            raise LookupError(f"nobody leads {topic}-{partition}")
+        return leader_id
+
+    def victim(self) -> int:
+        """A leader, the active controller, or anyone."""
+        drawn = self.random.random()
+        if drawn < 0.4 and (found := self.a_partition()) and found[1].leader_id is not None:
+            return found[1].leader_id
+        if drawn < 0.6 and (controller := active_controller(self.world.cluster)) is not None:
+            return controller
+        return self.one_of(self.world.config.node_ids)
+
+    # Links
+
+    def host(self, node_id: int) -> str:
+        """A node's name on the network."""
+        return self.world.machine(node_id).name
+
+    def links_between(self, side: Iterable[int], others: Iterable[int]) -> list[Link]:
+        """All links between nodes, both ways."""
+        there = [(self.host(a), self.host(b)) for a in side for b in others if a != b]
+        return there + [link[::-1] for link in there]
+
+    def others(self, *node_ids: int) -> list[int]:
+        """All nodes but these."""
+        return [one for one in self.world.config.node_ids if one not in node_ids]
+
+    async def cut(self, links: Sequence[Link], low_s: float, high_s: float) -> None:
+        """These carry nothing for a while."""
+        self.cut_now(links)
+        await self.last(low_s, high_s)
+        self.mend(links)
+
+    def cut_now(self, links: Sequence[Link]) -> None:
+        """Until `mend`."""
+        for link in links:
+            self.world.cluster.network.cut(*link)
+
+    def mend(self, links: Sequence[Link]) -> None:
+        """Take one cut back."""
+        for link in links:
+            self.world.cluster.network.heal(*link)
+        self.world.timeline.note("fault", f"{len(links)} links carry again")
+
+    # Processes
+
+    def kill(self, node_id: int) -> bool:
+        """End a process and hold it down; False: it was down."""
+        if not self.world.is_up(node_id):
+            return False
+        self.world.held.add(node_id)
+        self.world.cluster.kill(node_id)
+        return True
+
+    def cut_power(self, node_id: int) -> bool:
+        """As long as the budget lasts; the node is held down."""
+        if not self.world.budget.may_lose_power(node_id):
+            return False
+        self.world.held.add(node_id)
+        self.world.cluster.crash(node_id)
+        return True
+
+    async def stop(self, node_id: int) -> None:
+        """In order, if it can; it is held down."""
+        if self.world.is_up(node_id) and node_id not in self.world.held:
+            self.world.held.add(node_id)
+            await self.world.cluster.stop(node_id, within_s=STOP_S_MAX)
+
+    async def start_later(self, node_id: int) -> None:
+        """After a while, sometimes a long one."""
+        if self.happens(LONG_DOWN_PROBABILITY):
+            await self.last(LONG_DOWN_S_MIN, LONG_DOWN_S_MAX)
+        else:
+            await self.last(DOWN_S_MIN, DOWN_S_MAX)
+        self.world.start(node_id)
+
+    async def pause(self, node_id: int, low_s: float, high_s: float) -> None:
+        """SIGSTOP for a while."""
+        host = self.world.machine(node_id).host
+        if host is None or host.loop.is_paused:
+            return
+        self.world.cluster.pause(node_id)
+        await self.last(low_s, high_s)
+        if self.world.machine(node_id).host is host:
+            self.world.cluster.resume(node_id)
+            self.world.timeline.note("fault", f"node {node_id} goes on")

@@ -1,0 +1,208 @@
+"""The world of one seed: nodes, clients' history, what was found, and what faults may still do.
+
+Owns what faults and clients share; decides nothing by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
+from tidelog.core.chance import SeededRandom
+from tidelog.core.errors import StorageError
+from tidelog.history.history import History, Poll, Send
+from tidelog.metadata.image import MetadataImage
+from tidelog.simulation.cluster.budget import Budget
+from tidelog.simulation.cluster.cluster import ClientPorts, Machine, SimCluster, SimClusterConfig
+from tidelog.simulation.cluster.coverage import Observer
+from tidelog.simulation.cluster.inside import has_failed_log, newest_image
+from tidelog.simulation.cluster.invariants import Invariants
+from tidelog.simulation.cluster.world_config import REPLICATION_FACTOR, WorldConfig
+from tidelog.simulation.engine.scheduler import SchedulerLimits
+from tidelog.simulation.suites.findings import Findings
+from tidelog.simulation.suites.timeline import Timeline
+
+LIMITS = SchedulerLimits(steps=3_000_000, virtual_s=200.0)
+LOOK_EVERY_S = 0.1
+RESTART_AFTER_S = 0.5
+
+
+class Violated(Exception):  # noqa: N818  # the end of a run, not a fault of its own
+    """Something did not hold: whatever follows may follow from it."""
+
+
+class World:
+    """Nodes are held down only by faults (`held`); whoever else is down is started again soon."""
+
+    def __init__(
+        self,
+        *,
+        seed: int,
+        config: WorldConfig,
+        findings: Findings,
+        timeline_sink: Callable[[str], None] | None,
+    ) -> None:
+        self.config = config
+        self.findings = findings
+        self.cluster = SimCluster(
+            seed=seed,
+            config=SimClusterConfig(
+                node_ids=config.node_ids,
+                controller_ids=config.controller_ids,
+                broker_ids=config.broker_ids,
+                configure=config.configure,
+                is_expected=_is_expected,
+                limits=LIMITS,
+            ),
+        )
+        self.timeline = Timeline(lambda: self.now_s, timeline_sink)
+        self.history = History(lossy_topics={one.name for one in config.topics if one.is_lossy})
+        self.observer = Observer(self.cluster, findings.coverage)
+        self.budget = Budget(self.cluster, config, findings.coverage)
+        self.cluster.on_power_lost = self.budget.note_cut
+        self.invariants = Invariants(self.cluster, findings.report)
+        self.cluster.scheduler.after_step = self._after_step
+        self._clients: dict[str, ClientPorts] = {}
+        self.held: set[int] = set()
+        """Nodes that a fault keeps down; only asked, never gone through."""
+        self.random = SeededRandom(seed)
+
+    @property
+    def now_s(self) -> float:
+        """Virtual time."""
+        return self.cluster.scheduler.now_s
+
+    @property
+    def image(self) -> MetadataImage:
+        """The newest that is committed, as far as a running controller knows."""
+        return newest_image(self.cluster)
+
+    @property
+    def bootstrap(self) -> list[str]:
+        """Where clients begin."""
+        return [self.cluster.address(one) for one in self.config.broker_ids]
+
+    # What clients ask for: `workloads.setting`
+
+    @property
+    def topics(self) -> Sequence[TopicPlan]:
+        """As drawn."""
+        return self.config.topics
+
+    @property
+    def producers(self) -> Sequence[ProducerPlan]:
+        """As drawn."""
+        return self.config.producers
+
+    @property
+    def readers(self) -> Sequence[str]:
+        """One a topic."""
+        return ["reader"]
+
+    @property
+    def replication_factor(self) -> int:
+        """Of every topic."""
+        return min(REPLICATION_FACTOR, len(self.config.broker_ids))
+
+    @property
+    def segment_bytes(self) -> range:
+        """A few batches a segment."""
+        return range(600, 20_000)
+
+    @property
+    def client_hosts(self) -> Sequence[str]:
+        """Of all clients so far."""
+        return list(self._clients)
+
+    def ports(self, name: str) -> dict[str, Any]:  # keyword arguments of every client
+        """A client's way to the cluster, from a host of its own."""
+        ports = self._clients.get(name)
+        if ports is None:
+            ports = self._clients[name] = self.cluster.new_client(name)
+        return {"transport": ports.transport, "clock": ports.clock, "random": ports.random}
+
+    def begun(self, begun: Callable[[], Send]) -> None:
+        """Nobody reads a history that is not whole."""
+
+    def ended(self, send: Send) -> None:
+        """Into the history."""
+        self.history.sends.append(send)
+
+    def polled(self, poll: Poll) -> None:
+        """Into the history."""
+        self.history.polls.append(poll)
+
+    @property
+    def is_diary_read(self) -> bool:
+        """Whether anyone reads the timeline."""
+        return self.timeline.is_kept
+
+    def note(self, who: str, what: str) -> None:
+        """For people."""
+        self.timeline.note(who, what)
+
+    def happened(self, what: str) -> None:
+        """Count it."""
+        self.findings.coverage[what] += 1
+
+    # Nodes
+
+    def machine(self, node_id: int) -> Machine:
+        """A node's machine."""
+        return self.cluster.machines[node_id]
+
+    def is_up(self, node_id: int) -> bool:
+        """Whether its process runs, or is paused."""
+        return self.machine(node_id).host is not None
+
+    def start(self, node_id: int) -> None:
+        """Start what is down."""
+        self.held.discard(node_id)
+        if not self.is_up(node_id):
+            self.timeline.note(f"node-{node_id}", "starts")
+            self.cluster.start(node_id)
+
+    async def watch(self) -> None:
+        """Look at the image often, and do what an operator's supervisor does: start what ended."""
+        down_since: dict[int, float] = {}
+        while True:
+            await asyncio.sleep(LOOK_EVERY_S)
+            self.observer.look()
+            self.budget.look()
+            for node_id in self.config.node_ids:
+                if self.is_up(node_id) or node_id in self.held:
+                    down_since.pop(node_id, None)
+                elif self.now_s - down_since.setdefault(node_id, self.now_s) >= RESTART_AFTER_S:
+                    self.start(node_id)
+
+    def _after_step(self) -> None:
+        self.invariants.after_step()
+        if self.findings.violations:
+            raise Violated
+
+    def restart_failed(self) -> None:
+        """Where a disk failed a log, the node has to start again."""
+        for node_id in self.config.node_ids:
+            if has_failed_log(self.machine(node_id)):
+                self.timeline.note(f"node-{node_id}", "is restarted: a log is out of service")
+                self.cluster.kill(node_id)
+                self.start(node_id)
+
+    def unsettled(self) -> Iterable[str]:
+        """What is not as it must be a while after the last fault."""
+        image = self.image
+        for node_id in self.config.broker_ids:
+            if not image.is_alive(node_id):
+                yield f"broker {node_id} is fenced"
+        for topic, partition in image.partitions():
+            is_full = set(partition.isr) == set(partition.replicas)
+            if partition.leader_id is None or not is_full or partition.damaged:
+                yield f"{topic.name}-{partition.partition}: {partition}"
+        yield from self.budget.outstanding()
+
+
+def _is_expected(error: BaseException) -> bool:
+    """Disks fail here; whoever cannot go on without one ends."""
+    return isinstance(error, StorageError)

@@ -1,0 +1,163 @@
+"""How the world of one seed is made: nodes, topics, clients, sizes and rates, all drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tidelog.broker.partition.replica_config import ReplicaConfig
+from tidelog.chaos.workloads.plans import (
+    CHURNED,
+    LOSSY,
+    SECOND,
+    STEADY,
+    ProducerPlan,
+    TopicPlan,
+)
+from tidelog.core.chance import SeededRandom
+from tidelog.node.config import NodeConfig
+from tidelog.raft.config import RaftConfig
+
+SEPARATE_PROBABILITY = 0.2
+"""Of controllers that hold no partitions."""
+REPLICATION_FACTOR = 3
+
+
+@dataclass(frozen=True, slots=True)
+class WorldConfig:
+    """What a seed draws before it begins."""
+
+    controller_ids: tuple[int, ...]
+    broker_ids: tuple[int, ...]
+    topics: tuple[TopicPlan, ...]
+    producers: tuple[ProducerPlan, ...]
+    replica: ReplicaConfig
+    raft: RaftConfig
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+    sync_latency_s_max: float
+    storm_s: float
+
+    @property
+    def node_ids(self) -> tuple[int, ...]:
+        """All of them."""
+        return tuple(sorted({*self.controller_ids, *self.broker_ids}))
+
+    def plan(self, topic: str) -> TopicPlan:
+        """Of the topic of this name."""
+        return next(plan for plan in self.topics if plan.name == topic)
+
+    def configure(self, config: NodeConfig) -> NodeConfig:
+        """A node's settings. Topics are created by who means to, never by a producer's retry."""
+        return replace(
+            config,
+            replica=self.replica,
+            raft=self.raft,
+            broker_heartbeat_interval_ms=self.heartbeat_interval_ms,
+            auto_create_topics_enable=False,
+            controller=replace(
+                config.controller,
+                session_timeout_ms=self.session_timeout_ms,
+                leader_imbalance_check_interval_ms=5_000,
+                # So that a topic of two partitions is a plan of two batches already.
+                partitions_per_batch_max=1,
+            ),
+        )
+
+
+def draw_config(random: SeededRandom, *, is_separate: bool = False) -> WorldConfig:
+    """Short sessions, small segments: everything happens in twenty seconds.
+
+    `is_separate`: controllers hold no partitions, whatever is drawn.
+    """
+    controller_ids, broker_ids = _draw_nodes(random, is_separate=is_separate)
+    topics = _draw_topics(random)
+    session_timeout_ms = random.randrange(800, 3000)
+    return WorldConfig(
+        controller_ids=controller_ids,
+        broker_ids=broker_ids,
+        topics=topics,
+        producers=_draw_producers(random, topics),
+        replica=_draw_replica(random),
+        raft=_draw_raft(random),
+        session_timeout_ms=session_timeout_ms,
+        heartbeat_interval_ms=session_timeout_ms // random.randrange(3, 7),
+        sync_latency_s_max=random.uniform(0.0005, 0.01),
+        storm_s=random.uniform(10, 18),
+    )
+
+
+def _draw_nodes(
+    random: SeededRandom, *, is_separate: bool
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    controller_ids = (1, 2, 3)
+    if random.random() < SEPARATE_PROBABILITY or is_separate:
+        return controller_ids, tuple(range(4, 7 + random.randrange(0, 2)))
+    count = (3, 3, 3, 4, 5)[random.randrange(0, 5)]
+    return controller_ids, tuple(range(1, count + 1))
+
+
+def _draw_topics(random: SeededRandom) -> tuple[TopicPlan, ...]:
+    def plan(name: str, *, least: int, is_flushed: bool, is_lossy: bool = False) -> TopicPlan:
+        return TopicPlan(
+            name=name,
+            partitions=random.randrange(1, 3),
+            min_insync_replicas=least,
+            is_flushed=is_flushed,
+            is_lossy=is_lossy,
+            segment_bytes=random.randrange(600, 20_000),
+            index_interval_bytes=random.randrange(0, 2000),
+        )
+
+    topics = [plan(STEADY, least=2, is_flushed=random.random() < 0.2)]
+    if random.random() < 0.7:
+        is_flushed = random.random() < 0.7
+        least = 2 if random.random() < 0.5 else 1
+        topics.append(plan(SECOND, least=least, is_flushed=is_flushed))
+    if random.random() < 0.5:
+        topics.append(plan(LOSSY, least=1, is_flushed=random.random() < 0.2, is_lossy=True))
+    if random.random() < 0.5:
+        topics.append(plan(CHURNED, least=2, is_flushed=random.random() < 0.3))
+    return tuple(topics)
+
+
+def _draw_producers(
+    random: SeededRandom, topics: tuple[TopicPlan, ...]
+) -> tuple[ProducerPlan, ...]:
+    wanted = [(topic.name, -1) for topic in topics]
+    wanted += [(STEADY, -1), (topics[random.randrange(0, len(topics))].name, 1)]
+    return tuple(
+        ProducerPlan(
+            name=f"producer-{number}",
+            topic=topic,
+            acks=acks,
+            pause_s_max=random.uniform(0.1, 0.6),
+            burst_max=random.randrange(2, 8),
+            request_timeout_ms=random.randrange(500, 4000),
+            delivery_timeout_ms=random.randrange(5_000, 20_000),
+            value_bytes=random.randrange(0, 300),
+        )
+        for number, (topic, acks) in enumerate(wanted, start=1)
+    )
+
+
+def _draw_replica(random: SeededRandom) -> ReplicaConfig:
+    return ReplicaConfig(
+        replica_lag_time_max_ms=random.randrange(500, 3000),
+        replica_fetch_wait_max_ms=random.randrange(100, 500),
+        replica_fetch_max_bytes=random.randrange(500, 20_000),
+        replica_fetch_timeout_ms=random.randrange(500, 2500),
+        high_watermark_checkpoint_interval_ms=random.randrange(500, 5000),
+        log_scrub_interval_ms=random.randrange(1000, 4000),
+        log_deleted_check_interval_ms=2000,
+        changes_per_slice_max=1,
+    )
+
+
+def _draw_raft(random: SeededRandom) -> RaftConfig:
+    interval_bytes = random.randrange(16_384, 131_072)
+    return RaftConfig(
+        snapshot_interval_bytes=interval_bytes,
+        wal_reserve_bytes=2 * interval_bytes + 32_768,
+        snapshot_chunk_bytes=random.randrange(2_000, 20_000),
+        retained_entries=random.randrange(5, 200),
+    )

@@ -1,0 +1,47 @@
+"""A node's clock in the simulation, decided by the virtual time.
+
+Owns the mapping between virtual time and a node's own, which may be offset and run fast or slow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+WALL_EPOCH_S = 1_700_000_000
+
+
+class SimClock:
+    """The `Clock` port over virtual time: `local = base + (virtual - base_virtual) * rate`.
+
+    It outlives its node's crashes, as a machine's clock outlives a process.
+    """
+
+    def __init__(
+        self, now_s: Callable[[], float], *, offset_s: float = 0.0, rate: float = 1.0
+    ) -> None:
+        self._now_s = now_s
+        self._base_virtual_s = now_s()
+        self._base_local_s = self._base_virtual_s + offset_s
+        self._rate = rate
+
+    def monotonic_s(self) -> float:
+        """The node's own time, in seconds."""
+        return self._base_local_s + (self._now_s() - self._base_virtual_s) * self._rate
+
+    def monotonic_ms(self) -> int:
+        """The node's own time, in milliseconds."""
+        return int(self.monotonic_s() * 1000)
+
+    def wall_ms(self) -> int:
+        """Milliseconds since the Unix epoch, as this node believes."""
+        return int((WALL_EPOCH_S + self.monotonic_s()) * 1000)
+
+    def to_virtual_s(self, local_s: float) -> float:
+        """The virtual time at which this clock shows `local_s`, if its rate stays as it is."""
+        return self._base_virtual_s + (local_s - self._base_local_s) / self._rate
+
+    def set_rate(self, rate: float) -> None:
+        """Local seconds per virtual second from now on; the clock does not jump."""
+        self._base_local_s = self.monotonic_s()
+        self._base_virtual_s = self._now_s()
+        self._rate = rate

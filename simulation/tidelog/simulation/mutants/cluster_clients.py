@@ -1,0 +1,61 @@
+"""Mutants of the clients: what is sent again, what is said of what was given up, what is read."""
+# ruff: noqa: SLF001  # they take the place of methods
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidelog.client.consuming import fetcher
+from tidelog.client.errors import DeliveryTimeoutError, TidelogError
+from tidelog.client.producing import outcomes
+from tidelog.client.producing.accumulator import Accumulator
+from tidelog.client.producing.outcomes import Outcomes
+from tidelog.client.producing.sequences import Sequences
+from tidelog.records.batch import BATCHES_PER_PRODUCER_MAX
+from tidelog.simulation.mutants.mutant import replaces
+
+_give_up = Outcomes._give_up
+
+
+@replaces(Outcomes, "_give_up")
+def timeout_told_as_refusal(
+    self: Outcomes, batch: Any, error: TidelogError, *, is_fenced: bool = False
+) -> None:
+    """What was not acknowledged in time is told as certainly not stored."""
+    if isinstance(error, DeliveryTimeoutError):
+        batch.is_outcome_unknown = error.is_outcome_unknown = False
+    _give_up(self, batch, error, is_fenced=is_fenced)
+
+
+@replaces(outcomes, "_note_failure")
+def only_last_error_counts(batch: Any, error: TidelogError) -> None:
+    """A refusal makes forget that an attempt before it may have been stored."""
+    batch.last_error = error
+    batch.is_outcome_unknown = error.is_outcome_unknown
+
+
+@replaces(Accumulator, "renumber")
+def stored_batches_renumbered(self: Accumulator[Any], tp: Any) -> list[Any]:
+    """What may be stored is sent again under other numbers (KIP-360)."""
+    queue, sequences = self._queues.get(tp), self._sequences
+    is_in_flight = queue is not None and queue.is_in_flight
+    if sequences is not None and not is_in_flight and sequences.is_broken(tp):
+        sequences.end_epoch(tp)
+        if queue is not None:
+            queue.sent.clear()
+            for batch in queue.waiting:
+                batch.numbers = None
+    self._note(tp)
+    return []
+
+
+@replaces(Sequences, "in_flight_max")
+def unknown_epochs_pipelined(_self: Sequences, _tp: Any) -> int:
+    """Several batches fly before the log knows their epoch: it takes the first it sees."""
+    return BATCHES_PER_PRODUCER_MAX
+
+
+@replaces(fetcher, "is_awaited")
+def late_answers_handed_out(_position: Any, _offset: Any) -> bool:
+    """What a silent leader answers late is handed out, though another one's answer was."""
+    return True

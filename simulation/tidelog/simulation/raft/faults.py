@@ -1,0 +1,311 @@
+"""The faults of the Raft suite: which there are, and when each strikes whom, all from the seed.
+
+It owns the kinds that need only the clock, and their lengths; `election_faults` and `overload` have
+the others. A seed uses some of the kinds and leaves others out (swarm testing), so that each also
+strikes alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from tidelog.core.chance import SeededRandom
+from tidelog.simulation.raft.election_faults import ElectionFaults
+from tidelog.simulation.raft.network import Weather
+from tidelog.simulation.raft.overload import Overload
+from tidelog.simulation.raft.strikes import Strikes
+from tidelog.simulation.raft.world import DIRECTORY, WAL_PATH, Voter, World
+
+KINDS_USED_MIN = 4
+PAUSE_S_MIN, PAUSE_S_MAX = 0.1, 1.3
+OFTEN = 3
+"""How much likelier than others a kind is that needs more than one thing to go wrong."""
+FOCUS = (
+    "fall_of_leaders",
+    "relapse",
+    "struck_at_vote",
+    "hoard",
+    "fall_of_leaders",
+    "failed_sync",
+    "relapse",
+    "wiped_at_election",
+    "slow_majority",
+    "overload",
+)
+"""Two of three seeds use one of these, in turn, and few others: they need most to go right."""
+FOCUS_OTHERS_MAX = 2
+LAST_WIPE_PROBABILITY = 0.3
+
+
+class Faults:
+    """Strikes until `stop`; then `heal` takes all back."""
+
+    def __init__(self, world: World, random: SeededRandom, *, seed: int) -> None:
+        self._world = world
+        self._random = random
+        self._strikes = Strikes(world, random)
+        self._kinds: dict[str, Callable[[], Awaitable[None]]] = {
+            "partition": self._partition,
+            "shift": self._shift,
+            "one_way": self._one_way,
+            "isolate": self._isolate,
+            "storm": self._storm,
+            "pause": self._pause,
+            "kill": self._kill,
+            "crash": self._crash,
+            "crash_at_write": self._crash_at_write,
+            "kill_at_write": self._kill_at_write,
+            "kill_at_rename": self._kill_at_rename,
+            "restart_all": self._restart_all,
+            "slow_disk": self._slow_disk,
+            "disk_error": self._disk_error,
+            "disk_full": self._disk_full,
+            "clock_drift": self._clock_drift,
+        }
+        elections, overload = ElectionFaults(self._strikes), Overload(self._strikes)
+        self._alone = frozenset(elections.kinds | overload.kinds)
+        self._kinds |= elections.kinds | overload.kinds
+        self._kinds["wipe"] = self._wipe
+        self._used = self._draw_kinds(seed)
+        often = {"shift", "wipe", *self._alone}
+        self._used += [kind for kind in self._used if kind in often] * (OFTEN - 1)
+        self._tasks: list[asyncio.Task[None]] = []
+        self._is_shifting = False
+
+    async def strike_until(self, end_s: float) -> None:
+        """One fault after another, some while others last; on the world's loop."""
+        self._strikes.end_s = end_s
+        while self._world.scheduler.now_s < end_s and not self._world.findings.violations:
+            await asyncio.sleep(self._random.uniform(PAUSE_S_MIN, PAUSE_S_MAX))
+            kind = self._used[self._random.randrange(0, len(self._used))]
+            self._tasks = [task for task in self._tasks if not task.done()]
+            task = asyncio.create_task(self._strike(kind), name=kind)
+            self._tasks.append(task)
+            if kind in self._alone:
+                await task  # it needs the others' good health
+
+    async def heal(self) -> None:
+        """Let all faults that last end, then let every voter run."""
+        await asyncio.gather(*self._tasks)
+        for voter in self._world.voters.values():
+            voter.disk.faults.heal()
+            voter.disk.capacity_bytes = None
+            voter.has_disk_error = False
+            self._world.resume(voter)
+            self._world.start(voter)
+        if self._strikes.happens(LAST_WIPE_PROBABILITY):
+            await self._wipe_last()
+
+    async def _wipe_last(self) -> None:
+        """When nothing else happens any more, a follower with a new disk gets everything back."""
+        await self._strikes.last(1.0, 2.0)
+        leader = self._world.leader()
+        followers = [voter for voter in self._world.voters.values() if voter is not leader]
+        victim = self._strikes.one_of(followers)
+        if leader is not None and self._strikes.may_wipe(victim):
+            self._strikes.wipe(victim)
+            await self._strikes.last(0.0, 0.3)
+            self._world.start(victim)
+
+    def _draw_kinds(self, seed: int) -> list[str]:
+        left = list(self._kinds)
+        alone = FOCUS[seed % len(FOCUS)]
+        if seed % 3 and alone in self._alone:
+            others = self._random.randrange(0, FOCUS_OTHERS_MAX + 1)
+            return [alone] + [self._strikes.one_of(left) for _ in range(others)]
+        count = self._random.randrange(KINDS_USED_MIN, len(left) + 1)
+        return [left.pop(self._random.randrange(0, len(left))) for _ in range(count)]
+
+    async def _strike(self, kind: str) -> None:
+        await self._kinds[kind]()
+
+    # Links
+
+    async def _partition(self) -> None:
+        voters = self._strikes.shuffled()
+        side = voters[: self._random.randrange(1, len(voters))]
+        self._strikes.count("partition", f"{sorted(side)} from the others")
+        await self._strikes.cut(self._strikes.links_between(side))
+
+    async def _shift(self) -> None:
+        """Bare majorities that overlap in one voter, which something happens to in between.
+
+        What the first one committed or voted, the second knows from that voter alone.
+        """
+        for _ in range(self._random.randrange(1, 4)):
+            if self._is_shifting or self._world.scheduler.now_s > self._strikes.end_s:
+                return
+            self._is_shifting = True
+            first = self._strikes.bare_majority(self._strikes.victim().node_id)
+            overlap = first[self._random.randrange(0, len(first))]
+            second = [node_id for node_id in self._world.voters if node_id not in first]
+            self._strikes.count("shift", f"{sorted(first)}, then {sorted([overlap, *second])}")
+            await self._strikes.cut(self._strikes.links_between(first), 0.2, 1.5)
+            struck = asyncio.create_task(self._strike_overlap(self._world.voters[overlap]))
+            await self._strikes.cut(self._strikes.links_between([overlap, *second]), 0.5, 2.5)
+            await struck
+            self._is_shifting = False
+
+    async def _strike_overlap(self, voter: Voter) -> None:
+        match self._random.randrange(0, 5):
+            case 0:
+                self._world.kill(voter)
+            case 1 | 2:
+                self._world.crash(voter)
+            case 3 if self._strikes.may_wipe(voter):
+                self._strikes.wipe(voter)
+        await self._strikes.last(0.0, 0.3)
+        self._world.start(voter)
+
+    async def _isolate(self) -> None:
+        victim = self._strikes.victim().node_id
+        self._strikes.count("isolate", f"n{victim}")
+        await self._strikes.cut([link for link in self._strikes.links() if victim in link])
+
+    async def _one_way(self) -> None:
+        victim = self._strikes.victim().node_id
+        others = [node_id for node_id in self._world.voters if node_id != victim]
+        match self._random.randrange(0, 3):
+            case 0:
+                links = [(victim, other) for other in others]
+            case 1:
+                links = [(other, victim) for other in others]
+            case _:
+                links = [(victim, others[self._random.randrange(0, len(others))])]
+        self._world.findings.coverage["one_way"] += 1
+        self._strikes.count("one_way", " ".join(f"n{source}>n{target}" for source, target in links))
+        await self._strikes.cut(links)
+
+    async def _storm(self) -> None:
+        network = self._world.network
+        weather = Weather(
+            loss=self._random.uniform(0, 0.25),
+            repeat=self._random.uniform(0, 0.3),
+            delay_s_max=self._random.uniform(0.002, 0.6),
+            echo=self._random.uniform(0, 0.2) * self._strikes.happens(0.5),
+        )
+        self._strikes.count("storm", str(weather))
+        network.weather = weather
+        await self._strikes.last(0.3, 3.0)
+        if network.weather is weather:
+            network.weather = Weather()
+            self._world.timeline.note("fault", "the storm is over")
+
+    # Processes
+
+    async def _pause(self) -> None:
+        victim = self._strikes.victim()
+        if not victim.is_running:
+            return
+        self._strikes.count("pause", victim.name)
+        self._world.findings.coverage["pauses"] += 1
+        self._world.pause(victim)
+        await self._strikes.last(0.05, 3.0)
+        self._world.resume(victim)
+
+    async def _kill(self) -> None:
+        victim = self._strikes.victim()
+        if victim.loop is not None:
+            self._strikes.count("kill", victim.name)
+            self._world.kill(victim)
+            await self._strikes.start_later(victim)
+
+    async def _crash(self) -> None:
+        victim = self._strikes.victim()
+        if victim.loop is not None:
+            self._strikes.count("crash", victim.name)
+            self._world.crash(victim)
+            await self._strikes.start_later(victim)
+
+    async def _crash_at_write(self) -> None:
+        victim = self._strikes.victim()
+        if victim.loop is not None:
+            number = self._random.randrange(1, 60)
+            self._strikes.count("crash_at_write", f"{victim.name}, operation {number} from now")
+            victim.disk.crash_at(number)
+            await self._strikes.wait_until_down(victim)
+            await self._strikes.start_later(victim)
+
+    async def _kill_at_write(self) -> None:
+        victim = self._strikes.victim()
+        if victim.loop is not None:
+            number = self._random.randrange(1, 60)
+            self._strikes.count("kill_at_write", f"{victim.name}, operation {number} from now")
+            victim.disk.kill_at(number)
+            await self._strikes.wait_until_down(victim)
+            await self._strikes.start_later(victim)
+
+    async def _kill_at_rename(self) -> None:
+        """The process ends when the log has its name, the machine when that was relied on."""
+        victim = self._strikes.victim()
+        if victim.loop is not None:
+            self._strikes.count("kill_at_rename", victim.name)
+            victim.disk.kill_at_rename(WAL_PATH)
+            for _ in range(3):
+                if victim.loop is not None:
+                    self._strikes.flood(victim, self._random.randrange(1, 40))
+                    await self._strikes.last(0.0, 0.5)
+            await self._strikes.wait_until_down(victim)
+            await self._strikes.last(0.0, 0.1)
+            await self._strikes.start(victim)
+            await self._strikes.last(0.02, 0.6)
+            self._world.crash(victim)
+            await self._strikes.start_later(victim)
+
+    async def _restart_all(self) -> None:
+        is_lossy = self._random.random() < 0.5
+        self._strikes.count("restart_all", "power" if is_lossy else "kill -9")
+        for voter in self._world.voters.values():
+            if voter.loop is not None:
+                (self._world.crash if is_lossy else self._world.kill)(voter)
+        for node_id in self._strikes.shuffled():
+            await self._strikes.last(0.0, 0.3)
+            self._world.start(self._world.voters[node_id])
+
+    async def _wipe(self) -> None:
+        victim = self._strikes.victim()
+        if self._strikes.may_wipe(victim):
+            self._strikes.wipe(victim)
+            await self._strikes.start_later(victim)
+
+    # Machines
+
+    async def _slow_disk(self) -> None:
+        victim = self._strikes.victim()
+        latency_s = self._random.uniform(0.02, 0.7)
+        self._strikes.count("slow_disk", f"{victim.name}: {latency_s:.3f} s a sync")
+        victim.disk.slow_down(latency_s)
+        await self._strikes.last(0.5, 4.0)
+        victim.disk.slow_down(self._random.uniform(0.0001, self._world.config.sync_latency_s_max))
+
+    async def _disk_error(self) -> None:
+        victim = self._strikes.victim()
+        if victim.is_running and not victim.has_disk_error:
+            self._strikes.count("disk_error", victim.name)
+            victim.has_disk_error = True
+            path = (WAL_PATH, DIRECTORY)[self._random.randrange(0, 2)]
+            victim.disk.faults.fail("sync", path, spared=self._random.randrange(0, 10), count=1)
+            await self._strikes.wait_until_down(victim)
+            victim.disk.faults.heal()
+            victim.has_disk_error = False
+            await self._strikes.start_later(victim)
+
+    async def _disk_full(self) -> None:
+        """Someone else fills the disk: no snapshot fits, and no log beyond its reserve."""
+        victim = self._strikes.victim()
+        if not victim.has_disk_error:
+            self._strikes.count("disk_full", victim.name)
+            victim.has_disk_error = True
+            room_bytes = self._random.randrange(0, 8192)
+            victim.disk.capacity_bytes = victim.disk.used_bytes() + room_bytes
+            await self._strikes.last(0.3, 4.0)
+            victim.disk.capacity_bytes = None
+            victim.has_disk_error = False
+            self._world.start(victim)
+
+    async def _clock_drift(self) -> None:
+        victim = self._strikes.victim()
+        rate = self._random.uniform(0.6, 1.6)
+        self._strikes.count("clock_drift", f"{victim.name}: {rate:.2f}")
+        self._world.drift(victim, rate)

@@ -1,0 +1,139 @@
+"""One seed of the Raft suite: a storm over a fresh world, a calm, a verdict.
+
+It owns the story of a run and what its result holds; never what strikes or what is judged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from tidelog.core.chance import SeededRandom
+from tidelog.raft.config import ENGINES
+from tidelog.simulation.engine.scheduler import SimulationError
+from tidelog.simulation.raft.coverage import COVERAGE
+from tidelog.simulation.raft.faults import Faults
+from tidelog.simulation.raft.short_moments import ShortMoments, waits_for_moments
+from tidelog.simulation.raft.strangers import Strangers
+from tidelog.simulation.raft.workload import Workload
+from tidelog.simulation.raft.world import World
+from tidelog.simulation.raft.world_config import draw_config, for_short_moments
+from tidelog.simulation.suites.findings import Findings, SeedResult
+
+STORM_S = 17.0
+RUN_S_MIN = 20.0
+OPERATIONS_MIN = 200
+CALM_S_MAX = 20.0
+LOOK_EVERY_S = 1.0
+
+
+def run_seed(
+    seed: int,
+    *,
+    engine: str = ENGINES[0],
+    has_faults: bool = True,
+    timeline_sink: Callable[[str], None] | None = None,
+) -> SeedResult:
+    """Run the story under `seed`; an error of the run is a violation like the checks'.
+
+    Without faults it is the control that every mutant must pass.
+    """
+    random = SeededRandom(seed)
+    findings = Findings()
+    config = draw_config(random.fork("config"), engine=engine, is_calm=not has_faults)
+    if has_faults and waits_for_moments(seed):
+        config = for_short_moments(config)
+    world = World(
+        random=random.fork("world"),
+        config=config,
+        findings=findings,
+        timeline_sink=timeline_sink,
+    )
+    story = _Story(world, random, seed=seed, has_faults=has_faults)
+    try:
+        world.scheduler.run(world.loop, story.tell())
+    except SimulationError as error:
+        findings.report(type(error).__name__, str(error))
+    finally:
+        world.scheduler.close()
+    for violation in findings.violations:
+        world.timeline.note("VIOLATED", f"{violation.invariant}: {violation.what}")
+    return SeedResult(
+        seed=seed,
+        violation=findings.violations[0] if findings.violations else None,
+        faults=dict(findings.faults),
+        coverage={name: findings.coverage[name] for name in COVERAGE},
+        operations=story.workload.operations,
+        acknowledged=world.checks.states.acknowledged,
+        steps=world.scheduler.steps,
+        virtual_s=round(world.scheduler.now_s, 3),
+        trace_hash=world.trace.hexdigest(),
+    )
+
+
+class _Story:
+    def __init__(self, world: World, random: SeededRandom, *, seed: int, has_faults: bool) -> None:
+        self.workload = Workload(world, random.fork("workload"))
+        self._world = world
+        self._faults = Faults(world, random.fork("faults"), seed=seed)
+        self._moments = ShortMoments(
+            world, random.fork("moments"), self.workload.witness(), seed=seed
+        )
+        self._strangers = Strangers(world, random.fork("strangers"), seed=seed)
+        self._has_faults = has_faults
+
+    async def tell(self) -> None:
+        world = self._world
+        world.timeline.note("config", str(world.config))
+        for voter in world.voters.values():
+            world.start(voter)
+        looking = asyncio.create_task(self._look(), name="look")
+        clients = asyncio.create_task(self.workload.run(), name="clients")
+        if self._has_faults:
+            faults = self._moments if self._moments.are_awaited else self._faults
+            await asyncio.gather(faults.strike_until(STORM_S), self._strangers.speak_until(STORM_S))
+            await self._faults.heal()
+        await self._calm_down(clients)
+        self.workload.is_over = True
+        looking.cancel()
+        if not world.findings.violations or clients.done():
+            await clients
+            await self._end()
+
+    async def _look(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_EVERY_S)
+            self._world.look_at_all()
+
+    async def _calm_down(self, clients: asyncio.Task[None]) -> None:
+        """Clients go on until the run is long enough."""
+        while not (self._has_shown_enough() or clients.done()):  # noqa: ASYNC110  # virtual time
+            await asyncio.sleep(0.1)
+
+    def _has_shown_enough(self) -> bool:
+        return self._is_long_enough() or bool(self._world.findings.violations)
+
+    def _is_long_enough(self) -> bool:
+        is_long = self._world.scheduler.now_s >= RUN_S_MIN
+        return is_long and self.workload.operations >= OPERATIONS_MIN
+
+    async def _end(self) -> None:
+        world = self._world
+        deadline_s = world.scheduler.now_s + CALM_S_MAX
+        while not world.is_settled() and not world.findings.violations:
+            if world.scheduler.now_s > deadline_s:
+                world.findings.report("liveness", self._unsettled())
+            await asyncio.sleep(0.05)
+        await self.workload.read_all()
+        world.look_at_all()
+        machines = {
+            node_id: voter.machine
+            for node_id, voter in world.voters.items()
+            if voter.machine is not None
+        }
+        world.checks.finish(machines, self.workload.history)
+
+    def _unsettled(self) -> str:
+        drivers = [voter.driver for voter in self._world.voters.values()]
+        found = "; ".join(str(driver.status()) for driver in drivers if driver is not None)
+        return f"{CALM_S_MAX} s after the last fault: {found}"

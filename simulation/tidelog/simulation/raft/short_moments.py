@@ -1,0 +1,260 @@
+"""Storms of moments so short that other storms meet each of them once in many seeds.
+
+Every fifth seed or so (`LAST_DIGITS`) has such a storm in place of the usual one: one fault after
+another waits for a moment, between two messages or within a sync, and does what may happen there.
+They have randomness of their own, and a client that asks in just that moment. None knows what the
+product would do wrong, and nobody dies but by a power cut.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+
+from tidelog.core.chance import SeededRandom
+from tidelog.simulation.raft.chosen_leaders import ELECTION_S_MAX, ChosenLeaders
+from tidelog.simulation.raft.late_words import LateWords
+from tidelog.simulation.raft.network import Link
+from tidelog.simulation.raft.strikes import Strikes
+from tidelog.simulation.raft.workload import KEYS, Client
+from tidelog.simulation.raft.world import WAL_PATH, Voter, World
+from tidelog.v1.raft_pb2 import RaftMessage
+
+LAST_DIGITS = (1, 4)
+"""Of the seeds that wait for short moments."""
+SLOW_S_MIN, SLOW_S_MAX = 0.25, 0.6
+"""A sync while a new leader's first entry is on its way."""
+TORN_S_MIN, TORN_S_MAX = 0.05, 0.2
+"""A sync in which the power goes."""
+TORN_SECTORS_MIN = 3
+COMMANDS_MIN, COMMANDS_MAX = 4, 12
+COMMAND_CHARACTERS_MAX = 2000
+SLEEPY_RATE = 0.5
+"""Of a leader's clock that is to believe for longer that it leads."""
+
+
+def waits_for_moments(seed: int) -> bool:
+    """Whether a seed's storm is one of short moments."""
+    return seed % 10 in LAST_DIGITS
+
+
+class ShortMoments:
+    """Strikes as `Faults` does, which heals afterwards."""
+
+    def __init__(self, world: World, random: SeededRandom, witness: Client, *, seed: int) -> None:
+        self.are_awaited = waits_for_moments(seed)
+        self._world = world
+        self._random = random
+        self._witness = witness
+        self._strikes = Strikes(world, random)
+        self._leaders = ChosenLeaders(self._strikes)
+        late = LateWords(self._strikes, self._leaders, witness)
+        self.kinds: dict[str, Callable[[], Awaitable[None]]] = {
+            **late.kinds,
+            "early_reads": self._early_reads,
+            "overslept": self._overslept,
+            "own_term_withheld": self._own_term_withheld,
+            "torn_syncs": self._torn_syncs,
+        }
+
+    async def strike_until(self, end_s: float) -> None:
+        """Each kind once, then each again, in any order; on the world's loop."""
+        self._strikes.end_s = end_s
+        left: list[str] = []
+        while self._world.scheduler.now_s < end_s and not self._world.findings.violations:
+            await self._strikes.last(0.1, 0.5)
+            if self._world.leader() is None:
+                continue
+            left = left or list(self.kinds)
+            await self.kinds[left.pop(self._random.randrange(0, len(left)))]()
+
+    async def _early_reads(self) -> None:
+        """A leader falls when only it and its clients know what is committed.
+
+        The next one is asked at once, and its first entry takes long to be stored.
+        """
+        world, leader = self._world, self._world.leader()
+        if leader is None or leader.driver is None:
+            return
+        self._strikes.count("early_reads", leader.name)
+        known, commit_index = self._leaders.known_term, leader.driver.commit_index
+        links = self._strikes.links_between([leader.node_id])
+        writing = asyncio.create_task(self._witness.ask("write", self._any_key(), leader))
+        heard = await self._strikes.hear(
+            lambda message: _tells_commit(message, leader, above=commit_index),
+            within_s=0.6,
+            at_once=lambda _: world.network.cut(links),
+        )
+        await writing
+        if heard is not None:
+            new = await self._leaders.next_leader(known, at_once=lambda _: self._slow_down_all())
+            if new is not None:
+                for _ in range(2):
+                    await asyncio.gather(
+                        *(self._witness.ask("read", key, new) for key in range(KEYS))
+                    )
+            self._strikes.mend(links)
+        self._speed_up_all()
+
+    def _slow_down_all(self) -> None:
+        for voter in self._world.voters.values():
+            voter.disk.slow_down(self._random.uniform(SLOW_S_MIN, SLOW_S_MAX))
+
+    def _speed_up_all(self) -> None:
+        most_s = self._world.config.sync_latency_s_max
+        for voter in self._world.voters.values():
+            voter.disk.slow_down(self._random.uniform(0.0001, most_s))
+
+    async def _overslept(self) -> None:
+        """A leader takes commands, sleeps, and wakes up to what its successor put in their place.
+
+        It hears of its end and of the commit in the same breath.
+        """
+        world, leader = self._world, self._world.leader()
+        if leader is None:
+            return
+        self._strikes.count("overslept", leader.name)
+        known = self._leaders.known_term
+        world.drift(leader, SLEEPY_RATE)
+        links = self._strikes.links_between([leader.node_id])
+        to_it = [link for link in links if link[1] == leader.node_id]
+        from_it = [link for link in links if link[0] == leader.node_id]
+        world.network.cut(links)
+        asked = await self._strikes.hear(
+            lambda message: message.HasField("request_vote") and message.term > known,
+            within_s=ELECTION_S_MAX,
+        )
+        if asked is not None:
+            self._strikes.flood(leader, self._random.randrange(5, 20))
+            await self._strikes.last(0.003, 0.01)
+            world.pause(leader)
+        self._strikes.mend(to_it)
+        if asked is not None:
+            await self._commit_told(leader, known)
+            await self._strikes.last(0.005, 0.03)
+            world.resume(leader)
+            await self._strikes.last(0.05, 0.3)
+        self._strikes.mend(from_it)
+        world.drift(leader, self._random.uniform(0.97, 1.03))
+
+    async def _commit_told(self, sleeper: Voter, known_term: int) -> None:
+        """Until a later leader told this voter of a commit of its own term."""
+        first: dict[int, int] = {}
+
+        def is_wanted(message: RaftMessage) -> bool:
+            if not message.HasField("append_entries") or message.term <= known_term:
+                return False
+            commit_index = message.append_entries.commit_index
+            begun = first.setdefault(message.term, commit_index)
+            return commit_index > begun and message.receiver_id == sleeper.node_id
+
+        await self._strikes.hear(is_wanted, within_s=0.6)
+
+    async def _own_term_withheld(self) -> None:
+        """A leader's older entries reach a majority and none of its own term does: figure 8.
+
+        Then it falls, and one leads that has neither.
+        """
+        first = self._world.leader()
+        if first is None:
+            return
+        self._strikes.count("own_term_withheld", first.name)
+        with self._leaders.cut_off(first):
+            known = self._leaders.known_term
+            self._strikes.flood(first, self._random.randrange(10, 40))
+            links: list[Link] = []
+
+            def cut_off(message: RaftMessage) -> None:
+                links.extend(self._strikes.links_between([message.sender_id]))
+                self._world.network.cut(links)
+
+            second = await self._leaders.next_leader(known, at_once=cut_off)
+        if second is not None:
+            await self._strikes.last(0.02, 0.1)
+            with _listening(self._world, withheld := _OwnTermWithheld(self._world, first)):
+                has_led = await self._leaders.leads(first)
+                await self._strikes.last(0.05, 0.3)
+            fallen = self._strikes.links_between([first.node_id])
+            self._world.network.cut(fallen)
+            self._strikes.mend(withheld.links)
+            self._strikes.mend(links)
+            if has_led:
+                await self._leaders.leads(second)
+            self._strikes.mend(fallen)
+
+    async def _torn_syncs(self) -> None:
+        """Power goes everywhere while many sectors are on their way to each disk, and again."""
+        for _ in range(self._random.randrange(2, 4)):
+            leader = await self._wait_for_leader()
+            if leader is None:
+                return
+            everyone = list(self._world.voters.values())
+            for voter in everyone:
+                voter.disk.slow_down(self._random.uniform(TORN_S_MIN, TORN_S_MAX))
+            count = self._random.randrange(COMMANDS_MIN, COMMANDS_MAX)
+            self._strikes.flood(leader, count, padding_characters_max=COMMAND_CHARACTERS_MAX)
+            await self._wait_for_torn(everyone)
+            self._strikes.count("torn_syncs", "power")
+            for voter in everyone:
+                self._world.crash(voter)
+            self._speed_up_all()
+            for voter in everyone:
+                await self._strikes.last(0.0, 0.05)
+                self._world.start(voter)
+
+    async def _wait_for_leader(self) -> Voter | None:
+        for _ in range(20):
+            if self._world.leader() is not None:
+                break
+            await asyncio.sleep(0.1)
+        return self._world.leader()
+
+    async def _wait_for_torn(self, voters: list[Voter]) -> None:
+        """Until most are in the midst of a sync that a crash tears; not for ever."""
+        for _ in range(60):
+            await asyncio.sleep(0.004)
+            sectors = [voter.disk.unsynced_sectors(WAL_PATH) for voter in voters]
+            if sum(count >= TORN_SECTORS_MIN for count in sectors) > len(voters) // 2:
+                return
+
+    def _any_key(self) -> int:
+        return self._random.randrange(0, KEYS)
+
+
+class _OwnTermWithheld:
+    """Cuts each link of a leader when the first entry of its new term would be taken there."""
+
+    def __init__(self, world: World, leader: Voter) -> None:
+        self.links: list[Link] = []
+        self._world = world
+        self._leader = leader
+        self._term = 0 if leader.driver is None else leader.driver.term
+        self._told: set[int] = set()
+        """Whom older entries are on their way to."""
+
+    def __call__(self, message: RaftMessage) -> None:
+        """Hear what anyone says."""
+        terms = {entry.term for entry in message.append_entries.entries}
+        if message.sender_id != self._leader.node_id or message.term <= self._term or not terms:
+            return
+        link = message.sender_id, message.receiver_id
+        if message.term not in terms:
+            self._told.add(message.receiver_id)
+        elif link not in self.links and (len(terms) > 1 or message.receiver_id in self._told):
+            self.links.append(link)
+            self._world.network.cut([link])
+
+
+@contextmanager
+def _listening(world: World, listener: Callable[[RaftMessage], None]) -> Iterator[None]:
+    world.listeners.append(listener)
+    try:
+        yield
+    finally:
+        world.listeners.remove(listener)
+
+
+def _tells_commit(message: RaftMessage, leader: Voter, *, above: int) -> bool:
+    is_its_own: bool = message.sender_id == leader.node_id
+    return is_its_own and message.append_entries.commit_index > above

@@ -1,0 +1,207 @@
+"""What all faults are made of: whom they strike, how long they last, what may not be done.
+
+It owns the limits: a disk is wiped only while every other voter is up and takes part, so that what
+a majority promised is on a majority of intact disks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+from tidelog.core.chance import SeededRandom
+from tidelog.simulation.raft.linearizability import Operation
+from tidelog.simulation.raft.machine import Command
+from tidelog.simulation.raft.network import Link
+from tidelog.simulation.raft.service import Service
+from tidelog.simulation.raft.world import Voter, World
+from tidelog.v1.raft_pb2 import RaftMessage
+
+DOWN_S_MIN, DOWN_S_MAX = 0.05, 1.5
+LONG_DOWN_PROBABILITY = 0.3
+LONG_DOWN_S_MIN, LONG_DOWN_S_MAX = 2.0, 5.0
+CRASH_IN_RECOVERY_PROBABILITY = 0.15
+RESTLESS_PROBABILITY = 0.3
+FLOOD_ID = 1 << 40
+FLOOD_PADDING_CHARACTERS_MAX = 200
+NEVER_FOUND = -1
+
+T = TypeVar("T")
+
+
+class Strikes:
+    """The faults' hands on the world of one seed."""
+
+    def __init__(self, world: World, random: SeededRandom) -> None:
+        self.world = world
+        self.random = random
+        self.end_s = 0.0
+        """No fault goes on to its next part after this."""
+        self._flooded = 0
+
+    def count(self, kind: str, what: str = "") -> None:
+        """A fault of this kind strikes."""
+        world = self.world
+        world.findings.faults[kind] += 1
+        world.trace.record(world.scheduler.now_s, "fault", kind, what)
+        world.timeline.note("fault", f"{kind} {what}")
+
+    # Whom, and how long
+
+    async def last(self, low_s: float, high_s: float) -> None:
+        """Let time pass."""
+        await asyncio.sleep(self.random.uniform(low_s, high_s))
+
+    def happens(self, probability: float) -> bool:
+        """Whether it does this time."""
+        return self.random.random() < probability
+
+    def victim(self) -> Voter:
+        """The leader every other time, else anyone."""
+        leader = self.world.leader()
+        if leader is not None and self.random.random() < 0.5:
+            return leader
+        return self.one_of(list(self.world.voters.values()))
+
+    def one_of(self, items: list[T]) -> T:
+        """Any of them."""
+        return items[self.random.randrange(0, len(items))]
+
+    def shuffled(self) -> list[int]:
+        """All voters' ids."""
+        left = list(self.world.voters)
+        return [left.pop(self.random.randrange(0, len(left))) for _ in range(len(left))]
+
+    def bare_majority(self, member: int) -> list[int]:
+        """This voter and as many others as it takes."""
+        others = [node_id for node_id in self.shuffled() if node_id != member]
+        return [member, *others[: len(self.world.voters) // 2]]
+
+    # Links
+
+    def links(self) -> list[Link]:
+        """All there are."""
+        voters = self.world.voters
+        return [(source, target) for source in voters for target in voters if source != target]
+
+    def links_between(self, side: list[int], others: list[int] | None = None) -> list[Link]:
+        """All links from one side to the other (everyone else, if not given) and back."""
+        if others is None:
+            others = [node_id for node_id in self.world.voters if node_id not in side]
+        there = [(source, target) for source in side for target in others]
+        return there + [link[::-1] for link in there]
+
+    async def cut(self, links: list[Link], low_s: float = 0.1, high_s: float = 4.0) -> None:
+        """These carry nothing for a while."""
+        self.world.network.cut(links)
+        await self.last(low_s, high_s)
+        self.mend(links)
+
+    def mend(self, links: list[Link]) -> None:
+        """Take back one cut."""
+        self.world.network.mend(links)
+        self.world.timeline.note("fault", f"{len(links)} links carry again")
+
+    async def hear(
+        self,
+        wanted: Callable[[RaftMessage], bool],
+        *,
+        within_s: float,
+        at_once: Callable[[RaftMessage], None] = lambda _: None,
+    ) -> RaftMessage | None:
+        """The first message said that is wanted; `at_once` is called before it is on its way."""
+        world = self.world
+        heard: asyncio.Future[RaftMessage] = asyncio.get_running_loop().create_future()
+
+        def tell(message: RaftMessage) -> None:
+            if not heard.done():
+                heard.set_result(message)
+
+        def listen(message: RaftMessage) -> None:
+            if wanted(message):
+                world.listeners.remove(listen)
+                at_once(message)
+                world.scheduler.deliver(world.loop, lambda: tell(message), delay_s=0)
+
+        world.listeners.append(listen)
+        try:
+            async with asyncio.timeout(within_s):
+                return await heard
+        except TimeoutError:
+            return None
+        finally:
+            if listen in world.listeners:
+                world.listeners.remove(listen)
+
+    # Clients
+
+    def flood(
+        self,
+        voter: Voter,
+        count: int,
+        *,
+        padding_characters_max: int = FLOOD_PADDING_CHARACTERS_MAX,
+    ) -> None:
+        """Ask a voter for so many commands at once, none of which changes any value."""
+        for _ in range(count):
+            self._flooded += 1
+            number = FLOOD_ID
+            operation = Operation(number, "compare-and-set", 0, 0, value=number)
+            padding = "x" * self.random.randrange(0, padding_characters_max)
+            command = Command(number, self._flooded, 0, number, True, NEVER_FOUND, padding)
+            self._ask(voter, Service(self.world, voter, operation, command))
+
+    def _ask(self, voter: Voter, service: Service) -> None:
+        loop = voter.loop
+        if loop is not None:
+            self.world.scheduler.deliver(
+                loop, lambda: service.begin(loop, lambda _: None), delay_s=0
+            )
+
+    # Disks and processes
+
+    def may_wipe(self, victim: Voter) -> bool:
+        """Whether the others hold all it may have promised."""
+        others = [voter for voter in self.world.voters.values() if voter is not victim]
+        return not victim.was_rejoining and all(_takes_part(voter) for voter in others)
+
+    def wipe(self, victim: Voter) -> None:
+        """It goes down and its disk is lost."""
+        self.count("wipe", victim.name)
+        self.world.wipe(victim)
+
+    async def start_later(self, voter: Voter) -> None:
+        """Let it be down for a while; some do not come up at the first attempt."""
+        if self.happens(LONG_DOWN_PROBABILITY):
+            await self.last(LONG_DOWN_S_MIN, LONG_DOWN_S_MAX)
+        else:
+            await self.last(DOWN_S_MIN, DOWN_S_MAX)
+        if voter.loop is None and self.happens(CRASH_IN_RECOVERY_PROBABILITY):
+            self.count("crash_in_recovery", voter.name)
+            voter.disk.crash_at(self.random.randrange(1, 12))
+            self.world.start(voter)
+            await self.wait_until_down(voter)
+            await self.last(DOWN_S_MIN, DOWN_S_MAX)
+        await self.start(voter)
+
+    async def start(self, voter: Voter) -> None:
+        """Start it, some more than once."""
+        self.world.start(voter)
+        while self.happens(RESTLESS_PROBABILITY):
+            await self.last(0.005, 0.15)
+            self.world.kill(voter)
+            self.world.start(voter)
+
+    async def wait_until_down(self, voter: Voter) -> None:
+        """Until what was ordered strikes; not for ever."""
+        loop = voter.loop
+        for _ in range(20):
+            if voter.loop is not loop:
+                return
+            await self.last(0.05, 0.15)
+        voter.disk.faults.heal()
+
+
+def _takes_part(voter: Voter) -> bool:
+    return voter.is_running and not voter.is_rejoining and not voter.was_rejoining
