@@ -7,7 +7,7 @@ What the controller decides commits at once, by the metadata package's own handl
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -96,6 +96,30 @@ class Machine:
         self.is_recovered = True
 
 
+class DataPlane:
+    """The requests that brokers and the stage's clients send to a manager's partitions."""
+
+    def __init__(self, manager: ReplicaManager) -> None:
+        self._manager = manager
+
+    async def produce(self, request: ProduceRequest) -> ProduceResponse:
+        return await self._manager.appender.produce(request)
+
+    async def fetch(self, request: FetchRequest) -> FetchResponse:
+        return await self._manager.session().fetch(request)
+
+    def fetch_stream(
+        self, requests: AsyncIterator[FetchRequest]
+    ) -> AsyncGenerator[FetchResponse, None]:
+        return self._manager.session().answers(requests)
+
+    async def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
+        return await self._manager.reader.list_offsets(request)
+
+    async def delete_records(self, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+        return await self._manager.record_deleter.delete_records(request)
+
+
 class ReplicaStage:
     """Three brokers without topics; a test's story runs beside them as a client."""
 
@@ -147,7 +171,7 @@ class ReplicaStage:
         self.commit(MetadataRecord(register_broker=register), *leaving)
         broker_epoch = self.image.offset
         fencing = BrokerFencingRecord(broker_id=broker_id, broker_epoch=broker_epoch)
-        host.services = {"tidelog.v1.Broker": manager}
+        host.services = {"tidelog.v1.Broker": DataPlane(manager)}
         host.loop.create_task(manager.start(broker_epoch))
         returning = changes_with(self.image, broker_id, cause="")
         self.commit(MetadataRecord(broker_fencing=fencing), *returning)

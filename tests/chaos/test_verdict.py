@@ -150,7 +150,9 @@ def hunted(verdicts: Sequence[Verdict]) -> tuple[Hunted, list[RunPlan]]:
         plans.append(plan)
         return record(plan.scenario_id, verdict=verdicts[len(plans) - 1])
 
-    result = asyncio.run(hunt("a mutant", "F12", seeds=range(3, 6), load_s=5.0, run=run))
+    result = asyncio.run(
+        hunt("a mutant", "F12", patch="m:f", seeds=range(3, 6), load_s=5.0, run=run)
+    )
     return result, plans
 
 

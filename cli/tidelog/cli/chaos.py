@@ -26,7 +26,7 @@ from tidelog.cli.chaos_output import Folder, Progress
 from tidelog.core.provenance import checked_out_commit
 from tidelog.raft.config import ENGINES
 from tidelog.simulation.mutants.on_sockets import HUNTS
-from tidelog.simulation.mutants.socket_hunt import Hunted, hunt
+from tidelog.simulation.mutants.socket_hunt import Hunted, hunt, patch_of
 from tidelog.simulation.suites.worker import silence_nodes
 
 ALL = "all"
@@ -174,7 +174,14 @@ def mutants(
     async def hunt_all() -> list[Hunted]:
         seeds = range(seed, seed + runs)
         return [
-            await hunt(name, HUNTS[name], seeds=seeds, load_s=LOAD_S, run=run_one)
+            await hunt(
+                name,
+                HUNTS[name],
+                patch=patch_of(name),
+                seeds=seeds,
+                load_s=LOAD_S,
+                run=run_one,
+            )
             for name in chosen
         ]
 

@@ -47,9 +47,15 @@ class Hunted:
         }
 
 
-async def hunt(mutant: str, scenario: str, *, seeds: range, load_s: float, run: Runner) -> Hunted:
+def patch_of(mutant: str) -> str:
+    """Return the function that breaks a rule in a node's process, as `module:name`."""
+    return {**raft.ALL, **cluster.ALL}[mutant].patch
+
+
+async def hunt(
+    mutant: str, scenario: str, *, patch: str, seeds: range, load_s: float, run: Runner
+) -> Hunted:
     """The control with the first seed, then the scenario with each, until it is caught."""
-    patch = {**raft.ALL, **cluster.ALL}[mutant].patch
     control = await run(RunPlan(CONTROL, seed=seeds[0], load_s=load_s, mutant=patch))
     if control.verdict != "ok":
         return Hunted(mutant, scenario, control.verdict, runs=0)
