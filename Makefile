@@ -58,7 +58,7 @@ spark: dev ## JSON records to Parquet: a sample, or OPTIONS="--topic … --schem
 	@tools/spark.sh $(OPTIONS)
 
 bench: setup ## Measure, docs/BENCHMARKS.md (OPTIONS=--quick); NAMES="failover log": other figures, README
-	@$(if $(NAMES),$(BIN)/python tests/benchmarks/run.py $(NAMES),$(BIN)/tidelog bench run $(OPTIONS))
+	@$(if $(NAMES),$(BIN)/python -m tests.benchmarks.run $(NAMES),$(BIN)/tidelog bench run $(OPTIONS))
 
 chaos: setup ## Every fault scenario on real processes (OPTIONS=--full: the catalogue's counts); reports in .chaos
 	@$(BIN)/tidelog chaos run all $(OPTIONS)

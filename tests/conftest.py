@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from local_cluster import LocalCluster
+
+from tests.integration.local_cluster import LocalCluster
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

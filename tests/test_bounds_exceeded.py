@@ -18,9 +18,9 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from product_bounds import Bound, bounds_in, product_bounds
 
 import tidelog.simulation.cluster
+from tests.product_bounds import Bound, bounds_in, product_bounds
 from tidelog.chaos.scenarios.catalogue import SCENARIOS
 from tidelog.core.chance import SeededRandom
 from tidelog.simulation.cluster import late_calls

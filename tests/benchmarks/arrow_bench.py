@@ -1,4 +1,4 @@
-"""How fast records become Arrow columns and back: `python tests/benchmarks/arrow_bench.py`.
+"""How fast records become Arrow columns and back: `python -m tests.benchmarks.arrow_bench`.
 
 One JSON line for each direction, size of value and implementation: rows a second, by the clock and
 in processor time, [median, least, most] of the runs, on one core and without a network. In every
@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import pyarrow as pa
-from measures import Figure, Took, spread
+from tests.benchmarks.measures import Figure, Took, spread
 
 from tidelog.client.arrow.columns import SCHEMA, decode_batches
 from tidelog.client.arrow.record_bytes import encoded, record_bounds

@@ -1,4 +1,4 @@
-"""How fast `tidelog check` is: `python tests/benchmarks/check_bench.py [--runs N] [OPERATIONS …]`.
+"""How fast `tidelog check` is: `python -m tests.benchmarks.check_bench [--runs N] [OPERATIONS …]`.
 
 One JSON line a size: operations a second, by the clock and in processor time, from the command's
 start to its end, reading and parsing the file included; microseconds an operation, and that as a
@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from measures import Figure, spread
+from tests.benchmarks.measures import Figure, spread
 
 from tidelog.history.history import Poll, Send
 from tidelog.history.history_lines import header_line, line_of

@@ -1,4 +1,4 @@
-"""How fast logs are compacted, one JSON line each: `python tests/benchmarks/compaction_bench.py`.
+"""How fast logs are compacted, one JSON line each: `python -m tests.benchmarks.compaction_bench`.
 
     update    every key was written ten times: nine of ten records go
     keep      every key is new: each batch is copied as it is

@@ -1,4 +1,4 @@
-"""Figures of the disk port, one JSON line each: `python tests/benchmarks/disk_bench.py`.
+"""Figures of the disk port, one JSON line each: `python -m tests.benchmarks.disk_bench`.
 
     sync    ms of a sync of the metadata log, [p50, p99], beside N partitions that write 16 KiB and
             flush it again and again: by the threads of all flushes, and by threads of its own
@@ -21,8 +21,8 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
-from bench_logs import KIB, MIB, batches, closing, open_log
-from measures import Figure, be_quiet
+from tests.benchmarks.bench_logs import KIB, MIB, batches, closing, open_log
+from tests.benchmarks.measures import Figure, be_quiet
 
 from tidelog.core.memory_reads import Loaded
 from tidelog.core.page_cache import Residency

@@ -1,4 +1,4 @@
-"""How long writes stand still when a broker ends: `python tests/benchmarks/failover_bench.py`.
+"""How long writes stand still when a broker ends: `python -m tests.benchmarks.failover_bench`.
 
 Starts three nodes of its own, on free ports and in a folder that goes away. One producer keeps one
 acks=all record on its way to each of 12 partitions (replication factor 3, min.insync.replicas 2).
@@ -29,10 +29,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from tidelog.client import Admin, Producer
+from tests.integration.local_cluster import LocalCluster
 
-sys.path.append(str(Path(__file__).resolve().parents[1]))  # also as a program of its own
-from local_cluster import LocalCluster
+from tidelog.client import Admin, Producer
 
 TOPIC = "failover"
 PARTITIONS = 12

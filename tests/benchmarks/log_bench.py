@@ -1,4 +1,4 @@
-"""Figures of the storage engine alone, one JSON line each: `python tests/benchmarks/log_bench.py`.
+"""Figures of the storage engine alone, one JSON line each: `python -m tests.benchmarks.log_bench`.
 
     append      µs a batch of `append_as_leader`, beside a bare `pwritev`
     read        of a log of 20 segments: µs a read at a random offset (a batch, 64 KiB), beside a
@@ -31,8 +31,9 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-import compaction_bench
-from bench_logs import (
+from crc32c import crc32c
+from tests.benchmarks import compaction_bench
+from tests.benchmarks.bench_logs import (
     CACHES,
     GIB,
     KIB,
@@ -44,9 +45,8 @@ from bench_logs import (
     open_log,
     read_files,
 )
-from crc32c import crc32c
-from log_read_bench import read
-from measures import Figure, Pair, Took, apart, be_quiet, rates, spread, times
+from tests.benchmarks.log_read_bench import read
+from tests.benchmarks.measures import Figure, Pair, Took, apart, be_quiet, rates, spread, times
 
 from tidelog.core.system import SystemDisk, raise_open_files_limit
 from tidelog.log.config import LogConfig

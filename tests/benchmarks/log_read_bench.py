@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from bench_logs import (
+from tests.benchmarks.bench_logs import (
     CACHES,
     FIRST_TIMESTAMP_MS,
     GIB,
@@ -24,7 +24,7 @@ from bench_logs import (
     new_folder,
     open_log,
 )
-from measures import Figure, Pair, Times, apart, percentiles, rates
+from tests.benchmarks.measures import Figure, Pair, Times, apart, percentiles, rates
 
 from tidelog.log.config import LogConfig
 from tidelog.log.partition_log import PartitionLog

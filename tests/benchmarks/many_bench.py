@@ -28,12 +28,10 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+from tests.integration.local_cluster import LocalCluster
 
 from tidelog.client import Admin, NewTopic, Producer
 from tidelog.client.errors import TidelogError
-
-sys.path.append(str(Path(__file__).resolve().parents[1]))
-from local_cluster import LocalCluster
 
 TOPICS, TOPIC_PARTITIONS = 1_000, 5
 MANY = 3_000

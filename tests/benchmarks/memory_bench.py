@@ -1,4 +1,4 @@
-"""Whether memory stays flat over 10,000,000 records: `python tests/benchmarks/memory_bench.py`.
+"""Whether memory stays flat over 10,000,000 records: `python -m tests.benchmarks.memory_bench`.
 
 Starts three nodes of its own, on free ports and in a folder that goes away (about 4 GB). 10^7
 records of 100 B go through `send_many`, then through `getmany` and `getbatches`; 10^6 through
@@ -30,12 +30,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tidelog.client import Admin, NewTopic
+from tests.benchmarks.memory_clients import PARTITIONS, TASKS, TOPICS
+from tests.benchmarks.memory_samples import Growth, Memory
+from tests.integration.local_cluster import LocalCluster
 
-sys.path.append(str(Path(__file__).resolve().parents[1]))  # also as a program of its own
-from local_cluster import LocalCluster
-from memory_clients import PARTITIONS, TASKS, TOPICS
-from memory_samples import Growth, Memory
+from tidelog.client import Admin, NewTopic
 
 FLAT_BYTES = 2 << 20
 LINES = 10
@@ -52,10 +51,16 @@ def measure(
     """Run one client to its end; its result."""
     samples: Samples = {}
     nodes = {f"node_{number}": pid for number, pid in cluster.pids().items()}
-    program = str(Path(__file__).with_name("memory_clients.py"))
     began_s = time.monotonic()
     with subprocess.Popen(
-        [sys.executable, program, task, cluster.bootstrap, str(records)],
+        [
+            sys.executable,
+            "-m",
+            "tests.benchmarks.memory_clients",
+            task,
+            cluster.bootstrap,
+            str(records),
+        ],
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, **malloc},

@@ -1,6 +1,6 @@
 """One client of `memory_bench.py`, in a process of its own.
 
-    python tests/benchmarks/memory_clients.py TASK BOOTSTRAP RECORDS
+    python -m tests.benchmarks.memory_clients TASK BOOTSTRAP RECORDS
 
 It prints a line with the number of records done at every 0.5 %, and ends when all are.
 """

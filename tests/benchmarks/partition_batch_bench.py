@@ -1,4 +1,4 @@
-"""CPU of a partition-batch without a network: `python tests/benchmarks/partition_batch_bench.py`.
+"""CPU of a partition-batch without a network: `python -m tests.benchmarks.partition_batch_bench`.
 
 One-record batches of 100 B to each of 300 partitions RF 3, acks=all, in one request, again and
 again, to three replica managers of one process on the simulated network and disk: their whole path
@@ -14,13 +14,10 @@ import logging
 import statistics
 import sys
 import time
-from pathlib import Path
 
 import structlog
-
-sys.path.append(str(Path(__file__).resolve().parents[1]))
-from partition_logs import batch
-from replica_stage import TOPIC, ReplicaStage
+from tests.broker.replica_stage import TOPIC, ReplicaStage
+from tests.log.partition_logs import batch
 
 from tidelog.v1.data_pb2 import PartitionProduceData, ProduceRequest
 

@@ -19,13 +19,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from measures import spread
+from tests.benchmarks.measures import spread
+from tests.benchmarks.memory_samples import Memory
+from tests.integration.local_cluster import LocalCluster
 
 from tidelog.client import Admin, Producer
-
-sys.path.append(str(Path(__file__).resolve().parents[1]))
-from local_cluster import LocalCluster
-from memory_samples import Memory
 
 PARTITIONS = 1_000
 TOPIC = "many"

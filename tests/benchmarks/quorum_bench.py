@@ -22,11 +22,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from measures import spread
+from tests.benchmarks.measures import spread
 
 from tidelog.net.quiet_ports import quiet_ports
 
-VOTER = Path(__file__).with_name("quorum_voter.py")
+VOTER = ("-m", "tests.benchmarks.quorum_voter")
 COMMAND_BYTES = 200
 COMMITS = {1: 2_000, 50: 20_000, 500: 50_000}
 IDLE_S = 20
@@ -49,7 +49,7 @@ class Voters:
 
     def start(self, node_id: int) -> None:
         """Start one; it answers when its log is open."""
-        command = [sys.executable, str(VOTER), str(node_id), str(self._directory / str(node_id))]
+        command = [sys.executable, *VOTER, str(node_id), str(self._directory / str(node_id))]
         self.processes[node_id] = subprocess.Popen(
             [*command, self._voters, *self._settings],
             stdin=subprocess.PIPE,

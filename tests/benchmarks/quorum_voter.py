@@ -1,6 +1,6 @@
 """One voter of a controller quorum as a process of its own, driven by lines on its standard input.
 
-    python tests/benchmarks/quorum_voter.py ID DIRECTORY 1=127.0.0.1:5001,2=…  [KEY=VALUE …]
+    python -m tests.benchmarks.quorum_voter ID DIRECTORY 1=127.0.0.1:5001,2=…  [KEY=VALUE …]
 
 KEY=VALUE are fields of `RaftConfig`, or sync_ms: how much longer a sync takes here. Every command
 is answered by one line of JSON:

@@ -1,4 +1,4 @@
-"""CPU a leader takes to see to a batch's records: `python tests/benchmarks/record_check_bench.py`.
+"""CPU a leader takes to see to a batch's records: `python -m tests.benchmarks.record_check_bench`.
 
 One JSON line for each kind of records, compressed and not: CPU ms a batch of 0.9 MB of the CRC and
 the headers, of inflating, and of all that is done inside (inflating included). Then, for batches of

@@ -1,4 +1,4 @@
-"""A rolling restart of all nodes under load: `python tests/benchmarks/rolling_bench.py`.
+"""A rolling restart of all nodes under load: `python -m tests.benchmarks.rolling_bench`.
 
 Starts three nodes of its own, on free ports and in a folder that goes away. One idempotent producer
 keeps one acks=all record on its way to each of 12 partitions (replication factor 3,
@@ -26,7 +26,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from local_cluster import LocalCluster
+from tests.integration.local_cluster import LocalCluster
 
 from tidelog.client import Admin, Consumer, Producer
 from tidelog.client.errors import TidelogError

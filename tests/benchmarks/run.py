@@ -1,4 +1,4 @@
-"""What `tidelog bench run` does not measure: `python tests/benchmarks/run.py [NAME …]`.
+"""What `tidelog bench run` does not measure: `python -m tests.benchmarks.run [NAME …]`.
 
 One JSON line a figure. Each starts the nodes that it needs.
 
@@ -24,14 +24,14 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from arrow_bench import arrow_figures
-from check_bench import check_figures
-from failover_bench import failover_figures
-from log_bench import log_figures
-from many_bench import many_figures
-from partitions_bench import partition_figures
-from quorum_bench import quorum_figures
-from spark_bench import Amounts, spark_figures
+from tests.benchmarks.arrow_bench import arrow_figures
+from tests.benchmarks.check_bench import check_figures
+from tests.benchmarks.failover_bench import failover_figures
+from tests.benchmarks.log_bench import log_figures
+from tests.benchmarks.many_bench import many_figures
+from tests.benchmarks.partitions_bench import partition_figures
+from tests.benchmarks.quorum_bench import quorum_figures
+from tests.benchmarks.spark_bench import Amounts, spark_figures
 
 from tidelog.benchmarks.peer import Peer
 

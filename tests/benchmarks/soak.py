@@ -1,6 +1,6 @@
 """A soak: minutes of load while nodes are killed, paused and restarted, one at a time, by a seed.
 
-    python tests/benchmarks/soak.py --minutes 20 --seed 1
+    python -m tests.benchmarks.soak --minutes 20 --seed 1
 
 Three nodes of its own on free ports, in a folder that goes away. Idempotent acks=all producers and
 consumers that read along are one other process (`soak_clients.py`). A node at a time gets SIGKILL,
@@ -31,13 +31,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.benchmarks.memory_samples import Growth, Memory
+from tests.benchmarks.soak_ledger import VIOLATIONS, Digest, Ledger, Place, Receipt
+from tests.integration.local_cluster import LocalCluster
+
 from tidelog.client import Admin, Consumer, NewTopic
 from tidelog.client.errors import TidelogError
-
-sys.path.append(str(Path(__file__).resolve().parents[1]))  # also as a program of its own
-from local_cluster import LocalCluster
-from memory_samples import Growth, Memory
-from soak_ledger import VIOLATIONS, Digest, Ledger, Place, Receipt
 
 TOPICS = {"soak-a": 4, "soak-b": 3, "soak-c": 1}
 PLACES: list[Place] = [(name, one) for name, count in TOPICS.items() for one in range(count)]
@@ -194,9 +193,9 @@ async def soak(
 
 
 def _command(cluster: LocalCluster, folder: Path, *, seed: int, rate: float) -> list[str]:
-    program = str(Path(__file__).with_name("soak_clients.py"))
+    program = ("-m", "tests.benchmarks.soak_clients")
     topics = [f"{name}:{count}" for name, count in TOPICS.items()]
-    return [sys.executable, program, cluster.bootstrap, str(folder), str(seed), str(rate), *topics]
+    return [sys.executable, *program, cluster.bootstrap, str(folder), str(seed), str(rate), *topics]
 
 
 async def _read_back(cluster: LocalCluster, folder: Path) -> tuple[Ledger, list[Digest]]:

@@ -1,6 +1,6 @@
 """The clients of `soak.py`, in a process of their own, whose memory is theirs alone.
 
-    python tests/benchmarks/soak_clients.py BOOTSTRAP FOLDER SEED RATE TOPIC:PARTITIONS …
+    python -m tests.benchmarks.soak_clients BOOTSTRAP FOLDER SEED RATE TOPIC:PARTITIONS …
 
 Idempotent producers send RATE records a second together, one by one and many at once; consumers
 read along, one by records and one by batches. When standard input ends, every outcome is awaited,
@@ -20,11 +20,7 @@ from io import BufferedWriter
 from pathlib import Path
 from typing import Any
 
-from tidelog.client import BulkMetadata, Consumer, Producer, RecordMetadata, TopicPartition
-from tidelog.client.errors import TidelogError
-
-sys.path.append(str(Path(__file__).resolve().parents[1]))  # also as a program of its own
-from soak_ledger import (
+from tests.benchmarks.soak_ledger import (
     ACKNOWLEDGED,
     FAILED,
     OFFSET_UNKNOWN,
@@ -34,6 +30,9 @@ from soak_ledger import (
     Place,
     Receipt,
 )
+
+from tidelog.client import BulkMetadata, Consumer, Producer, RecordMetadata, TopicPartition
+from tidelog.client.errors import TidelogError
 
 PRODUCERS = 3
 VALUE_BYTES = 100

@@ -1,4 +1,4 @@
-"""What Spark does with topics: `python tests/benchmarks/spark_bench.py [PART …]` (needs Java).
+"""What Spark does with topics: `python -m tests.benchmarks.spark_bench [PART …]` (needs Java).
 
 Starts three nodes of its own, on free ports and in a folder that goes away, and a session on two
 cores. One JSON line a figure; measures are [median, least, most] of the rounds, after one that
@@ -25,14 +25,14 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 
-from arrow_bench import arrow_figures
-from measures import Figure, be_quiet
-from process_use import peak_mb
-from spark_reads import read_figures, small_figures
-from spark_records import Records
-from spark_sitting import CORES, Sitting
-from spark_triggers import trigger_figures
-from spark_writes import write_figures
+from tests.benchmarks.arrow_bench import arrow_figures
+from tests.benchmarks.measures import Figure, be_quiet
+from tests.benchmarks.process_use import peak_mb
+from tests.benchmarks.spark_reads import read_figures, small_figures
+from tests.benchmarks.spark_records import Records
+from tests.benchmarks.spark_sitting import CORES, Sitting
+from tests.benchmarks.spark_triggers import trigger_figures
+from tests.benchmarks.spark_writes import write_figures
 
 from tidelog.benchmarks.own_cluster import OwnCluster
 from tidelog.benchmarks.peer import Peer

@@ -1,4 +1,4 @@
-"""A leader killed under a large read: `python tests/benchmarks/spark_leader_kill.py [--rows N]`.
+"""A leader killed under a large read: `python -m tests.benchmarks.spark_leader_kill [--rows N]`.
 
 Starts three nodes of its own, on free ports and in a folder that goes away, writes N rows of 100 B
 (10,000,000 unless told) to six partitions with replication factor 3, and reads them with Spark on
@@ -26,13 +26,11 @@ from typing import NamedTuple
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
+from tests.integration.local_cluster import LocalCluster
 
 from tidelog.client import Admin
 from tidelog.client.arrow.table_writer import TableWriter
 from tidelog.spark.session import local_session
-
-sys.path.append(str(Path(__file__).resolve().parents[1]))  # also as a program of its own
-from local_cluster import LocalCluster
 
 TOPIC = "rows"
 PARTITIONS, TASKS = 6, 48

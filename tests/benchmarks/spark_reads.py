@@ -15,10 +15,10 @@ import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 
-from measures import Figure, be_quiet, spread
 from pyspark.sql import functions
-from spark_records import PARTITIONS, REPLICAS, Records, filled
-from spark_sitting import CORES, Sitting, rates
+from tests.benchmarks.measures import Figure, be_quiet, spread
+from tests.benchmarks.spark_records import PARTITIONS, REPLICAS, Records, filled
+from tests.benchmarks.spark_sitting import CORES, Sitting, rates
 
 from tidelog.client.arrow import iter_batches
 from tidelog.client.arrow.range_reader import RangeReader

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from measures import Figure, spread
-from process_use import cpu_s
 from pyspark.sql import DataFrame, SparkSession
+from tests.benchmarks.measures import Figure, spread
+from tests.benchmarks.process_use import cpu_s
 
 from tidelog.benchmarks.peer import Peer
 

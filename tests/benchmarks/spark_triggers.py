@@ -11,10 +11,10 @@ import tempfile
 import time
 from collections.abc import Iterator
 
-from measures import Figure
 from pyspark.sql.streaming.query import StreamingQuery
-from spark_records import PARTITIONS, REPLICAS, topic
-from spark_sitting import CORES, Sitting
+from tests.benchmarks.measures import Figure
+from tests.benchmarks.spark_records import PARTITIONS, REPLICAS, topic
+from tests.benchmarks.spark_sitting import CORES, Sitting
 
 from tidelog.client.sync import Producer
 

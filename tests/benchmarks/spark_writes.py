@@ -12,10 +12,10 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from measures import Figure
 from pyspark.sql import functions
-from spark_records import PARTITIONS, REPLICAS, topic
-from spark_sitting import CORES, Sitting, rates
+from tests.benchmarks.measures import Figure
+from tests.benchmarks.spark_records import PARTITIONS, REPLICAS, topic
+from tests.benchmarks.spark_sitting import CORES, Sitting, rates
 
 from tidelog.client.arrow import write_table
 from tidelog.client.arrow.range_reader import RangeReader

@@ -1,6 +1,6 @@
 """Calm of a starved cluster: three nodes, each held to a share of a processor, under a small load.
 
-    .venv/bin/python tests/benchmarks/starved_bench.py --partitions 1000 --share 0.1 --seconds 600
+    .venv/bin/python -m tests.benchmarks.starved_bench --partitions 1000 --share 0.1 --seconds 600
 
 elections       Raft terms passed while the nodes were held
 fenced          times that a live broker was found fenced by somebody who looks twice a second
@@ -23,14 +23,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from measures import spread
+from tests.benchmarks.measures import spread
+from tests.integration.local_cluster import LocalCluster
 
 from tidelog.chaos.sockets.cpu_share import CpuShare, hold
 from tidelog.client import Admin, Producer
 from tidelog.client.errors import TidelogError
-
-sys.path.append(str(Path(__file__).resolve().parents[1]))
-from local_cluster import LocalCluster
 
 TOPIC = "many"
 LOOK_S = 0.5

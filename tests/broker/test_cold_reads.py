@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 import pytest
-from replica_stage import CONFIG, TOPIC, ReplicaStage, values_in
+from tests.broker.replica_stage import CONFIG, TOPIC, ReplicaStage, values_in
 
 from tidelog.broker.partition.late_loads import LATE_LOADS_MAX, LateLoads, Load
 from tidelog.broker.partition.partition import HostedPartition

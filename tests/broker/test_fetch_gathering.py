@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from replica_stage import ReplicaStage
+from tests.broker.replica_stage import ReplicaStage
 
 from tidelog.broker.partition import follower_io as following
 from tidelog.broker.partition.partition import HostedPartition

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
 import pytest
-from replica_stage import TOPIC, ReplicaStage, values_in
+from tests.broker.replica_stage import TOPIC, ReplicaStage, values_in
 
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.broker.replication.fetch_session import REQUESTS_MAX

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from partition_cores import Core
+from tests.broker.partition_cores import Core
 
 from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.broker.replica.replica import Replica

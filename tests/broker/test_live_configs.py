@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from replica_stage import TOPIC, ReplicaStage
+from tests.broker.replica_stage import TOPIC, ReplicaStage
 
 from tidelog.v1 import common_pb2
 from tidelog.v1.metadata_records_pb2 import ConfigRecord, MetadataRecord

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from replica_stage import CONFIG, TOPIC, ReplicaStage
+from tests.broker.replica_stage import CONFIG, TOPIC, ReplicaStage
 
 from tidelog.broker.partition import log_upkeep
 from tidelog.broker.partition.log_upkeep import LogUpkeep

@@ -97,6 +97,10 @@ async def test_a_late_batch_of_a_deleted_topic_makes_no_topic() -> None:
     asked: list[str] = []
 
     class Parts:
+        @property
+        def appender(self) -> Parts:
+            return self
+
         async def create_missing(self, names: dict[str, None]) -> dict[str, common_pb2.Error]:
             asked.extend(names)
             return {}

@@ -162,12 +162,13 @@ async def test_a_brokers_metadata_never_comes_from_another_cluster() -> None:
 class Replicas:
     """Implements what of `ReplicaManager` fetches."""
 
-    async def fetch(self, _request: FetchRequest, _call: Call) -> FetchResponse:
+    def session(self, _call: Call) -> Replicas:
+        return self
+
+    async def fetch(self, _request: FetchRequest) -> FetchResponse:
         return FetchResponse()
 
-    async def fetch_stream(
-        self, requests: AsyncIterator[FetchRequest], _call: Call
-    ) -> AsyncIterator[FetchResponse]:
+    async def answers(self, requests: AsyncIterator[FetchRequest]) -> AsyncIterator[FetchResponse]:
         async for _ in requests:
             yield FetchResponse()
 

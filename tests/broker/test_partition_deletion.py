@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from partition_cores import BROKER_EPOCHS, LAG_MS_MAX, Core, found, refusal
+from tests.broker.partition_cores import BROKER_EPOCHS, LAG_MS_MAX, Core, found, refusal
 
 from tidelog.broker.replica.effects import (
     DeleteRecords,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from partition_cores import BROKER_EPOCHS, LAG_MS_MAX, Core, found
+from tests.broker.partition_cores import BROKER_EPOCHS, LAG_MS_MAX, Core, found
 
 from tidelog.broker.replica.effects import NoteIsrChange, ProposeIsr
 from tidelog.broker.replica.events import FollowersFenced, Ticked

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from replica_stage import CONFIG, LAG_S, TOPIC, ReplicaStage
 from structlog.testing import capture_logs
+from tests.broker.replica_stage import CONFIG, LAG_S, TOPIC, ReplicaStage
 
 from tidelog.log.partition_log import Damage
 from tidelog.v1 import common_pb2

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from partition_logs import batch
-from replica_stage import CONFIG, LAG_S, TOPIC, ReplicaStage
+from tests.broker.replica_stage import CONFIG, LAG_S, TOPIC, ReplicaStage
+from tests.log.partition_logs import batch
 
 from tidelog.broker.partition import follower_io as following
 from tidelog.broker.replica_manager import ReplicaManager

@@ -6,8 +6,8 @@ import asyncio
 from typing import Any
 
 import pytest
-from partition_logs import batch
-from replica_stage import LAG_S, TOPIC, ReplicaStage
+from tests.broker.replica_stage import LAG_S, TOPIC, ReplicaStage
+from tests.log.partition_logs import batch
 
 from tidelog.core.errors import StorageError
 from tidelog.v1 import common_pb2

@@ -6,8 +6,8 @@ import asyncio
 from random import Random as PythonRandom
 
 import pytest
-from partition_logs import Producer, batch
-from replica_stage import LAG_S, TOPIC, ReplicaStage
+from tests.broker.replica_stage import LAG_S, TOPIC, ReplicaStage
+from tests.log.partition_logs import Producer, batch
 
 from tidelog.broker.partition.replica_config import ReplicaConfig
 from tidelog.v1 import common_pb2

@@ -6,8 +6,8 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from partition_logs import batch
-from replica_stage import CONFIG, TOPIC, ReplicaStage, values_in
+from tests.broker.replica_stage import CONFIG, TOPIC, ReplicaStage, values_in
+from tests.log.partition_logs import batch
 
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.core.errors import StorageError

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from cleaned_logs import but
-from partition_logs import batch
-from replica_stage import LAG_S, TOPIC, ReplicaStage
+from tests.broker.replica_stage import LAG_S, TOPIC, ReplicaStage
+from tests.log.cleaned_logs import but
+from tests.log.partition_logs import batch
 
 from tidelog.records.records import Record, encode_batch
 from tidelog.v1 import common_pb2

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from partition_logs import contents
-from replica_stage import CONFIG, LAG_S, TOPIC, ReplicaStage
+from tests.broker.replica_stage import CONFIG, LAG_S, TOPIC, ReplicaStage
+from tests.log.partition_logs import contents
 
 from tidelog.core.errors import CallFailedError
 from tidelog.v1 import common_pb2

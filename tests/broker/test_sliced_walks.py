@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from partition_logs import batch
-from replica_stage import CONFIG, TOPIC, ReplicaStage
+from tests.broker.replica_stage import CONFIG, TOPIC, ReplicaStage
+from tests.log.partition_logs import batch
 
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.records.batch import HEADER_BYTES, parse_header, seal

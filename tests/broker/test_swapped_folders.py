@@ -6,9 +6,9 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from partition_logs import batch
-from replica_stage import CONFIG, LAG_S, TOPIC, ReplicaStage
 from structlog.testing import capture_logs
+from tests.broker.replica_stage import CONFIG, LAG_S, TOPIC, ReplicaStage
+from tests.log.partition_logs import batch
 
 from tidelog.broker.partition.follower_io import CONTRADICTIONS_MAX
 from tidelog.records.batch import iter_batches

@@ -6,8 +6,8 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from partition_logs import Producer, batch
-from replica_stage import CONFIG, TOPIC, ReplicaStage
+from tests.broker.replica_stage import CONFIG, TOPIC, ReplicaStage
+from tests.log.partition_logs import Producer, batch
 
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.v1 import common_pb2

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from replica_stage import CONFIG, TOPIC, ReplicaStage, values_in
+from tests.broker.replica_stage import CONFIG, TOPIC, ReplicaStage, values_in
 
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.net.call import Call

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from virtual_time import Told, virtual_time
+from tests.virtual_time import Told, virtual_time
 
 
 @pytest.fixture

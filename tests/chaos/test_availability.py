@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from chaos_sends import send
+from tests.chaos.chaos_sends import send
 
 from tidelog.chaos.sockets.recording import load_points
 from tidelog.history.checks.availability import longest_silence_s, quantile

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from chaos_sends import send
+from tests.chaos.chaos_sends import send
 
 from tidelog.chaos.scenarios.catalogue import SCENARIOS
 from tidelog.chaos.sockets.cluster import SocketCluster

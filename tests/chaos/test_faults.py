@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pytest
-from fault_ground import FOLDER, FakeGround, FakeSocketGround
-from partition_logs import batch
-from virtual_time import Told
+from tests.chaos.fault_ground import FOLDER, FakeGround, FakeSocketGround
+from tests.log.partition_logs import batch
+from tests.virtual_time import Told
 
 from tidelog.chaos.faults.asymmetric_partition import AsymmetricPartition
 from tidelog.chaos.faults.bandwidth import Bandwidth

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from fault_ground import FakeSocketGround
+from tests.chaos.fault_ground import FakeSocketGround
 
 from tidelog.chaos.faults.fault import lasting
 from tidelog.chaos.faults.reach import Reach, both_ways

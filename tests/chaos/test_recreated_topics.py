@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from fake_cluster import ADDRESSES, FakeCluster
+from tests.client.fake_cluster import ADDRESSES, FakeCluster
 
 from tidelog.chaos.workloads import workload as workloads
 from tidelog.chaos.workloads.plans import CHURNED, TopicPlan

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cluster_samples import NODES, TOPIC_ID, an_image
-from partition_logs import batch
+from tests.chaos.cluster_samples import NODES, TOPIC_ID, an_image
+from tests.log.partition_logs import batch
 
 from tidelog.chaos.sockets.replica_files import Compared, ReplicaFiles
 from tidelog.core.system import SystemClock, SystemDisk, SystemRandom

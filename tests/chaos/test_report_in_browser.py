@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from chaos_records import empty, soup, truncation, violated
-from headless_browser import Browser, installed
+from tests.chaos.chaos_records import empty, soup, truncation, violated
+from tests.chaos.headless_browser import Browser, installed
 
 from tidelog.chaos.report.html import render
 from tidelog.chaos.report.overview import index

@@ -10,7 +10,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from chaos_records import HOSTILE, INTERVAL_S, empty, soup, truncation, violated
+from tests.chaos.chaos_records import HOSTILE, INTERVAL_S, empty, soup, truncation, violated
 
 from tidelog.chaos.report.html import render
 from tidelog.chaos.report.overview import index

@@ -6,7 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from chaos_records import truncation
+from tests.chaos.chaos_records import truncation
 
 import report_picture
 from tidelog.chaos.report.record_json import to_json

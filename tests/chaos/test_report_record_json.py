@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from chaos_records import HOSTILE, empty, truncation, violated
+from tests.chaos.chaos_records import HOSTILE, empty, truncation, violated
 
 from tidelog.chaos.report.record import RunRecord
 from tidelog.chaos.report.record_json import RecordFormatError, from_json, to_json

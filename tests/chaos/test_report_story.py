@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from chaos_records import (
+from tests.chaos.chaos_records import (
     CUT_S,
     ELECTED_S,
     KILLED_S,

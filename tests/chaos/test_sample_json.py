@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cluster_samples import a_replica, a_sample, an_image
+from tests.chaos.cluster_samples import a_replica, a_sample, an_image
 
 from tidelog.chaos.sockets.inspect import LINES_MAX, LogRing
 from tidelog.chaos.sockets.sample_json import (

@@ -6,7 +6,7 @@ import asyncio
 from functools import partial
 
 import pytest
-from fake_ground import FakeGround
+from tests.chaos.fake_ground import FakeGround
 
 from tidelog.chaos.story import scene as scenes
 from tidelog.chaos.story.ground import Answer, LogLine, ReplicaView

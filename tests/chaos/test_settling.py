@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from cluster_samples import NODES, a_sample, an_image
+from tests.chaos.cluster_samples import NODES, a_sample, an_image
 
 from tidelog.chaos.sockets.settling import unsettled
 from tidelog.chaos.story.samples import NodeSample

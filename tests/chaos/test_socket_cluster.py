@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from tcp_owners import dialled_ports
+from tests.chaos.tcp_owners import dialled_ports
 
 from tidelog.chaos.faults.proxies import Toxic
 from tidelog.chaos.sockets import cluster as socket_cluster

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from chaos_sends import send
 from msgspec.structs import replace
+from tests.chaos.chaos_sends import send
 
 from tidelog.chaos.scenarios.catalogue import SCENARIOS
 from tidelog.chaos.sockets.cluster import SocketCluster

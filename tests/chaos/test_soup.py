@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from fault_ground import FOLDER, FakeSocketGround
-from partition_logs import batch
-from virtual_time import Told
+from tests.chaos.fault_ground import FOLDER, FakeSocketGround
+from tests.log.partition_logs import batch
+from tests.virtual_time import Told
 
 from tidelog.chaos.faults.bit_flip import Flip
 from tidelog.chaos.faults.budget import Budget

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from fault_ground import FakeSocketGround
+from tests.chaos.fault_ground import FakeSocketGround
 
 from tidelog.chaos.faults.bandwidth import Bandwidth
 from tidelog.chaos.faults.fault import Fault, lasting

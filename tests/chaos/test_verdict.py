@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from chaos_records import truncation
-from chaos_sends import send
+from tests.chaos.chaos_records import truncation
+from tests.chaos.chaos_sends import send
 
 from tidelog.chaos.report.record import Anomaly, RunRecord, Verdict
 from tidelog.chaos.scenarios.catalogue import SOCKETS, of_stage
@@ -166,7 +166,7 @@ def test_a_mutant_is_caught_by_the_first_seed_that_sees_a_violation() -> None:
         ("F12", 3),
         ("F12", 4),
     ]
-    assert all(plan.mutant == "a mutant" for plan in plans)
+    assert all(plan.mutant == "m:f" for plan in plans)
 
 
 @pytest.mark.parametrize("control", ["violation", "inconclusive"])

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from cluster_samples import NODES, a_sample, an_image
+from tests.chaos.cluster_samples import NODES, a_sample, an_image
 
 from tidelog.chaos.sockets.sample_checks_nodes import Limits
 from tidelog.chaos.sockets.watch import REPORTS_MAX, Watch

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from dumps import KAFKA, Done, Dump, open_log
+from tests.cli.dumps import KAFKA, Done, Dump, open_log
 
 from tidelog.cli.main import main
 from tidelog.core.system import SystemDisk

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from histories import KINDS, HistoryMaker, spoil
+from tests.history.histories import KINDS, HistoryMaker, spoil
 
 from tidelog.cli.main import main
 from tidelog.history import history_file

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from fake_cluster import BOOTSTRAP, FakeCluster, Mishap, encoded
+from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, Mishap, encoded
 
 from tidelog.cli.main import main
 from tidelog.client import ports

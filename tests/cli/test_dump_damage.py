@@ -7,7 +7,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from dumps import FIRST, Dump, batches_of, flip
+from tests.cli.dumps import FIRST, Dump, batches_of, flip
 
 from tidelog.cli.dump_batches import dump_log
 from tidelog.cli.dump_files import Source

@@ -7,7 +7,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from dumps import FIRST, KAFKA, TOPIC_ID, Dump, batches_of, open_log
+from tests.cli.dumps import FIRST, KAFKA, TOPIC_ID, Dump, batches_of, open_log
 
 from tidelog.core.system import SystemDisk
 from tidelog.log.producer_snapshots import encode_snapshot

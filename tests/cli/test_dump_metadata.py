@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from dumps import TOPIC_ID, Dump, flip
+from tests.cli.dumps import TOPIC_ID, Dump, flip
 
 from tidelog.core.system import SystemDisk
 from tidelog.raft.durable_state import NO_OP, REGULAR, SnapshotId

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pytest
-from fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster
+from tests.client.fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster
 
 from tidelog.cli.main import main
 from tidelog.client import ports

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from dumps import TOPIC_ID, flip
-from fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster
+from tests.cli.dumps import TOPIC_ID, flip
+from tests.client.fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster
 
 from tidelog.cli.main import main
 from tidelog.client import ports

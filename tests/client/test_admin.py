@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import cast
 
 import pytest
-from fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster, Mishap, encoded
+from tests.client.fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster, Mishap, encoded
 
 from tidelog.client import Admin, NewTopic, TopicPartition, errors
 from tidelog.client.offsets import At

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 import pytest
-from fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster
+from tests.client.fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster
 
 from tidelog.client import Admin, errors
 from tidelog.client.admin.descriptions import NodeDescription

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fake_cluster import BOOTSTRAP, FakeCluster, Mishap
+from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, Mishap
 
 from tidelog.client import Admin, errors
 from tidelog.client.admin.descriptions import ConfigDescription

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fake_cluster import BOOTSTRAP, FakeCluster
+from tests.client.fake_cluster import BOOTSTRAP, FakeCluster
 
 from tidelog.client import Admin, errors
 from tidelog.v1 import common_pb2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster
+from tests.client.fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster
 
 from tidelog.client import Admin, errors
 from tidelog.client.admin.quorum import PeerDescription, QuorumDescription

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from fake_cluster import BOOTSTRAP, FakeCluster, Mishap
+from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, Mishap
 
 from tidelog.client import errors
 from tidelog.client.arrow import SCHEMA, iter_batches, read_table, write_table

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any, Literal
 
 import pytest
-from fake_cluster import BOOTSTRAP, FakeCluster, Mishap, encoded
+from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, Mishap, encoded
 
 from tidelog.client import Consumer, Producer, errors
 from tidelog.client.cluster_metadata import ClusterMetadata

@@ -13,8 +13,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from consumer_cases import WAIT_MS, consumer
-from fake_cluster import BOOTSTRAP, FakeCluster, encoded
+from tests.client.consumer_cases import WAIT_MS, consumer
+from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, encoded
 
 from tidelog.client import Consumer, Producer, ProducerRecord
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from consumer_cases import WAIT_MS, consumer, filled
-from fake_cluster import FakeCluster, Mishap, encoded
-from fake_partition import FakeTopic
-from hasty_clock import HastyClock
+from tests.client.consumer_cases import WAIT_MS, consumer, filled
+from tests.client.fake_cluster import FakeCluster, Mishap, encoded
+from tests.client.fake_partition import FakeTopic
+from tests.client.hasty_clock import HastyClock
 
 from tidelog.client import Consumer, TopicPartition, errors
 from tidelog.records.batch import parse_header

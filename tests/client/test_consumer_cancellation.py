@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine
 
 import pytest
-from consumer_cases import WAIT_MS, consumer, filled, take, turns
-from fake_cluster import ADDRESSES, FakeCluster, encoded
+from tests.client.consumer_cases import WAIT_MS, consumer, filled, take, turns
+from tests.client.fake_cluster import ADDRESSES, FakeCluster, encoded
 
 from tidelog.client import Consumer, TopicPartition
 from tidelog.v1.data_pb2 import ProduceRequest

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 
 import pytest
-from consumer_cases import consumer, filled, take
-from fake_cluster import FakeCluster
+from tests.client.consumer_cases import consumer, filled, take
+from tests.client.fake_cluster import FakeCluster
 
 from tidelog.client import Record, TopicPartition
 

@@ -6,8 +6,8 @@ import asyncio
 import gc
 
 import pytest
-from consumer_cases import WAIT_MS, consumer, filled, take, turns
-from fake_cluster import FakeCluster, encoded
+from tests.client.consumer_cases import WAIT_MS, consumer, filled, take, turns
+from tests.client.fake_cluster import FakeCluster, encoded
 
 from tidelog.client import Consumer, TopicPartition, errors
 from tidelog.client.consuming.fetcher import Chunk

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from consumer_cases import WAIT_MS, consumer, filled, take, turns
-from fake_cluster import FakeCluster, Mishap, encoded
+from tests.client.consumer_cases import WAIT_MS, consumer, filled, take, turns
+from tests.client.fake_cluster import FakeCluster, Mishap, encoded
 
 from tidelog.client import TopicPartition, errors
 from tidelog.records.records import Record, encode_batch

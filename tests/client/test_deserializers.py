@@ -6,8 +6,8 @@ import json
 from typing import Any, assert_type
 
 import pytest
-from consumer_cases import WAIT_MS, filled
-from fake_cluster import BOOTSTRAP, FakeCluster, encoded
+from tests.client.consumer_cases import WAIT_MS, filled
+from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, encoded
 
 from tidelog.client import Consumer, Record, RecordBatch, TopicPartition, errors
 from tidelog.records.records import Record as LogRecord

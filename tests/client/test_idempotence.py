@@ -7,11 +7,11 @@ from random import Random as PythonRandom
 from typing import Any
 
 import pytest
-from cleaned_logs import StillClock
-from fake_cluster import BOOTSTRAP, FakeCluster, Mishap
-from fake_partition import FakePartition
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, Mishap
+from tests.client.fake_partition import FakePartition
+from tests.log.cleaned_logs import StillClock
 
 from tidelog.client import Producer, errors
 from tidelog.log.producers import ProducerStates

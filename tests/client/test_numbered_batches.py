@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ready_cases import ready
+from tests.client.ready_cases import ready
 
 from tidelog.client.producing.accumulator import Accumulator, AccumulatorConfig
 from tidelog.client.producing.batches import Batch

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from fake_cluster import BOOTSTRAP, FakeCluster, Mishap
+from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, Mishap
 
 from tidelog.client import Producer, errors
 from tidelog.client.producing.partitioners import murmur2

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
-from fake_cluster import BOOTSTRAP, FakeCluster
+from tests.client.fake_cluster import BOOTSTRAP, FakeCluster
 
 from tidelog.client import Producer, errors
 from tidelog.v1.methods import Method, Request, Response

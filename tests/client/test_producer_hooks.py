@@ -8,8 +8,8 @@ import json
 from typing import Any
 
 import pytest
-from fake_cluster import BOOTSTRAP, FakeCluster, Mishap
 from structlog.testing import capture_logs
+from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, Mishap
 
 from tidelog.client import Producer, ProducerRecord, RecordMetadata, errors
 from tidelog.v1 import common_pb2

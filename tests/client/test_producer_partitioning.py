@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster
+from tests.client.fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster
 
 from tidelog.client import Producer, errors
 from tidelog.client.producing.partitioners import Partitioner, PartitionLeader, murmur2

@@ -8,9 +8,9 @@ from random import Random
 from typing import Any
 
 import pytest
-from fake_cluster import BOOTSTRAP, FakeCluster
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.client.fake_cluster import BOOTSTRAP, FakeCluster
 
 from tidelog.client import Producer
 from tidelog.client.producing.accumulator import Accumulator, AccumulatorConfig

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from consumer_cases import WAIT_MS, consumer, filled, take, turns
-from fake_cluster import FakeCluster, encoded
+from tests.client.consumer_cases import WAIT_MS, consumer, filled, take, turns
+from tests.client.fake_cluster import FakeCluster, encoded
 
 from tidelog.client import Consumer, RecordBatch, TopicPartition, errors
 from tidelog.records.batch import CONTROL_FLAG, parse_header, seal

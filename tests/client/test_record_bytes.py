@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
-from arrow_batches import Row, batch_of, rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.client.arrow_batches import Row, batch_of, rows
 
 from tidelog.client.arrow.record_bytes import (
     RecordColumns,

@@ -14,10 +14,10 @@ from random import Random as PythonRandom
 from typing import Any
 
 import pytest
-from fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster, Mishap
-from hasty_clock import HastyClock
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.client.fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster, Mishap
+from tests.client.hasty_clock import HastyClock
 
 from tidelog.client import Producer, RecordMetadata, errors
 from tidelog.client.producing import sender

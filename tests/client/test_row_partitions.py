@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from arrow_batches import Row, batch_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.client.arrow_batches import Row, batch_of
 
 from tidelog.client.arrow.key_hashes import positive_hashes
 from tidelog.client.arrow.record_bytes import Run, record_bounds

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from consumer_cases import consumer, take, turns
-from fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster, encoded
+from tests.client.consumer_cases import consumer, take, turns
+from tests.client.fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster, encoded
 
 from tidelog.client.backoff import Backoff
 from tidelog.client.errors import CallFailedError

@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, assert_type
 
 import pytest
-from fake_cluster import BOOTSTRAP, FakeCluster
+from tests.client.fake_cluster import BOOTSTRAP, FakeCluster
 
 import tidelog.client
 from tidelog.client import Record, RecordMetadata, TopicPartition, errors

@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from arrow_batches import Row, batch_of
-from fake_cluster import BOOTSTRAP, FakeCluster, Mishap
+from tests.client.arrow_batches import Row, batch_of
+from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, Mishap
 
 from tidelog.client import errors
 from tidelog.client.arrow.table_writer import TableWriter

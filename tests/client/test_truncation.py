@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from fake_cluster import BOOTSTRAP, FakeCluster, encoded
+from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, encoded
 
 from tidelog.client import Consumer, errors
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from virtual_time import virtual_time
+from tests.virtual_time import virtual_time
 
 from tidelog.core import page_cache
 from tidelog.core.chance import SeededRandom

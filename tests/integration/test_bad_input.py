@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import grpc
 import pytest
-from local_cluster import LocalCluster
+from tests.integration.local_cluster import LocalCluster
 
 from tidelog.client import Admin, Producer
 from tidelog.core.errors import CallFailedError

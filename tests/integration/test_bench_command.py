@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from fake_peer import fake_peer
+from tests.integration.fake_peer import fake_peer
 
 from tidelog.benchmarks.efforts import Effort
 from tidelog.benchmarks.errors import RunFailedError

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from local_cluster import LocalCluster
+from tests.integration.local_cluster import LocalCluster
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(180)]
 

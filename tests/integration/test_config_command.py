@@ -6,7 +6,7 @@ import json
 import subprocess
 
 import pytest
-from local_cluster import LocalCluster
+from tests.integration.local_cluster import LocalCluster
 
 pytestmark = [pytest.mark.process]
 LARGE = "x" * 5_000

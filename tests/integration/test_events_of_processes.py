@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import pytest
-from local_cluster import LocalCluster
+from tests.integration.local_cluster import LocalCluster
 
 pytestmark = [pytest.mark.process]
 WAIT_S = 30

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from local_cluster import LocalCluster
+from tests.integration.local_cluster import LocalCluster
 
 pytestmark = [pytest.mark.process]
 

@@ -12,9 +12,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from live_history import History
-from live_nodes import LiveNode
-from live_quorum import LiveQuorum, until
+from tests.integration.live_history import History
+from tests.integration.live_nodes import LiveNode
+from tests.integration.live_quorum import LiveQuorum, until
 
 from tidelog.chaos.sockets.foreign_data import FOREIGN, make_foreign_data
 from tidelog.chaos.sockets.grpc_forger import Forger

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from local_cluster import LocalCluster
+from tests.integration.local_cluster import LocalCluster
 
 pytestmark = [pytest.mark.process]
 

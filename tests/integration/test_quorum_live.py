@@ -1,11 +1,11 @@
-"""A few rounds of `tests/quorum_live.py`: real controllers killed, paused, damaged, under load."""
+"""A few rounds of `quorum_live.py`: real controllers killed, paused and damaged, under load."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from quorum_live import COMBINED, LiveRun
+from tests.integration.quorum_live import COMBINED, LiveRun
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(300)]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from local_cluster import LocalCluster
+from tests.integration.local_cluster import LocalCluster
 
 from tidelog.client import Admin, Consumer, Producer, TopicPartition, errors
 from tidelog.client.offsets import At

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from local_cluster import LocalCluster
-from memory_samples import Memory
+from tests.benchmarks.memory_samples import Memory
+from tests.integration.local_cluster import LocalCluster
 
 from tidelog.client import Admin, Consumer, Producer
 from tidelog.core.errors import TidelogError

@@ -6,8 +6,8 @@ import random
 from typing import Any
 
 import pytest
-from cleaned_logs import StillClock
-from partition_logs import DIRECTORY, NOW_MS, TOPIC_ID, OpenLog
+from tests.log.cleaned_logs import StillClock
+from tests.log.partition_logs import DIRECTORY, NOW_MS, TOPIC_ID, OpenLog
 
 from tidelog.core.env import Clock, Disk
 from tidelog.log.config import LogConfig

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from checkpoint_fuzz import FILES, again, run
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.log.checkpoint_fuzz import FILES, again, run
 
 
 def test_each_file_is_read_by_its_own_reader_alone() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from partition_logs import DIRECTORY, OpenLog, append, contents
+from tests.log.partition_logs import DIRECTORY, OpenLog, append, contents
 
 from tidelog.log.checkpoints import CLEAN_FILE
 from tidelog.log.log_folder import ONLY_LIFE, Life

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from cleaned_logs import (
+from structlog.testing import capture_logs
+from tests.log.cleaned_logs import (
     MIB,
     StillClock,
     but,
@@ -21,8 +22,7 @@ from cleaned_logs import (
     transactional,
     unhurried,
 )
-from partition_logs import DIRECTORY, OpenLog, base_offsets
-from structlog.testing import capture_logs
+from tests.log.partition_logs import DIRECTORY, OpenLog, base_offsets
 
 from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import OutOfOrderSequenceError, StorageError

@@ -9,10 +9,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from cleaned_logs import Pair, StillClock, but, copied, held, keyed, newest, put, roll, unhurried
-from partition_logs import DIRECTORY, OpenLog
-from power_cuts import ends, power_cuts
 from structlog.testing import capture_logs
+from tests.log.cleaned_logs import (
+    Pair,
+    StillClock,
+    but,
+    copied,
+    held,
+    keyed,
+    newest,
+    put,
+    roll,
+    unhurried,
+)
+from tests.log.partition_logs import DIRECTORY, OpenLog
+from tests.log.power_cuts import ends, power_cuts
 
 from tidelog.log import cleaner as cleaner_module
 from tidelog.log.file_names import CLEANED

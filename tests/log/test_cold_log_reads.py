@@ -8,9 +8,9 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
-from cleaned_logs import StillClock
-from partition_logs import DIRECTORY, END, NOW_MS, TOPIC_ID, append, batch, commit
-from virtual_time import virtual_time
+from tests.log.cleaned_logs import StillClock
+from tests.log.partition_logs import DIRECTORY, END, NOW_MS, TOPIC_ID, append, batch, commit
+from tests.virtual_time import virtual_time
 
 from tidelog.core.errors import DamagedLogError, OffsetOutOfRangeError, StorageError
 from tidelog.log.cleaner import CleanerConfig, LogCleaner

@@ -7,7 +7,7 @@ import struct
 from dataclasses import replace
 
 import pytest
-from cleaned_logs import RETENTION_MS, Cleaned, but, keyed, log_of, marker, transactional
+from tests.log.cleaned_logs import RETENTION_MS, Cleaned, but, keyed, log_of, marker, transactional
 
 from tidelog.core.errors import CorruptMessageError
 from tidelog.log.compaction import BYTES_PER_KEY

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from cleaned_logs import RETENTION_MS, Cleaned, Pair, keyed
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.log.cleaned_logs import RETENTION_MS, Cleaned, Pair, keyed
 
 from tidelog.log.compaction import BYTES_PER_KEY
 from tidelog.records.batch import parse_header

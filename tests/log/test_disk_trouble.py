@@ -11,17 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from partition_logs import DIRECTORY, OpenLog, append, contents, segment_path
+from tests.log.partition_logs import DIRECTORY, OpenLog, append, contents, segment_path
 
 from tidelog.core.errors import StorageError
 from tidelog.simulation.engine.disk import SimDisk
 
-TESTS = Path(__file__).resolve().parent.parent
+CHECKOUT = Path(__file__).resolve().parents[2]
+PROGRAM = ("-m", "tests.log.full_disk")
 TMPFS_MOUNT = "mount -t tmpfs -o size=1m tmpfs"
 
 
 def outcome_of(*command: str) -> dict[str, Any]:
-    path = os.pathsep.join([str(TESTS), *filter(None, sys.path)])
+    path = os.pathsep.join([str(CHECKOUT), *filter(None, sys.path)])
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": path}
     )
@@ -43,7 +44,7 @@ def assert_nothing_was_lost_or_half_kept(outcome: dict[str, Any]) -> None:
 def test_a_file_that_may_grow_no_more_is_cut_to_whole_batches_and_goes_on_later(
     tmp_path: Path,
 ) -> None:
-    outcome = outcome_of(sys.executable, str(TESTS / "full_disk.py"), str(tmp_path), "fsize")
+    outcome = outcome_of(sys.executable, *PROGRAM, str(tmp_path), "fsize")
     assert "File too large" in outcome["error"]
     assert_nothing_was_lost_or_half_kept(outcome)
 
@@ -56,7 +57,7 @@ def test_a_full_file_system_costs_no_acknowledged_batch_and_goes_on_with_space(
     probe = ["unshare", "--mount", "--map-root-user", "sh", "-c", f"{TMPFS_MOUNT} {folder}"]
     if subprocess.run(probe, capture_output=True, check=False).returncode:
         pytest.skip("this machine lets nobody mount a tmpfs in a namespace: full disk NOT tried")
-    fill = shlex.join([sys.executable, str(TESTS / "full_disk.py"), str(tmp_path), "ballast"])
+    fill = shlex.join([sys.executable, *PROGRAM, str(tmp_path), "ballast"])
     outcome = outcome_of(*probe[:-1], f"{TMPFS_MOUNT} {folder} && {fill}")
     assert "No space left" in outcome["error"]
     assert_nothing_was_lost_or_half_kept(outcome)

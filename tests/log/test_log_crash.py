@@ -6,7 +6,7 @@ import asyncio
 import random
 
 import pytest
-from partition_logs import OpenLog, append, contents
+from tests.log.partition_logs import OpenLog, append, contents
 
 from tidelog.core.errors import StorageError
 from tidelog.log.partition_log import PartitionLog

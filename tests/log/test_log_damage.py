@@ -8,8 +8,8 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from cleaned_logs import but, marker, transactional
-from partition_logs import (
+from tests.log.cleaned_logs import but, marker, transactional
+from tests.log.partition_logs import (
     DIRECTORY,
     END,
     NOW_MS,

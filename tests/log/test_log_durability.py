@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from partition_logs import (
+from tests.log.partition_logs import (
     DIRECTORY,
     TOPIC_ID,
     OpenLog,
@@ -18,7 +18,7 @@ from partition_logs import (
     contents,
     segment_path,
 )
-from power_cuts import ends, power_cuts
+from tests.log.power_cuts import ends, power_cuts
 
 from tidelog.log.checkpoints import decode_checkpoint, decode_topic_id
 from tidelog.log.config import LogConfig

@@ -1,6 +1,6 @@
 """Whatever is cut off, flipped or gone, a log opens and serves nothing that was not written.
 
-A stride through what `python tests/damage_sweep.py` does byte by byte.
+A stride through what `python -m tests.log.damage_sweep` does byte by byte.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from damage_sweep import KINDS, Reference, cuts, deletions, flips, reference, sweep
+from tests.log.damage_sweep import KINDS, Reference, cuts, deletions, flips, reference, sweep
 
 FLIP_STRIDE, CUT_STRIDE = 397, 23
 EVERY_KIND = set(KINDS)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from cleaned_logs import StillClock
-from partition_logs import OpenLog, append, values
-from power_cuts import power_cuts
+from tests.log.cleaned_logs import StillClock
+from tests.log.partition_logs import OpenLog, append, values
+from tests.log.power_cuts import power_cuts
 
 from tidelog.core.errors import StorageError
 from tidelog.log.partition_log import PartitionLog

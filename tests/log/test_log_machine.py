@@ -19,8 +19,8 @@ import structlog
 from hypothesis import HealthCheck, Phase, event, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
-from log_model import batches_of, records_of
-from log_stage import LogStage, Pair
+from tests.log.log_model import batches_of, records_of
+from tests.log.log_stage import LogStage, Pair
 
 from tidelog.core.errors import (
     CorruptMessageError,

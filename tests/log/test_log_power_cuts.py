@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from log_stage import LogStage
-from partition_logs import DIRECTORY, END, NOW_MS
+from tests.log.log_stage import LogStage
+from tests.log.partition_logs import DIRECTORY, END, NOW_MS
 
 from tidelog.core.errors import StorageError
 from tidelog.log.config import LogConfig

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 import pytest
-from cleaned_logs import StillClock, but, marker, transactional
-from partition_logs import (
+from tests.log.cleaned_logs import StillClock, but, marker, transactional
+from tests.log.partition_logs import (
     DIRECTORY,
     OpenLog,
     Producer,
@@ -17,7 +17,7 @@ from partition_logs import (
     commit,
     copy,
 )
-from power_cuts import power_cuts
+from tests.log.power_cuts import power_cuts
 
 from tidelog.core.errors import InvalidProducerEpochError, OutOfOrderSequenceError
 from tidelog.log.file_names import SNAPSHOT, file_name, offsets_in

@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 
 import pytest
-from partition_logs import (
+from structlog.testing import capture_logs
+from tests.log.partition_logs import (
     DIRECTORY,
     TOPIC_ID,
     OpenLog,
@@ -16,7 +17,6 @@ from partition_logs import (
     segment_path,
     values,
 )
-from structlog.testing import capture_logs
 
 from tidelog.core.env import write_atomically
 from tidelog.core.errors import DamagedLogError, KafkaError

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
-from partition_logs import DIRECTORY, OpenLog, append, base_offsets, batch, contents
-from power_cuts import power_cuts
+from tests.log.partition_logs import DIRECTORY, OpenLog, append, base_offsets, batch, contents
+from tests.log.power_cuts import power_cuts
 
 from tidelog.log.file_names import CLEANED, DELETED, SWAP
 from tidelog.log.partition_log import PartitionLog

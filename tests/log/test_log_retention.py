@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from cleaned_logs import StillClock
-from partition_logs import (
+from tests.log.cleaned_logs import StillClock
+from tests.log.partition_logs import (
     DIRECTORY,
     END,
     NOW_MS,
@@ -17,7 +17,7 @@ from partition_logs import (
     commit,
     served,
 )
-from power_cuts import power_cuts
+from tests.log.power_cuts import power_cuts
 
 from tidelog.core.errors import OffsetOutOfRangeError, StorageError
 from tidelog.log.config import LogConfig

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from partition_logs import (
+from tests.log.partition_logs import (
     DIRECTORY,
     TOPIC_ID,
     OpenLog,
@@ -14,7 +14,7 @@ from partition_logs import (
     contents,
     segment_path,
 )
-from power_cuts import power_cuts
+from tests.log.power_cuts import power_cuts
 
 from tidelog.core.errors import OffsetOutOfRangeError, StorageError
 from tidelog.log.checkpoints import decode_topic_id

@@ -7,8 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from cleaned_logs import StillClock
-from partition_logs import DIRECTORY, END, OpenLog, append, base_offsets, batches, segment_path
+from tests.log.cleaned_logs import StillClock
+from tests.log.partition_logs import (
+    DIRECTORY,
+    END,
+    OpenLog,
+    append,
+    base_offsets,
+    batches,
+    segment_path,
+)
 
 from tidelog.core.errors import DamagedLogError
 from tidelog.log.file_names import TIME_INDEX

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from cleaned_logs import StillClock, but
-from partition_logs import (
+from tests.log.cleaned_logs import StillClock, but
+from tests.log.partition_logs import (
     NOW_MS,
     OpenLog,
     Producer,

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from partition_logs import (
+from tests.log.partition_logs import (
     DIRECTORY,
     END,
     OpenLog,

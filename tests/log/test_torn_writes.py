@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from partition_logs import DIRECTORY, OpenLog, append, contents, segment_path
+from tests.log.partition_logs import DIRECTORY, OpenLog, append, contents, segment_path
 
 from tidelog.core.errors import DamagedLogError
 from tidelog.log import torn_write

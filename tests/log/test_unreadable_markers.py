@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from partition_logs import DIRECTORY, OpenLog, append, contents, segment_path
+from tests.log.partition_logs import DIRECTORY, OpenLog, append, contents, segment_path
 
 from tidelog.log.checkpoints import CLEAN_FILE
 from tidelog.records.batch import CONTROL_FLAG, HEADER_BYTES, parse_header, seal

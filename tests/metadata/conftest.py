@@ -7,7 +7,7 @@ from random import Random as PythonRandom
 from typing import TypeVar
 
 import pytest
-from fake_quorum import Nodes
+from tests.metadata.fake_quorum import Nodes
 
 from tidelog.log.config import log_config
 from tidelog.metadata.attempts import NumberedRequest

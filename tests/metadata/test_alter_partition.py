@@ -10,7 +10,7 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import AlterPartitionRequest, AlterPartitionResponse
 
 if TYPE_CHECKING:
-    from metadata.conftest import World
+    from tests.metadata.conftest import World
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from copy import deepcopy
 from typing import TYPE_CHECKING
 
 import pytest
-from fake_quorum import Nodes, attempt, registration, start_broker, until
-from partition_cores import LAG_MS_MAX, Core, found
+from tests.broker.partition_cores import LAG_MS_MAX, Core, found
+from tests.metadata.fake_quorum import Nodes, attempt, registration, start_broker, until
 
 from tidelog.broker.replica.effects import ProposeIsr
 from tidelog.metadata.attempts import NumberedRequest
@@ -29,7 +29,7 @@ from tidelog.v1.controller_pb2 import (
 )
 
 if TYPE_CHECKING:
-    from metadata.conftest import World
+    from tests.metadata.conftest import World
 
 
 @pytest.fixture

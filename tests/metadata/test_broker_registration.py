@@ -8,7 +8,7 @@ from tidelog.metadata.controller import ExpireSessions
 from tidelog.v1 import common_pb2
 
 if TYPE_CHECKING:
-    from metadata.conftest import World
+    from tests.metadata.conftest import World
 
 
 def test_a_registration_starts_fenced_with_its_offset_as_broker_epoch(world: World) -> None:

@@ -23,7 +23,7 @@ from tidelog.v1.admin_pb2 import (
 )
 
 if TYPE_CHECKING:
-    from metadata.conftest import World
+    from tests.metadata.conftest import World
 
 MIN_LAG, MAX_LAG = "min.compaction.lag.ms", "max.compaction.lag.ms"
 OF_TOPIC = DescribeConfigsResponse.DYNAMIC_TOPIC_CONFIG

@@ -23,7 +23,7 @@ from tidelog.v1.admin_pb2 import (
 from tidelog.v1.controller_pb2 import AllocateProducerIdsRequest
 
 if TYPE_CHECKING:
-    from metadata.conftest import World
+    from tests.metadata.conftest import World
 
 _BROKERS = st.integers(1, 4)
 _TOPICS = st.sampled_from(["a", "b"])

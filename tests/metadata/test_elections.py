@@ -11,7 +11,7 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import EVERYTHING, NOTHING, UNFLUSHED, StartLoss
 
 if TYPE_CHECKING:
-    from metadata.conftest import World
+    from tests.metadata.conftest import World
 
 MIN_2 = {"min.insync.replicas": "2"}
 

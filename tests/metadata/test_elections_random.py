@@ -16,7 +16,7 @@ from tidelog.v1.admin_pb2 import PREFERRED, UNCLEAN
 from tidelog.v1.controller_pb2 import NOTHING, UNFLUSHED, ReportDamageRequest
 
 if TYPE_CHECKING:
-    from metadata.conftest import World
+    from tests.metadata.conftest import World
 
 _BROKERS = st.sampled_from([1, 2, 3])
 _STEPS = st.one_of(

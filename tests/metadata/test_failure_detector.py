@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from fake_quorum import FakeClock, Nodes, registration, start_broker, until
+from tests.metadata.fake_quorum import FakeClock, Nodes, registration, start_broker, until
 
 from tidelog.core.errors import KafkaError
 from tidelog.metadata.config import ControllerConfig

@@ -13,7 +13,7 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import UNCLEAN
 
 if TYPE_CHECKING:
-    from metadata.conftest import World
+    from tests.metadata.conftest import World
 
 
 def moved(world: World) -> tuple[int, int]:

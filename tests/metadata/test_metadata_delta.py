@@ -24,7 +24,7 @@ from tidelog.v1.metadata_records_pb2 import (
 )
 
 if TYPE_CHECKING:
-    from metadata.conftest import World
+    from tests.metadata.conftest import World
 
 
 def _topic(name: str) -> MetadataRecord:

@@ -18,7 +18,7 @@ from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from metadata.conftest import World
+    from tests.metadata.conftest import World
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from dataclasses import replace
 
 import pytest
-from fake_quorum import CONFIG, Nodes, creation, registration, start_broker
+from tests.metadata.fake_quorum import CONFIG, Nodes, creation, registration, start_broker
 
 from tidelog.core.errors import InvariantError
 from tidelog.metadata.committed import CommittedMetadata, Followed

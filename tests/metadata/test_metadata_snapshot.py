@@ -21,7 +21,7 @@ from tidelog.v1.admin_pb2 import CreateTopicsResponse
 from tidelog.v1.metadata_records_pb2 import CommandRecord, MetadataRecord, MetadataSnapshotPiece
 
 if TYPE_CHECKING:
-    from metadata.conftest import World
+    from tests.metadata.conftest import World
 
 # No field has its default: one that the records cannot say would be missed.
 FULL = MetadataImage(

@@ -11,7 +11,7 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import NOTHING, ReportDamageRequest
 
 if TYPE_CHECKING:
-    from metadata.conftest import World
+    from tests.metadata.conftest import World
 
 OFFLINE, ONLINE = ReportDamageRequest.OFFLINE, ReportDamageRequest.ONLINE
 SYNC_FAILED = ReportDamageRequest.SYNC_FAILED

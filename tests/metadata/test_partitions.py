@@ -19,7 +19,7 @@ from tidelog.v1.admin_pb2 import (
 )
 
 if TYPE_CHECKING:
-    from metadata.conftest import World
+    from tests.metadata.conftest import World
 
 COMMAND_ID = bytes(range(16))
 

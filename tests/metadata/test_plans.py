@@ -28,7 +28,7 @@ from tidelog.v1.admin_pb2 import (
 from tidelog.v1.metadata_records_pb2 import CommandRecord, MetadataRecord
 
 if TYPE_CHECKING:
-    from metadata.conftest import SeededRandom, World
+    from tests.metadata.conftest import SeededRandom, World
 
 ID = b"i" * 16
 ROOM = 10

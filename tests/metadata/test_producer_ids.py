@@ -6,9 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
-from fake_quorum import Nodes, start_broker
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.metadata.fake_quorum import Nodes, start_broker
 
 from tidelog.core.errors import InvariantError
 from tidelog.metadata.delta import replay
@@ -19,7 +19,7 @@ from tidelog.v1.controller_pb2 import AllocateProducerIdsRequest, AllocateProduc
 from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord, ProducerIdsRecord
 
 if TYPE_CHECKING:
-    from metadata.conftest import SeededRandom, World
+    from tests.metadata.conftest import SeededRandom, World
 
 
 def ask(world: World, broker_id: int, *, epoch: int | None = None) -> AllocateProducerIdsResponse:

@@ -6,14 +6,22 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
-from fake_quorum import CONFIG, Nodes, attempt, creation, registration, start_broker, until
+from tests.metadata.fake_quorum import (
+    CONFIG,
+    Nodes,
+    attempt,
+    creation,
+    registration,
+    start_broker,
+    until,
+)
 
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import AlterConfigsRequest, DeleteTopicsRequest
 from tidelog.v1.controller_pb2 import AlterPartitionRequest, BrokerHeartbeatRequest
 
 if TYPE_CHECKING:
-    from metadata.conftest import SeededRandom
+    from tests.metadata.conftest import SeededRandom
 
 
 async def test_a_reply_comes_after_its_records_applied_on_the_node(nodes: Nodes) -> None:

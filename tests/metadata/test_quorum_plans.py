@@ -5,7 +5,15 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from fake_quorum import CONFIG, FakeLog, Nodes, creation, registration, start_broker, until
+from tests.metadata.fake_quorum import (
+    CONFIG,
+    FakeLog,
+    Nodes,
+    creation,
+    registration,
+    start_broker,
+    until,
+)
 
 from tidelog.core.errors import InvariantError
 from tidelog.v1 import common_pb2

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 import pytest
-from fake_quorum import Nodes, attempt, creation, registration, start_broker, until
+from tests.metadata.fake_quorum import Nodes, attempt, creation, registration, start_broker, until
 
 from tidelog.metadata.quorum import Quorum
 from tidelog.v1 import common_pb2

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from fake_quorum import CONFIG, FakeRaft, Nodes, creation, registration, start_broker
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.metadata.fake_quorum import CONFIG, FakeRaft, Nodes, creation, registration, start_broker
 
 from tidelog.metadata.committed import CommittedMetadata
 from tidelog.metadata.image import MetadataImage
@@ -20,7 +20,7 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import CreateTopicsResponse, DeleteTopicsRequest, DeleteTopicsResponse
 
 if TYPE_CHECKING:
-    from metadata.conftest import SeededRandom
+    from tests.metadata.conftest import SeededRandom
 
 _NODES, _NAMES, _IDS = st.sampled_from([0, 1]), st.sampled_from("ab"), st.integers(0, 3)
 _STEPS = st.one_of(

@@ -13,7 +13,7 @@ from tidelog.net.transport import Dialled, DialOutcome
 from tidelog.v1 import common_pb2
 
 if TYPE_CHECKING:
-    from metadata.conftest import World
+    from tests.metadata.conftest import World
 
 MINUTE_MS = 60_000
 BROKER = BrokerImage(

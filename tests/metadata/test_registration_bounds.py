@@ -13,7 +13,7 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import RegisterBrokerRequest, RegisterBrokerResponse
 
 if TYPE_CHECKING:
-    from metadata.conftest import World
+    from tests.metadata.conftest import World
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from tidelog.v1.admin_pb2 import (
 from tidelog.v1.metadata_records_pb2 import ConfigRecord, MetadataRecord
 
 if TYPE_CHECKING:
-    from metadata.conftest import World
+    from tests.metadata.conftest import World
 
 
 @pytest.fixture

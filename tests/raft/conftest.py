@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 import structlog
-from one_voter import OneVoter
-from raft_node import CONFIG, Node, Run
-from raft_stage import ENGINES
+from tests.raft.one_voter import OneVoter
+from tests.raft.raft_node import CONFIG, Node, Run
+from tests.raft.raft_stage import ENGINES
 
 from tidelog.raft.config import RaftConfig
 from tidelog.simulation.engine.scheduler import Scheduler, SchedulerLimits

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from one_voter import (
+from tests.raft.one_voter import (
     CONFIG,
     OneVoter,
     append,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from one_voter import (
+from tests.raft.one_voter import (
     A,
     B,
     C,

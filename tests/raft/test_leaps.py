@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from one_voter import OneVoter, append, kinds, pre_vote_reply, rejoin, rejoin_reply, replies
-from raft_stage import FixedRandom
+from tests.raft.one_voter import (
+    OneVoter,
+    append,
+    kinds,
+    pre_vote_reply,
+    rejoin,
+    rejoin_reply,
+    replies,
+)
+from tests.raft.raft_stage import FixedRandom
 
 from tidelog.raft import rules
 from tidelog.raft.durable_state import SnapshotId

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from live_history import History
-from live_nodes import LiveNode
-from live_wals import WalWatch
+from tests.integration.live_history import History
+from tests.integration.live_nodes import LiveNode
+from tests.integration.live_wals import WalWatch
 
 from tidelog.core.system import SystemDisk
 from tidelog.raft.wal import REGULAR, Wal

@@ -9,7 +9,7 @@ import ast
 import inspect
 
 import pytest
-from one_voter import NO_OP_1, A, B, C, OneVoter, append, appends, command, pieces, wants
+from tests.raft.one_voter import NO_OP_1, A, B, C, OneVoter, append, appends, command, pieces, wants
 
 from tidelog.core.errors import InvariantError
 from tidelog.raft.pysyncobj import engine, installed, replication, voting

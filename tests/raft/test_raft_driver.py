@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from raft_node import CONFIG, SYNC_S, Commands, Node, Run, until_leading, vote_request
+from tests.raft.raft_node import CONFIG, SYNC_S, Commands, Node, Run, until_leading, vote_request
 
 from tidelog.core.errors import KafkaError, MessageTooLargeError, StorageError, TidelogError
 from tidelog.raft.replicated_log import (

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from raft_node import CONFIG, SYNC_S, Node, Run
+from tests.raft.raft_node import CONFIG, SYNC_S, Node, Run
 
 from tidelog.core.errors import KafkaError
 from tidelog.raft.replicated_log import NotLeaderError

@@ -10,8 +10,8 @@ from itertools import count
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from power_cuts import ends
-from wal_stage import FOLDER, SECTOR, content_of, disk_with, new_disk
+from tests.log.power_cuts import ends
+from tests.raft.wal_stage import FOLDER, SECTOR, content_of, disk_with, new_disk
 
 from tidelog.core.errors import DiskFullError, InvariantError, StorageError
 from tidelog.raft import snapshots

@@ -6,8 +6,8 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from one_voter import append, piece, snapshot_content
-from raft_node import CONFIG, DIRECTORY, SYNC_S, Commands, Node, Run
+from tests.raft.one_voter import append, piece, snapshot_content
+from tests.raft.raft_node import CONFIG, DIRECTORY, SYNC_S, Commands, Node, Run
 
 from tidelog.core.errors import StorageError
 from tidelog.raft.config import RaftConfig

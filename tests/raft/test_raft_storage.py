@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from one_voter import snapshot_content
+from tests.raft.one_voter import snapshot_content
 
 from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import StorageError

@@ -1,6 +1,6 @@
 """The golden traces in `tests/testdata/raft`: what voters say and do, to the letter.
 
-After a change that is meant, `python tests/raft_trace.py --rewrite`, and read the diff.
+After a change that is meant, `python -m tests.raft.raft_trace --rewrite`, and read the diff.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from raft_trace import FOLDER, Block, engines_of, parse, play, render
+from tests.raft.raft_trace import FOLDER, Block, engines_of, parse, play, render
 
 FILES = sorted(FOLDER.glob("*.txt"))
 FILES_OF_BOTH = [path for path in FILES if "pysyncobj" in engines_of(parse(path.read_text()))]

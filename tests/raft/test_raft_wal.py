@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from wal_stage import FOLDER, PATH, RESERVE, SECTOR, State, new_disk, open_wal, state_of
+from tests.raft.wal_stage import FOLDER, PATH, RESERVE, SECTOR, State, new_disk, open_wal, state_of
 
 from tidelog.core.errors import InvariantError, StorageError
 from tidelog.raft.wal import Wal, WalEntry

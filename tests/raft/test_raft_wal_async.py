@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from wal_stage import PATH, new_disk, open_wal, state_of
+from tests.raft.wal_stage import PATH, new_disk, open_wal, state_of
 
 from tidelog.core.errors import StorageError
 from tidelog.raft.wal import Wal, WalEntry

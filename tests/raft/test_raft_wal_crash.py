@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 import pytest
-from power_cuts import ends
-from wal_stage import (
+from tests.log.power_cuts import ends
+from tests.raft.wal_stage import (
     FOLDER,
     PATH,
     RESERVE,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 import pytest
-from wal_stage import (
+from tests.raft.wal_stage import (
     RESERVE,
     SECTOR,
     State,

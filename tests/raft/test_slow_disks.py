@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import pytest
-from raft_node import DIRECTORY, Commands
+from tests.raft.raft_node import DIRECTORY, Commands
 
 from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import TidelogError

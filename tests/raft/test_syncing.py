@@ -6,8 +6,8 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from one_voter import append
-from raft_node import CONFIG, SYNC_S, Node, Run
+from tests.raft.one_voter import append
+from tests.raft.raft_node import CONFIG, SYNC_S, Node, Run
 
 from tidelog.raft.replicated_log import ProposalUnknownError
 from tidelog.simulation.engine.scheduler import Scheduler

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from one_voter import (
+from tests.raft.one_voter import (
     NO_OP_1,
     A,
     B,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from cleaned_logs import but
-from partition_logs import END, batch
+from tests.log.cleaned_logs import but
+from tests.log.partition_logs import END, batch
 
 from tidelog.core.errors import CorruptMessageError
 from tidelog.records.batch import HEADER, HEADER_BYTES, Walk, parse_header, walk

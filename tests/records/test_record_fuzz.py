@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from decoder_fuzz import STEPS, decode, fuzz, sound_batches
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.records.decoder_fuzz import STEPS, decode, fuzz, sound_batches
 
 from tidelog.records.batch import HEADER_BYTES, parse_header, seal
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from histories import KINDS, HistoryMaker, spoil
 from msgspec.structs import replace
+from tests.history.histories import KINDS, HistoryMaker, spoil
 
 from tidelog.history.checks.delivery import CHECKS, complaints, counts
 from tidelog.history.history import History, Outcome, Poll, Send

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from sim_story import TOPIC, Story, play
+from tests.sim.sim_story import TOPIC, Story, play
 
 from tidelog.client.admin.events import ClusterEvent, EventFilter
 from tidelog.client.producing.producer import Producer

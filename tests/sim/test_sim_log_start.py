@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from replica_stage import CONFIG, TOPIC, ReplicaStage
+from tests.broker.replica_stage import CONFIG, TOPIC, ReplicaStage
 
 from tidelog.core.chance import SeededRandom
 from tidelog.log.cleaner import CleanerConfig

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fake_cluster import BOOTSTRAP, FakeCluster, Mishap
+from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, Mishap
 
 from tidelog.spark import compacted_topic
 from tidelog.spark.compacted_topic import CONFIGS, CompactedTopic

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
-from local_cluster import LocalCluster
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from spark_sessions import local_test_session
+from tests.integration.local_cluster import LocalCluster
+from tests.spark.spark_sessions import local_test_session
 
 from tidelog.client import Admin, Producer
 from tidelog.client.admin.descriptions import NewTopic

@@ -15,15 +15,15 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from local_cluster import LocalCluster
 from pyspark.sql import SparkSession
-from spark_cluster import (
+from tests.integration.local_cluster import LocalCluster
+from tests.spark.spark_cluster import (
     driver_environment,
     executors_with,
     python_without_the_package,
     standalone,
 )
-from spark_sessions import local_test_session
+from tests.spark.spark_sessions import local_test_session
 
 from tidelog.client import Admin, Producer
 from tidelog.client.admin.descriptions import NewTopic

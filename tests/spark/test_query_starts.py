@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from fake_cluster import BOOTSTRAP, FakeCluster, Mishap
-from spark_streams import filled, on_virtual_time, ports_of, stream
+from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, Mishap
+from tests.spark.spark_streams import filled, on_virtual_time, ports_of, stream
 
 from tidelog.client.arrow.range_reader import RangeReaderConfig
 from tidelog.client.errors import CallFailedError

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 import pytest
-from fake_cluster import BOOTSTRAP, FakeCluster
 from pyspark import TaskContext
 from pyspark.sql.types import StructType
+from tests.client.fake_cluster import BOOTSTRAP, FakeCluster
 
 from tidelog.spark import sink
 from tidelog.spark.commit_markers import Marker, MarkerError, StreamBatch

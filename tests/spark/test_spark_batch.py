@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from local_cluster import LocalCluster
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
-from spark_rows import stored
-from spark_sessions import local_test_session
+from tests.integration.local_cluster import LocalCluster
+from tests.spark.spark_rows import stored
+from tests.spark.spark_sessions import local_test_session
 
 from tidelog.client import Admin, Producer
 from tidelog.client.admin.descriptions import NewTopic

@@ -16,15 +16,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-import killed_stream
 import pyarrow.parquet as pq
 import pytest
-from local_cluster import LocalCluster
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
-from spark_rows import EXACT, account, stored
-from spark_sessions import local_test_session
-from spark_steps import READ, Steps, stepped_source
+from tests.integration.local_cluster import LocalCluster
+from tests.spark import killed_stream
+from tests.spark.spark_rows import EXACT, account, stored
+from tests.spark.spark_sessions import local_test_session
+from tests.spark.spark_steps import READ, Steps, stepped_source
 
 from tidelog.client import Admin, Producer
 from tidelog.client.admin.descriptions import NewTopic
@@ -268,7 +268,7 @@ async def words(bootstrap: str, topic: str) -> Counter[str]:
 
 def started_driver(cluster: LocalCluster, folder: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, killed_stream.__file__, cluster.bootstrap, str(folder)],
+        [sys.executable, "-m", killed_stream.__name__, cluster.bootstrap, str(folder)],
         env={**os.environ, "PYSPARK_PYTHON": sys.executable},
         start_new_session=True,
     )

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from local_cluster import LocalCluster
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
+from tests.integration.local_cluster import LocalCluster
 
 from tidelog.client import Admin, Producer
 from tidelog.client.admin.descriptions import NewTopic

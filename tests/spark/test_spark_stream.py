@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from local_cluster import LocalCluster
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
-from spark_sessions import local_test_session
+from tests.integration.local_cluster import LocalCluster
+from tests.spark.spark_sessions import local_test_session
 
 from tidelog.client import Admin, Producer
 from tidelog.client.admin.descriptions import NewTopic

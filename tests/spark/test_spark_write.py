@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from local_cluster import LocalCluster
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
-from spark_rows import EXACT, account, stored
-from spark_sessions import local_test_session
+from tests.integration.local_cluster import LocalCluster
+from tests.spark.spark_rows import EXACT, account, stored
+from tests.spark.spark_sessions import local_test_session
 
 from tidelog.client import Admin
 

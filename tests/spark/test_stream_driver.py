@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Mapping
 
 import pytest
-from fake_cluster import FakeCluster, Mishap
-from spark_streams import filled, on_virtual_time, stream
+from tests.client.fake_cluster import FakeCluster, Mishap
+from tests.spark.spark_streams import filled, on_virtual_time, stream
 
 from tidelog.client.arrow.offset_ranges import OffsetRange
 from tidelog.client.errors import KafkaError, UnreachableError

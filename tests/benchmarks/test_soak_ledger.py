@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from soak_ledger import (
+from tests.benchmarks.soak_ledger import (
     ACKNOWLEDGED,
     FAILED,
     OFFSET_UNKNOWN,

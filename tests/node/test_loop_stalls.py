@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from virtual_time import virtual_time
+from tests.virtual_time import virtual_time
 
 from tidelog.node.loop_stalls import BEAT_S, RECENT_S, LoopStalls
 from tidelog.node.metrics import registry_for

@@ -7,9 +7,9 @@ import random
 import time
 from collections import Counter
 
-from live_clients import Reader
-from live_nodes import LiveNode
-from live_quorum import LiveQuorum
+from tests.integration.live_clients import Reader
+from tests.integration.live_nodes import LiveNode
+from tests.integration.live_quorum import LiveQuorum
 
 ASKING = 6
 QUEUED_TIMEOUT_MS = 60_000

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fake_peer import fake_peer
+from tests.integration.fake_peer import fake_peer
 
 from tidelog.benchmarks import sitting as sittings
 from tidelog.benchmarks.efforts import EFFORTS

@@ -1,7 +1,7 @@
 """Damages the files of a closed and of a killed log, byte by byte, and counts what becomes of it.
 
-    python tests/damage_sweep.py                 every byte of every file, and every cut
-    python tests/damage_sweep.py --stride 101    some of them
+    python -m tests.log.damage_sweep                 every byte of every file, and every cut
+    python -m tests.log.damage_sweep --stride 101    some of them
 
 Each trial opens the log on a disk with one change. Opening never raises, and what is served is what
 was written, else the run ends with the change. The outcomes:
@@ -28,8 +28,8 @@ from itertools import combinations
 from typing import NamedTuple
 
 import structlog
-from cleaned_logs import StillClock
-from partition_logs import DIRECTORY, END, NOW_MS, TOPIC_ID, Producer, batch
+from tests.log.cleaned_logs import StillClock
+from tests.log.partition_logs import DIRECTORY, END, NOW_MS, TOPIC_ID, Producer, batch
 
 from tidelog.core.errors import DamagedLogError
 from tidelog.log.config import LogConfig

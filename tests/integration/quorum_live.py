@@ -1,6 +1,6 @@
 """The controller quorum with real processes: kill -9, SIGSTOP and damaged files, under load.
 
-    python tests/quorum_live.py --kill-rounds 100 --pause-rounds 30 --damage-rounds 10
+    python -m tests.integration.quorum_live --kill-rounds 100 --pause-rounds 30 --damage-rounds 10
 
 Three nodes on loopback, each controller and broker (`--roles separate`: three controllers and a
 broker), in a temporary folder. Clients make acknowledged changes and read what controllers decide
@@ -23,13 +23,13 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-from live_clients import Reader, Writer
-from live_damage import DAMAGES, Damages
-from live_end import check_end
-from live_history import History
-from live_nodes import LiveNode
-from live_quorum import LiveQuorum, TooLateError
-from live_rounds import KILLS, PAUSES, Rounds
+from tests.integration.live_clients import Reader, Writer
+from tests.integration.live_damage import DAMAGES, Damages
+from tests.integration.live_end import check_end
+from tests.integration.live_history import History
+from tests.integration.live_nodes import LiveNode
+from tests.integration.live_quorum import LiveQuorum, TooLateError
+from tests.integration.live_rounds import KILLS, PAUSES, Rounds
 
 from tidelog.net.quiet_ports import quiet_ports
 

@@ -9,9 +9,9 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
-from live_history import History, WatchedTransport
-from live_nodes import LiveNode
-from live_wals import WalWatch
+from tests.integration.live_history import History, WatchedTransport
+from tests.integration.live_nodes import LiveNode
+from tests.integration.live_wals import WalWatch
 
 from tidelog.core.errors import TidelogError
 from tidelog.v1.admin_pb2 import NodeStatusRequest, NodeStatusResponse

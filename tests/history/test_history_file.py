@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from histories import HistoryMaker
 from msgspec.structs import replace
+from tests.history.histories import HistoryMaker
 
 from tidelog.history.checks.delivery import complaints, counts
 from tidelog.history.history import History, Poll, Send

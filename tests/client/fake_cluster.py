@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fake_partition import FakePartition, FakeTopic
-from fake_stream import FakeFetchStream, FakeStream
+from tests.client.fake_partition import FakePartition, FakeTopic
+from tests.client.fake_stream import FakeFetchStream, FakeStream
 
 from tidelog.client.errors import CallFailedError, TidelogError, UnreachableError
 from tidelog.metadata.config import ControllerConfig

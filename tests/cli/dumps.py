@@ -13,7 +13,7 @@ from tidelog.log.partition_log import PartitionLog
 from tidelog.records.batch import parse_header
 from tidelog.records.records import Record, encode_batch
 
-KAFKA = Path(__file__).parent / "testdata/kafka"
+KAFKA = Path(__file__).parents[1] / "testdata/kafka"
 TOPIC_ID = bytes(range(16))
 FIRST = f"{0:020d}"
 

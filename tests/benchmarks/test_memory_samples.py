@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 
-from memory_samples import Growth, Memory
+from tests.benchmarks.memory_samples import Growth, Memory
 
 
 def test_growth_is_that_of_the_last_half() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from fake_cluster import BOOTSTRAP, FakeCluster, encoded
-from fake_partition import FakeTopic
+from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, encoded
+from tests.client.fake_partition import FakeTopic
 
 from tidelog.client import Consumer, Record
 

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fake_cluster import BOOTSTRAP, FakeCluster, encoded
-from virtual_time import virtual_time
+from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, encoded
+from tests.virtual_time import virtual_time
 
 from tidelog.client.ports import ClientPorts
 from tidelog.core.system import SystemRandom

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from live_clients import CONFIG
-from live_history import History
-from live_nodes import LiveNode
-from live_quorum import LiveQuorum, until
+from tests.integration.live_clients import CONFIG
+from tests.integration.live_history import History
+from tests.integration.live_nodes import LiveNode
+from tests.integration.live_quorum import LiveQuorum, until
 
 _STILL_POLLS = 10
 _TIDELOG = str(Path(sys.executable).with_name("tidelog"))

@@ -1,6 +1,6 @@
 """Fills the disk under a log, for tests/log/test_disk_trouble.py; prints what came of it as JSON.
 
-python tests/full_disk.py FOLDER fsize|ballast
+python -m tests.log.full_disk FOLDER fsize|ballast
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from partition_logs import append, values
+from tests.log.partition_logs import append, values
 
 from tidelog.core.errors import StorageError
 from tidelog.core.system import SystemClock, SystemDisk

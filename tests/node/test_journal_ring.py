@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fake_quorum import FakeClock
+from tests.metadata.fake_quorum import FakeClock
 
 from tidelog.core.journal import CAUSE_CHARACTERS_MAX, Event, Kind
 from tidelog.node.journal.node_journal import PAGE_EVENTS_MAX, NodeJournal

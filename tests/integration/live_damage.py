@@ -11,9 +11,9 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
-from live_nodes import LiveNode
-from live_quorum import LiveQuorum, until
-from live_wals import WalView, read
+from tests.integration.live_nodes import LiveNode
+from tests.integration.live_quorum import LiveQuorum, until
+from tests.integration.live_wals import WalView, read
 
 from tidelog.raft.wal_file import RecordKind
 from tidelog.raft.wal_frames import SECTOR_BYTES, Record, encode_frame, encode_record

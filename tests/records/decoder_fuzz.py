@@ -1,6 +1,6 @@
 """Feeds the batch decoder what nobody should send, and counts what becomes of it.
 
-    python tests/decoder_fuzz.py --executions 1000000 --seed 1
+    python -m tests.records.decoder_fuzz --executions 1000000 --seed 1
 
 Each execution damages one batch, under a wrong or a right CRC, before or after compression, or
 makes noise of its own, and gives it to every part of the decoder. Whatever is not one of `REFUSALS`

@@ -11,8 +11,8 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from live_history import History
-from live_nodes import LiveNode
+from tests.integration.live_history import History
+from tests.integration.live_nodes import LiveNode
 
 from tidelog.raft.durable_state import REGULAR
 from tidelog.raft.wal_file import NOBODY, RecordKind, read_wal

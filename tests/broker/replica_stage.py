@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from partition_logs import batch, contents
+from tests.log.partition_logs import batch, contents
 
 from tidelog.broker.partition.partition import HostedPartition
 from tidelog.broker.partition.replica_config import ReplicaConfig

@@ -12,15 +12,15 @@ from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from cleaned_logs import StillClock
-from log_model import (
+from tests.log.cleaned_logs import StillClock
+from tests.log.log_model import (
     Batch,
     Cleaning,
     LogModel,
     as_leader_places,
     check_index_entries,
 )
-from partition_logs import DIRECTORY, NOW_MS, TOPIC_ID
+from tests.log.partition_logs import DIRECTORY, NOW_MS, TOPIC_ID
 
 from tidelog.log.checkpoints import METADATA_FILE
 from tidelog.log.cleaner import CleanerConfig, LogCleaner

@@ -1,6 +1,6 @@
 """A driver for tests, to be killed: four streams at once, three of which wait at a step.
 
-    python tests/killed_stream.py BOOTSTRAP FOLDER
+    python -m tests.spark.killed_stream BOOTSTRAP FOLDER
 
     first     reads topic `first` from its latest offset; held in its first batch
     later     reads topic `later` from its beginning, in batches of 1,000, into Parquet
@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
-from spark_steps import Steps, stepped_source
+from tests.spark.spark_steps import Steps, stepped_source
 
 from tidelog.spark.session import session
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spark_rows import EXACT, Account, account
+from tests.spark.spark_rows import EXACT, Account, account
 
 
 def test_an_account_tells_what_is_missing_foreign_and_there_again() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from raft_stage import ENGINES, FixedRandom
+from tests.raft.raft_stage import ENGINES, FixedRandom
 
 from tidelog.core.chance import SeededRandom
 from tidelog.raft import rules

@@ -1,6 +1,6 @@
 """Feeds the readers of a log's small files what nobody wrote: none may raise, or take it for whole.
 
-    python tests/checkpoint_fuzz.py --executions 1000000 --seed 1
+    python -m tests.log.checkpoint_fuzz --executions 1000000 --seed 1
 
 Each execution damages one file's bytes, or makes noise, half the time under a CRC that fits, and
 gives them to every reader. What a reader takes must read the same when it is written again.

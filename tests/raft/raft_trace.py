@@ -3,7 +3,7 @@
 A trace is a text of blocks, parted by empty lines: commands, a line `----`, and what they must
 print. `#` begins a comment. A rewrite puts there what they print now; a person reads the diff:
 
-    python tests/raft_trace.py --rewrite [file …]
+    python -m tests.raft.raft_trace --rewrite [file …]
 
     engines NAME…                 which engines play this trace; the second one's messages differ,
                                   so that of its output only that of `state` counts
@@ -41,7 +41,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from raft_stage import Happened, Stage
+from tests.raft.raft_stage import Happened, Stage
 
 from tidelog.core.errors import TidelogError
 from tidelog.raft.config import RaftConfig
@@ -50,7 +50,7 @@ from tidelog.raft.engine import Leadership
 from tidelog.raft.wal import Wal
 from tidelog.v1.raft_pb2 import LogEntry, RaftMessage
 
-FOLDER = Path(__file__).parent / "testdata" / "raft"
+FOLDER = Path(__file__).parents[1] / "testdata" / "raft"
 CONFIG = RaftConfig(
     election_timeout_min_ms=300,
     election_timeout_max_ms=600,

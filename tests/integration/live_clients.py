@@ -7,8 +7,8 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from live_history import History, WatchedTransport
-from live_nodes import CLUSTER_ID, LiveNode
+from tests.integration.live_history import History, WatchedTransport
+from tests.integration.live_nodes import CLUSTER_ID, LiveNode
 
 from tidelog.client import Admin
 from tidelog.core.errors import TidelogError
