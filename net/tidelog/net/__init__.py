@@ -6,7 +6,7 @@ Rooms:
                     simulation implements, too
     grpc_transport  its implementation on gRPC: one channel for each address, connected before
                     anything is written to it, so that "never delivered" is certain
-    grpc_dial       a probe of an address: whether a process is there, and which
+    grpc_dial       a probe of an address: is a process listening there, and which one
     strangers       messages of another cluster: refused, counted, logged once for each cluster
 
 Begin with `transport`.

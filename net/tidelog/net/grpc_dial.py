@@ -1,8 +1,8 @@
-"""A new connection to an address, to learn whether a process is there and which: no more.
+"""Probe of an address by a new connection: is a process there, and which one.
 
-First a bare TCP connection, since gRPC does not tell a refusal from a silence: a process that lives
-sends its HTTP/2 settings at once, and one that is paused or cut off sends nothing. Only then a call
-on a channel of its own, which knows of no earlier failure. Never raises; decides nothing.
+First a bare TCP connection, since gRPC does not tell a refused connection from a silent peer: a
+live process sends its HTTP/2 settings at once, while a paused or partitioned one sends nothing.
+Only then a call, on a channel of its own without earlier failures. Never raises; decides nothing.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from tidelog.v1.methods import NODE_STATUS
 
 REFUSED = Dialled(DialOutcome.REFUSED)
 SILENT = Dialled(DialOutcome.SILENT)
-# RFC 9113: what a client says first, here with settings that leave all as it is.
+# RFC 9113: the client's connection preface, with an empty SETTINGS frame.
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
 _OPTIONS = (("grpc.enable_http_proxy", 0), ("grpc.use_local_subchannel_pool", 1))
 
 
 async def dial(address: str, *, timeout_ms: int) -> Dialled:
-    """Who listens at `host:port`. See `tidelog.net.transport.Dialled`."""
+    """Probe the process that listens at `host:port`. See `tidelog.net.transport.Dialled`."""
     try:
         async with asyncio.timeout(timeout_ms / 1000):
             if not await _shakes_hands(address):
@@ -37,7 +37,7 @@ async def dial(address: str, *, timeout_ms: int) -> Dialled:
 
 
 async def _shakes_hands(address: str) -> bool:
-    """False: the connection was closed without a word. Errors: as of the connection."""
+    """Send the HTTP/2 preface; False: closed without an answer. Raises connection errors."""
     host, _, port = address.rpartition(":")
     reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
     try:

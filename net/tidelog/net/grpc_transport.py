@@ -1,6 +1,6 @@
 """Calls over gRPC: one channel per address, connected before anything is written to it.
 
-Connecting first is what tells "never delivered" from "outcome unknown": while a channel is not
+Connecting first distinguishes "never delivered" from "outcome unknown": while a channel is not
 READY nothing has been sent (UnreachableError). Once it was READY, every failure of the call,
 UNAVAILABLE included, counts as unknown (CallFailedError), since gRPC does not say whether the
 request had been written when the connection broke. Never retries.
@@ -28,10 +28,10 @@ _OPTIONS = (
     ("grpc.max_receive_message_length", MAX_RECEIVE_BYTES),
     ("grpc.initial_reconnect_backoff_ms", 50),
     ("grpc.min_reconnect_backoff_ms", CONNECT_TIMEOUT_MS),
-    # A node that comes back is found at once; the default back-off grows to two minutes.
+    # A restarted node is found at once; the default back-off grows to two minutes.
     ("grpc.max_reconnect_backoff_ms", 500),
-    # A peer that vanished without closing its connection is noticed after these two. Without the
-    # third gRPC waits a minute for the answer to its ping, whatever the second says.
+    # The first two detect a peer that vanished without closing its connection. Without the third,
+    # gRPC waits a minute for the answer to its ping, regardless of the second.
     ("grpc.keepalive_time_ms", 10_000),
     ("grpc.keepalive_timeout_ms", 5_000),
     ("grpc.http2.ping_timeout_ms", 5_000),
@@ -41,12 +41,13 @@ _OPTIONS = (
 
 
 class GrpcTransport:
-    """Calls over insecure gRPC channels, kept until `close`."""
+    """Calls over insecure gRPC channels, which stay open until `close`."""
 
     def __init__(self, *, connect_timeout_ms: int = CONNECT_TIMEOUT_MS) -> None:
         self._connect_timeout_ms = connect_timeout_ms
         self._channels: dict[str, grpc.aio.Channel] = {}
-        # Keyed by (address, path); a call's type is the method's, which a dict cannot say.
+        # Keyed by (address, path); a call's type is that of its method, which a dict cannot
+        # express.
         self._calls: dict[tuple[str, str], object] = {}
 
     async def call(
@@ -69,7 +70,7 @@ class GrpcTransport:
     async def stream(
         self, address: str, method: Method[Request, Response], request: Request
     ) -> AsyncIterator[Response]:
-        """One request, many responses; closing the iterator cancels the call. Errors as `call`."""
+        """Send one request, iterate over responses; closing cancels the call. Errors as `call`."""
         channel = self._channel(address)
         await self._connect(channel, address, timeout_ms=self._connect_timeout_ms)
         rpc = channel.unary_stream(
@@ -133,7 +134,7 @@ class GrpcTransport:
         return cast("grpc.aio.UnaryUnaryMultiCallable[Request, Response]", call)
 
     async def _connect(self, channel: grpc.aio.Channel, address: str, *, timeout_ms: int) -> None:
-        """Return once the channel is READY; UnreachableError when it is not to be had in time."""
+        """Return once the channel is READY; raise UnreachableError if it is not READY in time."""
         state = channel.get_state(try_to_connect=True)
         if state is grpc.ChannelConnectivity.READY:
             return
@@ -179,10 +180,11 @@ class GrpcStream(Generic[Request, Response]):
             return await step
         except grpc.aio.AioRpcError as error:
             raise _failed(error, self._address, self._method_name) from None
-        except asyncio.InvalidStateError:  # what gRPC says of a call that is over
+        except asyncio.InvalidStateError:  # gRPC's error for a call that has ended
             raise await self._end() from None
         except asyncio.CancelledError:
-            # It says so of a call that was cancelled, too; only its task knows what it means.
+            # gRPC raises it for a cancelled call, too; only the task knows if it was cancelled
+            # itself.
             task = asyncio.current_task()
             if not self._call.cancelled() or task is None or task.cancelling():
                 raise
@@ -203,6 +205,6 @@ class GrpcStream(Generic[Request, Response]):
 
 def _failed(error: grpc.aio.AioRpcError, address: str, method_name: str) -> CallFailedError:
     reason = error.details() or error.code().name
-    # A server that ends the call says UNAVAILABLE too; a deadline that passed never does.
+    # A server that ends the call answers UNAVAILABLE, too; a deadline that passed never does.
     is_broken = error.code() is grpc.StatusCode.UNAVAILABLE
     return CallFailedError(f"{method_name} at {address} failed: {reason}", is_broken=is_broken)

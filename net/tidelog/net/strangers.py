@@ -1,8 +1,8 @@
-"""Nodes of other clusters that spoke to this node: each cluster told once in the log, then counted.
+"""Messages from nodes of other clusters: refused, counted, and logged once for each cluster.
 
-Owns who was told of and how many messages were refused; decides nothing. A node of another cluster
-asks again and again, several times a second, and anybody may claim any cluster id: so the lines are
-bounded too.
+Owns the set of clusters already logged and the count of refused messages; decides nothing. A node
+of another cluster retries several times a second, and anybody may claim any cluster id: so the
+number of log lines is bounded, too.
 """
 
 from __future__ import annotations
@@ -13,29 +13,31 @@ from tidelog.core.errors import KafkaError
 from tidelog.v1 import common_pb2
 
 STRANGERS_MAX = 100
-"""So many are told of one by one; of those that come later, only that there are more."""
+"""Maximum number of other clusters logged by id; beyond it one line says that there are more."""
 SHOWN_MAX = 100
-"""Characters of a cluster id that another node sent."""
+"""Characters of another node's cluster id that are shown."""
 
 logger = structlog.get_logger(__name__)
 
 
 class Strangers:
-    """Of one node, over all its services."""
+    """Refused clusters of one node, over all its services."""
 
     def __init__(self) -> None:
         self.refused = 0
-        """Messages and answers of other clusters that were refused since the start."""
-        self._told: set[str] = set()
+        """Number of messages and answers from other clusters refused since the start."""
+        self._logged: set[str] = set()
 
     def refuse(self, cluster_id: str, own_cluster_id: str, *, who: str) -> KafkaError:
-        """Count one message of `who`; the error to answer it with, INCONSISTENT_CLUSTER_ID."""
+        """Count one message from `who`; return its answer, an INCONSISTENT_CLUSTER_ID error."""
         self.refused += 1
         shown = cluster_id[:SHOWN_MAX]
-        if shown not in self._told and len(self._told) <= STRANGERS_MAX:
-            self._told.add(shown)
-            if len(self._told) > STRANGERS_MAX:
-                logger.warning("many nodes of other clusters ask here: no more are named")
+        if shown not in self._logged and len(self._logged) <= STRANGERS_MAX:
+            self._logged.add(shown)
+            if len(self._logged) > STRANGERS_MAX:
+                logger.warning(
+                    "too many other clusters send requests here: further ones are not logged"
+                )
             else:
                 logger.warning(
                     "a node of another cluster was refused: check addresses and cluster.id",

@@ -17,49 +17,49 @@ Response_co = TypeVar("Response_co", bound=Message, covariant=True)
 
 
 class DialOutcome(Enum):
-    """What became of a new connection to an address."""
+    """Outcome of a new connection to an address."""
 
     ANSWERED = "answered"
-    """A node told who it is."""
+    """A node answered with its identity."""
     REFUSED = "refused"
-    """Nobody listens there, or the connection was closed before the HTTP/2 handshake."""
+    """Connection refused, or closed before the HTTP/2 handshake."""
     SILENT = "silent"
-    """Nothing was to be learned in time."""
+    """No answer in time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dialled:
-    """The outcome; `incarnation_id` of the broker that answered, empty where it is none."""
+    """Outcome of a dial; `incarnation_id` of the broker that answered, empty for other outcomes."""
 
     outcome: DialOutcome
     incarnation_id: bytes = b""
 
 
 class Stream(Protocol[Request_contra, Response_co]):
-    """A call that goes on in both directions; what is sent arrives in order, or the stream breaks.
+    """A bidirectional call; messages arrive in the order sent, or the stream breaks.
 
-    One task sends and one receives, perhaps another. Errors of both: `CallFailedError` once it is
-    over, whoever ended it; what was sent last may or may not have arrived. A `send` or `receive`
-    that is cancelled ends the stream.
+    One task sends and one, possibly another, receives. Both raise `CallFailedError` once the stream
+    has ended, by either side; the last messages sent may or may not have arrived. Cancelling a
+    `send` or `receive` ends the stream.
     """
 
     async def send(self, request: Request_contra) -> None:
-        """Returns when the next one may be sent: the peer takes no more than it can hold."""
+        """Send a request; returns when the peer can take the next one (flow control)."""
 
     async def receive(self) -> Response_co:
-        """The next response."""
+        """Wait for the next response."""
 
     def close(self) -> None:
-        """End it, at once and without a word from the peer; may be called again."""
+        """End the stream immediately, without waiting for the peer; idempotent."""
 
 
 class Transport(Protocol):
     """Calls to `host:port`.
 
-    In the contract: `UnreachableError` when the request certainly was not worked on,
-    `CallFailedError` when the call broke or its deadline passed, so that it may have been; a dead
-    address answers UnreachableError quickly (a second or so), never only at the deadline. Not in
-    the contract: retries, order between two calls.
+    In the contract: `UnreachableError` when the request certainly was not processed,
+    `CallFailedError` when the call broke or its deadline passed, so that it may have been
+    processed; a dead address raises UnreachableError quickly (about a second), not only at the
+    deadline. Not in the contract: retries, order between two calls.
     """
 
     async def call(
@@ -70,9 +70,9 @@ class Transport(Protocol):
         *,
         timeout_ms: int,
     ) -> Response:
-        """One request, one response. Cancelling it drops the call; its outcome is then unknown."""
+        """Send one request, await one response. When cancelled, the outcome is unknown."""
 
     async def open_stream(
         self, address: str, method: Method[Request, Response]
     ) -> Stream[Request, Response]:
-        """A stream to be used now. Errors: `UnreachableError`."""
+        """Open a stream, ready for use. Raises `UnreachableError`."""

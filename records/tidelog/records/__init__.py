@@ -1,4 +1,4 @@
-"""Record batches in Kafka's format, magic 2: header, records, compression. Pure, and without files.
+"""Record batches in Kafka's format, magic 2: header, records, compression. Pure; no file access.
 
 Rooms:
 
@@ -6,7 +6,7 @@ Rooms:
                     give a batch its base offset and leader epoch without touching its records
     records         one record at a time: read, build a batch, rebuild one without some records,
                     control markers
-    record_columns  some hundred records at a time as columns: keys, values, headers, timestamps
+    record_columns  a few hundred records at a time as columns: keys, values, headers, timestamps
     record_runs     runs of records of one length, compared and skipped by strided slices
     compression     gzip, snappy, lz4, zstd, with a limit on what a batch may inflate to
     varints         zigzag varints, as records use them

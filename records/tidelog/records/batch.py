@@ -15,8 +15,8 @@ Owns the 61-byte header, Kafka's byte for byte, all big-endian:
     57  recordsCount i32
     61  records, compressed as one block
 
-What the leader sets lies outside the CRC, so a batch is never re-encoded. Records are opaque
-here: see `records`.
+The fields that the leader sets lie outside the CRC, so a batch is never re-encoded. Records are
+opaque here: see `records`.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -37,23 +37,23 @@ Buffer = bytes | bytearray | memoryview
 HEADER = struct.Struct(">qiibIhiqqqhii")
 HEADER_BYTES = HEADER.size
 LENGTH_PREFIX_BYTES = 12
-"""baseOffset and batchLength, which batchLength does not count."""
+"""Size of baseOffset and batchLength, which batchLength does not include."""
 CRC_START = 21
 MAGIC = 2
 MIN_RECORD_BYTES = 7
-"""A record of null key, null value and no header."""
+"""Size of a record with null key, null value and no headers."""
 CODEC_MASK = 0x07
 LOG_APPEND_TIME_FLAG = 0x08
 NO_PRODUCER_ID = -1
 NO_SEQUENCE = -1
 SEQUENCE_MASK = 0x7FFF_FFFF
-"""Sequences count records, and wrap from 2**31 - 1 to 0."""
+"""Bit mask of a sequence number: sequences count records and wrap from 2**31 - 1 to 0."""
 BATCHES_PER_PRODUCER_MAX = 5
-"""How many requests a producer may have in flight, and so may send again."""
+"""Maximum number of requests a producer may have in flight, and so may send again."""
 TRANSACTIONAL_FLAG = 0x10
 CONTROL_FLAG = 0x20
 DELETE_HORIZON_FLAG = 0x40
-"""The base timestamp says from when on the batch's tombstones may go (KIP-534)."""
+"""Attribute bit: the base timestamp is the delete horizon of the batch's tombstones (KIP-534)."""
 
 _LAST_CODEC = max(Codec)
 _BROKERS_FLAGS = CONTROL_FLAG | LOG_APPEND_TIME_FLAG | DELETE_HORIZON_FLAG
@@ -82,7 +82,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def size_in_bytes(self) -> int:
-        """The whole batch, header included."""
+        """Size of the whole batch, header included."""
         return self.batch_length + LENGTH_PREFIX_BYTES
 
     @property
@@ -97,14 +97,15 @@ class BatchHeader(NamedTuple):
 
     @property
     def codec_id(self) -> int:
-        """The number of the codec, which need not be one this side has."""
+        """Number of the codec, possibly unknown to this process."""
         return self.attributes & CODEC_MASK
 
 
 def parse_header(buffer: Buffer, position: int = 0) -> BatchHeader:
-    """The header at `position`; the batch itself need not be complete.
+    """Parse the header at `position`; the batch itself need not be complete.
 
-    Raises `CorruptMessageError` when fewer than 61 bytes are left or no v2 header has such fields.
+    Raises `CorruptMessageError` when fewer than 61 bytes are left or the fields are not those of a
+    v2 header.
     """
     if len(buffer) - position < HEADER_BYTES:
         raise CorruptMessageError(
@@ -124,13 +125,13 @@ def parse_header(buffer: Buffer, position: int = 0) -> BatchHeader:
 
 
 def batch_bytes(buffer: Buffer, position: int) -> int:
-    """The size of the batch at `position` by its own length, which nobody has checked."""
+    """Size of the batch at `position` according to its own length field, unchecked."""
     length: int = _LENGTH.unpack_from(buffer, position + _LENGTH_AT)[0]
     return length + LENGTH_PREFIX_BYTES
 
 
 def iter_batches(buffer: Buffer) -> Iterator[tuple[BatchHeader, memoryview]]:
-    """Each batch of `buffer` with a view of its bytes, checked by structure and CRC.
+    """Iterate over the batches of `buffer` as header and view, checking structure and CRC.
 
     Raises `CorruptMessageError` at the first bad batch, and when the last one is incomplete.
     """
@@ -144,7 +145,7 @@ def iter_batches(buffer: Buffer) -> Iterator[tuple[BatchHeader, memoryview]]:
 
 
 def _whole(header: BatchHeader, view: memoryview, position: int) -> memoryview:
-    """The bytes of a batch, all there and as its CRC says."""
+    """Bytes of a batch, checked to be complete and to match the CRC."""
     batch = view[position : position + header.size_in_bytes]
     if len(batch) < header.size_in_bytes:
         raise CorruptMessageError(
@@ -155,16 +156,16 @@ def _whole(header: BatchHeader, view: memoryview, position: int) -> memoryview:
 
 
 class Walk(NamedTuple):
-    """How far the batches of some bytes are good, and why the next one is not, if that is known."""
+    """Result of a walk: the end of the valid batches, and why the next one is invalid, if it is."""
 
     position: int
     next_offset: int
     fault: str | None
-    """None: the bytes end here, or within a batch, or the bound was reached."""
+    """None: the bytes end here, possibly within a batch, or the bound was reached."""
 
 
 _WALKED = struct.Struct(">qiibIhi")
-"""A header up to lastOffsetDelta: all that a walk looks at."""
+"""A header up to lastOffsetDelta: the fields that a walk checks."""
 
 
 def walk(
@@ -175,12 +176,13 @@ def walk(
     end_offset: int,
     run_at: Callable[[int], tuple[int, int]],
 ) -> Walk:
-    """Go over the whole batches in `data`, from `next_offset` up to `upper_bound` (exclusive).
+    """Validate the complete batches in `data`, from `next_offset` up to `upper_bound` (exclusive).
 
-    What a batch's CRC does not cover is checked against its neighbours: base offset and length must
-    continue the batch before, and the epoch must be the one that `run_at` gives for the offset,
-    with the offset where that epoch's run ends. One that is left out is not looked at any closer,
-    but none reaches beyond `end_offset`. This is the log's hot loop: once a batch served.
+    The fields outside a batch's CRC are checked against its neighbours: base offset and length must
+    continue the previous batch, and the epoch must be the one that `run_at` returns for the offset,
+    together with the offset where that epoch's run ends. A batch beyond `upper_bound` is not
+    CRC-checked, but must end at or below `end_offset`. This is the log's hot loop: one iteration
+    per batch served.
     """
     view = memoryview(data)
     position, end_of_run, run_epoch, fault = 0, next_offset, -1, None
@@ -197,7 +199,7 @@ def walk(
             or delta < 0
         ):
             fault = (
-                f"a batch at offset {next_offset} of epoch {run_epoch} is due, found are base "
+                f"expected a batch at offset {next_offset} of epoch {run_epoch}, found base "
                 f"offset {base_offset}, epoch {epoch}, length {length}, magic {magic}"
             )
             break
@@ -225,14 +227,14 @@ def check_crc(header: BatchHeader, batch: Buffer) -> None:
 def validate_batches(
     buffer: Buffer, *, max_message_bytes: int
 ) -> list[tuple[BatchHeader, memoryview]]:
-    """Header and bytes of each batch a producer sent, after the checks that need no topic.
+    """Validate a producer's batches without topic state; return the header and bytes of each.
 
     Raises `CorruptMessageError` or `MessageTooLargeError`: then append nothing of `buffer`.
     """
     view, position, batches = memoryview(buffer), 0, []
     while position < len(view):
         header = parse_header(view, position)
-        # Size first: an oversized batch is refused for its size, even when it was cut on its way.
+        # Size first: an oversized batch is refused for its size, even when it was cut in transit.
         _check_size(header, max_message_bytes)
         batch = _whole(header, view, position)
         _check_produced(header)
@@ -266,16 +268,18 @@ def _check_produced(header: BatchHeader) -> None:
             "control batches, log append time and delete horizons are set by brokers only"
         )
     if codec_id > _LAST_CODEC:
-        raise CorruptMessageError(f"record batch names codec {header.codec_id}, which is none")
+        raise CorruptMessageError(
+            f"record batch names codec {header.codec_id}, which does not exist"
+        )
 
 
 def placed(
     batches: Iterable[tuple[BatchHeader, memoryview]], *, base_offset: int, leader_epoch: int
 ) -> tuple[list[tuple[BatchHeader, memoryview]], list[Buffer]]:
-    """The batches one after the other from `base_offset` on, and the pieces they are written in.
+    """Give the batches consecutive offsets from `base_offset` on; also return the pieces to write.
 
-    Base offset and leader epoch are a leader's to set and lie outside the CRC: nothing is copied.
-    The bytes in the first list are as they came.
+    Base offset and leader epoch are set by the leader and lie outside the CRC: nothing is copied.
+    The batches in the first list keep the bytes they came with.
     """
     after: list[tuple[BatchHeader, memoryview]] = []
     pieces: list[Buffer] = []
@@ -291,7 +295,7 @@ def placed(
 def stamped(
     header: BatchHeader, batch: memoryview, append_time_ms: int
 ) -> tuple[BatchHeader, memoryview]:
-    """The batch with its log append time, which holds for all its records (KIP-32)."""
+    """Set the batch's log append time, which applies to all its records (KIP-32)."""
     fields = header._replace(
         attributes=header.attributes | LOG_APPEND_TIME_FLAG, max_timestamp=append_time_ms
     )
@@ -300,7 +304,7 @@ def stamped(
 
 
 def numbered(batch: bytes, *, producer_id: int, producer_epoch: int, base_sequence: int) -> bytes:
-    """The batch as its producer's with that base sequence; nothing is encoded again."""
+    """Set producer id, epoch and base sequence of a batch; its records are not encoded again."""
     fields = parse_header(batch)._replace(
         producer_id=producer_id, producer_epoch=producer_epoch, base_sequence=base_sequence
     )
@@ -308,7 +312,7 @@ def numbered(batch: bytes, *, producer_id: int, producer_epoch: int, base_sequen
 
 
 def seal(fields: BatchHeader, payload: Buffer) -> bytes:
-    """A whole batch: `fields` with length and CRC set right, then `payload`."""
+    """Build a whole batch: `fields` with length and CRC computed, then `payload`."""
     batch = bytearray(HEADER_BYTES + len(payload))
     HEADER.pack_into(batch, 0, *fields)
     batch[HEADER_BYTES:] = payload

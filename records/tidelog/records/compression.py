@@ -2,14 +2,15 @@
 
     none
     gzip     one member
-    snappy   written in the framing that Java's clients use, xerial's: a header of 16 bytes, then
-             blocks of 32 KiB, each behind its length i32; read so or as one bare block (librdkafka)
+    snappy   written in xerial framing, as Java clients do: a header of 16 bytes, then
+             blocks of 32 KiB, each after its length i32; read so or as one bare block (librdkafka)
     lz4      a frame of independent 64 KiB blocks without content checksum or size: Kafka's own
              readers refuse linked blocks
     zstd     one frame
 
-A few bytes can claim to become gigabytes. So nothing is inflated beyond what the caller takes, nor
-beyond what honest records become: `inflation_limit`. Memory grows with what was really inflated.
+A few bytes can claim to inflate to gigabytes. So inflation stops at the caller's limit and at the
+ratio that valid records can reach (`inflation_limit`). Memory grows with the bytes actually
+inflated.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -45,7 +46,7 @@ class Codec(IntEnum):
 
 INFLATION_FREE_BYTES = 16 << 20
 INFLATION_RATIO_MAX = 1032
-"""deflate's bound. lz4 ends at 255, snappy at 22; zstd's only bound is the size of a block."""
+"""Maximum ratio of deflate. lz4 ends at 255, snappy at 22; zstd is bounded by block size only."""
 LEVELS = {Codec.GZIP: range(1, 10), Codec.LZ4: range(1, 18), Codec.ZSTD: range(-131072, 23)}
 """Kafka's compression.gzip.level, lz4.level and zstd.level (KIP-390)."""
 
@@ -57,14 +58,14 @@ _XERIAL_HEADER = _XERIAL_MAGIC + struct.pack(">ii", 1, 1)
 _XERIAL_BLOCK_BYTES = 32 << 10
 _LENGTH = struct.Struct(">i")
 _ZSTD_OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 27}
-"""128 MiB, as far back as any level looks, and Kafka's own readers go."""
+"""128 MiB, the largest window of any level, and the limit of Kafka's own readers."""
 _CUT_SHORT = "compressed records are cut short or followed by other bytes"
 
 
 def codec_named(name: str, *, level: int | None = None) -> Codec:
-    """The codec of a `compression.type`; raises `UnsupportedCompressionTypeError`.
+    """Look up the codec of a `compression.type`; raises `UnsupportedCompressionTypeError`.
 
-    Raises `ValueError` unless the codec has this level; None is any codec's own default.
+    Raises `ValueError` when the codec does not have this level; None is the codec's default.
     """
     for codec in Codec:
         if codec.name.lower() == name:
@@ -75,12 +76,12 @@ def codec_named(name: str, *, level: int | None = None) -> Codec:
 
 
 def inflation_limit(compressed_bytes: int) -> int:
-    """What compressed records of this size may at most become, whoever reads them."""
+    """Maximum size that compressed records of this size may inflate to, for every reader."""
     return max(INFLATION_FREE_BYTES, INFLATION_RATIO_MAX * compressed_bytes)
 
 
 def compress(codec: Codec, data: bytes, *, level: int | None = None) -> bytes:
-    """`data` packed by `codec`, at one of its `LEVELS` or its own default."""
+    """Compress `data` with `codec`, at one of its `LEVELS` or its default level."""
     match codec:
         case Codec.NONE:
             return data
@@ -95,9 +96,10 @@ def compress(codec: Codec, data: bytes, *, level: int | None = None) -> bytes:
 
 
 def compress_readably(codec: Codec, data: bytes) -> tuple[Codec, bytes]:
-    """`data` packed by `codec`; by gzip where readers would refuse to inflate the result.
+    """Compress `data` with `codec`, or with gzip where readers would refuse to inflate the result.
 
-    For records that were packed with others before: zstd may make more of those that are left.
+    For records that were compressed together with others before: zstd may compress the remaining
+    ones beyond `inflation_limit`.
     """
     packed = compress(codec, data)
     if len(data) <= inflation_limit(len(packed)):
@@ -106,11 +108,11 @@ def compress_readably(codec: Codec, data: bytes) -> tuple[Codec, bytes]:
 
 
 def decompress(codec_id: int, data: bytes | memoryview, *, max_bytes: int) -> bytes:
-    """`data` unpacked, at most `max_bytes` of it, or `inflation_limit` if that is less.
+    """Decompress `data` to at most `max_bytes`, or `inflation_limit` if that is less.
 
     Raises `UnsupportedCompressionTypeError`, and `CorruptMessageError` when the data is damaged,
-    incomplete, followed by something else, or inflates beyond the limit (`TooLargeInflatedError`
-    where that is `max_bytes`).
+    incomplete, followed by other bytes, or inflates beyond the limit (`TooLargeInflatedError` where
+    that is `max_bytes`).
     """
     limit = _Limit.of(max_bytes=max_bytes, compressed_bytes=len(data))
     try:
@@ -131,7 +133,7 @@ def decompress(codec_id: int, data: bytes | memoryview, *, max_bytes: int) -> by
 
 
 class TooLargeInflatedError(CorruptMessageError):
-    """Compressed data that inflates beyond what its reader takes, and may be whole."""
+    """Compressed data that inflates beyond its reader's limit, and may be valid."""
 
 
 class _Limit(NamedTuple):
@@ -143,8 +145,8 @@ class _Limit(NamedTuple):
     def of(cls, *, max_bytes: int, compressed_bytes: int) -> _Limit:
         honest = inflation_limit(compressed_bytes)
         if max_bytes <= honest:
-            return cls(max_bytes, "which is as much as is read at once", TooLargeInflatedError)
-        reason = f"which is as much as {compressed_bytes} bytes of records become"
+            return cls(max_bytes, "the most that is read at once", TooLargeInflatedError)
+        reason = f"the most that {compressed_bytes} bytes of valid records inflate to"
         return cls(honest, reason, CorruptMessageError)
 
     def check(self, size_bytes: int) -> None:
@@ -172,7 +174,7 @@ def _inflate(inflater: _Inflater, data: bytes | memoryview, limit: _Limit) -> by
         parts.append(part)
         size += len(part)
         limit.check(size)
-        # zlib alone hands back what it did not read; the others keep it.
+        # Only zlib returns the bytes it did not read; the others keep them.
         data = getattr(inflater, "unconsumed_tail", b"")
     if inflater.unused_data:
         raise CorruptMessageError(_CUT_SHORT)
@@ -218,7 +220,7 @@ def _decompress_snappy(data: memoryview, limit: _Limit) -> bytes:
 
 
 def _decompress_block(block: memoryview, size_before: int, limit: _Limit) -> bytes:
-    """A bare snappy block; what it claims to become is checked before room is made for it."""
+    """Decompress a bare snappy block; its claimed size is checked before memory is allocated."""
     limit.check(size_before + snappy.decompress_raw_len(block))
     return bytes(snappy.decompress_raw(block))
 

@@ -1,8 +1,8 @@
-"""The records of one batch, a field at a time: how they are decoded. Pure.
+"""Decoding of a batch's records into columns, one sequence per field. Pure.
 
 Owns the walk over plain (inflated) records v2, whose format is in `records`. Three readers take
-turns: two quick ones for what most records are (`record_runs`), and the walk here, which takes
-anything and alone says what is wrong.
+turns: two fast ones for common records (`record_runs`), and the walk here, which reads any record
+and is the only one to report damage.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -22,13 +22,13 @@ Header = tuple[str, bytes | None]
 
 RUN_RECORDS_MAX = 1024
 TURN_RECORDS = 256
-"""Records decoded at once, in a run and otherwise: what an iteration holds beside the batch."""
+"""Maximum records decoded per turn, in a run and otherwise; bounds memory beside the batch."""
 
 _TIMESTAMP_END = 2**63
 
 
 class Columns(NamedTuple):
-    """Some consecutive records of a batch, at least one: the fields of the nth are at n in each."""
+    """Consecutive records of a batch, at least one: the nth record's fields are at index n."""
 
     offsets: Sequence[int]
     timestamps: Sequence[int]
@@ -37,7 +37,7 @@ class Columns(NamedTuple):
     headers: Sequence[tuple[Header, ...]]
 
     def since(self, offset: int) -> Columns:
-        """The records from `offset` on, perhaps none."""
+        """Select the records from `offset` on, possibly none."""
         if self.offsets[0] >= offset:
             return self
         cut = bisect_left(self.offsets, offset)
@@ -46,10 +46,10 @@ class Columns(NamedTuple):
 
 
 def iter_plain_columns(header: BatchHeader, data: bytes) -> Iterator[Columns]:
-    """All records of a batch, from their plain bytes.
+    """Iterate over all records of a batch, decoded from its inflated bytes.
 
-    Raises `CorruptMessageError` where they are not what the header says; the records yielded before
-    that are all those that come before the damage.
+    Raises `CorruptMessageError` where they contradict the header; all records before the damage
+    have been yielded by then.
     """
     reader = _Reader(header, data)
     while reader.left:
@@ -62,7 +62,7 @@ _Row = tuple[int, int, bytes | None, bytes | None, tuple[Header, ...]]
 
 
 class _Reader:
-    """Stands between two records of a batch; each turn yields some of those after it."""
+    """Position between two records of a batch; each turn yields some of those after it."""
 
     def __init__(self, header: BatchHeader, data: bytes) -> None:
         self._data = data
@@ -74,7 +74,7 @@ class _Reader:
         self.left = header.records_count
 
     def turn(self) -> Columns:
-        """The next records; raises `CorruptMessageError` where there are none."""
+        """Read the next records; raises `CorruptMessageError` where they are damaged."""
         return self._run() or self._plain() or self._walk()
 
     def _run(self) -> Columns | None:
@@ -90,11 +90,11 @@ class _Reader:
 
     @property
     def _gapless(self) -> int:
-        """How many records may follow whose offset deltas have no gap."""
+        """Maximum number of records that can follow without a gap in their offset deltas."""
         return min(self.left, self._header.last_offset_delta + 1 - self._next_delta)
 
     def _taken(self, stretch: Stretch) -> Columns | None:
-        """The records of a stretch, unless a timestamp is damaged: that is the walk's to say."""
+        """Columns of a stretch; None where a timestamp is damaged, which only the walk reports."""
         timestamps = self._timestamps(stretch.timestamps)
         if timestamps is None:
             return None
@@ -112,15 +112,15 @@ class _Reader:
         farthest = (max(zigzag) + 1) >> 1
         if not (_is_timestamp(base - farthest) and _is_timestamp(base + farthest)):
             return None
-        if zigzag.count(first) == count:  # as mostly, and cheaper
+        if zigzag.count(first) == count:  # the common case, and cheaper
             return [base + ((first >> 1) ^ -(first & 1))] * count
         return [base + ((number >> 1) ^ -(number & 1)) for number in zigzag]
 
     def _walk(self) -> Columns:
-        """Any records up to damage, which the next turn meets again when there are some."""
+        """Decode records one by one; damage after the first record is left to the next turn."""
         rows: list[_Row] = []
         try:
-            # Extended by an iterator that raises, a list keeps what came before.
+            # A list extended by an iterator that raises keeps the items yielded before.
             rows.extend(self._record() for _ in range(min(self.left, TURN_RECORDS)))
         except CorruptMessageError:
             if not rows:
@@ -133,13 +133,13 @@ class _Reader:
         return Columns(*zip(*rows, strict=True))
 
     def _record(self) -> _Row:
-        """The next record; `IndexError` at the end of the data. Flat: it runs once per record."""
+        """Decode the next record; `IndexError` at the end of the data. Flat: once per record."""
         data, decode, next_delta = self._data, decode_varint, self._next_delta
         length, position = decode(data, self.position)
         end = position + length
         if length < MIN_RECORD_BYTES - 1 or end > len(data):
             raise CorruptMessageError(f"a record claims {length} bytes at byte {position}")
-        timestamp_delta, position = decode(data, position + 1)  # attributes: no bit of them is used
+        timestamp_delta, position = decode(data, position + 1)  # attributes: no bit is used
         expected = varint(next_delta)
         if data.startswith(expected, position):
             offset_delta, position = next_delta, position + len(expected)
@@ -162,7 +162,9 @@ class _Reader:
         else:
             position += 1
         if position != end:
-            raise CorruptMessageError(f"a record ends {end - position} bytes off its length")
+            raise CorruptMessageError(
+                f"a record's fields end {end - position} bytes before its length does"
+            )
         timestamp = self._append_time
         if timestamp is None:
             timestamp = self._header.base_timestamp + timestamp_delta
@@ -177,11 +179,11 @@ def _is_timestamp(number: int) -> bool:
 
 
 def _decode_bytes(data: bytes, position: int, end: int) -> tuple[bytes, int]:
-    """A field that is not null; it must lie before `end`."""
+    """Decode a non-null field; it must lie before `end`."""
     byte = data[position]
     if byte & 0x81:
         length, position = decode_varint(data, position)
-    else:  # a length of one byte, as most are
+    else:  # a length of one byte, the common case
         length, position = byte >> 1, position + 1
     after = position + length
     if length < 0 or after > end:

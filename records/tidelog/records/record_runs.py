@@ -1,13 +1,13 @@
-"""Many records at once, where they are alike: the quick half of `record_columns`. Pure.
+"""Decoding of many similar records at once: the fast half of `record_columns`. Pure.
 
-Both readers take only records without headers whose offset deltas follow each other, and whose
-fields they have seen to fill each record exactly. Whatever else they meet ends what they take, is
-no error here, and is left to the reader that knows all of the format.
+Both readers accept only records without headers, with consecutive offset deltas, whose fields fill
+each record exactly. They stop at any other record without an error and leave it to the reader that
+knows the whole format.
 
 - `read_run`: records whose fields lie at the same places, as those of one length do. Each byte of
-  the fixed part is one strided slice over all of them, which C compares at once.
+  the fixed part is one strided slice over all records, compared in C.
 - `read_plain`: records of any length. The offset delta, and the value's length once the key is
-  read, are known before they are met, so they are compared, not decoded.
+  read, are known in advance, so they are compared, not decoded.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -23,53 +23,53 @@ from tidelog.core.errors import CorruptMessageError
 from tidelog.records.varints import NULL_BYTE, SMALL, SMALL_END, decode_varint
 
 PAYING_RECORDS = 16
-"""Fewer are not worth a reader's start."""
+"""Minimum number of records for which a run pays."""
 
 _FINAL_BYTES, _OTHER_BYTES = bytes(range(0x80)), bytes(range(0x80, 0x100))
-"""What a varint's last byte may be, and what those before it."""
+"""Possible values of a varint's last byte, and of the bytes before it."""
 _ONE_BYTE_END, _TWO_BYTES_END, _THREE_BYTES_END = 64, 8192, 1 << 20
 _FIRST = bytes(number << 1 & 0x7F | 0x80 for number in range(_TWO_BYTES_END))
 _LAST_OF_TWO = bytes(number >> 6 for number in range(_TWO_BYTES_END))
 _SECOND_OF_THREE = bytes(byte | 0x80 for byte in _LAST_OF_TWO)
-"""The bytes of the varints of 0 to 8191; of larger ones the same, again and again."""
+"""Bytes of the varints of 0 to 8191; those of larger numbers repeat them."""
 
 _ROOM_MIN = 2
-"""Of an empty value: its length and the number of headers."""
+"""Bytes of an empty value: its length and the number of headers."""
 _ROOM_BETWEEN = 66
-"""Room of no value in the shortest form, so its length is the longer form of 62."""
+"""Room that no value fills in the shortest form; a value of 62 bytes uses the longer form."""
 _VALUE_LENGTHS = tuple(
     b"\xfc\0" if room == _ROOM_BETWEEN else SMALL[max(0, room - (2 if room < _ROOM_BETWEEN else 3))]
     for room in range(SMALL_END)
 )
-"""The value's length, by the bytes from it to the record's end: itself, the value, no headers."""
+"""Encoded value length, by the bytes from it to the record's end (length, value, header count)."""
 
 
 class Stretch(NamedTuple):
-    """Records that follow each other without a gap and without headers."""
+    """Consecutive records without offset gaps and without headers."""
 
     end: int
-    """The byte after them."""
+    """Position after the last of them."""
     timestamps: list[int]
-    """Their deltas as they are stored, zigzag: 0, -1, 1, -2 are 0, 1, 2, 3."""
+    """Stored timestamp deltas, zigzag: 0, -1, 1, -2 are 0, 1, 2, 3."""
     keys: list[bytes | None]
     values: list[bytes | None]
 
 
 class Skipped(NamedTuple):
-    """A run that was looked at and not read."""
+    """A run that was checked but not decoded."""
 
     end: int
-    """The byte after it."""
+    """Position after the run."""
     records_count: int
     has_keys: bool
     timestamp_bytes: int
-    """Of each timestamp delta."""
+    """Size of each timestamp delta."""
 
 
 class _Layout(NamedTuple):
-    """Where in a record without headers each field starts; null takes no room.
+    """Start of each field in a record without headers; a null field takes no bytes.
 
-    Its last byte, the number of its headers, is at `value_end`.
+    The record's last byte, its number of headers, is at `value_end`.
     """
 
     attributes: int
@@ -85,12 +85,12 @@ class _Layout(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Of the record, its length's own bytes included."""
+        """Size of the record, including its length field."""
         return self.value_end + 1
 
 
 def read_run(data: bytes, start: int, *, first_delta: int, limit: int) -> Stretch | None:
-    """Up to `limit` records from byte `start` on; None where a run does not pay."""
+    """Read up to `limit` records from byte `start` on; None where a run does not pay."""
     layout, count = _run(data, start, first_delta, limit)
     if layout is None:
         return None
@@ -100,7 +100,7 @@ def read_run(data: bytes, start: int, *, first_delta: int, limit: int) -> Stretc
 
 
 def skip_run(data: bytes, start: int, *, first_delta: int, limit: int) -> Skipped | None:
-    """The same, with nothing taken out of the records."""
+    """Skip the records that `read_run` would read, without extracting them."""
     layout, count = _run(data, start, first_delta, limit)
     if layout is None:
         return None
@@ -115,7 +115,7 @@ def skip_run(data: bytes, start: int, *, first_delta: int, limit: int) -> Skippe
 def _run(
     data: bytes, start: int, first_delta: int, limit: int
 ) -> tuple[_Layout, int] | tuple[None, int]:
-    """Where the fields of the records lie that begin a run, and how many they are."""
+    """Layout and number of the records of the run that begins at `start`."""
     layout = _layout(data, start) if limit >= PAYING_RECORDS else None
     if layout is None:
         return None, 0
@@ -159,14 +159,14 @@ def _layout(data: bytes, start: int) -> _Layout | None:
 
 
 def _delta_bytes_end(delta: int) -> int:
-    """Up to where the varints that follow `delta` differ from it in what one table tells."""
+    """End (exclusive) of the deltas from `delta` on whose varints one table covers."""
     return (
         _ONE_BYTE_END if delta < _ONE_BYTE_END else delta - delta % _TWO_BYTES_END + _TWO_BYTES_END
     )
 
 
 def _alike(data: bytes, start: int, layout: _Layout, limit: int) -> int:
-    """How many of `limit` records have the fields of the first one at its places."""
+    """Count the records, up to `limit`, with the same layout as the first one."""
     size, stop = layout.size, layout.value_end
     for at in chain(
         range(layout.attributes),
@@ -186,7 +186,7 @@ def _alike(data: bytes, start: int, layout: _Layout, limit: int) -> int:
 
 
 def _follow(data: bytes, start: int, layout: _Layout, first_delta: int, count: int) -> bool:
-    """Whether the offset deltas of those records count up from `first_delta`, in shortest form."""
+    """Check that the records' offset deltas count up from `first_delta`, in shortest form."""
     size = layout.size
     columns = [
         data[start + at : start + count * size : size]
@@ -196,7 +196,7 @@ def _follow(data: bytes, start: int, layout: _Layout, first_delta: int, count: i
 
 
 def _delta_columns(first: int, count: int) -> list[bytes]:
-    """The nth bytes of the varints of `first` and those after it, for each n."""
+    """Columns of the varints of `first` and the deltas after it: the nth bytes, for each n."""
     if first < _ONE_BYTE_END:
         return [bytes(range(2 * first, 2 * (first + count), 2))]
     at = slice(first % _TWO_BYTES_END, first % _TWO_BYTES_END + count)
@@ -213,7 +213,7 @@ def _timestamp_numbers(data: bytes, start: int, layout: _Layout, count: int) -> 
         data[start + at : stop : layout.size] for at in range(layout.timestamp, layout.offset)
     ]
     is_one = not any(column.strip(column[:1]) for column in columns)
-    if is_one:  # as mostly
+    if is_one:  # the common case
         columns = [column[:1] for column in columns]
     numbers = [byte & 0x7F for byte in columns[0]]
     for place, column in enumerate(columns[1:], start=1):
@@ -225,7 +225,7 @@ def _timestamp_numbers(data: bytes, start: int, layout: _Layout, count: int) -> 
 def _fields(
     records: memoryview, layout: _Layout, count: int
 ) -> tuple[list[bytes | None], list[bytes | None]]:
-    """Keys and values of all `records`, cut out by one format."""
+    """Keys and values of all `records`, extracted by one struct format."""
     key_format = f"{layout.value_length - layout.key}s" if layout.has_key else ""
     value_format = f"{layout.value_end - layout.value}s" if layout.has_value else ""
     lengths = layout.value - layout.value_length
@@ -240,9 +240,9 @@ def _fields(
 
 
 def read_plain(data: bytes, position: int, *, first_delta: int, limit: int) -> Stretch:
-    """Up to `limit` records from byte `position` on, whose keys are of at most 63 bytes.
+    """Read up to `limit` records from byte `position` on, with keys of at most 63 bytes.
 
-    Timestamp deltas are of one or two bytes. Flat, as it runs once per record.
+    Timestamp deltas have one or two bytes. Flat: runs once per record.
     """
     lengths, startswith, end = _VALUE_LENGTHS, data.startswith, position
     timestamps: list[int] = []
@@ -254,7 +254,7 @@ def read_plain(data: bytes, position: int, *, first_delta: int, limit: int) -> S
             position = end
             number = data[position]
             if number < 0x80:
-                position += 2  # the attributes too: no bit of them is used
+                position += 2  # skips the attributes, too: no bit is used
             else:
                 following = data[position + 1]
                 number, position = number & 0x7F | following << 7, position + 3
@@ -289,16 +289,16 @@ def read_plain(data: bytes, position: int, *, first_delta: int, limit: int) -> S
             timestamps.append(timestamp)
             end = stop
     except IndexError:
-        pass  # the data ends within a record: the reader that knows all will say so
+        pass  # the data ends within a record: the walk of `record_columns` reports it
     return Stretch(end, timestamps, keys, values)
 
 
 def skip_plain(
     data: bytes, position: int, *, first_delta: int, limit: int, needs_keys: bool
 ) -> tuple[int, int]:
-    """The end of records that `read_plain` would take, and how many; all with keys if it must be.
+    """Skip records that `read_plain` would read; return their end and number.
 
-    Flat, as it runs once per record.
+    With `needs_keys` it stops at a record without a key. Flat: runs once per record.
     """
     lengths, startswith, end, count = _VALUE_LENGTHS, data.startswith, position, 0
     deltas = SMALL[first_delta : first_delta + limit] or _three_byte_deltas(first_delta, limit)
@@ -306,7 +306,7 @@ def skip_plain(
         for delta in deltas:
             number = data[end]
             if number < 0x80:
-                position = end + 2  # the attributes too
+                position = end + 2  # skips the attributes, too
             else:
                 following = data[end + 1]
                 if following > 0x7F:

@@ -1,15 +1,16 @@
-"""Records inside a v2 batch: encoding, decoding and what compaction makes of a batch. Pure.
+"""Records inside a v2 batch: encoding, decoding, and rebuilding a batch for compaction. Pure.
 
-For clients and the cleaner; appending and reading never look inside, but for the one record of a
-control batch, which ends a transaction.
+Used by clients and the cleaner; appending and reading never decode records, except for the one
+record of a control batch, which ends a transaction.
 
 One record: length varint, attributes i8, timestampDelta varlong, offsetDelta varint, keyLength
 varint, key, valueLength varint, value, headersCount varint, and per header keyLength varint, key,
-valueLength varint, value. Varints are zigzag, little end first; a length of -1 means null. Deltas
-are against the base fields of the batch header. A control record's key is version i16, type i16
-(0 abort, 1 commit), its value version i16, coordinatorEpoch i32 (KIP-98).
+valueLength varint, value. Varints are zigzag, least significant group first; a length of -1 means
+null. Deltas are relative to the base fields of the batch header. A control record's key is version
+i16, type i16 (0 abort, 1 commit), its value version i16, coordinatorEpoch i32 (KIP-98).
 
-Decoding is in `record_columns`, which makes columns; encoding is flat: it runs once per record.
+Decoding is in `record_columns`, which makes columns; encoding is flat, since it runs once per
+record.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -40,7 +41,7 @@ from tidelog.records.record_columns import Columns, Header, iter_plain_columns
 from tidelog.records.varints import NULL, SMALL, SMALL_END, encode_varint, varint
 
 MAX_DECOMPRESSED_BYTES = 128 << 20
-"""How far the records of one batch may inflate: beyond any honest producer's batch."""
+"""Maximum inflated size of one batch's records: above any valid producer's batch."""
 NO_TIMESTAMP = -1
 
 _MARKER_KEY = struct.Struct(">hh")
@@ -62,21 +63,21 @@ _NO_HEADERS = SMALL[0]
 
 
 class ControlMarker(NamedTuple):
-    """The end of a transaction, as the one record of a control batch says it."""
+    """The end of a transaction, as recorded in a control batch."""
 
     is_commit: bool
     coordinator_epoch: int
 
 
 class BatchBuilder:
-    """Collects records into one batch; `append` until `size_in_bytes` is enough, then `build`."""
+    """Accumulator of one batch's records: `append` until `size_in_bytes` suffices, then `build`."""
 
     def __init__(self, *, compression: Codec = Codec.NONE, level: int | None = None) -> None:
         self.compression = compression
         self.level = level
         self.records_count = 0
         self.size_in_bytes = HEADER_BYTES
-        """Of the batch before compression, exactly."""
+        """Exact size of the batch before compression."""
         self._parts: list[bytes] = []
         self._base_timestamp = 0
         self._max_timestamp = 0
@@ -89,7 +90,7 @@ class BatchBuilder:
         value: bytes | None,
         headers: Sequence[Header] = (),
     ) -> int:
-        """Add a record; returns `size_in_bytes` with it."""
+        """Add a record; return the new `size_in_bytes`."""
         count = self.records_count
         if not count:
             self._base_timestamp = self._max_timestamp = timestamp_ms
@@ -112,7 +113,7 @@ class BatchBuilder:
         producer_epoch: int = -1,
         base_sequence: int = -1,
     ) -> bytes:
-        """The batch; the leader will set base offset and leader epoch anew."""
+        """Encode the batch; the leader overwrites base offset and leader epoch."""
         fields = BatchHeader(
             base_offset=base_offset,
             batch_length=0,
@@ -138,7 +139,7 @@ def encode_batch(
     base_offset: int = 0,
     leader_epoch: int = -1,
 ) -> bytes:
-    """One batch of `records`, whose own offsets are not looked at: they follow `base_offset`."""
+    """Encode one batch of `records`; their offsets are ignored: they follow `base_offset`."""
     builder = BatchBuilder(compression=compression)
     for record in records:
         builder.append(
@@ -153,12 +154,13 @@ def encode_batch(
 def rebuild_batch(
     header: BatchHeader, records: Sequence[Record], *, delete_horizon_ms: int | None
 ) -> bytes:
-    """The batch of `header` with only `records` of its own left, as Kafka's cleaner writes it.
+    """Rebuild the batch of `header` with only `records` of it kept, as Kafka's cleaner does.
 
-    Offsets, timestamps, codec, producer, epoch and the range of offsets stay. With records the max
-    timestamp becomes theirs, unless the leader's append time is that of all; without any, the batch
-    is empty and keeps its max timestamp. `delete_horizon_ms`: from when on its tombstones may go,
-    which takes the place of the base timestamp and the deltas with it (KIP-534; MemoryRecords).
+    Offsets, timestamps, codec, producer, epoch and the offset range stay. The max timestamp becomes
+    that of the kept records, unless the batch has a log append time; without records the batch is
+    empty and keeps its max timestamp. `delete_horizon_ms` is the time after which the batch's
+    tombstones may be removed; it is stored as the base timestamp, to which the deltas become
+    relative (KIP-534; MemoryRecords).
     """
     if not records:
         attributes = header.attributes & ~(CODEC_MASK | DELETE_HORIZON_FLAG)
@@ -188,7 +190,7 @@ def rebuild_batch(
 def encode_filler(
     *, base_offset: int, last_offset: int, leader_epoch: int, max_timestamp: int
 ) -> bytes:
-    """An empty batch of no producer, in the place of batches of one epoch that were dropped."""
+    """Encode an empty batch without a producer, in place of dropped batches of one epoch."""
     return seal(
         BatchHeader(
             base_offset=base_offset,
@@ -210,10 +212,10 @@ def encode_filler(
 
 
 def read_marker(batch: Buffer) -> ControlMarker:
-    """What the one record of a control batch says; ask only where `records_count` is not 0.
+    """Decode the one record of a control batch; `records_count` must not be 0.
 
-    Raises `CorruptMessageError` for anything but the end of a transaction. Newer versions only add
-    fields after these (Kafka: ControlRecordType, EndTransactionMarker).
+    Raises `CorruptMessageError` for anything other than the end of a transaction. Newer versions
+    only add fields after these (Kafka: ControlRecordType, EndTransactionMarker).
     """
     records = list(iter_records(batch)) if parse_header(batch).attributes & CONTROL_FLAG else []
     if len(records) != 1:
@@ -224,19 +226,21 @@ def read_marker(batch: Buffer) -> ControlMarker:
         _, coordinator_epoch = _MARKER_VALUE.unpack_from(value or b"")
         return ControlMarker(_MARKER_COMMITS[kind], coordinator_epoch)
     except (struct.error, KeyError) as error:
-        raise CorruptMessageError(f"a control record {key!r}: {value!r} is no marker") from error
+        raise CorruptMessageError(
+            f"a control record {key!r}: {value!r} is not a transaction marker"
+        ) from error
 
 
 def iter_records(
     batch: Buffer, *, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES
 ) -> Iterator[Record]:
-    """The records of one whole batch, whose CRC `iter_batches` has checked.
+    """Iterate over the records of one whole batch whose CRC `iter_batches` has checked.
 
-    Raises `CorruptMessageError` where the records are not what the header says, and
-    `UnsupportedCompressionTypeError`; records yielded before that are good.
+    Raises `CorruptMessageError` where the records contradict the header, and
+    `UnsupportedCompressionTypeError`; records yielded before that are valid.
     """
     return chain.from_iterable(
-        # Past the named tuple's own __new__, which costs as much as all the rest of a record.
+        # Bypass the named tuple's __new__, which costs as much as the rest of a record's decoding.
         map(tuple.__new__, repeat(Record), zip(*columns, strict=True))
         for columns in iter_columns(batch, max_decompressed_bytes=max_decompressed_bytes)
     )
@@ -245,7 +249,7 @@ def iter_records(
 def iter_columns(
     batch: Buffer, *, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES
 ) -> Iterator[Columns]:
-    """The records of one whole batch as `iter_records` yields them, some hundred at a time."""
+    """Iterate over the records of one whole batch like `iter_records`, a few hundred at a time."""
     header = parse_header(batch)
     packed = memoryview(batch)[HEADER_BYTES : header.size_in_bytes]
     data = decompress(header.codec_id, packed, max_bytes=max_decompressed_bytes)
@@ -261,9 +265,9 @@ def _encode_record(
     value: bytes | None,
     headers: Sequence[Header],
 ) -> tuple[bytes, bytes]:
-    """The record's length and what it counts, apart: they are joined once, with the batch's.
+    """Encode a record as length field and body, not joined: the batch joins all parts once.
 
-    Flat, as it runs once per record: `varint` is written out for what most records have.
+    Flat, since it runs once per record: `varint` is inlined for common lengths.
     """
     if value is None:
         value_length, value = NULL, b""

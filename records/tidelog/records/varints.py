@@ -1,4 +1,4 @@
-"""Zigzag varints, little end first, as records v2 hold them. Pure."""
+"""Zigzag varints, least significant group first, as used by records v2. Pure."""
 
 # Pure: decides, never acts (rule R2).
 
@@ -11,7 +11,7 @@ SMALL_END = 8192
 
 
 def encode_varint(value: int) -> bytes:
-    """`value` (64-bit signed) as a zigzag varint."""
+    """Encode `value` (64-bit signed) as a zigzag varint."""
     rest = (value << 1) ^ (value >> 63)
     out = bytearray()
     while rest > 0x7F:
@@ -22,19 +22,19 @@ def encode_varint(value: int) -> bytes:
 
 
 SMALL = tuple(encode_varint(value) for value in range(SMALL_END))
-"""Varints of what most lengths and deltas are: all of one and two bytes."""
+"""Varints of common lengths and deltas: all those of one and two bytes."""
 NULL = encode_varint(-1)
-"""The length of what is null."""
+"""Length field of a null field."""
 NULL_BYTE = NULL[0]
 
 
 def varint(value: int) -> bytes:
-    """`value` as a zigzag varint; sooner than `encode_varint` for what is small."""
+    """Encode `value` as a zigzag varint; faster than `encode_varint` for small values."""
     return SMALL[value] if 0 <= value < SMALL_END else encode_varint(value)
 
 
 def decode_varint(data: bytes | memoryview, position: int) -> tuple[int, int]:
-    """The value and the position after it; `IndexError` at the end of `data`."""
+    """Decode a varint into value and next position; `IndexError` at the end of `data`."""
     byte = data[position]
     if byte < 0x80:
         return (byte >> 1) ^ -(byte & 1), position + 1
@@ -49,4 +49,6 @@ def decode_varint(data: bytes | memoryview, position: int) -> tuple[int, int]:
         result |= (byte & 0x7F) << shift
         if byte < 0x80:
             return (result >> 1) ^ -(result & 1), position + 1
-    raise CorruptMessageError(f"a varint before byte {position} has no end")
+    raise CorruptMessageError(
+        f"a varint before byte {position} is longer than {MAX_VARINT_BYTES} bytes"
+    )
