@@ -73,7 +73,7 @@ async def test_a_write_that_breaks_off_is_cut_back(disk: SimDisk, open_log: Open
     assert not caught.value.is_outcome_unknown
     assert disk.size(segment_path(DIRECTORY, 0)) == log.size_in_bytes
     disk.capacity_bytes = None
-    with pytest.raises(StorageError, match="open it anew"):
+    with pytest.raises(StorageError, match="reopen it"):
         append(log, b"later")
     assert contents(await open_log()) == before
 
@@ -99,9 +99,9 @@ async def test_after_a_failed_sync_nothing_is_synced_or_appended_again(
     with pytest.raises(StorageError, match="Input/output error"):
         await log.flush()
     for again in (log.flush, log.checkpoint):
-        with pytest.raises(StorageError, match="open it anew"):
+        with pytest.raises(StorageError, match="reopen it"):
             await again()
-    with pytest.raises(StorageError, match="open it anew"):
+    with pytest.raises(StorageError, match="reopen it"):
         append(log, b"b")
     await log.close()
     assert not disk.exists(f"{DIRECTORY}/.clean")

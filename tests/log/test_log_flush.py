@@ -76,7 +76,7 @@ async def test_an_append_while_the_log_closes_is_refused(disk: SimDisk, open_log
     closing = asyncio.create_task(log.close())
     while not closing.done():
         await asyncio.sleep(0)
-        with pytest.raises(StorageError, match="open it anew"):
+        with pytest.raises(StorageError, match="reopen it"):
             append(log, b"b")
     await closing
     again = await open_log()

@@ -416,7 +416,7 @@ class LogMachine(RuleBasedStateMachine):
             try:
                 stage.append_as_leader(data)
             except StorageError:
-                with pytest.raises(StorageError, match="open it anew"):
+                with pytest.raises(StorageError, match="reopen it"):
                     stage.log.append_as_leader(data, leader_epoch=stage.epoch)
                 stage.disk.capacity_bytes = None
                 stage.model.refused += stage.placed(data)
@@ -435,7 +435,7 @@ class LogMachine(RuleBasedStateMachine):
                 stage.run(stage.log.flush())
             syncs = stage.disk.syncs
             for work in (stage.log.flush, stage.log.checkpoint):
-                with pytest.raises(StorageError, match="open it anew"):
+                with pytest.raises(StorageError, match="reopen it"):
                     stage.run(work())
             stage.run(stage.log.close())
             assert stage.disk.syncs == syncs

@@ -347,7 +347,7 @@ async def test_a_log_whose_owner_nobody_knows_is_not_served_until_it_begins_anew
     log = await open_log()
     assert log.damage is not None
     assert (log.damage.first_bad_offset, log.log_start_offset) == (0, 0)
-    with pytest.raises(DamagedLogError, match="whose log"):
+    with pytest.raises(DamagedLogError, match="owns this log"):
         log.read(0, max_bytes=1, upper_bound=1)
     await log.start_anew(7)
     append(log, b"new")

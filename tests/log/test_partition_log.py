@@ -287,7 +287,7 @@ async def test_a_failed_write_takes_the_log_out_of_service(
         with pytest.raises(StorageError, match="No space"):
             append(log, b"b")
     assert log.log_end_offset == 1
-    with pytest.raises(StorageError, match="open it anew"):
+    with pytest.raises(StorageError, match="reopen it"):
         append(log, b"c")
     await log.close()
     assert contents(await open_log()) == [(0, 0, b"a")]
@@ -306,7 +306,7 @@ async def test_a_failed_sync_is_never_tried_again(
         patch.setattr(SimFile, "sync", refuse)
         with pytest.raises(StorageError, match="Input/output"):
             await log.flush()
-    with pytest.raises(StorageError, match="open it anew"):
+    with pytest.raises(StorageError, match="reopen it"):
         await log.flush()
     assert log.recovery_point == 0
 

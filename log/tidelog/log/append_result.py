@@ -1,4 +1,4 @@
-"""Where an append put its batches. Decides nothing."""
+"""Result of an append. Decides nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class AppendResult(NamedTuple):
-    """`last_offset` is inclusive. A duplicate is where it was, appended once."""
+    """Offsets of an appended batch, `last_offset` inclusive. A duplicate keeps its offsets."""
 
     base_offset: int
     last_offset: int

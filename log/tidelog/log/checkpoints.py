@@ -1,11 +1,11 @@
-"""The small text files beside the segments: their form. Pure.
+"""Format of the small text files beside the segments. Pure.
 
-Owns `checkpoint` (what one start must know of the last), `.clean` (a clean shutdown, with the size
-of every file) and `partition.metadata` (whose log this is: topic and partition). They are lines of
-`key: value` and lists, and end in a CRC of what precedes it: an empty, torn or foreign one reads as
-None, which costs a scan and never stops a start. One sealed file a partition instead of Kafka's
-four for a data folder: see docs/decisions/0007. An empty `.lossy` is there while nobody was told
-that something may be gone: a sync failed, or a start cut off what may have been flushed.
+Owns `checkpoint` (offsets saved for the next start), `.clean` (a clean shutdown, with the size of
+every file) and `partition.metadata` (topic and partition of the log). They consist of `key: value`
+lines and lists, and end in a CRC of all bytes before it: an empty, torn or foreign file reads as
+None, which costs a scan and never prevents a start. One sealed file per partition instead of
+Kafka's four per data folder: see docs/decisions/0007. An empty `.lossy` exists while a possible
+loss is unreported: a sync failed, or a start cut off batches that may have been flushed.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -27,7 +27,7 @@ LOSSY_FILE = ".lossy"
 METADATA_FILE = "partition.metadata"
 TOPIC_ID_BYTES = 16
 NO_LIFE = 0
-"""Nobody counts the lives of the process."""
+"""Life number where the process's lives are not counted."""
 _VERSION = 1
 _METADATA_VERSION = 0
 _METADATA_LINES = 3
@@ -37,30 +37,30 @@ _SEAL_BYTES = len("crc32c: 00000000\n")
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What was known when it was written; offsets are exclusive ends but for the starts."""
+    """Offsets saved for the next start; exclusive ends, except for the log start offset."""
 
     topic_id: bytes
     recovery_point: int
-    """Everything below is on stable storage."""
+    """End of the records on stable storage."""
     high_watermark: int
     log_start_offset: int
     first_dirty_offset: int
-    """Everything below has been compacted."""
+    """End of the compacted part of the log."""
     epochs: tuple[EpochEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CleanMarker:
-    """A log closed with this end and these files, by name and size: nothing needs a scan."""
+    """Marker of a clean shutdown: the log end and all files by name and size; no scan is needed."""
 
     log_end_offset: int
     file_bytes: Mapping[str, int]
     life: int = NO_LIFE
-    """In which life of the node's process it was written."""
+    """Life of the node's process that wrote it."""
 
 
 def encode_checkpoint(checkpoint: Checkpoint) -> bytes:
-    """A line a value, then a line `epoch start_offset` an epoch."""
+    """Encode one line per value, then one line `epoch start_offset` per epoch."""
     return _sealed(
         [
             f"topic_id: {_id_text(checkpoint.topic_id)}",
@@ -75,7 +75,7 @@ def encode_checkpoint(checkpoint: Checkpoint) -> bytes:
 
 
 def decode_checkpoint(data: bytes) -> Checkpoint | None:
-    """The checkpoint, or None when `data` is not a whole one."""
+    """Decode a checkpoint; None when `data` is not a complete one."""
     lines = _unsealed(data)
     names = (
         *("topic_id", "recovery_point", "high_watermark", "log_start_offset"),
@@ -95,7 +95,7 @@ def decode_checkpoint(data: bytes) -> Checkpoint | None:
 
 
 def encode_clean_marker(marker: CleanMarker) -> bytes:
-    """The log end offset and the life, then a line `size name` a file."""
+    """Encode the log end offset and the life, then one line `size name` per file."""
     return _sealed(
         [
             f"log_end_offset: {marker.log_end_offset}",
@@ -107,7 +107,7 @@ def encode_clean_marker(marker: CleanMarker) -> bytes:
 
 
 def decode_clean_marker(data: bytes) -> CleanMarker | None:
-    """The marker, or None when `data` is not a whole one."""
+    """Decode a marker; None when `data` is not a complete one."""
     lines = _unsealed(data)
     names = ("log_end_offset", "life", "files")
     values = _values(lines[: len(names)], names)
@@ -124,12 +124,12 @@ def decode_clean_marker(data: bytes) -> CleanMarker | None:
 
 
 def encode_topic_id(topic_id: bytes) -> bytes:
-    """`partition.metadata` in Kafka's form: the id as URL-safe base64; no newline at the end."""
+    """Encode `partition.metadata` in Kafka's form: URL-safe base64, no trailing newline."""
     return f"version: {_METADATA_VERSION}\ntopic_id: {_id_text(topic_id)}".encode()
 
 
 def decode_topic_id(data: bytes) -> bytes | None:
-    """The topic id, or None when `data` is no such file; the seal is not looked at."""
+    """Decode the topic id; None when `data` is no such file. The seal is not checked."""
     prefix = f"version: {_METADATA_VERSION}\ntopic_id: ".encode()
     if not data.startswith(prefix):
         return None
@@ -139,17 +139,17 @@ def decode_topic_id(data: bytes) -> bytes | None:
 
 
 def encode_partition_metadata(topic_id: bytes, partition: int) -> bytes:
-    """`partition.metadata` as it is written: Kafka's lines, then the partition, sealed.
+    """Encode `partition.metadata` as stored: Kafka's lines, then the partition, sealed.
 
-    Kafka reads its two lines and no further. The seal keeps a flipped bit from making the folder
-    another partition's.
+    Kafka reads its own two lines and ignores the rest. The seal prevents a flipped bit from turning
+    the folder into another partition's.
     """
     body = encode_topic_id(topic_id) + f"\npartition: {partition}\n".encode()
     return body + f"crc32c: {crc32c(body):08x}\n".encode()
 
 
 def decode_partition(data: bytes) -> int | None:
-    """The partition whose folder it is, or None when it does not say so, whole."""
+    """Decode the partition that owns the folder; None when the file is not complete."""
     body, seal = data[:-_SEAL_BYTES], data[-_SEAL_BYTES:]
     lines = body.decode(errors="replace").splitlines()
     is_whole = seal == f"crc32c: {crc32c(body):08x}\n".encode()
@@ -177,7 +177,7 @@ def _sealed(lines: Sequence[str]) -> bytes:
 
 
 def _unsealed(data: bytes) -> list[str]:
-    """The lines between version and seal; none when either is not as it must be."""
+    """Lines between version and seal; none when either is invalid."""
     body, seal = data[:-_SEAL_BYTES], data[-_SEAL_BYTES:]
     if seal != f"crc32c: {crc32c(body):08x}\n".encode():
         return []
@@ -186,7 +186,7 @@ def _unsealed(data: bytes) -> list[str]:
 
 
 def _values(lines: Sequence[str], names: Sequence[str]) -> list[str] | None:
-    """The values of lines `name: value` that must have these names."""
+    """Values of `name: value` lines, which must have these names."""
     pairs = [line.partition(": ") for line in lines]
     return [value for _, _, value in pairs] if [name for name, _, _ in pairs] == [*names] else None
 

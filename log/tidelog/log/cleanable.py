@@ -1,7 +1,7 @@
-"""Which segments of a compacted log may be cleaned, when, and which become one. Pure.
+"""Selection of the segments to clean in a compacted log, when, and in which groups. Pure.
 
-Facts: Kafka's LogCleanerManager and Cleaner.groupSegmentsBySize, KIP-354. What remains of the
-segments is decided by `compaction`.
+Facts: Kafka's LogCleanerManager and Cleaner.groupSegmentsBySize, KIP-354. `compaction` decides
+which records stay.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -22,11 +22,11 @@ _MAX_I64 = 2**63 - 1
 
 
 class SegmentExtent(Protocol):
-    """What of a segment counts here."""
+    """A segment's facts that the selection depends on."""
 
     @property
     def base_offset(self) -> int:
-        """Where it begins."""
+        """Offset of its first record."""
 
     @property
     def next_offset(self) -> int:
@@ -34,11 +34,11 @@ class SegmentExtent(Protocol):
 
     @property
     def size(self) -> int:
-        """Bytes of all batches."""
+        """Size of all batches in bytes."""
 
     @property
     def max_timestamp(self) -> int:
-        """Of all batches; -1: none."""
+        """Maximum timestamp of all batches; -1: there are none."""
 
 
 S = TypeVar("S", bound=SegmentExtent)
@@ -53,24 +53,24 @@ class Cleanable(Generic[S]):
 
     @property
     def dirty(self) -> tuple[S, ...]:
-        """The segments that no cleaning has covered to their end."""
+        """Segments that no cleaning has covered to their end."""
         return tuple(s for s in self.segments if s.next_offset > self.first_dirty_offset)
 
     @property
     def end_offset(self) -> int:
-        """Where the cleaning ends at the latest."""
+        """End (exclusive) of the range that a cleaning may cover."""
         return self.segments[-1].next_offset if self.segments else self.first_dirty_offset
 
     @property
     def dirty_ratio(self) -> float:
-        """Dirty bytes among all that may be rewritten; 0 when there are none."""
+        """Share of dirty bytes among all that may be rewritten; 0 when there are none."""
         size_bytes = sum(segment.size for segment in self.segments)
         return sum(segment.size for segment in self.dirty) / size_bytes if size_bytes else 0.0
 
     def is_due(self, config: LogConfig, *, first_timestamps: Iterable[int], now_ms: int) -> bool:
-        """Whether to clean: enough is dirty, or a dirty record is older than it may get (KIP-354).
+        """True when enough is dirty, or a dirty record exceeds max.compaction.lag.ms (KIP-354).
 
-        `first_timestamps`, of the first batch of each dirty segment, are looked at only if needed.
+        `first_timestamps`, of the first batch of each dirty segment, are read only if needed.
         """
         if self.dirty_ratio > config.min_cleanable_dirty_ratio:
             return True
@@ -87,10 +87,10 @@ def cleanable_segments(
     min_compaction_lag_ms: int,
     now_ms: int,
 ) -> Cleanable[S]:
-    """The segments that lie wholly below everything that may still change or is still too young.
+    """Select the segments below everything that may still change or is too young.
 
-    That is: the high watermark, the first open transaction, the active segment (the last one), and
-    the first dirty segment with a timestamp within the lag.
+    The bounds are: the high watermark, the first open transaction, the active segment (the last
+    one), and the first dirty segment with a timestamp within the lag.
     """
     bound = high_watermark
     if first_unstable_offset is not None:
@@ -106,8 +106,8 @@ def cleanable_segments(
 
 
 def group_segments(segments: Sequence[S], config: LogConfig) -> list[list[S]]:
-    """Neighbours to be rewritten into one segment each, by what a segment may hold at most."""
-    # An index has an entry at most every so many bytes, of a batch each.
+    """Group neighbouring segments to be rewritten into one each, within a segment's size limits."""
+    # An index has at most one entry per this many bytes, one batch each.
     bytes_per_entry = max(config.index_interval_bytes, HEADER_BYTES)
     indexable_bytes = config.segment_index_bytes // _INDEX_ENTRY_BYTES * bytes_per_entry
     limit_bytes = min(config.segment_bytes, indexable_bytes)

@@ -1,9 +1,10 @@
-"""Cleans compacted logs: reads and rewrites their segments as `compaction` decides.
+"""Log cleaner: reads compacted logs and rewrites their segments as `compaction` decides.
 
-Owns which log is cleaned next, with how much memory and how fast. Never touches the files of a log
-itself. One log at a time, in three passes: how the transactions of its dirty segments ended, what
-their newest keys are, and the rewriting, group by group. A group takes the place of its segments
-by itself, so whatever interrupts a cleaning leaves a log that is cleaned in part.
+Owns the choice of the next log, the memory limit and the throttle. Never touches the files of a log
+itself. Cleans one log at a time, in three passes: collect the outcomes of transactions in the dirty
+segments, map the newest offset of each key, and rewrite the segments, group by group. Each
+rewritten group replaces its segments on its own, so an interrupted cleaning leaves a partly cleaned
+log.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from tidelog.records.batch import BatchHeader
 MIB = 1 << 20
 _CHUNK_BYTES = 256 << 10
 _TURN_BYTES = 16 << 10
-"""How much is worked on before others on the loop get their turn."""
+"""Bytes processed before the cleaner yields to other tasks."""
 _NAP_S = 0.01
-"""The shortest wait for the throttle: shorter ones add up until they are worth it."""
+"""Shortest wait of the throttle: shorter ones accumulate until they reach it."""
 _log = structlog.get_logger(__name__)
 
 
@@ -40,42 +41,43 @@ class CleanerConfig:
 
     enable: bool = True
     dedupe_buffer_size: int = 64 * MIB
-    """For the keys of one cleaning, about 350,000 of them; what is beyond waits for the next."""
+    """Memory for the keys of one cleaning, about 350,000; further keys wait for the next."""
     io_max_bytes_per_second: float = 16.0 * MIB
-    """Read and written together."""
+    """Limit of bytes read and written together."""
     backoff_ms: int = 15_000
-    """How long to wait after a `run_once` that found nothing to do."""
+    """Wait after a `run_once` that found nothing to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class CleaningResult:
-    """What one cleaning did. Offsets from the first to the end (exclusive) are clean now."""
+    """Result of one cleaning. Offsets from the first to the end (exclusive) are clean now."""
 
     directory: str
     first_dirty_offset: int
     end_offset: int
     bytes_before: int
     bytes_after: int
-    """Of all segments that were rewritten, those that were clean already included."""
+    """Size of all rewritten segments, including those that were clean already."""
     records_dropped: int
     took_ms: int
 
 
 class LogCleaner:
-    """Whoever owns the logs calls `run_once` again and again, one call at a time."""
+    """Cleaner of all logs of a broker; the owner of the logs calls `run_once` in a loop."""
 
     def __init__(self, clock: Clock, config: CleanerConfig) -> None:
         self._clock = clock
         self._config = config
         self._pace = _Pace(clock, config.io_max_bytes_per_second)
         self._uncleanable: WeakSet[PartitionLog] = WeakSet()
-        """Logs that failed: not tried again until they are opened anew, as other objects."""
+        """Logs that failed to clean: not retried until they are reopened, as other objects."""
 
     async def run_once(self, logs: Iterable[PartitionLog]) -> CleaningResult | None:
-        """Clean the filthiest log that is due; where that leads to nothing, the next one.
+        """Clean the dirtiest eligible log; if it cannot be cleaned, try the next.
 
-        None when there is nothing to do. A log that cannot be cleaned is reported and left alone
-        from then on; one that was truncated, shortened or closed meanwhile waits for its next turn.
+        Returns None when there is nothing to do. A log that cannot be cleaned is logged and skipped
+        from then on; a log that was truncated, shortened or closed during its cleaning is retried
+        later.
         """
         if not self._config.enable:
             return None
@@ -91,7 +93,7 @@ class LogCleaner:
     async def _due(
         self, logs: Iterable[PartitionLog]
     ) -> list[tuple[PartitionLog, Cleanable[Segment]]]:
-        """The filthiest first."""
+        """Eligible logs, the dirtiest first."""
         now_ms = self._clock.wall_ms()
         found = []
         for log in logs:
@@ -106,7 +108,7 @@ class LogCleaner:
 
     @contextmanager
     def _guarded(self, log: PartitionLog) -> Iterator[None]:
-        """One bad log must not end the cleaning of all others, whatever is wrong with it."""
+        """Contain the failure of one log, of any kind, so that the others are still cleaned."""
         try:
             yield
         except InvariantError:
@@ -143,7 +145,7 @@ class _Cleaning:
         self._pace = pace
 
     async def run(self) -> CleaningResult | None:
-        """None: nothing could be cleaned, or the log changed under our hands."""
+        """Clean the log. None: nothing could be cleaned, or the log changed during the cleaning."""
         log, cleanable, started_ms = self._log, self._cleanable, self._clock.monotonic_ms()
         transactions = await self._outcomes()
         decided_offset = transactions.decided_below(cleanable.end_offset)
@@ -167,7 +169,7 @@ class _Cleaning:
         for group in group_segments(old, log.config):
             cleaned = await self._rewritten(group, rewriter)
             bytes_after += cleaned.size
-            # Each group counts as clean by itself: its end moves up with the last that is in place.
+            # Each group counts as clean by itself: its end moves up with the last replaced segment.
             clean_below = min(end_offset, group[-1].next_offset)
             if not await log.replace_segments(group, cleaned, first_dirty_offset=clean_below):
                 return None
@@ -190,7 +192,7 @@ class _Cleaning:
         return transactions
 
     async def _map(self, keys: KeyMap, up_to: int) -> int:
-        """The end of what is mapped now, `up_to` if there was room for it."""
+        """Map keys up to `up_to`; return the end of the mapped range, lower if memory ran out."""
         async with aclosing(self._dirty_batches()) as dirty:
             async for header, batch in dirty:
                 if header.base_offset >= up_to:
@@ -223,7 +225,7 @@ class _Cleaning:
             await self._pace.keep(sum(len(batch) for _, batch in pieces))
 
     def _is_last_batch(self, header: BatchHeader) -> bool:
-        """As the log's producers say now: a truncation brings others."""
+        """Ask the log's current producer state: a truncation replaces it."""
         return self._log.producers.is_last_batch(header)
 
     async def _dirty_batches(self) -> AsyncGenerator[tuple[BatchHeader, memoryview], None]:
@@ -243,24 +245,24 @@ class _Cleaning:
                 position += sum(len(batch) for _, batch in chunk)
 
     def _read(self, segment: Segment, position: int) -> list[tuple[BatchHeader, memoryview]]:
-        """Ask before each read: a segment that was cut meanwhile is another one to its log."""
+        """Check before each read: a segment that was cut meanwhile is another object in its log."""
         if segment not in self._log.segments:
             raise _LogChangedError
         return segment.batches(position, max_bytes=_CHUNK_BYTES)
 
 
 class _Pace:
-    """The throttle: holds back whoever reads or writes too much, and gives others their turn."""
+    """Throttle of reads and writes, which also yields to other tasks."""
 
     def __init__(self, clock: Clock, bytes_per_second: float) -> None:
         self._clock = clock
         self._bytes_per_second = bytes_per_second
         self._bytes_since_turn = 0
         self._due_s = 0.0
-        """When all that was read and written would be done at just that speed."""
+        """Time at which all bytes so far would be done at exactly the configured rate."""
 
     async def keep(self, size_bytes: int) -> None:
-        """Account for that many bytes, and wait as long as they take."""
+        """Account for that many bytes, and wait as long as they take at the configured rate."""
         self._bytes_since_turn += size_bytes
         if self._bytes_since_turn < _TURN_BYTES:
             return
@@ -272,7 +274,7 @@ class _Pace:
 
 
 def _cleanable(log: PartitionLog, now_ms: int) -> Cleanable[Segment] | None:
-    """What may be cleaned of it; None where nothing is due."""
+    """Segments of `log` to clean now; None when no cleaning is due."""
     cleanable = cleanable_segments(
         log.segments,
         first_dirty_offset=log.first_dirty_offset,

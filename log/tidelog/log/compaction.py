@@ -1,8 +1,8 @@
-"""What compaction keeps of a log: the newest record of each key (KIP-58, KIP-534). Pure.
+"""Log compaction: keep the newest record of each key (KIP-58, KIP-534). Pure.
 
-Decides which records stay and what takes the place of those that go. Never reads or writes a file:
-`cleaner` does. A cleaning hands every batch of the dirty range to `TransactionOutcomes`, then to
-`KeyMap`, and every batch from the log's beginning on to `Rewriter`:
+Decides which records stay and what replaces the others. Never reads or writes a file: `cleaner`
+does. A cleaning hands every batch of the dirty range to `TransactionOutcomes`, then to `KeyMap`,
+and every batch from the log's beginning on to `Rewriter`:
 
     a batch ...                                     becomes
     at or above the end of the cleaning, or         the same bytes
@@ -14,10 +14,10 @@ Decides which records stay and what takes the place of those that go. Never read
 
 A filler is one empty batch for a run of such batches of one leader epoch: offsets never change, and
 each batch begins where the one before it ended. A record stays if it is the newest of its key. A
-tombstone goes all the same once the delete horizon of its batch has passed, which is set when the
-batch is first cleaned: what it hides is gone since then. Records without a key go, as in Kafka.
-
-Transaction markers stay for good. Facts: Kafka's Cleaner and MemoryRecords.filterTo.
+tombstone is removed nevertheless once the delete horizon of its batch has passed; the horizon is
+set when the batch is first cleaned, which removes the older records of its keys. Records without a
+key are removed, as in Kafka. Transaction markers stay forever. Facts: Kafka's Cleaner and
+MemoryRecords.filterTo.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -52,30 +52,30 @@ from tidelog.records.records import (
 from tidelog.records.varints import decode_varint
 
 MAX_PLAIN_KEY_BYTES = 16
-"""A longer key is known by its digest, which is one byte longer: the two kinds cannot meet."""
+"""Maximum length of a key kept as is; a longer one's digest has one byte more: no collision."""
 BYTES_PER_KEY = 192
-"""What a key costs at most: 64 its bytes, 32 its offset, 96 its share of a table that grows."""
+"""Maximum bytes per key: 64 for itself, 32 for its offset, 96 as its share of a growing table."""
 _MAX_I64 = 2**63 - 1
 _NULL_LENGTH = 1
-"""The varint of -1."""
+"""Zigzag varint of -1."""
 
 Piece = tuple[BatchHeader, Buffer]
-"""A whole batch."""
+"""A complete batch."""
 _Row = tuple[int, bytes | None, bool, int, int]
-"""Of a record: offset, key as the map knows it, whether it is a tombstone, its begin and end."""
+"""A record: offset, key as used in the map, whether it is a tombstone, start and end position."""
 
 
 class TransactionOutcomes:
-    """How the transactions of a range ended; `observe` every batch of it, in order."""
+    """Outcomes of the transactions in a range; call `observe` for each of its batches, in order."""
 
     def __init__(self) -> None:
         self._open: dict[int, int] = {}
-        """First offset by producer id."""
+        """First offset of each open transaction by producer id."""
         self._aborted: dict[int, list[range]] = {}
-        """Offsets from the first batch to the marker by producer id, ascending."""
+        """Aborted transactions' offsets, first batch to marker, by producer id, ascending."""
 
     def observe(self, header: BatchHeader, batch: Buffer) -> None:
-        """Take note of a transactional batch or a marker. Raises `CorruptMessageError`."""
+        """Record a transactional batch or a marker. Raises `CorruptMessageError`."""
         producer_id = header.producer_id
         if not header.attributes & TRANSACTIONAL_FLAG:
             return
@@ -87,11 +87,11 @@ class TransactionOutcomes:
                 self._aborted.setdefault(producer_id, []).append(transaction)
 
     def decided_below(self, end_offset: int) -> int:
-        """Where the oldest transaction without a marker so far begins, at most `end_offset`."""
+        """First offset of the oldest transaction without a marker so far, at most `end_offset`."""
         return min(self._open.values(), default=end_offset)
 
     def is_aborted(self, header: BatchHeader) -> bool:
-        """Whether the batch belongs to a transaction that was aborted."""
+        """True when the batch belongs to an aborted transaction."""
         transactions = self._aborted.get(header.producer_id)
         if not transactions or not header.attributes & TRANSACTIONAL_FLAG:
             return False
@@ -102,8 +102,9 @@ class TransactionOutcomes:
 class KeyMap:
     """The newest offset of each key in the dirty range, in bounded memory.
 
-    It takes records until a new key finds no room; the cleaning ends there, be it within a batch,
-    and the next one goes on from there. One key always fits, so each cleaning gets somewhere.
+    It accepts records until memory for a new key runs out; the cleaning ends there, possibly within
+    a batch, and the next one continues from there. One key always fits, so each cleaning makes
+    progress.
     """
 
     def __init__(
@@ -115,9 +116,9 @@ class KeyMap:
         self._offsets: dict[bytes, int] = {}
 
     def take(self, header: BatchHeader, batch: Buffer) -> int:
-        """Enter the keys of the batch's dirty records; the first offset that was not taken.
+        """Add the keys of the batch's dirty records; return the first offset not added.
 
-        What was aborted hides nothing. Raises `CorruptMessageError` and
+        Aborted records supersede nothing. Raises `CorruptMessageError` and
         `UnsupportedCompressionTypeError`.
         """
         if header.attributes & CONTROL_FLAG or self.transactions.is_aborted(header):
@@ -132,7 +133,7 @@ class KeyMap:
         return header.next_offset
 
     def newest_of(self, rows: Iterator[_Row], *, end_offset: int) -> list[_Row]:
-        """The rows with a key of which no newer record is known, and all from `end_offset` on."""
+        """Rows whose key has no newer record in the map, and all rows from `end_offset` on."""
         newest = self._offsets.get
         return [
             row
@@ -142,7 +143,7 @@ class KeyMap:
 
 
 class Rewriter:
-    """Turns the batches of a log, in order, into those that stay and fillers."""
+    """Rewriter of a log's batches, in order, into the batches that stay and fillers."""
 
     def __init__(
         self,
@@ -153,7 +154,7 @@ class Rewriter:
         delete_retention_ms: int,
         now_ms: int,
     ) -> None:
-        """`keys` has taken everything from the first dirty offset up to `end_offset`."""
+        """`keys` must have taken all batches from the first dirty offset up to `end_offset`."""
         self.records_dropped = 0
         self._keys = keys
         self._is_last_batch = is_last_batch
@@ -161,10 +162,10 @@ class Rewriter:
         self._new_horizon_ms = min(now_ms + delete_retention_ms, _MAX_I64)
         self._now_ms = now_ms
         self._run: BatchHeader | None = None
-        """The filler to come: the first of the dropped batches, grown over the others."""
+        """Pending filler: the header of the first dropped batch, extended over the others."""
 
     def rewrite(self, header: BatchHeader, batch: Buffer) -> list[Piece]:
-        """What now belongs at the end of the new segment, in place of `batch` and those before it.
+        """Batches to append to the new segment now, in place of `batch` and pending ones before it.
 
         Raises `CorruptMessageError` and `UnsupportedCompressionTypeError`.
         """
@@ -182,7 +183,7 @@ class Rewriter:
         return []
 
     def flush(self) -> list[Piece]:
-        """The filler that is due at the end of a segment, if one is."""
+        """Pending filler to append at the end of a segment, if any."""
         run, self._run = self._run, None
         if run is None:
             return []
@@ -216,14 +217,15 @@ class Rewriter:
     def _rows_that_stay(self, header: BatchHeader, data: bytes) -> list[_Row]:
         rows = self._keys.newest_of(_iter_rows(header, data), end_offset=self._end_offset)
         has_horizon = header.attributes & DELETE_HORIZON_FLAG
-        # A follower has the horizon of its leader before it has dropped what the tombstones hide.
+        # A follower may have its leader's horizon before it has removed the records that the
+        # tombstones supersede.
         is_clean = header.next_offset <= self._keys.first_dirty_offset
         if has_horizon and is_clean and header.base_timestamp <= self._now_ms:
             return [row for row in rows if not row[2]]
         return rows
 
     def _needs_horizon(self, header: BatchHeader, rows: Sequence[_Row]) -> bool:
-        """Whether its tombstones' time begins: what they hide is gone with this cleaning."""
+        """True when the tombstones' horizon starts: this cleaning removes what they supersede."""
         is_covered = header.next_offset <= self._end_offset
         has_horizon = header.attributes & DELETE_HORIZON_FLAG
         return is_covered and not has_horizon and any(row[2] for row in rows)
@@ -239,7 +241,7 @@ def _piece(batch: bytes) -> Piece:
 
 
 def _splice(header: BatchHeader, data: bytes, rows: Sequence[_Row]) -> bytes:
-    """The batch with these of its records, whose bytes stay as they are: so do all base fields."""
+    """Rebuild the batch with these of its records, their bytes and all base fields unchanged."""
     max_timestamp = header.max_timestamp
     if not header.attributes & LOG_APPEND_TIME_FLAG:
         deltas = (_timestamp_delta(data, begin) for _, _, _, begin, _ in rows)
@@ -267,15 +269,15 @@ def _records_of(header: BatchHeader, batch: Buffer) -> bytes:
 
 
 def _iter_rows(header: BatchHeader, data: bytes) -> Iterator[_Row]:
-    """Each record's row. Flat: it runs twice per record, and looks at nothing behind the key."""
+    """Iterate over the records as rows. Flat: runs twice per record; reads up to the key only."""
     base_offset, last, decode = header.base_offset, header.last_offset_delta, decode_varint
-    is_dense = header.records_count == last + 1  # so each record's offset delta is its place
+    is_dense = header.records_count == last + 1  # so each record's offset delta is its index
     position, size, offset_delta = 0, len(data), -1
     try:
         for place in range(header.records_count):
             begin, previous = position, offset_delta
             byte, following = data[position], data[position + 1]
-            if byte > 0x7F and following < 0x80:  # two bytes, as most lengths are
+            if byte > 0x7F and following < 0x80:  # two bytes, the common case
                 length, position = (byte & 0x7F | following << 7) >> 1, position + 2
             else:
                 length, position = decode(data, position)
@@ -297,7 +299,7 @@ def _iter_rows(header: BatchHeader, data: bytes) -> Iterator[_Row]:
                 length, position = decode(data, position)
             after = position + length if length > 0 else position
             if length < -1 or not (after < end <= size and previous < offset_delta <= last):
-                raise CorruptMessageError(f"a record at byte {begin} leaves its batch")
+                raise CorruptMessageError(f"a record at byte {begin} exceeds its batch")
             key = None if length < 0 else _known_as(data[position:after])
             yield base_offset + offset_delta, key, data[after] == _NULL_LENGTH, begin, end
             position = end

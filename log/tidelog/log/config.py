@@ -1,7 +1,7 @@
-"""What can be set for a topic, by Kafka's names, and the values one log works with. Pure.
+"""Topic configuration, by Kafka's names, and the effective settings of one log. Pure.
 
-A topic's own setting goes before the cluster's default, and that before the built-in one. Names,
-defaults and ranges are those of Kafka's LogConfig but where a comment says why not.
+A topic's own setting overrides the cluster's default, which overrides the built-in one. Names,
+defaults and ranges are those of Kafka's LogConfig, unless a comment explains the difference.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -32,121 +32,128 @@ from tidelog.v1 import common_pb2
 T = TypeVar("T", bound=Value)
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
-# No key and no value is as long; of what is longer no more is compared or shown.
+# Longer than any key or valid value; longer text is neither compared nor shown beyond it.
 _CHARACTERS_MAX = 260
 _DAY_MS = 24 * 60 * 60 * 1000
 
 
 def _key(default: T, value_type: ValueType, doc: str) -> T:
-    """Declares a key: the field of this name with dots for underscores (read by the dataclass)."""
+    """Declare a key: the field of this name with dots for underscores (read by the dataclass)."""
     declared: T = field(default=default, metadata={"type": value_type, "doc": doc})
     return declared
 
 
 @dataclass(frozen=True, slots=True)
 class LogConfig:
-    """The settings of one log. Each field is the one declaration of its key in `TOPIC_CONFIGS`."""
+    """Settings of one log. Each field is the only declaration of its key in `TOPIC_CONFIGS`."""
 
-    # Kafka 4 takes no less than 1 MiB, so that a slip does not fill a disk with files. Down to 14,
-    # Kafka's former minimum, a test sees many segments in a few records.
+    # Kafka 4 requires at least 1 MiB, so that a typo does not fill a disk with files. With 14,
+    # Kafka's former minimum, a test gets many segments out of few records.
     segment_bytes: int = _key(
         1 << 30,
         whole_number(14, MAX_I32),
-        "A segment file is closed and a new one begun at this size.",
+        "Maximum size of a segment file; the log then rolls a new one.",
     )
     segment_ms: int = _key(
-        7 * _DAY_MS, whole_number(1), "A segment that is not empty is closed at this age."
+        7 * _DAY_MS,
+        whole_number(1),
+        "Maximum age of a segment that is not empty; the log then rolls a new one.",
     )
-    # Kafka takes 4, which holds no entry of either index.
+    # Kafka allows 4, which holds no entry of either index.
     segment_index_bytes: int = _key(
         10 << 20,
         whole_number(12, MAX_I32),
-        "Largest offset index and time index of a segment; a full one closes it.",
+        "Maximum size of a segment's offset index and time index; a full one makes the log roll.",
     )
     index_interval_bytes: int = _key(
-        4096, whole_number(0, MAX_I32), "Bytes of log between two entries of the indexes."
+        4096, whole_number(0, MAX_I32), "Bytes of log between two index entries."
     )
     retention_ms: int = _key(
         7 * _DAY_MS,
         whole_number(-1),
-        "With cleanup.policy delete: segments whose newest record is older go; -1: none go by age.",
+        "With cleanup.policy delete: maximum age of a segment's newest record before the segment "
+        "is deleted; -1: unlimited.",
     )
     retention_bytes: int = _key(
         -1,
         whole_number(-1),
-        "With cleanup.policy delete: the oldest segments of a partition go above this size; "
-        "-1: none go by size.",
+        "With cleanup.policy delete: maximum size of a partition before its oldest segments are "
+        "deleted; -1: unlimited.",
     )
     cleanup_policy: tuple[str, ...] = _key(
         ("delete",),
         list_of("delete", "compact"),
-        "delete: old segments go; compact: of each key the last record stays.",
+        "delete: delete old segments; compact: keep the last record of each key.",
     )
     min_cleanable_dirty_ratio: float = _key(
-        0.5, ratio(), "Compaction waits until this share of the log is not compacted yet."
+        0.5, ratio(), "Minimum share of uncompacted bytes in a log before it is compacted."
     )
     min_compaction_lag_ms: int = _key(
-        0, whole_number(0), "A record is not compacted before this age."
+        0, whole_number(0), "Minimum age of a record before it is compacted."
     )
     max_compaction_lag_ms: int = _key(
         MAX_I64,
         whole_number(1),
-        "A record is compacted from this age on, whatever the dirty ratio.",
+        "Maximum age of a record before its log is compacted regardless of the dirty ratio.",
     )
     delete_retention_ms: int = _key(
-        _DAY_MS, whole_number(0), "Compaction keeps a tombstone for this long."
+        _DAY_MS, whole_number(0), "Time for which compaction keeps a tombstone."
     )
     file_delete_delay_ms: int = _key(
-        60_000, whole_number(0), "A file renamed to .deleted stays on the disk for this long."
+        60_000, whole_number(0), "Time before a file renamed to .deleted is removed from the disk."
     )
     max_message_bytes: int = _key(
         (1 << 20) + 12,
         whole_number(0, MAX_I32),
-        "Largest record batch taken from a producer, as sent.",
+        "Maximum size of a producer's record batch, as sent.",
     )
     message_timestamp_type: str = _key(
         "CreateTime",
         one_of("CreateTime", "LogAppendTime"),
-        "Whose clock a record's timestamp is from: the producer's or the leader's.",
+        "Source of a record's timestamp: the producer's clock or the leader's.",
     )
     message_timestamp_before_max_ms: int = _key(
         MAX_I64,
         whole_number(0),
-        "With CreateTime: a batch whose timestamp is further in the past is refused.",
+        "With CreateTime: maximum age of a record's timestamp; older batches are refused.",
     )
     message_timestamp_after_max_ms: int = _key(
         3_600_000,
         whole_number(0),
-        "With CreateTime: a batch whose timestamp is further in the future is refused.",
+        "With CreateTime: maximum distance of a batch's timestamp into the future; later ones are "
+        "refused.",
     )
     flush_messages: int = _key(
-        MAX_I64, whole_number(1), "fsync after this many records; 1 means before every answer."
+        MAX_I64,
+        whole_number(1),
+        "Number of records after which to fsync; 1: before every response.",
     )
-    flush_ms: int = _key(MAX_I64, whole_number(0), "fsync when a record has waited for this long.")
+    flush_ms: int = _key(MAX_I64, whole_number(0), "Maximum time before a record is fsynced.")
     compression_type: str = _key(
         "producer",
         one_of("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"),
-        "How batches lie on the disk; producer: as they were sent.",
+        "Compression of batches on the disk; producer: as sent by the producer.",
     )
     min_insync_replicas: int = _key(
         1,
         whole_number(1, MAX_I32),
-        "Smallest ISR that takes a write with acks=all; a topic with fewer replicas needs all.",
+        "Minimum ISR size to accept a write with acks=all; a topic with fewer replicas needs all.",
     )
     unclean_leader_election_enable: bool = _key(
         default=False,
         value_type=boolean(),
-        doc="Whether, where no complete replica is alive, another may lead: what it lacks is lost.",
+        doc="Allow a replica outside ISR and ELR to lead if no complete one is alive; records it "
+        "lacks are lost.",
     )
 
     @property
     def is_compacted(self) -> bool:
-        """Whether the cleaner may drop records whose key has a later one."""
+        """True when the cleaner may drop records whose key has a later one."""
         return "compact" in self.cleanup_policy
 
     @property
     def is_deleted(self) -> bool:
-        """Whether retention may drop whole segments."""
+        """True when retention may delete whole segments."""
         return "delete" in self.cleanup_policy
 
 
@@ -161,11 +168,11 @@ class TopicConfig:
 
     @property
     def default_text(self) -> str:
-        """The default as one would write it."""
+        """The default as text in a config."""
         return written(self.default)
 
     def parse(self, text: str) -> Value:
-        """The value of `text`; raises `KafkaError` INVALID_CONFIG with name, value and rule."""
+        """Parse a value; raises `KafkaError` INVALID_CONFIG with name, value and rule."""
         value = self.type.parse(text)
         if value is None:
             shown = text[:_CHARACTERS_MAX]
@@ -188,13 +195,12 @@ TOPIC_CONFIGS: Mapping[str, TopicConfig] = _declared()
 
 
 def log_config(overrides: Mapping[str, str], defaults: Mapping[str, str] = _NOTHING) -> LogConfig:
-    """The effective settings of a topic: its own `overrides` over the cluster's `defaults`.
+    """Compute a topic's effective settings: its `overrides` over the cluster's `defaults`.
 
-    Raises `KafkaError` INVALID_CONFIG for an unknown key, a bad value, or values that do not go
-    together.
+    Raises `KafkaError` INVALID_CONFIG for an unknown key, a bad value, or inconsistent values.
     """
     given = {**defaults, **overrides}
-    values: dict[str, Any] = {}  # each parsed by its own key's type
+    values: dict[str, Any] = {}  # each parsed by its key's type
     for name in sorted(given):
         values[name.replace(".", "_")] = topic_config(name).parse(given[name])
     config = LogConfig(**values)
@@ -207,7 +213,7 @@ def log_config(overrides: Mapping[str, str], defaults: Mapping[str, str] = _NOTH
 
 
 def topic_config(name: str) -> TopicConfig:
-    """The declaration of a key; raises `KafkaError` INVALID_CONFIG with the nearest that exists."""
+    """Look up a key's declaration; raises `KafkaError` INVALID_CONFIG, naming the nearest key."""
     if name not in TOPIC_CONFIGS:
         shown = name[:_CHARACTERS_MAX]
         nearest = get_close_matches(shown, TOPIC_CONFIGS, n=1)

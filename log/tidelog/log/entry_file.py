@@ -1,8 +1,8 @@
-"""A mapped file of entries of one size: what both indexes of a segment are made of.
+"""A memory-mapped file of fixed-size entries, used by both indexes of a segment.
 
-While it is written to, the file doubles as it fills, its blocks allocated beforehand; `seal` cuts
-it to its entries and lets go of the mapping, which later look-ups take again. An entry of zeros
-ends the file. Never knows what the entries mean.
+While it is written to, the file doubles when full, with preallocated blocks; `seal` truncates it to
+its entries and unmaps it, and later look-ups map it again. An entry of zeros ends the file. Never
+interprets the entries.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _FIRST_SLOTS = 512
 
 
 class EntryFile:
-    """Entries by slot, 0 up to `count`. Errors: `StorageError` where the disk refuses."""
+    """Entries by slot, 0 up to `count`. Raises `StorageError` where the disk refuses."""
 
     def __init__(self, disk: Disk, path: str, *, layout: struct.Struct, max_bytes: int) -> None:
         self.path = path
@@ -26,12 +26,12 @@ class EntryFile:
         self._slots_max = max_bytes // layout.size
         self._buffer: IndexBuffer | None = None
         self._mapped_slots = 0
-        """How many entries have room in the mapping."""
+        """Number of entries that fit into the mapping."""
         self._count: int | None = None
 
     @property
     def count(self) -> int:
-        """How many entries there are."""
+        """Number of entries."""
         if self._count is None:
             view = self._view()
             size = self._layout.size
@@ -43,18 +43,18 @@ class EntryFile:
 
     @property
     def is_full(self) -> bool:
-        """Whether `max_bytes` leaves no room for an entry."""
+        """True when `max_bytes` leaves no space for another entry."""
         return self.count >= self._slots_max
 
     def reserve(self) -> None:
-        """Have room for one more entry, unless full: the `append` after it cannot fail."""
+        """Make room for one more entry, unless full: the next `append` cannot fail then."""
         count = self.count
         if self._mapped_slots <= count < self._slots_max:
             self._unmap()
             self._map(min(max(2 * (count + 1), _FIRST_SLOTS), self._slots_max) * self._layout.size)
 
     def append(self, *fields: int) -> None:
-        """Add an entry; a full file lets it go."""
+        """Add an entry; ignored when the file is full."""
         count = self.count
         if count >= self._mapped_slots:
             self.reserve()
@@ -63,11 +63,11 @@ class EntryFile:
             self._count = count + 1
 
     def at(self, slot: int) -> tuple[int, ...]:
-        """The fields of an entry."""
+        """Fields of the entry in `slot`."""
         return self._layout.unpack_from(self._view(), slot * self._layout.size)
 
     def slot_above(self, value: int, *, field: int = 0) -> int:
-        """The first slot whose `field`, growing from slot to slot, is above `value`; else count."""
+        """First slot whose `field`, ascending from slot to slot, is above `value`; else count."""
         view, size, unpack_from = self._view(), self._layout.size, self._layout.unpack_from
         return bisect_right(
             range(self.count), value, key=lambda slot: unpack_from(view, slot * size)[field]
@@ -81,28 +81,28 @@ class EntryFile:
             self._count = count
 
     def clear(self) -> None:
-        """Drop everything, damaged entries too."""
+        """Drop all entries, damaged ones included."""
         view = self._view()
         if view:
             view[:] = bytes(len(view))
         self._count = 0
 
     def seal(self) -> None:
-        """Cut the file to its entries and unmap it."""
+        """Truncate the file to its entries and unmap it."""
         used_bytes = self.count * self._layout.size
         if self._buffer is not None:
             self._buffer.close(trim_to=used_bytes)
             self._buffer, self._mapped_slots = None, 0
 
     def rename(self, path: str) -> None:
-        """Give the file another name, if it exists; seals it."""
+        """Rename the file, if it exists; seals it."""
         self.seal()
         if self._disk.exists(self.path):
             self._disk.rename(self.path, path)
         self.path = path
 
     async def sync(self) -> None:
-        """Bring the entries to stable storage."""
+        """Flush the entries to stable storage."""
         if self._buffer is not None:
             await self._buffer.sync()
         elif self._disk.exists(self.path):
@@ -128,7 +128,7 @@ class EntryFile:
         return self._buffer
 
     def _view(self) -> memoryview:
-        """The mapping; of nothing while the file is empty or missing."""
+        """The mapping; empty while the file is empty or missing."""
         if self._buffer is not None:
             return self._buffer.view
         size_bytes = self._disk.size(self.path)

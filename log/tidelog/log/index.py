@@ -1,10 +1,10 @@
-"""The two sparse indexes of a segment, in Kafka's files and form.
+"""The two sparse indexes of a segment, in Kafka's files and format.
 
     .index      relative offset u32, position u32     a batch by its last offset and where it begins
     .timeindex  timestamp i64, relative offset u32    no record up to that offset is newer
 
-Both grow in every field. They are hints: whoever uses an entry compares it with the batch it points
-at, and has both made anew from the log when they differ. Never looks into the log itself.
+Both increase in every field. They are hints: the segment compares each entry it uses with the batch
+it points at, and rebuilds both indexes from the log when they differ. Never reads the log itself.
 """
 
 from __future__ import annotations
@@ -20,36 +20,36 @@ TIME_ENTRY = struct.Struct(">qI")
 
 
 class IndexEntry(NamedTuple):
-    """A batch by its last offset and its position in the segment file."""
+    """A batch: its last offset and its position in the segment file."""
 
     offset: int
     position: int
 
 
 class TimeEntry(NamedTuple):
-    """A timestamp, ms since the Unix epoch, and the last offset of the first batch that has it."""
+    """A timestamp, ms since the Unix epoch, and the last offset of the first batch with it."""
 
     timestamp: int
     offset: int
 
 
 class OffsetIndex:
-    """From offsets to positions; the first batch of a segment has no entry."""
+    """Index from offsets to positions; the first batch of a segment has no entry."""
 
     def __init__(self, disk: Disk, path: str, *, base_offset: int, max_bytes: int) -> None:
         self.file = EntryFile(disk, path, layout=OFFSET_ENTRY, max_bytes=max_bytes)
         self._base_offset = base_offset
 
     def append(self, entry: IndexEntry) -> None:
-        """Add an entry above all others; a full index lets it go."""
+        """Add an entry above all others; ignored when the index is full."""
         self.file.append(entry.offset - self._base_offset, entry.position)
 
     def last(self) -> IndexEntry | None:
-        """The newest entry."""
+        """Newest entry."""
         return self._before(self.file.count)
 
     def floor(self, offset: int) -> IndexEntry | None:
-        """The last entry whose offset is ≤ `offset`."""
+        """Last entry whose offset is ≤ `offset`."""
         return self._before(self.file.slot_above(offset - self._base_offset))
 
     def truncate_to(self, offset: int) -> None:
@@ -64,16 +64,16 @@ class OffsetIndex:
 
 
 class TimeIndex:
-    """From timestamps to offsets (KIP-33)."""
+    """Index from timestamps to offsets (KIP-33)."""
 
     def __init__(self, disk: Disk, path: str, *, base_offset: int, max_bytes: int) -> None:
         self.file = EntryFile(disk, path, layout=TIME_ENTRY, max_bytes=max_bytes)
         self._base_offset = base_offset
         self._known: tuple[int, int] = (0, 0)
-        """How many entries there were when it was last looked, and the newest one's time then."""
+        """Number of entries at the last check, and the timestamp of the newest one then."""
 
     def append(self, entry: TimeEntry) -> None:
-        """Add an entry if it is newer than all others; a full index lets it go."""
+        """Add an entry if it is newer than all others; ignored when the index is full."""
         if self.file.count != self._known[0]:
             self._note_newest()
         if entry.timestamp > self._known[1]:
@@ -81,11 +81,11 @@ class TimeIndex:
             self._known = (self.file.count, entry.timestamp)
 
     def last(self) -> TimeEntry | None:
-        """The newest entry."""
+        """Newest entry."""
         return self._before(self.file.count)
 
     def floor(self, timestamp: int) -> TimeEntry | None:
-        """The last entry that is no newer than `timestamp`."""
+        """Last entry that is not newer than `timestamp`."""
         return self._before(self.file.slot_above(timestamp))
 
     def truncate_to(self, offset: int) -> None:

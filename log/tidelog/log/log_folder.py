@@ -1,8 +1,8 @@
-"""The folder of one log: whose it is, its small files, and its end.
+"""The folder of one log: its owner, its small files, and its removal.
 
 Owns `partition.metadata`, and the reading and writing of `checkpoint` and `.clean`. The topic id is
-in two files, so that either may be lost; without both nobody knows whose the records are, and the
-log is not served. Nor is it in the folder of another partition: somebody swapped the two.
+in two files, so that either may be lost; without both the owner of the records is unknown, and the
+log is not served. Nor is a log in another partition's folder: somebody swapped the two.
 """
 
 from __future__ import annotations
@@ -39,45 +39,45 @@ _MAX_SMALL_FILE_BYTES = 16 << 20
 
 
 class Left(NamedTuple):
-    """What the last life left; None where a file is missing or damaged."""
+    """State left by the process's previous life; None where a file is missing or damaged."""
 
     checkpoint: Checkpoint | None
     clean_marker: CleanMarker | None
     trouble: str | None
-    """Why the records are not to be served: nothing says whose they are, or another's."""
+    """Reason not to serve the records: their owner is unknown or another partition."""
     is_foreign: bool = False
-    """They are another partition's, and so are all offsets."""
+    """True when the records, and so all offsets, are another partition's."""
 
 
 class Life(NamedTuple):
-    """One life of the node's process: its number is on stable storage before a log is opened.
+    """A life of the node's process; its number is on stable storage before any log is opened.
 
-    A clean marker is believed in the life that wrote it and in the next one alone. So one of the
-    life before may stay where it is when the log is written to; one of this life must go first, and
-    durably. Numbers never come again.
+    A clean marker is valid only in the life that wrote it and in the next one. So a marker of the
+    previous life may stay while the log is written to; a marker of this life must be removed first,
+    durably. Numbers are never reused.
     """
 
     number: int = NO_LIFE
     before: int = NO_LIFE
-    """Number of the life before."""
+    """Number of the previous life."""
     is_power_kept: bool = False
-    """No power was lost since the logs were opened last: what was not synced is there too."""
+    """True when no power was lost since the logs were last opened: unsynced writes survived."""
 
     def believes(self, marker: CleanMarker) -> bool:
-        """Whether it was written in the life before, or in this one before a log's opening anew."""
+        """True when the marker is of the previous life, or of this one before a reopening."""
         return marker.life in (self.before, self.number)
 
     def again(self) -> Life:
-        """What to open a log with that this life has opened before: only its own marker counts."""
+        """Life for reopening a log that this life opened before: only its own marker is valid."""
         return self._replace(before=self.number)
 
 
 ONLY_LIFE = Life()
-"""Nobody counts them: a marker goes, durably, before the first write."""
+"""Life where lives are not counted: a marker is removed, durably, before the first write."""
 
 
 class LogFolder:
-    """Errors: `StorageError` where the disk refuses."""
+    """Folder of one log. Raises `StorageError` where the disk refuses."""
 
     def __init__(self, disk: Disk, directory: str, topic_id: bytes, life: Life) -> None:
         self._life = life
@@ -86,13 +86,13 @@ class LogFolder:
         self._partition = partition_in(directory)
         self.topic_id = topic_id
         self.may_have_lost = False
-        """Whether something that had been acknowledged may be gone, and nobody was told."""
+        """True when acknowledged records may be lost and the controller does not know yet."""
         self._is_for_next_start = False
 
     async def enter(self) -> Left:
-        """Make the folder, or see that it belongs to the topic; forget the clean shutdown.
+        """Create the folder, or check that it belongs to the topic; remove a marker of this life.
 
-        Raises `KafkaError` INCONSISTENT_TOPIC_ID when it is another topic's.
+        Raises `KafkaError` INCONSISTENT_TOPIC_ID when it belongs to another topic.
         """
         if not self._disk.exists(self._directory):
             await self.claim()
@@ -111,24 +111,24 @@ class LogFolder:
             )
         is_of_this_life = marker is not None and marker.life == self._life.number
         if CLEAN_FILE in names and (is_of_this_life or self._life.number == NO_LIFE):
-            # Before the first write: this or the next life would believe it after that.
+            # Before the first write: otherwise this or the next life would still trust it.
             self._disk.remove(self._path(CLEAN_FILE))
             await self._disk.sync_directory(self._directory)
         if owner is None and offsets_in(names, LOG):
-            return Left(checkpoint, None, "no file says whose log this is")
+            return Left(checkpoint, None, "no file names the topic that owns this log")
         if named_owner != self.topic_id or partition is None:
             await self.claim()
         elif self._partition not in (None, partition):
             swapped = (
                 f"this is the log of partition {partition}, not {self._partition}: somebody moved "
-                "its folder; stop the node and move it back, or let it be fetched anew"
+                "its folder; stop the node and move it back, or delete it to fetch it again"
             )
             return Left(None, None, swapped, is_foreign=True)
         is_believed = marker is not None and self._life.believes(marker)
         return Left(checkpoint, marker if is_believed else None, None)
 
     async def claim(self) -> None:
-        """Write whose folder this is."""
+        """Write the owner of this folder."""
         await make_directory_durably(self._disk, self._directory)
         metadata = encode_topic_id(self.topic_id)
         if self._partition is not None:
@@ -136,25 +136,25 @@ class LogFolder:
         await write_atomically(self._disk, self._path(METADATA_FILE), metadata)
 
     async def save(self, checkpoint: Checkpoint) -> None:
-        """Write the checkpoint; it is on stable storage then."""
+        """Write the checkpoint to stable storage."""
         await write_atomically(
             self._disk, self._path(CHECKPOINT_FILE), encode_checkpoint(checkpoint)
         )
 
     def note_loss(self) -> None:
-        """What was written may be gone, and only the next start can tell; no more than a try."""
+        """Best effort: mark that unsynced data may be lost, for the next start to find."""
         self._is_for_next_start = True
         with suppress(StorageError):
             self._disk.open(self._path(LOSSY_FILE), create=True).close()
 
     def forget_loss(self) -> None:
-        """Who elects leaders knows that it `may_have_lost`; not what `note_loss` noted since."""
+        """Clear `may_have_lost`: the controller knows it now; a later `note_loss` is kept."""
         if not self._is_for_next_start:
             self._disk.remove(self._path(LOSSY_FILE))
         self.may_have_lost = False
 
     async def mark_clean(self, log_end_offset: int) -> None:
-        """The log is closed, and everything in it on stable storage."""
+        """Mark the log as closed, with everything in it on stable storage."""
         names = self._disk.list(self._directory)
         sizes = {
             name: self._disk.size(self._path(name))
@@ -168,7 +168,7 @@ class LogFolder:
         return f"{self._directory}/{name}"
 
     async def _read(self, name: str, names: Collection[str]) -> bytes:
-        """A small file; empty when it is none of `names`."""
+        """Read a small file; empty when it is not among `names`."""
         if name not in names:
             return b""
         file = self._disk.open(self._path(name))
@@ -179,18 +179,18 @@ class LogFolder:
 
 
 def owner_of(disk: Disk, directory: str) -> bytes | None:
-    """The topic id of the log in a folder, as its start would take it; None when it tells none."""
+    """Read the topic id of the log in a folder, as its start would; None when there is none."""
     checkpoint = decode_checkpoint(_read(disk, f"{directory}/{CHECKPOINT_FILE}"))
     return _owner(checkpoint, decode_topic_id(_read(disk, f"{directory}/{METADATA_FILE}")))
 
 
 def _owner(checkpoint: Checkpoint | None, named_owner: bytes | None) -> bytes | None:
-    """The checkpoint is sealed: a flipped bit in the other file makes it another topic's."""
+    """Prefer the checkpoint, which is sealed: a flipped bit in the other file changes its topic."""
     return named_owner if checkpoint is None else checkpoint.topic_id
 
 
 def _read(disk: Disk, path: str) -> bytes:
-    """A small file; empty when it does not exist."""
+    """Read a small file; empty when it does not exist."""
     if not disk.exists(path):
         return b""
     file = disk.open(path)
@@ -201,7 +201,7 @@ def _read(disk: Disk, path: str) -> bytes:
 
 
 async def delete_log(disk: Disk, directory: str) -> None:
-    """Remove a closed log. The file that says whose it is goes last: a crash leaves no orphan."""
+    """Remove a closed log. The file that names its owner goes last: a crash leaves no orphan."""
     for name in disk.list(directory):
         if name != METADATA_FILE:
             await disk.discard(f"{directory}/{name}")

@@ -1,6 +1,6 @@
-"""How a log comes to life: whose folder it is, what is left in it, and the parts it goes on with.
+"""Opening of a log: check the folder's owner, recover its files, assemble the log's parts.
 
-Decides nothing itself: `log_folder` knows the owner, `recovery` what the files are worth.
+Decides nothing itself: `log_folder` knows the owner, `recovery` judges the files.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class LogParts:
-    """What a `PartitionLog` is made of, after recovery."""
+    """Parts of a `PartitionLog` after recovery."""
 
     folder: LogFolder
     segments: SegmentList
@@ -94,7 +94,7 @@ async def open_parts(
 
 
 def _report(found: Recovered, *, directory: str, recovery_point: int, took_ms: int) -> None:
-    """One line a start: an error with damage, at info level when it took more than usual."""
+    """Log one line per start: an error with damage, at info level when a scan or cut was needed."""
     is_usual = not found.scanned_bytes and not found.truncated_bytes
     say = _log.error if found.damage else _log.debug if is_usual else _log.info
     say(

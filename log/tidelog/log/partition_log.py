@@ -2,16 +2,16 @@
 
     append_as_leader, append_as_follower     whole batches at the end, all or nothing
     read, offset_for_time, …                 whole batches, each walked and CRC-checked
-    flush, checkpoint, close                 what a power loss, a crash, a start may cost
-    truncate_to, start_anew                  the end moves down: the follower's side of an election
+    flush, checkpoint, close                  bounds the cost of a power loss, a crash, a start
+    truncate_to, start_anew                  the end moves down: a follower after an election
     delete_records, apply_retention          the start moves up
-    replace_segments                         compaction puts a shorter copy in the place of segments
-    damage, scrub                            what is not as it was written is never served
+    replace_segments                         compaction replaces segments by a shorter copy
+    damage, scrub                            changed or missing bytes are never served
 
-Owns the files of one folder, see `file_names`. Knows nothing of roles and replicas: whoever appends
-as leader has the right to. Data is on stable storage only after `flush`; the checkpoint never
-claims more than that. Base offsets have no gap between batches, ever: a gap is damage. One task at
-a time may append or truncate; everything else may run beside it.
+Owns the files of one folder, see `file_names`. Knows nothing of roles and replicas: the caller of
+`append_as_leader` must be the leader. Data is on stable storage only after `flush`; the checkpoint
+never claims more than that. There is never an offset gap between batches: a gap is damage. One task
+at a time may append or truncate; everything else may run concurrently.
 """
 
 from __future__ import annotations
@@ -62,22 +62,22 @@ _log = structlog.get_logger(__name__)
 
 
 class PartitionLog:
-    """One open log; made by `open`. After a `StorageError` it takes no more writes."""
+    """One open log, created by `open`. After a `StorageError` it accepts no more writes."""
 
     def __init__(
         self, parts: LogParts, *, directory: str, disk: Disk, clock: Clock, config: LogConfig
     ) -> None:
         self.directory = directory
         self.config = config
-        """May be replaced at any time."""
+        """Settings of the log; may be replaced at any time."""
         self.damage = parts.damage
-        """Nothing is served from here while it is set; `truncate_to` its offset heals."""
+        """Damage found; while set, nothing is served. `truncate_to` its offset heals the log."""
         self.was_clean = parts.was_clean
-        """Whether the last life ended with `close`, and its files are as it left them."""
+        """True when the previous life ended with `close`, and the files are as it left them."""
         self.folder = parts.folder
         self.producers = parts.producers
         self.from_memory = disk.from_memory
-        """Lets no read inside wait for the disk: see `tidelog.core.memory_reads`."""
+        """Context manager that lets no read wait for the disk: see `tidelog.core.memory_reads`."""
         self._disk = disk
         self._clock = clock
         self._segments = parts.segments
@@ -97,73 +97,73 @@ class PartitionLog:
         topic_id: bytes,
         life: Life = ONLY_LIFE,
     ) -> PartitionLog:
-        """Open the log in `directory`, recovering it, or make a new one.
+        """Open and recover the log in `directory`, or create a new one.
 
-        Whatever its files hold, it opens: see `damage`. `life`: what the node's
-        folder knows of this and the last. Raises `KafkaError` when it belongs to
-        another topic (INCONSISTENT_TOPIC_ID), `StorageError` when the disk refuses.
+        It opens whatever its files contain: see `damage`. `life`: this and the previous life of the
+        node's process. Raises `KafkaError` when it belongs to another topic
+        (INCONSISTENT_TOPIC_ID), `StorageError` when the disk refuses.
         """
         parts = await open_parts(directory, disk, clock, config, topic_id=topic_id, life=life)
         return cls(parts, directory=directory, disk=disk, clock=clock, config=config)
 
     @property
     def log_start_offset(self) -> int:
-        """The oldest offset that is served; may lie within a batch."""
+        """Oldest offset that is served; may lie within a batch."""
         return self._stable.log_start_offset
 
     @property
     def log_end_offset(self) -> int:
-        """The offset the next record gets."""
+        """Offset of the next record."""
         return self._segments.all[-1].next_offset
 
     @property
     def latest_epoch(self) -> int:
-        """The newest leader epoch with records or assigned, -1 when there is none."""
+        """Newest leader epoch with records or assigned, -1 when there is none."""
         return self._epochs.latest_epoch
 
     @property
     def size_in_bytes(self) -> int:
-        """Of all segments, without indexes."""
+        """Size of all segments, without indexes."""
         return self._segments.size_in_bytes
 
     @property
     def segments(self) -> tuple[Segment, ...]:
-        """Oldest first; the last one is active. For whoever compacts: read, never write."""
+        """Segments, oldest first; the last one is active. For the cleaner: read only."""
         return self._segments.all
 
     @property
     def recovery_point(self) -> int:
-        """Everything below is on stable storage."""
+        """End of the records on stable storage."""
         return self._stable.recovery_point
 
     @property
     def high_watermark(self) -> int:
-        """The last one set; after a start the one of the last checkpoint."""
+        """High watermark last set; after a start that of the last checkpoint."""
         return self._stable.high_watermark
 
     @property
     def first_dirty_offset(self) -> int:
-        """Everything below has been compacted."""
+        """End of the compacted part of the log."""
         return self._stable.first_dirty_offset
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Where the oldest open transaction begins."""
+        """First offset of the oldest open transaction."""
         return self.producers.first_unstable_offset
 
     @property
     def is_usable(self) -> bool:
-        """Whether it takes reads and writes: neither damaged, nor failed, nor closed."""
+        """True when the log accepts reads and writes: not damaged, failed or closed."""
         return self.damage is None and not self._stable.is_failed
 
     @property
     def is_flush_due(self) -> bool:
-        """Whether flush.messages asks for a `flush` before anyone is answered."""
+        """True when flush.messages requires a `flush` before any response."""
         return self.log_end_offset - self._stable.recovery_point >= self.config.flush_messages
 
     @property
     def is_flush_overdue(self) -> bool:
-        """Whether flush.ms asks for a `flush`."""
+        """True when flush.ms requires a `flush`."""
         return self._stable.unflushed_ms() >= self.config.flush_ms
 
     # Appending
@@ -171,12 +171,12 @@ class PartitionLog:
     def append_as_leader(
         self, records: bytes, *, leader_epoch: int, seen: Seen = UNSEEN
     ) -> AppendResult:
-        """Validate a producer's batches, give them offsets and the epoch, append them; all or none.
+        """Validate a producer's batches, assign offsets and epoch, append them; all or nothing.
 
         A batch that an idempotent producer has sent before is not appended again: `AppendResult`.
-        Raises as `validate_produced` (there: `seen`) and `ProducerStates.check`;
-        `StorageError` when the disk refused: the log is out of service until it is opened anew, and
-        nothing was appended, unless it `is_outcome_unknown` or the power goes before a `flush`.
+        Raises as `validate_produced` (there: `seen`) and `ProducerStates.check`; `StorageError`
+        when the disk refused: the log is out of service until it is reopened, and nothing was
+        appended, unless it `is_outcome_unknown` or power is lost before a `flush`.
         """
         self._require_usable()
         now_ms, end_offset = self._clock.wall_ms(), self.log_end_offset
@@ -192,7 +192,7 @@ class PartitionLog:
         return result._replace(log_append_time_ms=now_ms) if is_append_time else result
 
     def append_as_follower(self, records: bytes) -> AppendResult:
-        """Append what the leader sent, as it is; all or nothing.
+        """Append the leader's batches unchanged; all or nothing.
 
         Raises `CorruptMessageError` as `validate_fetched`, `StorageError` as `append_as_leader`.
         """
@@ -201,21 +201,21 @@ class PartitionLog:
         return self._append(batches, (records,), self._clock.wall_ms())
 
     def assign_epoch(self, *, epoch: int, start_offset: int) -> None:
-        """A new leader marks where its epoch begins, before it writes in it."""
+        """Record where a new leader's epoch begins, before the leader writes in it."""
         self._epochs.assign(epoch, start_offset)
 
     def set_high_watermark(self, offset: int) -> None:
-        """Remember it for the next start, held within the log's ends."""
+        """Set the high watermark, clamped to the log's ends, for the next checkpoint."""
         self._stable.high_watermark = max(self.log_start_offset, min(offset, self.log_end_offset))
 
     # Reading
 
     def read(self, offset: int, *, max_bytes: int, upper_bound: int) -> ReadResult:
-        """Whole batches from the one that holds `offset`, none reaching `upper_bound` (exclusive).
+        """Read whole batches from the one holding `offset` on, below `upper_bound` (exclusive).
 
         At most `max_bytes`, but at least one batch when there is one; from one segment. The first
         may begin below `offset`. Raises `OffsetOutOfRangeError`; `DamagedLogError` when a stored
-        batch is not as it was written: `damage` is set then; `StorageError`.
+        batch has changed: `damage` is set then; `StorageError`.
         """
         self._require_whole()
         if not self.log_start_offset <= offset <= self.log_end_offset:
@@ -231,7 +231,7 @@ class PartitionLog:
             return segment.read(offset, max_bytes=max_bytes, upper_bound=upper_bound)
 
     def offset_for_time(self, timestamp_ms: int, *, upper_bound: int) -> TimestampedOffset | None:
-        """The first record below `upper_bound` that is no older than `timestamp_ms` (KIP-79).
+        """Find the first record below `upper_bound` that is not older than `timestamp_ms` (KIP-79).
 
         Raises as `read`.
         """
@@ -241,7 +241,7 @@ class PartitionLog:
             return time_lookup.offset_for_time(self.segments, timestamp_ms, span=span)
 
     def offset_of_max_timestamp(self, *, upper_bound: int) -> TimestampedOffset | None:
-        """The first of the newest records below `upper_bound` (KIP-734). Raises as `read`."""
+        """Find the first of the newest records below `upper_bound` (KIP-734). Raises as `read`."""
         self._require_whole()
         with self._noting_damage():
             return time_lookup.offset_of_max_timestamp(self.segments, span=self._span(upper_bound))
@@ -251,14 +251,14 @@ class PartitionLog:
         return self._epochs.end_offset_for(epoch, log_end_offset=self.log_end_offset)
 
     def note_damage(self, error: DamagedLogError) -> None:
-        """Serve nothing more: whoever read a segment by itself found it so."""
+        """Stop serving the log: a reader of one of its segments found damage."""
         self.damage = Damage(error.first_bad_offset, error.message)
         _log.error("log damaged", directory=self.directory, reason=error.message)
 
     async def scrub(self, *, max_bytes: int) -> int:
-        """Read the next stretch of flushed batches and see that they are good; bytes read.
+        """Verify the next stretch of flushed batches; return the number of bytes read.
 
-        Begins again at the start after the end. Sets `damage` instead of raising.
+        Starts over after the end. Sets `damage` instead of raising.
         """
         with suppress(DamagedLogError), self._noting_damage():
             return await self.reading(
@@ -269,7 +269,7 @@ class PartitionLog:
         return 0
 
     async def reading(self, work: Callable[[], T]) -> T:
-        """The result of `work`, which reads this log, run again after each wait for the disk."""
+        """Run `work`, which reads this log, retrying it after each wait for the disk."""
         return await reading(self._disk, work)
 
     # The end moves down
@@ -278,8 +278,8 @@ class PartitionLog:
         """Drop every batch that holds `offset` or a later one; durable when it returns.
 
         Epochs assigned at or above the new end go too, even when no batch does (KAFKA-10706).
-        A damaged log is whole again when it was cut to its damage. Where nothing is left that is
-        served the log begins anew at its start, which never moves down.
+        Truncating a damaged log to its damage heals it. Where no served record is left, the log
+        restarts empty at its log start offset, which never moves down.
         """
         async with self._files():
             if self.damage is None or offset > self.damage.first_bad_offset:
@@ -297,7 +297,7 @@ class PartitionLog:
             self.damage = None
 
     async def start_anew(self, offset: int) -> None:
-        """Drop everything and begin empty at `offset`: the leader has nothing older.
+        """Drop everything and restart empty at `offset`: the leader has nothing older.
 
         Heals any damage; durable when it returns.
         """
@@ -309,9 +309,9 @@ class PartitionLog:
     # The start moves up
 
     async def delete_records(self, offset: int) -> int:
-        """Serve nothing below `offset` any more, for good; returns the log start offset.
+        """Raise the log start offset to `offset`, permanently; return the log start offset.
 
-        It never moves down, nor above the log end. What is committed is for the caller to know.
+        It never moves down, nor above the log end. The caller must check the high watermark.
         """
         async with self._files():
             self._require_usable()
@@ -320,7 +320,7 @@ class PartitionLog:
             return self.log_start_offset
 
     async def apply_retention(self, *, expiration_ms: int = EXPIRATION_MS) -> RetentionResult:
-        """Let go of segments that had their time or are too many, and of silent producers."""
+        """Delete segments by age and size, and forget silent producers."""
         async with self._files():
             self._require_usable()
             now_ms = self._clock.wall_ms()
@@ -341,32 +341,33 @@ class PartitionLog:
             return self._retire_below_start()
 
     def has_deleted_files(self) -> bool:
-        """Whether `remove_deleted` has, or will have, something to do."""
+        """True when `remove_deleted` has, or will have, something to do."""
         return self._segments.has_retired
 
     async def remove_deleted(self) -> int:
-        """Remove the files that left the log file.delete.delay.ms ago; how many."""
+        """Remove files deleted file.delete.delay.ms ago or earlier; return how many."""
         before_ms = self._clock.monotonic_ms() - self.config.file_delete_delay_ms
         return await self._segments.remove_retired(before_ms=before_ms)
 
     # Compaction
 
     def new_cleaned_segment(self, base_offset: int) -> Segment:
-        """An empty segment for `replace_segments`; until then a crash leaves nothing of it."""
+        """Create an empty segment for `replace_segments`; a crash before that discards it."""
         return self._segments.new_segment(base_offset, self.config, suffix=CLEANED)
 
     async def replace_segments(
         self, old: Sequence[Segment], cleaned: Segment, *, first_dirty_offset: int
     ) -> bool:
-        """Put `cleaned`, which covers the offsets of `old`, in their place; durable.
+        """Replace `old` by `cleaned`, which covers the same offsets; durable.
 
-        False: `old` are not sealed in an open log any more as they were; `cleaned` is gone then.
+        Returns False, having deleted `cleaned`, when `old` are no longer sealed segments of the
+        open log.
         """
         async with self._files():
             if not self.is_usable or not self._segments.is_replaceable(old, cleaned):
                 cleaned.delete()
                 return False
-            # What `cleaned` dropped was replaced by records that must not be lost before it is.
+            # Records that replaced those dropped by `cleaned` must be durable before it is.
             await self._stable.sync(self.segments[:-1])
             with self._stable.failing():
                 await self._segments.replace(old, cleaned, now_ms=self._clock.monotonic_ms())
@@ -377,16 +378,16 @@ class PartitionLog:
     # Stable storage
 
     async def flush(self) -> None:
-        """Bring everything appended before the call to stable storage."""
+        """Flush everything appended before the call to stable storage."""
         async with self._files():
             self._require_usable()
             await self._stable.sync(self.segments)
 
     async def checkpoint(self) -> None:
-        """Flush all but the last segment and save what a start must know.
+        """Flush all but the last segment and save the checkpoint.
 
-        Call it every few seconds: it bounds what a start after a crash must scan. Nothing happens
-        when nothing changed, or when the log is damaged.
+        Call it every few seconds: it bounds the scan of a start after a crash. Does nothing when
+        nothing changed, or when the log is damaged.
         """
         async with self._files():
             if self.damage is None:
@@ -410,7 +411,7 @@ class PartitionLog:
         if self.damage is None:
             await self._stable.checkpoint(self.segments)
         with self._stable.failing():
-            # All must be gone before anything says that it is: a start in between finds damage.
+            # All must be removed before the checkpoint says so: a start in between finds damage.
             self._segments.begin_anew(offset, self.config)
             self._snapshots.drop_above(-1)
             await self._segments.sync_names()
@@ -423,7 +424,7 @@ class PartitionLog:
     def _append(
         self, batches: Sequence[ProducedBatch], pieces: Sequence[Buffer], now_ms: int
     ) -> AppendResult:
-        """Append batches that have their place; `pieces` are their bytes."""
+        """Append batches that have offsets and epoch; `pieces` are their bytes."""
         headers = [header for header, _ in batches]
         for header in headers:
             self._epochs.assign(header.partition_leader_epoch, header.base_offset)
@@ -444,12 +445,12 @@ class PartitionLog:
         return AppendResult(first.base_offset, last.last_offset, last.next_offset)
 
     def _roll(self) -> None:
-        """Begin a new segment, with the producers as they are at its base offset."""
+        """Roll a new segment, with a snapshot of the producers at its base offset."""
         self._segments.roll(self.config)
         self._snapshots.write(self.log_end_offset, self.producers.entries())
 
     async def _cut(self, end: int) -> None:
-        """Truncate the files, so that no power loss brings back what they held."""
+        """Truncate the files, so that no power loss brings back the removed batches."""
         self._segments.cut(end, await self.reading(lambda: self._segments.end_place(end)))
         self._stable.clamp()
         await self._segments.active.file.sync()
@@ -475,11 +476,11 @@ class PartitionLog:
     def _require_usable(self) -> None:
         self._require_whole()
         if self._stable.is_failed:
-            raise StorageError(f"the log in {self.directory} is closed or failed: open it anew")
+            raise StorageError(f"the log in {self.directory} is closed or failed: reopen it")
 
     @asynccontextmanager
     async def _files(self) -> AsyncIterator[None]:
-        """One at a time may change which files there are, and where they end."""
+        """Serialise changes of the set of files and of their ends."""
         async with self._files_lock:
             with self._noting_damage():
                 yield

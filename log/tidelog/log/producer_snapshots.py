@@ -4,8 +4,8 @@
     row  = producer id i64 | epoch i16 | last sequence i32 | last offset i64 | offset delta i32
          | timestamp i64 | coordinator epoch i32 | first offset of the open transaction i64
 
-What there is none of is -1. Kafka writes a row a producer, of its last batch. Here each batch that
-a producer is known by has a row, oldest first: Kafka's reader keeps the last one of an id, which is
+Missing values are -1. Kafka writes one row per producer, for its last batch. Here each remembered
+batch of a producer has a row, oldest first: Kafka's reader keeps the last row of an id, which is
 the row it would have written itself.
 """
 
@@ -32,14 +32,14 @@ _Row = tuple[int, int, int, int, int, int, int, int]
 
 
 def encode_snapshot(entries: Iterable[ProducerEntry]) -> bytes:
-    """The file of `entries`; a last batch takes the timestamp of the marker that followed it."""
+    """Encode `entries`; the last batch gets the timestamp of the marker that followed it."""
     rows = [_ROW.pack(*row) for entry in entries for row in _rows(entry)]
     body = _COUNT.pack(len(rows)) + b"".join(rows)
     return _SEAL.pack(_VERSION, crc32c(body)) + body
 
 
 def decode_snapshot(data: bytes) -> tuple[ProducerEntry, ...] | None:
-    """The producers of a whole file, in its order; None when `data` is not one."""
+    """Decode the producers of a complete file, in order; None when `data` is not one."""
     if len(data) < _SEAL.size + _COUNT.size:
         return None
     version, crc = _SEAL.unpack_from(data)

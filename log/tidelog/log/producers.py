@@ -1,20 +1,20 @@
-"""What a log knows of idempotent and transactional producers. Pure (KIP-98, KIP-360).
+"""State of idempotent and transactional producers in one log. Pure (KIP-98, KIP-360).
 
 Owns the last five batches of each producer id in its newest epoch, and which transactions are open:
 
     a batch of ...                       whose base sequence is ...       check says
     an unknown producer id               any                              append
     the known epoch                      the last one + 1                 append
-    the known epoch                      that of one of the last five,    duplicate: answer that one
+    the known epoch                      that of one of the last five,    duplicate: answer with it
                                          and its last sequence too
     the known epoch                      anything else                    OutOfOrderSequenceError
     a newer epoch                        0                                append
     a newer epoch                        anything else                    OutOfOrderSequenceError
     an older epoch                       any                              InvalidProducerEpochError
 
-Sequences count records and wrap from 2**31 - 1 to 0. Markers have none; only their epoch counts.
-Decides and remembers, but never appends: `check` changes nothing, `update` takes what was appended.
-Facts: Kafka's ProducerStateManager, ProducerAppendInfo and ProducerStateEntry.
+Sequences count records and wrap from 2**31 - 1 to 0. Markers have none; only their epoch is
+checked. Never appends: `check` changes nothing, `update` records an appended batch. Facts: Kafka's
+ProducerStateManager, ProducerAppendInfo and ProducerStateEntry.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -45,9 +45,9 @@ from tidelog.v1 import common_pb2
 
 NO_COORDINATOR_EPOCH = -1
 PRODUCERS_MAX = 4096
-"""Producers without an open transaction that one log remembers, and open transactions it takes."""
+"""Maximum remembered producers without an open transaction, and open transactions, per log."""
 EXPIRATION_MS = 24 * 60 * 60 * 1000
-"""How long a silent producer is remembered, by default (producer.id.expiration.ms)."""
+"""Default time for which a silent producer is remembered (producer.id.expiration.ms)."""
 
 
 class BatchMetadata(NamedTuple):
@@ -58,11 +58,11 @@ class BatchMetadata(NamedTuple):
     base_offset: int
     last_offset: int
     timestamp_ms: int
-    """The batch's max timestamp."""
+    """Max timestamp of the batch."""
 
 
 class ProducerEntry(NamedTuple):
-    """A producer as its newest batch or marker left it."""
+    """State of a producer after its newest batch or marker."""
 
     producer_id: int
     producer_epoch: int
@@ -70,9 +70,9 @@ class ProducerEntry(NamedTuple):
     timestamp_ms: int
     """Max timestamp of the newest batch or marker."""
     first_unstable_offset: int | None
-    """Where its open transaction begins."""
+    """First offset of its open transaction."""
     batches: tuple[BatchMetadata, ...]
-    """The last ones of this epoch, by age."""
+    """Last batches of this epoch, oldest first."""
 
 
 @dataclass(slots=True)
@@ -83,7 +83,7 @@ class _Producer:
     first_unstable_offset: int | None = None
     next_sequence: int = 0
     appended_at_ms: int | None = None
-    """By our clock; None: not since the start."""
+    """Local wall-clock time of the last append; None: none since the start."""
     batches: list[BatchMetadata] = field(default_factory=list)
 
     def begin_epoch(self, epoch: int) -> None:
@@ -98,7 +98,7 @@ class _Producer:
 
 
 class ProducerStates:
-    """The producers of one log, the longest silent first."""
+    """Producers of one log, the longest silent first."""
 
     def __init__(self, *, producers_max: int = PRODUCERS_MAX) -> None:
         self._producers: OrderedDict[int, _Producer] = OrderedDict()
@@ -108,7 +108,7 @@ class ProducerStates:
 
     @classmethod
     def from_entries(cls, entries: Iterable[ProducerEntry]) -> ProducerStates:
-        """What `entries` tell, one of each producer id, the longest silent first."""
+        """Build the state from `entries`, one per producer id, the longest silent first."""
         states = cls()
         for entry in entries:
             producer = _Producer(entry.producer_epoch, entry.coordinator_epoch, entry.timestamp_ms)
@@ -121,7 +121,7 @@ class ProducerStates:
         return states
 
     def entries(self) -> tuple[ProducerEntry, ...]:
-        """Every producer as it is now."""
+        """Current state of every producer."""
         return tuple(
             ProducerEntry(
                 producer_id,
@@ -136,21 +136,21 @@ class ProducerStates:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """The first offset of the oldest open transaction."""
+        """First offset of the oldest open transaction."""
         return next(iter(self._open.values()), None)
 
     def check(self, header: BatchHeader) -> BatchMetadata | None:
-        """None: append the batch, then call `update`. Else it is that appended batch once more.
+        """Check a batch. None: append it, then call `update`. Else: the batch it duplicates.
 
-        Raises as the module's table says; `InvalidRecordError` for a batch with a producer id but
-        no epoch or sequence, or outside the producer's open transaction; `KafkaError` (retriable)
-        where too many transactions are open. A leader asks about one batch at a time.
+        Raises the errors of the module's table; `InvalidRecordError` for a batch with a producer id
+        but no epoch or sequence, or outside the producer's open transaction; `KafkaError`
+        (retriable) where too many transactions are open. A leader checks one batch at a time.
         """
         if header.producer_id == NO_PRODUCER_ID:
             return None
         producer = self._producers.get(header.producer_id)
         if producer is not None and header.producer_epoch < producer.epoch:
-            raise InvalidProducerEpochError(f"{_name(header)}: epoch {producer.epoch} replaced it")
+            raise InvalidProducerEpochError(f"{_name(header)}: fenced by epoch {producer.epoch}")
         if header.attributes & CONTROL_FLAG:
             return None
         if header.producer_epoch < 0 or header.base_sequence < 0:
@@ -165,9 +165,9 @@ class ProducerStates:
     def update(
         self, header: BatchHeader, *, now_ms: int, marker: ControlMarker | None = None
     ) -> None:
-        """The batch was appended: by a leader, a follower or recovery, none of which asks again.
+        """Record an appended batch, without checking it: of a leader, a follower or recovery.
 
-        `marker` is what a control batch says; one that lost its record to compaction says nothing.
+        `marker` is the decoded record of a control batch; None if compaction removed the record.
         """
         producer_id, attributes = header.producer_id, header.attributes
         if producer_id == NO_PRODUCER_ID or (attributes & CONTROL_FLAG and marker is None):
@@ -190,10 +190,10 @@ class ProducerStates:
         self._evict()
 
     def is_last_batch(self, header: BatchHeader) -> bool:
-        """Whether the log needs this batch to tell its producer's epoch and sequence.
+        """True when the log needs this batch to restore its producer's epoch and sequence.
 
-        Compaction keeps it, at least without records: the newest batch, or where the newest epoch
-        has none, its markers.
+        Compaction keeps it, at least without records: the newest batch, or, if the newest epoch has
+        none, its markers.
         """
         producer = self._producers.get(header.producer_id)
         if producer is None:
@@ -203,9 +203,9 @@ class ProducerStates:
         return header.producer_epoch == producer.epoch
 
     def expire(self, now_ms: int, *, expiration_ms: int) -> None:
-        """Forget producers silent for `expiration_ms`, but none with an open transaction.
+        """Forget producers silent for `expiration_ms`, except those with an open transaction.
 
-        For those a file told of silence begins now: their own timestamps may be of any age.
+        For producers loaded from a file silence begins now: their own timestamps may be of any age.
         """
         for producer_id, producer in tuple(self._producers.items()):
             if producer.appended_at_ms is None:
@@ -215,7 +215,7 @@ class ProducerStates:
                 del self._producers[producer_id]
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Forget all producers."""
         self._producers.clear()
         self._open.clear()
 
@@ -227,7 +227,7 @@ class ProducerStates:
         if is_transactional and not is_open and len(self._open) >= self._producers_max:
             raise KafkaError(
                 common_pb2.THROTTLING_QUOTA_EXCEEDED,
-                f"{len(self._open)} transactions are open in this partition, no more may begin",
+                f"{len(self._open)} transactions are open in this partition: wait for one to end",
             )
 
     def _open_transactions(self) -> dict[int, int]:
@@ -239,7 +239,7 @@ class ProducerStates:
         return {producer_id: offset for offset, producer_id in sorted(found)}
 
     def _evict(self) -> None:
-        """The longest silent, until few enough are left; who has an open transaction stays."""
+        """Evict the longest silent beyond the limit, except those with an open transaction."""
         while len(self._producers) - len(self._open) > self._producers_max:
             producer_id = next(iter(self._producers))
             if producer_id in self._open:
@@ -258,7 +258,7 @@ def _check_sequence(producer: _Producer, header: BatchHeader) -> BatchMetadata |
         if appended[:2] == sequences:
             return appended
     raise OutOfOrderSequenceError(
-        f"{_name(header)} has sequences {sequences[0]} to {sequences[1]}, {expected} comes next"
+        f"{_name(header)} has sequences {sequences[0]} to {sequences[1]}, expected {expected} next"
     )
 
 

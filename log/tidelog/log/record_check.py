@@ -1,10 +1,10 @@
-"""What a leader sees to inside a produced batch: that its records are what its header says. Pure.
+"""Validation of the records inside a produced batch against its header. Pure.
 
-A batch with a good CRC may hold anything: every reader would stop there until a person seeks past
-it. So the records are walked as readers walk them: as many as are counted, each filled exactly by
-its fields, offset deltas 0, 1, 2…, timestamps that fit, keys where the topic is compacted, and no
-byte behind them. Records of one length are compared by the column (`record_runs`), others walked
-one by one; nothing is taken out of them.
+A batch with a valid CRC may contain anything: every reader would stop at a malformed one until an
+operator seeks past it. So the leader walks the records as readers do: the record count matches,
+fields fill each record exactly, offset deltas are 0, 1, 2…, timestamps fit into 64 bits, keys exist
+if the topic is compacted, and no byte follows. Records of one length are compared by column
+(`record_runs`), others walked one by one; nothing is decoded.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from tidelog.records.record_runs import PAYING_RECORDS, skip_plain, skip_run
 from tidelog.records.varints import NULL_BYTE, decode_varint
 
 INFLATED_TIMES_MAX = 16
-"""max.message.bytes times this is the most that a batch's records may inflate to."""
+"""Maximum inflated size of a batch's records, as a multiple of max.message.bytes."""
 _RUN_RECORDS_MAX = 4096
 _TURN_RECORDS = 256
 _SLICE_TURNS = 4
-"""Of 256 records of many lengths each, half a millisecond in all; or of long runs of one length."""
+"""Turns per slice: half a millisecond for turns of 256 records of varying lengths, or long runs."""
 _TIMESTAMP_END = 2**63
 _SHORT_TIMESTAMP_BYTES = 4
 _SHORT_TIMESTAMP_MAX = 1 << 28
-"""No timestamp delta of four bytes is farther from 0."""
+"""Bound of the absolute value of a timestamp delta of up to four bytes."""
 
 
 class _Place(NamedTuple):
-    """Where a record begins, and its offset delta."""
+    """Position of a record and its offset delta."""
 
     position: int
     delta: int
@@ -41,7 +41,7 @@ _START = _Place(0, 0)
 
 
 def check_records(header: BatchHeader, batch: memoryview, *, needs_keys: bool) -> None:
-    """See to the records of an uncompressed batch. Raises `InvalidRecordError`."""
+    """Validate the records of an uncompressed batch. Raises `InvalidRecordError`."""
     if header.records_count < PAYING_RECORDS:
         data: bytes | memoryview = batch[HEADER_BYTES : header.size_in_bytes]
         place = _START
@@ -51,7 +51,7 @@ def check_records(header: BatchHeader, batch: memoryview, *, needs_keys: bool) -
 
 
 def record_slices(header: BatchHeader, batch: memoryview, *, needs_keys: bool) -> Iterator[None]:
-    """As `check_records`, in slices: let other work have its turn at each step. Raises the same."""
+    """Validate as `check_records`, yielding between slices so that other work can run."""
     data, place = _contiguous(header, batch)
     while True:
         place = _walked(header, data, place, turns=_SLICE_TURNS, needs_keys=needs_keys)
@@ -63,7 +63,7 @@ def record_slices(header: BatchHeader, batch: memoryview, *, needs_keys: bool) -
 def check_compressed_records(
     header: BatchHeader, batch: memoryview, *, needs_keys: bool, max_message_bytes: int
 ) -> None:
-    """Inflate the batch and see to its records.
+    """Inflate a batch and validate its records.
 
     Raises `InvalidRecordError`; `MessageTooLargeError` when they inflate beyond
     `INFLATED_TIMES_MAX` times `max_message_bytes`; `CorruptMessageError` when they do not inflate.
@@ -82,9 +82,9 @@ def check_compressed_records(
 
 
 def _contiguous(header: BatchHeader, batch: memoryview) -> tuple[bytes, _Place]:
-    """Bytes that end with the batch, for runs are strided slices of bytes; where records begin.
+    """The batch as `bytes`, needed for the strided slices of runs, and where its records begin.
 
-    Copied only where other batches lie before or behind.
+    Copied only where other batches precede or follow it.
     """
     whole = batch.obj
     if isinstance(whole, bytes) and len(whole) == header.size_in_bytes == len(batch):
@@ -95,7 +95,7 @@ def _contiguous(header: BatchHeader, batch: memoryview) -> tuple[bytes, _Place]:
 def _walked(
     header: BatchHeader, data: bytes | memoryview, start: _Place, *, turns: int, needs_keys: bool
 ) -> _Place:
-    """Where so many turns from `start` on end, each of them past a record at least."""
+    """Walk that many turns from `start`, each past at least one record; return where they end."""
     try:
         place = _walk(header, data, start, turns, needs_keys=needs_keys)
     except (IndexError, CorruptMessageError) as error:
@@ -137,7 +137,7 @@ def _walk(
 def _skip(
     data: bytes, position: int, delta: int, left: int, *, needs_keys: bool
 ) -> tuple[int, int]:
-    """Past records that are as most are, and how many these were; perhaps none."""
+    """Skip common records; return their end and number, possibly 0."""
     run = skip_run(data, position, first_delta=delta, limit=min(left, _RUN_RECORDS_MAX))
     if (
         run is not None
@@ -153,7 +153,7 @@ def _skip(
 def _one_by_one(
     data: bytes | memoryview, position: int, base: int, deltas: range, *, needs_keys: bool
 ) -> int:
-    """Past the records with these offset deltas. Flat, as it runs once per record."""
+    """Walk the records with these offset deltas; return their end. Flat: runs once per record."""
     decode, size = decode_varint, len(data)
     for delta in deltas:
         byte = data[position]
@@ -164,7 +164,7 @@ def _one_by_one(
         end = position + length
         if length < MIN_RECORD_BYTES - 1 or end > size:
             raise InvalidRecordError(f"record {delta} of the batch claims {length} bytes")
-        position += 1  # attributes: no bit of them is used
+        position += 1  # attributes: no bit is used
         if data[position]:
             timestamp_delta, position = decode(data, position)
             if not -_TIMESTAMP_END <= base + timestamp_delta < _TIMESTAMP_END:
@@ -182,7 +182,7 @@ def _one_by_one(
         if byte == NULL_BYTE:
             if needs_keys:
                 raise InvalidRecordError(
-                    f"record {delta} of the batch has no key, and a compacted topic keeps records "
+                    f"record {delta} of the batch has no key, but a compacted topic keeps records "
                     "by key: give it one"
                 )
             position += 1
@@ -193,7 +193,7 @@ def _one_by_one(
         position = position + 1 if data[position] == 0 else _past_headers(data, position, end)
         if position != end:
             raise InvalidRecordError(
-                f"record {delta} of the batch ends {end - position} bytes off its length"
+                f"record {delta} of the batch differs by {end - position} bytes from its length"
             )
     return position
 
@@ -222,9 +222,9 @@ def _past_headers(data: bytes | memoryview, position: int, end: int) -> int:
 
 
 def _check_name(data: bytes | memoryview, start: int, end: int) -> None:
-    """Readers give it as text."""
+    """Check that a header's name is UTF-8, since readers return it as text."""
     _, start = decode_varint(data, start)
     try:
         str(data[start:end], "utf-8")
     except UnicodeDecodeError as error:
-        raise InvalidRecordError(f"the name of a record's header is no UTF-8: {error}") from error
+        raise InvalidRecordError(f"the name of a record's header is not UTF-8: {error}") from error

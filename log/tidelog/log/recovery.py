@@ -1,11 +1,11 @@
-"""What a log makes of the files it finds when it is opened.
+"""Recovery of a log from its files at start.
 
-Takes as they are the segments that a clean shutdown vouches for, looks at the ends of those below
-the recovery point, and walks the others: above the recovery point the longest valid prefix stays
-and the rest is cut; below it nothing may be missing, and what is makes the log damaged from there.
-Where no power was lost nothing may be missing above it either, but for the end of a last write that
-a kill cut short. Indexes and producer state are made anew where they do not fit. Never raises for
-what files hold.
+Accepts segments covered by a clean shutdown as they are, checks the ends of those below the
+recovery point, and walks the others: above the recovery point it keeps the longest valid prefix and
+cuts the rest; below it nothing may be missing, and a missing or changed batch makes the log damaged
+from there. Without a power loss nothing may be missing above it either, except the end of a last
+write that a kill cut short. Indexes and producer state are rebuilt where they do not fit. Never
+raises because of file contents.
 """
 
 from __future__ import annotations
@@ -47,30 +47,30 @@ from tidelog.records.batch import CONTROL_FLAG, BatchHeader, check_crc, parse_he
 from tidelog.records.records import read_marker
 
 _CHUNK_BYTES = 256 << 10
-"""Of the smallest batches they take some 20 ms."""
+"""Chunk size of a scan; the smallest batches in one chunk take some 20 ms."""
 _HEADERS_PER_SLICE = 64
-"""Each may lie where nothing is in memory, and the slice is walked again for it."""
+"""Headers per slice; each may need a disk read, after which the slice is walked again."""
 T = TypeVar("T")
 
 
 class Damage(NamedTuple):
-    """Stored and synced bytes are not there, or are not what was written."""
+    """Stored and synced bytes that are missing or changed."""
 
     first_bad_offset: int
     reason: str
 
     def error(self, directory: str) -> DamagedLogError:
-        """What whoever wants something of the log gets."""
+        """Error for every caller that needs the log."""
         return DamagedLogError(
-            f"the log in {directory} is damaged from offset {self.first_bad_offset} on, nothing of "
-            f"it is served: {self.reason}",
+            f"the log in {directory} is damaged from offset {self.first_bad_offset} on and is "
+            f"not served: {self.reason}",
             first_bad_offset=self.first_bad_offset,
         )
 
 
 @dataclass(slots=True)
 class Recovered:
-    """Segments, at least one, up to the log's end or its damage; and what it took."""
+    """Segments, at least one, up to the log's end or its damage; and statistics of the recovery."""
 
     segments: list[Segment]
     epochs: EpochCache
@@ -83,11 +83,11 @@ class Recovered:
     truncated_bytes: int = 0
     removed_segments: int = 0
     may_have_lost: bool = False
-    """A start cut off more than an unfinished write, perhaps what was flushed, and nobody knows."""
+    """True when recovery cut off possibly flushed batches, which is unreported."""
 
     @property
     def log_end_offset(self) -> int:
-        """The offset after the last good batch."""
+        """Offset after the last valid batch."""
         return self.segments[-1].next_offset
 
 
@@ -101,10 +101,10 @@ async def recover(
     is_power_kept: bool,
     now_ms: int,
 ) -> Recovered:
-    """Open the segments in `directory`, making the first one when there is none.
+    """Open the segments in `directory`, creating the first one when there is none.
 
-    `is_power_kept`: everything written since the recovery before this one is there, synced or not.
-    Errors: `StorageError` when the disk refuses, and nothing else.
+    `is_power_kept`: everything written since the previous recovery survived, synced or not. Raises
+    only `StorageError`, when the disk refuses.
     """
     recovery = _Recovery(
         disk, directory, config, checkpoint, clean_marker, now_ms, is_power_kept=is_power_kept
@@ -154,7 +154,7 @@ class _Recovery:
     # Leftovers
 
     async def finish_swaps(self) -> None:
-        """Complete the compactions that had been decided, forget all others."""
+        """Complete the compactions already decided, discard all others."""
         swaps = offsets_in(self._names, LOG, SWAP)
         for base_offset in swaps:
             await self._finish_swap(base_offset, offsets_in(self._names, LOG))
@@ -166,7 +166,7 @@ class _Recovery:
         self._remove_strays()
 
     def _remove_strays(self) -> None:
-        """Indexes whose log is gone: a power cut undid a part of its going."""
+        """Remove indexes whose log is gone: a power loss undid part of a removal."""
         logs = offsets_in(self._names, LOG)
         for kind in SEGMENT_KINDS:
             for base_offset in offsets_in(self._names, kind):
@@ -190,7 +190,7 @@ class _Recovery:
     # Segments
 
     async def take_segments(self) -> None:
-        """Take all that is good; the first that is not ends the log or damages it."""
+        """Accept all valid segments; the first invalid one ends the log or damages it."""
         bases = self._bases()
         await self._load_producers(bases)
         if self._is_first_missing(bases):
@@ -201,11 +201,13 @@ class _Recovery:
             segment = self._open(base_offset)
             self._found.segments.append(segment)
             if not await self._take(segment, following):
-                await self._end_here("its batches end or turn bad", bases[place + 1 :])
+                await self._end_here(
+                    "a segment's batches end early or are invalid", bases[place + 1 :]
+                )
                 return
 
     def _bases(self) -> list[int]:
-        """Of the segments that hold something not deleted."""
+        """Base offsets of the segments with records above the log start offset."""
         bases = offsets_in(self._names, LOG)
         while len(bases) > 1 and bases[1] <= self._found.log_start_offset:
             self._remove_files(bases.pop(0))
@@ -215,7 +217,7 @@ class _Recovery:
         return self._has_checkpoint and min(bases, default=0) > self._found.log_start_offset
 
     async def _take(self, segment: Segment, following: int | None) -> bool:
-        """Find the end of a segment; whether it reaches `following`, or whatever end it may."""
+        """Find the end of a segment; False unless it is whole and reaches `following`, if given."""
         if await self._takes_as_it_is(segment, following):
             return True
         await self._scan(segment)
@@ -223,7 +225,7 @@ class _Recovery:
         return is_whole and following in (None, segment.next_offset)
 
     async def _takes_as_it_is(self, segment: Segment, following: int | None) -> bool:
-        """Take a segment that is known to be whole, unless it turns out not to be."""
+        """Accept a segment known to be whole without a scan, unless it turns out not to be."""
         try:
             if self._is_as_left(segment, following):
                 end = self._flushed if following is None else following
@@ -244,11 +246,11 @@ class _Recovery:
         return following in (None, segment.next_offset)
 
     def _is_flushed(self, following: int | None) -> bool:
-        """Whether the segment before `following` is known to be whole, and its epochs too."""
+        """True when the segment before `following` is known to be whole, and its epochs as well."""
         return self._has_checkpoint and following is not None and following <= self._flushed
 
     def _is_as_left(self, segment: Segment, following: int | None) -> bool:
-        """Whether the clean shutdown left this very file, and the same one behind it."""
+        """True when the clean shutdown left this very file, and the same one after it."""
         if self._marker is None:
             return False
         left = offsets_in(self._marker.file_bytes, LOG)
@@ -266,7 +268,7 @@ class _Recovery:
         )
 
     async def _end_here(self, reason: str, following: list[int]) -> None:
-        """What may have been lost makes the log shorter; all else makes it damaged."""
+        """End the log here: a possible loss makes it shorter; anything else makes it damaged."""
         segments, found = self._found.segments, self._found
         end = max(segments[-1].next_offset if segments else 0, found.log_start_offset)
         found.is_clean = False
@@ -275,7 +277,7 @@ class _Recovery:
             found.damage = Damage(end, reason)
             return
         if not is_unfinished:
-            # Before the cut: whoever opens the log once more finds nothing wrong with it.
+            # Before the cut: after it, a reopening finds nothing wrong with the log.
             await write_atomically(self._disk, f"{self._directory}/{LOSSY_FILE}", b"")
             found.may_have_lost = True
         self._is_cut = True
@@ -290,12 +292,12 @@ class _Recovery:
             segments[-1].file.truncate(segments[-1].size)
 
     async def _ends_in_a_write(self, following: list[int]) -> bool:
-        """Whether all that is wrong is that the last write to the last segment is not whole."""
+        """True when the only fault is an incomplete last write to the last segment."""
         segments = self._found.segments
         return not following and (not segments or await is_cut_short(self._disk, segments[-1]))
 
     async def finish(self) -> Recovered:
-        """Make sure of the ends, and that no power cut undoes what was cut off."""
+        """Settle the log's ends, and make cuts durable, so that a power loss does not undo them."""
         found = self._found
         start = found.log_start_offset
         end = found.segments[-1].next_offset if found.segments else start
@@ -313,12 +315,12 @@ class _Recovery:
         return found
 
     def _begin_at_start(self) -> None:
-        """All there is lies before the log start: an interrupted `start_anew`, or a new log."""
+        """Start empty: no files, or only below the log start (an interrupted `start_anew`)."""
         found = self._found
         for segment in found.segments:
             segment.delete()
         found.segments = [self._open(found.log_start_offset)]
-        # Its name is synced: a later segment that outlived it would pass for the log's beginning.
+        # Its name is synced: a later segment that outlived it would pass for the log's first one.
         self._is_begun = True
         found.epochs.truncate_from_end(found.log_start_offset)
         found.producers.clear()
@@ -327,17 +329,17 @@ class _Recovery:
     # Batches
 
     async def _scan(self, segment: Segment) -> None:
-        """Take the good batches from the beginning; the loop gets its turn between chunks."""
+        """Collect the valid batches from the beginning, yielding to other tasks between chunks."""
         self._found.epochs.truncate_from_end(segment.base_offset)
         self._found.is_clean = False
         segment.reset()
         chunk = partial(_next_chunk, segment)
         while self._take_good(await self._reading(chunk), segment):  # noqa: ASYNC110  # of a file
-            await asyncio.sleep(0)  # Many logs are opened at a time, and none keeps its chunk.
+            await asyncio.sleep(0)  # Many logs open concurrently; none keeps its chunk.
         self._found.scanned_bytes += segment.size
 
     def _take_good(self, chunk: bytes, segment: Segment) -> bool:
-        """Extend the segment by the good batches at the start of `chunk`; whether there was one."""
+        """Extend the segment by the valid batches at the start of `chunk`; False if none."""
         view = memoryview(chunk)
         position = 0
         try:
@@ -347,17 +349,17 @@ class _Recovery:
                 if len(batch) < header.size_in_bytes or not self._continues(header, segment):
                     break
                 check_crc(header, batch)
-                # First: a marker that cannot be read ends the good ones before itself.
+                # First: an unreadable marker ends the valid batches before itself.
                 self._note_producer(header, batch)
                 self._found.epochs.assign(header.partition_leader_epoch, header.base_offset)
                 segment.extend(header)
                 position += len(batch)
         except (CorruptMessageError, UnsupportedCompressionTypeError):
-            pass  # Where the good ones end is the answer.
+            pass  # The end of the valid batches is the result.
         return position > 0
 
     def _continues(self, header: BatchHeader, segment: Segment) -> bool:
-        """What the CRC does not cover: the offset, and the epoch as far as it is known."""
+        """Check the fields outside the CRC: the offset, and the epoch as far as it is known."""
         known, _ = self._known_epochs.run_at(header.base_offset)
         is_known = header.base_offset < self._flushed and known != NO_EPOCH
         return header.base_offset == segment.next_offset and (
@@ -367,7 +369,7 @@ class _Recovery:
     # Producers
 
     async def _load_producers(self, bases: list[int]) -> None:
-        """From the newest snapshot that no scan will go beyond."""
+        """Load the newest snapshot that no scan will start below."""
         scanned = [base for base in bases[1:] if base <= self._flushed]
         at_most = self._flushed if self._marker else max(bases[:1] + scanned, default=0)
         newest = await self._found.snapshots.newest(at_most=at_most)
@@ -375,7 +377,7 @@ class _Recovery:
             self._replayed_to, self._found.producers = newest
 
     async def _replay(self, segment: Segment) -> None:
-        """Note the batches of a segment taken as it is that the snapshot does not know."""
+        """Replay the batches above the snapshot of a segment that was accepted without a scan."""
         if segment.next_offset > self._replayed_to:
             await replay_producers(
                 self._disk, segment, self._found.producers, self._replayed_to, self._now_ms
@@ -393,7 +395,7 @@ class _Recovery:
         return await reading(self._disk, work)
 
     async def _load(self, segment: Segment) -> None:
-        """As `Segment.load`, a slice at a time."""
+        """Load a segment as `Segment.load`, a slice at a time."""
         await self._reading(segment.begin_load)
         while not await self._reading(segment.load_more):  # noqa: ASYNC110  # of a file
             await asyncio.sleep(0)
@@ -416,7 +418,7 @@ class _Recovery:
 def update_producers(
     producers: ProducerStates, header: BatchHeader, batch: memoryview, now_ms: int
 ) -> None:
-    """Tell `producers` of an appended batch."""
+    """Record an appended batch in `producers`."""
     if header.producer_id >= 0:
         is_marker = header.attributes & CONTROL_FLAG and header.records_count
         marker = read_marker(batch) if is_marker else None
@@ -426,9 +428,9 @@ def update_producers(
 async def replay_producers(
     disk: Disk, segment: Segment, producers: ProducerStates, from_offset: int, now_ms: int
 ) -> None:
-    """Tell `producers` of the batches of `segment` from `from_offset` on, a slice at a time.
+    """Record the batches of `segment` from `from_offset` on in `producers`, a slice at a time.
 
-    Raises `DamagedLogError` at one of theirs that is not good.
+    Raises `DamagedLogError` at an invalid batch of a producer.
     """
     place = Place(0, segment.base_offset)
     while found := await reading(disk, partial(_next_headers, segment, place)):
@@ -458,7 +460,7 @@ def _replay_batch(
 async def rebuild_producers(
     disk: Disk, segments: Sequence[Segment], snapshots: SnapshotFiles, now_ms: int
 ) -> ProducerStates:
-    """The producers as of the end of `segments`; the loop gets its turn again and again."""
+    """Rebuild the producer state at the end of `segments`, yielding to other tasks in between."""
     known_to, producers = await snapshots.newest(at_most=segments[-1].next_offset) or (0, None)
     producers = producers or ProducerStates()
     for segment in segments:
@@ -472,7 +474,7 @@ def _next_headers(segment: Segment, place: Place) -> list[tuple[int, BatchHeader
 
 
 def _next_chunk(segment: Segment) -> bytes:
-    """The next bytes, at least a whole batch where the file holds one."""
+    """Read the next bytes: at least one whole batch where the file holds one."""
     chunk = segment.file.read_at(segment.size, _CHUNK_BYTES)
     try:
         needed = parse_header(chunk).size_in_bytes

@@ -1,7 +1,7 @@
-"""Which of a log's oldest segments have had their time. Pure: decides, deletes nothing.
+"""Retention: selection of a log's expired segments. Pure: decides, deletes nothing.
 
-Kafka's rules (UnifiedLog.deleteOldSegments): oldest first and never past one that stays; nothing
-that is not committed; what lies below the log start offset whatever the policy.
+Kafka's rules (UnifiedLog.deleteOldSegments): oldest first and never past a segment that stays; only
+committed segments; segments below the log start offset regardless of the policy.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -17,7 +17,7 @@ _UNLIMITED = -1
 
 
 class SegmentFacts(NamedTuple):
-    """A segment as retention sees it; `max_timestamp` is -1 when it is empty."""
+    """Facts about a segment that retention depends on; `max_timestamp` is -1 when it is empty."""
 
     next_offset: int
     size: int
@@ -25,7 +25,7 @@ class SegmentFacts(NamedTuple):
 
 
 class RetentionResult(NamedTuple):
-    """What left a log."""
+    """Number of segments and bytes removed from a log."""
 
     segments: int
     bytes: int
@@ -39,7 +39,7 @@ def expired_segments(
     high_watermark: int,
     now_ms: int,
 ) -> int:
-    """How many segments, from the oldest on, are to go."""
+    """Count the segments to delete, from the oldest on."""
     surplus = sum(segment.size for segment in segments) - config.retention_bytes
     has_size_limit = config.is_deleted and config.retention_bytes != _UNLIMITED
     for count, segment in enumerate(segments):

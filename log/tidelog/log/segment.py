@@ -1,9 +1,9 @@
-"""One segment: a file of whole batches, named by its base offset, and its two indexes.
+"""A segment: a file of whole batches, named by its base offset, and its two indexes.
 
-Owns where things are inside the file. Everything it gives out has been walked: base offsets without
-a gap, lengths, epochs and CRCs as they must be, else `DamagedLogError` with the first bad offset.
-Never checks what a producer sent and never decides what is valid after a crash: see `validation`
-and `recovery`.
+Owns the positions inside the file. Every batch it returns has been walked: base offsets without a
+gap, valid lengths, epochs and CRCs, else `DamagedLogError` with the first bad offset. Never
+validates a producer's batches and never decides which are valid after a crash: see `validation` and
+`recovery`.
 """
 
 from __future__ import annotations
@@ -29,30 +29,30 @@ from tidelog.records.batch import (
 MAX_RELATIVE_OFFSET = 2**31 - 1
 NO_TIMESTAMP = -1
 HEADERS_PER_SLICE = 1024
-"""How many are walked before others on the loop get their turn."""
+"""Headers walked before yielding to other tasks."""
 _WINDOW_BYTES = 4096
-"""How much is read at once when headers are walked."""
+"""Bytes per read while walking headers."""
 
 RunAt = Callable[[int], tuple[int, int]]
 """See `batch.walk`."""
 
 
 class ReadResult(NamedTuple):
-    """Whole batches; `next_offset` follows the last of them and is the offset asked for if none."""
+    """Whole batches; `next_offset` follows the last one, or is the requested offset if none."""
 
     records: bytes
     next_offset: int
 
 
 class Place(NamedTuple):
-    """Where a batch begins."""
+    """Position and base offset of a batch."""
 
     position: int
     base_offset: int
 
 
 class Segment:
-    """`next_offset` is the offset after the last batch, `size` the bytes of all batches."""
+    """A segment; `next_offset` is the offset after the last batch, `size` all batches' bytes."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Segment:
         run_at: RunAt,
         suffix: str = "",
     ) -> None:
-        """Open or create; `load`, `reset` or `trust` it first when the files may hold something.
+        """Open or create; call `load`, `reset` or `trust` first when the files may not be empty.
 
         `run_at` gives the epoch of an offset, see `batch.walk`.
         """
@@ -72,7 +72,7 @@ class Segment:
         self.next_offset = base_offset
         self.size = 0
         self.has_unsynced_indexes = False
-        """They may not be on stable storage, and no more entries come unasked."""
+        """True: the indexes may not be on stable storage, and get no more entries by appends."""
         self._disk = disk
         self._directory = directory
         self._run_at = run_at
@@ -80,7 +80,7 @@ class Segment:
         self._indexed_position = 0
         self._newest: TimeEntry | None = None
         self._last: tuple[Place, int, int] | None = None
-        """The last batch by `extend`, and the size and the end that it made."""
+        """Last batch added by `extend`, with the size and end offset after it."""
         self._first_timestamp: int | None = None
         self.file = disk.open(self._path(LOG, suffix), create=True)
         self._offsets = OffsetIndex(
@@ -98,9 +98,9 @@ class Segment:
 
     @property
     def newest(self) -> TimeEntry:
-        """The greatest timestamp, -1 when empty, and the last offset of the first batch with it.
+        """Max timestamp, -1 when empty, and the last offset of the first batch with it.
 
-        A batch that compaction left without records has none.
+        A batch that compaction left without records does not count.
         """
         if self._newest is None:
             self._newest = self._load_newest()
@@ -108,13 +108,13 @@ class Segment:
 
     @property
     def max_timestamp(self) -> int:
-        """Milliseconds since the Unix epoch; -1 when empty."""
+        """Max timestamp, milliseconds since the Unix epoch; -1 when empty."""
         return self.newest.timestamp
 
     def has_room(self, header: BatchHeader, size_bytes: int, config: LogConfig) -> bool:
-        """Whether `size_bytes` more, ending with the batch of `header`, belong here.
+        """True when `size_bytes` more, ending with the batch of `header`, fit into this segment.
 
-        An empty segment takes all. segment.ms is measured between timestamps, as in Kafka.
+        An empty segment accepts any batch. segment.ms is measured between timestamps, as in Kafka.
         """
         return not self.size or (
             self.size + size_bytes <= config.segment_bytes
@@ -125,7 +125,7 @@ class Segment:
         )
 
     def warm(self) -> None:
-        """Read what the first append needs, so that it waits for no disk."""
+        """Read the pages that the first append needs, so that it does not wait for the disk."""
         if self.size:
             self._newest = self.newest
             self._oldest_timestamp()
@@ -133,12 +133,13 @@ class Segment:
     # Writing
 
     def append(self, pieces: Sequence[Buffer], headers: Sequence[BatchHeader]) -> None:
-        """Write the batches `headers` describe, in `pieces`, at the end: all of them or none.
+        """Append the batches of `headers`, whose bytes are `pieces`: all of them or none.
 
-        Raises `StorageError`; its outcome is unknown only if what was written could not be cut off.
+        Raises `StorageError`; its outcome is unknown only if a partial write could not be
+        truncated.
         """
         invariant(headers[0].base_offset == self.next_offset, headers[0], self.next_offset)
-        self._newest = self.newest  # May find damage: before anything is written.
+        self._newest = self.newest  # May raise for damage, so before anything is written.
         if self.size + sum(map(len, pieces)) - self._indexed_position > self._index_interval_bytes:
             self._offsets.file.reserve()
             self._times.file.reserve()
@@ -151,7 +152,7 @@ class Segment:
             self.extend(header)
 
     def extend(self, header: BatchHeader) -> None:
-        """Take note that the batch of `header` lies at the end of the file."""
+        """Account for the batch of `header` at the end of the file."""
         if not self.size:
             self._first_timestamp = header.max_timestamp
         newest, last_offset = self._newest or self.newest, header.last_offset
@@ -167,7 +168,7 @@ class Segment:
         self._last = place, self.size, self.next_offset
 
     def truncate_to(self, place: Place) -> None:
-        """Drop the batch at `place`, as `place_of` found it, and every later one."""
+        """Drop the batch at `place`, as found by `place_of`, and all later ones."""
         self._offsets.truncate_to(place.base_offset)
         self._times.truncate_to(place.base_offset)
         self.next_offset, self.size = place.base_offset, place.position
@@ -176,7 +177,7 @@ class Segment:
         self.file.truncate(self.size)
 
     def seal(self) -> None:
-        """No batch will follow: complete the time index, cut both indexes to their entries."""
+        """Seal the segment: complete the time index, truncate both indexes to their entries."""
         if self.size:
             self._times.append(self.newest)
         self._offsets.file.seal()
@@ -184,12 +185,12 @@ class Segment:
         self.has_unsynced_indexes = True
 
     async def sync(self) -> None:
-        """Bring all batches and, once sealed, the indexes to stable storage."""
+        """Flush all batches and, once sealed, the indexes to stable storage."""
         await self.file.sync()
         await self.sync_indexes()
 
     async def sync_indexes(self) -> None:
-        """Bring the indexes of a sealed segment to stable storage, if they are not."""
+        """Flush the indexes of a sealed segment to stable storage, if needed."""
         if self.has_unsynced_indexes:
             await self._offsets.file.sync()
             await self._times.file.sync()
@@ -198,30 +199,30 @@ class Segment:
     # Finding out what is there
 
     def trust(self, *, next_offset: int) -> None:
-        """Take the whole file as good up to `next_offset`: it was closed so."""
+        """Accept the whole file as valid up to `next_offset`: a clean shutdown covers it."""
         self.next_offset, self.size = next_offset, self.file.size()
         self._indexed_position = self._last_indexed_position()
 
     def load(self) -> None:
         """Find the end of a segment known to be whole, from its last index entry on.
 
-        Adds index entries that are missing. Raises `DamagedLogError` when the file is not made of
-        whole batches.
+        Adds missing index entries. Raises `DamagedLogError` when the file does not consist of whole
+        batches.
         """
         self.begin_load()
         while not self.load_more():
             pass
 
     def begin_load(self) -> None:
-        """Take the file as good up to its last index entry; `load_more` finds the rest."""
+        """Accept the file up to its last index entry; `load_more` finds the rest."""
         self.size = self.file.size()
         self.size, self.next_offset = self._behind(self._offsets.last)
         self._indexed_position, self._newest = self._last_indexed_position(), None
 
     def load_more(self) -> bool:
-        """Go on to the file's end, a slice at a time: whether it is reached. Raises as `load`.
+        """Walk a slice towards the file's end; True when it is reached. Raises as `load`.
 
-        May be repeated when bytes were not in memory: it goes on where it was.
+        May be repeated when bytes were not in memory: it continues where it stopped.
         """
         file_bytes, entries = self.file.size(), self._offsets.file.count
         headers = self._headers(Place(self.size, self.next_offset), file_bytes)
@@ -239,7 +240,7 @@ class Segment:
         return True
 
     def reset(self) -> None:
-        """Forget all batches and both indexes, for whoever goes over the file with `extend`."""
+        """Drop all batches and index entries, before the file is walked again with `extend`."""
         self._offsets.file.clear()
         self._times.file.clear()
         self.size, self.next_offset, self._indexed_position = 0, self.base_offset, 0
@@ -250,9 +251,9 @@ class Segment:
     # Reading
 
     def read(self, offset: int, *, max_bytes: int, upper_bound: int) -> ReadResult:
-        """Whole batches from the one with `offset` on, as `PartitionLog.read`; needs `offset` here.
+        """Read whole batches from `offset`, which must be here, on; see `PartitionLog.read`.
 
-        At most `max_bytes`, but the first batch whatever its size.
+        At most `max_bytes`, but always the whole first batch.
         """
         start = self.place_of(offset)
         data, end = self._good(start, max_bytes=max_bytes, upper_bound=upper_bound)
@@ -262,11 +263,11 @@ class Segment:
         return ReadResult(data if length == len(data) else data[:length], end.base_offset)
 
     def check(self, start: Place, *, max_bytes: int) -> Place:
-        """Where the good batches of the next `max_bytes`, at least one, end."""
+        """Verify the batches of the next `max_bytes`, at least one; return where they end."""
         return self._good(start, max_bytes=max_bytes, upper_bound=self.next_offset)[1]
 
     def batches(self, position: int = 0, *, max_bytes: int) -> list[tuple[BatchHeader, memoryview]]:
-        """Good batches of the next `max_bytes`, at least one, from where a batch begins."""
+        """Read the valid batches of the next `max_bytes`, at least one, from a batch on."""
         header = self._header_at(position)
         start = Place(position, header.base_offset if header and position else self.base_offset)
         data, end = self._good(start, max_bytes=max_bytes, upper_bound=self.next_offset)
@@ -278,11 +279,11 @@ class Segment:
         return found
 
     def headers(self, start: Place | None = None) -> Iterator[tuple[int, BatchHeader]]:
-        """Each batch from `start` on by position and header; their CRCs are not looked at."""
+        """Iterate over position and header of each batch from `start` on; CRCs are not checked."""
         return self._headers(start or Place(0, self.base_offset), self.size)
 
     def reaching(self, timestamp: int) -> Iterator[Place]:
-        """The batches with a timestamp of at least `timestamp`, in order."""
+        """Iterate over the batches with a timestamp of at least `timestamp`."""
         if timestamp > self.max_timestamp:
             return
         start = self._time_place(lambda: self._times.floor(timestamp))
@@ -291,11 +292,11 @@ class Segment:
                 yield Place(position, header.base_offset)
 
     def place_of(self, offset: int) -> Place:
-        """The batch that holds `offset`, or the end; that batch itself may be damaged."""
+        """Find the batch that holds `offset`, or the end; that batch itself may be damaged."""
         if self._last is not None:
             last, *end = self._last
             if offset == last.base_offset and end == [self.size, self.next_offset]:
-                return last  # Where a follower in sync reads on, after each append.
+                return last  # The position of an in-sync follower after each append.
         place = self._behind(lambda: self._offsets.floor(offset - 1))
         for position, header in self._headers(place, self.size, below=offset):
             if header.last_offset >= offset:
@@ -306,7 +307,7 @@ class Segment:
     # Files
 
     def rename(self, *, suffix: str) -> None:
-        """Give all files this suffix; the log comes last, so that it vouches for the others."""
+        """Rename all files to this suffix; the log comes last and so vouches for the others."""
         for index, kind in ((self._times, TIME_INDEX), (self._offsets, INDEX)):
             index.file.rename(self._path(kind, suffix))
         path = self._path(LOG, suffix)
@@ -314,7 +315,7 @@ class Segment:
         self.file.path = path
 
     def retire(self) -> list[str]:
-        """Close all files and rename them out of the log; returns their new paths."""
+        """Close all files and rename them to `.deleted`; return their new paths."""
         self.close()
         paths = []
         for kind in SEGMENT_KINDS:
@@ -325,7 +326,7 @@ class Segment:
         return paths
 
     def close(self) -> None:
-        """Close all files, indexes cut to their entries; nothing is synced."""
+        """Close all files, truncating the indexes to their entries; nothing is synced."""
         self._offsets.file.seal()
         self._times.file.seal()
         self.file.close()
@@ -349,14 +350,14 @@ class Segment:
             error.is_outcome_unknown = True
 
     def _oldest_timestamp(self) -> int:
-        """Of the first batch."""
+        """Timestamp of the first batch."""
         if self._first_timestamp is None:
             header = self._header_at(0)
             self._first_timestamp = header.max_timestamp if header else NO_TIMESTAMP
         return self._first_timestamp
 
     def _load_newest(self) -> TimeEntry:
-        """What the time index says last, or a newer batch behind that."""
+        """Find the newest entry: the time index's last one, or a newer batch after it."""
         start, newest = Place(0, self.base_offset), TimeEntry(NO_TIMESTAMP, self.base_offset)
         if self.size:
             start = self._time_place(self._times.last)
@@ -366,7 +367,7 @@ class Segment:
         return newest
 
     def _time_place(self, look_up: Callable[[], TimeEntry | None]) -> Place:
-        """Where the batch the time index names begins: none before it is newer."""
+        """Position of the batch that a time index entry names: no earlier batch is newer."""
         entry = look_up()
         if entry is None:
             return Place(0, self.base_offset)
@@ -382,9 +383,9 @@ class Segment:
         return last.position if last else 0
 
     def _behind(self, look_up: Callable[[], IndexEntry | None]) -> Place:
-        """After the batch the index names, where it begins if it is not all there.
+        """Find the end of the batch that an index entry names; its start if it is incomplete.
 
-        When the log says something else, the index is made anew first.
+        When the entry contradicts the log, the indexes are rebuilt first.
         """
         entry = look_up()
         if entry is None:
@@ -398,17 +399,17 @@ class Segment:
         return self._behind(look_up)
 
     def _header_at(self, position: int) -> BatchHeader | None:
-        """None when there can be none."""
+        """Read the header at `position`; None when there is no valid one."""
         try:
             return parse_header(self.file.read_at(position, HEADER_BYTES))
         except CorruptMessageError:
             return None
 
     def reindex(self) -> None:
-        """Make both indexes anew from the headers; waits for the disk where it must."""
+        """Rebuild both indexes from the headers; waits for the disk where it must."""
         size = self.size
         self.reset()
-        with self._disk.from_memory(None):  # begun, it must come to its end
+        with self._disk.from_memory(None):  # once begun, it must complete
             for _, header in self._headers(Place(0, self.base_offset), size):
                 self.extend(header)
         if self.size != size:
@@ -417,9 +418,9 @@ class Segment:
     def _headers(
         self, start: Place, end: int, *, below: int = NO_END
     ) -> Iterator[tuple[int, BatchHeader]]:
-        """Each batch that lies wholly between `start` and `end` and begins below that offset.
+        """Iterate over the batches wholly between `start` and `end` that begin below `below`.
 
-        Raises `DamagedLogError` at the first that does not continue the one before it.
+        Raises `DamagedLogError` at the first one that does not continue the previous one.
         """
         before: tuple[int, int] = start
         position, next_offset = start
@@ -443,14 +444,14 @@ class Segment:
             next_offset = header.next_offset
 
     def _misfit(self, before: tuple[int, int], reason: str, offset: int) -> DamagedLogError:
-        """What is wrong at `offset`, or raised with the batch before, which told to look there."""
+        """Build the error at `offset`, or raise for the previous batch, if that is damaged."""
         self._good(Place(*before), max_bytes=1, upper_bound=NO_END)
         return self._damage(reason, offset)
 
     def _good(self, start: Place, *, max_bytes: int, upper_bound: int) -> tuple[bytes, Place]:
-        """Bytes from `start` on and where the good batches among them end.
+        """Read bytes from `start` on; return them and the end of the valid batches in them.
 
-        Raises `DamagedLogError` when a batch that should be there is not good.
+        Raises `DamagedLogError` when a batch in the segment's range is invalid.
         """
         data = self._chunk(start, max_bytes)
         found = walk(
@@ -465,7 +466,7 @@ class Segment:
         return data, Place(start.position + found.position, found.next_offset)
 
     def _chunk(self, start: Place, max_bytes: int) -> bytes:
-        """At most `max_bytes` from a batch on, but all of that batch."""
+        """Read at most `max_bytes` from a batch's start on, but at least that whole batch."""
         left = self.size - start.position
         if not left:
             return b""
@@ -477,7 +478,7 @@ class Segment:
         if len(data) < needed <= left:
             data = self.file.read_at(start.position, needed)
         if needed > len(data):
-            raise self._damage(f"a batch of {needed} bytes is not all there", start.base_offset)
+            raise self._damage(f"a batch of {needed} bytes is incomplete", start.base_offset)
         return data
 
     def _damage(self, reason: str, offset: int | None = None) -> DamagedLogError:
@@ -488,7 +489,7 @@ class Segment:
 
 
 def roll_ms(config: LogConfig) -> int:
-    """How old a segment may get: a record that must be compacted must leave the active one."""
+    """Maximum age of the active segment: records due for compaction must leave it in time."""
     if config.is_compacted:
         return min(config.segment_ms, config.max_compaction_lag_ms)
     return config.segment_ms

@@ -1,7 +1,7 @@
-"""The segments of one log, oldest first, and what happens to them as files.
+"""The segments of one log, oldest first, and changes of their files.
 
-Owns their order: one after the other without a gap, the last one active. A segment leaves the log
-by a rename to `.deleted`; its files are removed later. Decides nothing about what should go.
+Owns their order: consecutive without a gap, the last one active. A segment leaves the log by a
+rename to `.deleted`; its files are removed later. Does not decide which segments to delete.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from tidelog.log.segment import Place, RunAt, Segment
 
 
 class SegmentList:
-    """At least one segment. Errors: `StorageError` where the disk refuses."""
+    """Segments of a log, at least one. Raises `StorageError` where the disk refuses."""
 
     def __init__(
         self, disk: Disk, directory: str, *, segments: Sequence[Segment], run_at: RunAt
     ) -> None:
         self.all = tuple(segments)
         self.has_new_names = True
-        """A file was made or renamed since the folder was last synced; by the opening, perhaps."""
+        """True: a file was created or renamed, maybe by the opening, since the last folder sync."""
         self._disk = disk
         self._directory = directory
         self._run_at = run_at
@@ -35,29 +35,29 @@ class SegmentList:
 
     @property
     def active(self) -> Segment:
-        """The one that is appended to."""
+        """Segment that appends go to."""
         return self.all[-1]
 
     @property
     def size_in_bytes(self) -> int:
-        """Of all logs, without indexes."""
+        """Size of all segments' logs, without indexes."""
         return sum(segment.size for segment in self.all)
 
     def facts(self) -> list[SegmentFacts]:
-        """Each segment as retention sees it."""
+        """Facts about each segment for retention."""
         return [SegmentFacts(one.next_offset, one.size, one.max_timestamp) for one in self.all]
 
     def holding(self, offset: int) -> Segment:
-        """The segment with `offset`; the first one when it lies before all."""
-        if offset >= self.all[-1].base_offset:  # as mostly
+        """Segment that holds `offset`; the first one when `offset` is lower than all."""
+        if offset >= self.all[-1].base_offset:  # the common case
             return self.all[-1]
         place = bisect_right(self.all, offset, key=lambda segment: segment.base_offset) - 1
         return self.all[max(place, 0)]
 
     def check_next(self, below: int, *, max_bytes: int) -> int:
-        """Read the next stretch of batches that begin below an offset; its bytes.
+        """Verify the next stretch of batches that begin below an offset; return its bytes.
 
-        0 where a round ends. Raises `DamagedLogError` at one that is not good.
+        Returns 0 at the end of a round. Raises `DamagedLogError` at an invalid batch.
         """
         offset = max(self._checked_to, self.all[0].base_offset)
         if offset >= below:
@@ -70,21 +70,21 @@ class SegmentList:
         return end.position - start.position
 
     def roll(self, config: LogConfig) -> None:
-        """Seal the active segment and begin a new one."""
+        """Seal the active segment and create a new one."""
         self.active.seal()
         self.all = (*self.all, self._new(self.active.next_offset, config))
 
     def retire_first(self, count: int, *, now_ms: int) -> int:
-        """Take the oldest out of the log; returns their bytes."""
+        """Remove the oldest segments from the log; return their bytes."""
         invariant(count < len(self.all), count, len(self.all))
         gone, self.all = self.all[:count], self.all[count:]
         self._retire(gone, now_ms)
         return sum(segment.size for segment in gone)
 
     def cut_offset(self, offset: int) -> int:
-        """Where the log ends once every batch with `offset` or a later one is gone.
+        """Log end offset after every batch with `offset` or a later one is dropped.
 
-        No batch lies below the first one's segment; nor is one looked for there, as all of it goes.
+        Below the first segment there is no batch to look up: everything is dropped.
         """
         if offset < self.all[0].base_offset:
             return offset
@@ -93,32 +93,33 @@ class SegmentList:
         return self.holding(offset).place_of(offset).base_offset
 
     def end_place(self, end_offset: int) -> Place:
-        """Where the segment that is the last one after `cut` ends then."""
+        """End of the segment that will be the last one after `cut`."""
         return self.all[self._count_below(end_offset) - 1].place_of(end_offset)
 
     def cut(self, end_offset: int, place: Place) -> None:
-        """Drop every batch that holds `end_offset` or a later one, files nobody opened too.
+        """Drop every batch that holds `end_offset` or a later one, and unopened files above it.
 
-        `place` is what `end_place` says.
+        `place` is the result of `end_place`.
         """
         count = self._count_below(end_offset)
         for segment in reversed(self.all[count:]):
             segment.delete()
             self.all = self.all[:-1]
         self.active.truncate_to(place)
-        # A new one to whoever compacts the old: filled again it may end where that one did.
+        # A copy, so that the cleaner sees another segment: refilled, it may end where the old one
+        # did.
         self.all = (*self.all[:-1], copy(self.active))
         self._remove_above(self.active.base_offset)
 
     def begin_anew(self, base_offset: int, config: LogConfig) -> None:
-        """Drop everything and begin with an empty segment."""
+        """Drop everything and create an empty segment."""
         for segment in self.all:
             segment.delete()
         self._remove_above(-1)
         self.all = (self._new(base_offset, config),)
 
     def new_segment(self, base_offset: int, config: LogConfig, *, suffix: str = "") -> Segment:
-        """An empty segment that is not in the log: one to come, or a compacted one."""
+        """Create an empty segment outside the log: a future or a compacted one."""
         for kind in SEGMENT_KINDS:
             self._disk.remove(f"{self._directory}/{file_name(base_offset, kind, suffix)}")
         return Segment(
@@ -131,7 +132,7 @@ class SegmentList:
         )
 
     def is_replaceable(self, old: Sequence[Segment], cleaned: Segment) -> bool:
-        """Whether `old` lie sealed in the log and `cleaned` covers just what they do."""
+        """True when `old` are sealed segments here and `cleaned` covers exactly their offsets."""
         if not old or old[0] not in self.all:
             return False
         place = self.all.index(old[0])
@@ -143,9 +144,9 @@ class SegmentList:
         )
 
     async def replace(self, old: Sequence[Segment], cleaned: Segment, *, now_ms: int) -> None:
-        """Put a compacted segment in the place of `old`; a crash leaves either it or them.
+        """Replace `old` by a compacted segment; a crash leaves either it or them.
 
-        The rename to `.swap` decides: from then on a start finishes what is missing.
+        The rename to `.swap` decides: from then on a start completes the replacement.
         """
         cleaned.seal()
         await cleaned.sync()
@@ -154,18 +155,19 @@ class SegmentList:
         place = self.all.index(old[0])
         self.all = (*self.all[:place], cleaned, *self.all[place + len(old) :])
         self._retire(old, now_ms)
-        # Nothing orders two renames: old segments must not come back once no `.swap` tells of them.
+        # Renames are not ordered: old segments must not come back once no `.swap` names their
+        # range.
         await self._disk.sync_directory(self._directory)
         cleaned.rename(suffix="")
         await self._disk.sync_directory(self._directory)
 
     @property
     def has_retired(self) -> bool:
-        """Whether files of segments that left the log are still there."""
+        """True while files of segments that left the log still exist."""
         return bool(self._retired)
 
     async def remove_retired(self, *, before_ms: int) -> int:
-        """Remove the files of segments that left the log before that time; how many files."""
+        """Remove files of segments that left the log before that time; return how many files."""
         due = [path for since_ms, path in self._retired if since_ms < before_ms]
         for path in due:
             await self._disk.discard(path)
@@ -173,7 +175,7 @@ class SegmentList:
         return len(due)
 
     async def sync_names(self) -> None:
-        """Have the files found after a power cut."""
+        """Make new file names durable, so that they survive a power loss."""
         if self.has_new_names:
             self.has_new_names = False
             await self._disk.sync_directory(self._directory)
@@ -184,7 +186,7 @@ class SegmentList:
             segment.close()
 
     def _count_below(self, end_offset: int) -> int:
-        """How many segments begin below it; the first one stays in any case."""
+        """Number of segments that begin below `end_offset`; at least the first one stays."""
         return max(1, bisect_left(self.all, end_offset, key=lambda one: one.base_offset))
 
     def _new(self, base_offset: int, config: LogConfig) -> Segment:
@@ -197,7 +199,7 @@ class SegmentList:
             self._retired += [(now_ms, path) for path in segment.retire()]
 
     def _remove_above(self, base_offset: int) -> None:
-        """Files of a damaged log that were not opened."""
+        """Remove files of a damaged log that were not opened."""
         names = self._disk.list(self._directory)
         for kind in SEGMENT_KINDS:
             for offset in offsets_in(names, kind):

@@ -1,7 +1,7 @@
 """The `.snapshot` files of one log: producer state as of the offset in their name.
 
-Owns which there are. Each can be made anew from an older one and the batches between, so a damaged
-one is as good as none; see `producer_snapshots` for their form.
+Owns the set of existing snapshots. Each can be rebuilt from an older one and the batches between,
+so a damaged one counts as missing; see `producer_snapshots` for their format.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ _MAX_BYTES = 64 << 20
 
 
 class SnapshotFiles:
-    """Errors: `StorageError` where the disk refuses."""
+    """Snapshots of one log. Raises `StorageError` where the disk refuses."""
 
     def __init__(self, disk: Disk, directory: str, *, names: Iterable[str]) -> None:
-        """`names` are those of all files in the folder."""
+        """List the snapshots among `names`, the names of all files in the folder."""
         self._disk = disk
         self._directory = directory
         self._offsets = offsets_in(names, SNAPSHOT)
         self._unsynced: list[str] = []
 
     def write(self, offset: int, entries: tuple[ProducerEntry, ...]) -> None:
-        """The state after all records below `offset`; on stable storage only after `sync`."""
+        """Write the state after all records below `offset`; durable only after `sync`."""
         path = self._path(offset)
         self._disk.remove(path)
         file = self._disk.open(path, create=True)
@@ -43,7 +43,7 @@ class SnapshotFiles:
         self._unsynced.append(path)
 
     async def newest(self, *, at_most: int) -> tuple[int, ProducerStates] | None:
-        """The newest readable one at or below `at_most`."""
+        """Load the newest readable snapshot at or below `at_most`."""
         for offset in sorted(self._offsets, reverse=True):
             entries = await self._read(offset) if offset <= at_most else None
             if entries is not None:
@@ -51,15 +51,15 @@ class SnapshotFiles:
         return None
 
     def drop_above(self, offset: int) -> None:
-        """Forget the state after records that are gone."""
+        """Remove the snapshots that include dropped records."""
         self._drop([one for one in self._offsets if one > offset])
 
     def drop_below(self, offset: int) -> None:
-        """Keep the newest at or below `offset`, and those above."""
+        """Remove all snapshots below the newest one at or below `offset`."""
         self._drop([one for one in self._offsets if one <= offset][:-1])
 
     async def sync(self) -> None:
-        """Bring what was written to stable storage; the folder is the caller's to sync."""
+        """Flush written snapshots to stable storage; the caller syncs the folder."""
         while self._unsynced:
             file = self._disk.open(self._unsynced[-1])
             try:

@@ -1,8 +1,8 @@
-"""What of one log survives a crash: the offsets a start must know, and how far the disk has them.
+"""Durability of one log: the offsets saved for the next start, and the recovery point.
 
 Owns the recovery point and the saved checkpoint, which never claims more than is on stable storage,
-and the log's first failure: what the disk refused once it is not asked for again, since a failed
-fsync may have dropped the pages it was to write.
+and the log's first failure: a refused write or sync is never retried, since a failed fsync may have
+dropped the dirty pages.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tidelog.log.snapshot_files import SnapshotFiles
 
 
 class StableStorage:
-    """The offsets may be set by whoever owns the log; `save` makes them last."""
+    """Offsets of one log, set by its owner; `save` makes them durable."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class StableStorage:
         self.clamp()
 
     def clamp(self) -> None:
-        """Hold all offsets within the log, whose ends have moved."""
+        """Clamp all offsets to the log's ends after these moved."""
         end = self._segments.active.next_offset
         self.log_start_offset = min(self.log_start_offset, end)
         start = self.log_start_offset
@@ -59,17 +59,17 @@ class StableStorage:
         self.first_dirty_offset = max(start, min(self.first_dirty_offset, end))
 
     def note_append(self) -> None:
-        """Something is in the log that is not on stable storage."""
+        """Note that the log contains records that are not on stable storage."""
         if self._unflushed_since_ms is None:
             self._unflushed_since_ms = self._clock.monotonic_ms()
 
     def unflushed_ms(self) -> int:
-        """How long, about, the oldest append has not been on stable storage; -1: all is."""
+        """Approximate age of the oldest unflushed append in ms; -1: all are flushed."""
         since_ms = self._unflushed_since_ms
         return -1 if since_ms is None else self._clock.monotonic_ms() - since_ms
 
     async def sync(self, segments: Sequence[Segment]) -> None:
-        """Bring what is unflushed of the log's first segments to stable storage."""
+        """Flush the unflushed segments among the log's first `segments` to stable storage."""
         unflushed = [one for one in segments if self._is_unflushed(one)]
         flushed = max([self.recovery_point, *(one.next_offset for one in unflushed)])
         began_ms = self._clock.monotonic_ms()
@@ -85,24 +85,24 @@ class StableStorage:
         self._unflushed_since_ms = None if is_all else began_ms
 
     def _is_unflushed(self, segment: Segment) -> bool:
-        """Or one whose end a start found: the last life may have cut off what a full disk took."""
+        """True with unflushed records, or after a scan: an earlier truncation may be unsynced."""
         return segment.next_offset > self.recovery_point or segment.has_unsynced_indexes
 
     async def checkpoint(self, segments: Sequence[Segment]) -> None:
-        """Sync the log's first segments, and let a start know it."""
+        """Flush the log's first segments and save the checkpoint."""
         await self.sync(segments)
         await self.save()
 
     async def lower_recovery_point(self, offset: int) -> None:
-        """Before records are lost or cut: new ones in their place would pass for flushed."""
+        """Lower the recovery point before records are cut: later ones would pass for flushed."""
         self.recovery_point = min(self.recovery_point, offset)
         if self._saved and self._saved.recovery_point > self.recovery_point:
             await self.save()
 
     async def raise_log_start(self, offset: int) -> None:
-        """Serve nothing below: persisted first, since a restart must not bring it back.
+        """Raise the log start offset, durably first: a restart must not lower it.
 
-        What producers did below is in snapshots alone from now on.
+        Producer state from below is only in snapshots from now on.
         """
         with self.failing():
             await self._segments.sync_names()
@@ -112,15 +112,15 @@ class StableStorage:
         await self.save()
 
     async def begin_at(self, offset: int) -> None:
-        """Claim nothing but that the log begins and ends at `offset`."""
+        """Reset all offsets: the log begins and ends at `offset`."""
         self.log_start_offset = self.recovery_point = offset
         self.high_watermark = self.first_dirty_offset = offset
         await self.save()
 
     async def save(self) -> None:
-        """Write the checkpoint, if anything changed.
+        """Save the checkpoint, if anything changed.
 
-        Its recovery point spares a start the segments below: their indexes must be synced, too.
+        A start does not scan segments below its recovery point: their indexes must be synced, too.
         """
         unsynced = [one.base_offset for one in self._segments.all if one.has_unsynced_indexes]
         current = Checkpoint(
@@ -138,7 +138,7 @@ class StableStorage:
 
     @contextmanager
     def failing(self) -> Iterator[None]:
-        """Work on the disk whose failure ends the log's service; damage to heal is none."""
+        """Run disk work whose failure ends the log's service; damage can be healed and does not."""
         try:
             yield
         except DamagedLogError:

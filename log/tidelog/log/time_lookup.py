@@ -1,6 +1,6 @@
 """Offsets by time: the first record at or after a time, and the newest record (KIP-79, KIP-734).
 
-Looks into records, of one batch a look-up as a rule; brokers do so nowhere else but to compact.
+Decodes records, usually those of one batch per look-up; otherwise only the cleaner does so.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tidelog.records.records import Record, iter_records
 
 
 class TimestampedOffset(NamedTuple):
-    """A record: where it is, its time in ms since the Unix epoch, the leader epoch it was of."""
+    """A record: offset, timestamp in ms since the Unix epoch, leader epoch."""
 
     offset: int
     timestamp_ms: int
@@ -22,7 +22,7 @@ class TimestampedOffset(NamedTuple):
 
 
 class Span(NamedTuple):
-    """The records a look-up may find: from `start` up to `end`, exclusive."""
+    """Offset range of a look-up: from `start` up to `end`, exclusive."""
 
     start: int
     end: int
@@ -31,7 +31,7 @@ class Span(NamedTuple):
 def offset_for_time(
     segments: Iterable[Segment], timestamp_ms: int, *, span: Span
 ) -> TimestampedOffset | None:
-    """The first record in `span` that is no older than `timestamp_ms`."""
+    """Find the first record in `span` that is not older than `timestamp_ms`."""
     for segment in segments:
         for place in segment.reaching(timestamp_ms):
             if place.base_offset >= span.end:
@@ -43,7 +43,7 @@ def offset_for_time(
 
 
 def offset_of_max_timestamp(segments: Iterable[Segment], *, span: Span) -> TimestampedOffset | None:
-    """The first of the newest records in `span`."""
+    """Find the first of the newest records in `span`."""
     newest: TimestampedOffset | None = None
     for segment in segments:
         if newest is not None and segment.max_timestamp <= newest.timestamp_ms:
@@ -56,7 +56,7 @@ def offset_of_max_timestamp(segments: Iterable[Segment], *, span: Span) -> Times
 
 
 def _places_of_newest(segment: Segment, span: Span) -> list[Place]:
-    """Batches one of which holds the newest record of the segment's part of `span`."""
+    """Batches of the segment, one of which holds its newest record within `span`."""
     if not segment.size or segment.next_offset <= span.start or segment.base_offset >= span.end:
         return []
     if segment.base_offset >= span.start and segment.newest.offset < span.end:
@@ -81,7 +81,7 @@ def _newer(
 
 
 def _records(segment: Segment, place: Place, *, span: Span) -> Iterator[tuple[int, Record]]:
-    """The records in `span` of the batch at `place`, with their epoch."""
+    """Iterate over the records in `span` of the batch at `place`, with their epoch."""
     for header, batch in segment.batches(place.position, max_bytes=1):
         for record in iter_records(batch):
             if span.start <= record.offset < span.end:

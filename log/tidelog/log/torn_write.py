@@ -1,7 +1,7 @@
-"""Tells a write that a kill cut short from bytes that changed. Reads, decides, changes nothing.
+"""Distinction of a write that a kill cut short from changed bytes. Changes nothing.
 
-A process that is killed in the midst of a write leaves the beginning of it: good batches, then one
-that lacks its end. Whatever else follows the good batches is damage, unless power was lost.
+A process killed during a write leaves the beginning of it: valid batches, then one without its end.
+Anything else after the valid batches is damage, unless power was lost.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from tidelog.log.segment import Segment
 from tidelog.records.batch import HEADER_BYTES, MAGIC, check_crc, parse_header
 
 _WRITE_BYTES_MAX = 100 << 20
-"""No append is longer."""
+"""Maximum size of an append."""
 _SLICE_BYTES = 1 << 20
-"""Searched before others on the loop get their turn."""
+"""Bytes searched before yielding to other tasks."""
 _MAGIC_AT = 16
 
 
 async def is_cut_short(disk: Disk, segment: Segment) -> bool:
-    """Whether what follows the good batches is one that lacks its end, and nothing behind it.
+    """True when the valid batches are followed by one incomplete batch and nothing after it.
 
-    A changed length looks so too: then whole batches follow.
+    A changed length looks the same, but then whole batches follow.
     """
     start, end = segment.size, segment.file.size()
     if end - start > _WRITE_BYTES_MAX:
@@ -52,7 +52,7 @@ async def _read(disk: Disk, segment: Segment, offset: int, length: int) -> bytes
 
 
 def _batches_like(piece: bytes, offset: int) -> Iterator[int]:
-    """Where in the slice a batch of about this offset could begin; one may begin within another."""
+    """Positions in the slice where a batch near this offset could begin; they may overlap."""
     for high in (offset >> 16, (offset >> 16) + 1):
         # a base offset, with the magic byte where it must be
         begins = high.to_bytes(6, "big")

@@ -1,8 +1,8 @@
-"""What is checked of records before anything of them is appended. Pure.
+"""Validation of record batches before an append. Pure.
 
-A leader: `batch.validate_batches` looks at structure and CRC, here the topic's own rules follow,
-and `record_check` sees to it that the records inside are what the header says. Those of compressed
-batches must be inflated for that, which a caller with a loop has done elsewhere (decision 0030).
+For a leader: `batch.validate_batches` checks structure and CRC, this module the topic's own rules,
+and `record_check` the records inside against the header. Compressed batches must be inflated for
+that, which a caller on an event loop does in a worker thread (decision 0030).
 """
 
 # Pure: decides, never acts (rule R2).
@@ -37,7 +37,7 @@ from tidelog.records.records import iter_records
 
 LOG_APPEND_TIME = "LogAppendTime"
 _CODEC_AT = 22
-"""The low byte of a batch's attributes."""
+"""Position of the low byte of a batch's attributes."""
 _ANY_AGE_MS = 2**63 - 1
 _PRODUCER_COMPRESSION = "producer"
 _CODECS = {"uncompressed": Codec.NONE, **{codec.name.lower(): codec for codec in Codec}}
@@ -46,14 +46,14 @@ ProducedBatch = tuple[BatchHeader, memoryview]
 
 
 class Seen(NamedTuple):
-    """How far records were looked into before they are appended, by one topic's config."""
+    """Checks already done on the records of a request, with one topic's config."""
 
     inspected: bool = False
-    """The compressed batches passed, or are not to be looked into."""
+    """True: the records of compressed batches are valid, or need no check."""
     walked: bool = False
-    """The others passed."""
+    """True: the records of uncompressed batches are valid."""
     batches: Sequence[ProducedBatch] = ()
-    """All of them, their checksums compared; none: not yet."""
+    """All batches, with CRCs checked; empty: not parsed yet."""
 
 
 UNSEEN = Seen()
@@ -66,12 +66,12 @@ def validate_produced(
     now_ms: int,
     seen: Seen = UNSEEN,
 ) -> list[ProducedBatch]:
-    """Header and bytes of each batch of a produce request's records, at least one.
+    """Validate a produce request's records; return header and bytes of each batch, at least one.
 
-    With the topic's append time in them if it has that; their place is still to be given.
-    What was `seen` is not looked at again.
-    Raises `CorruptMessageError`, `MessageTooLargeError`, `InvalidRecordError`,
-    `InvalidTimestampError`, `UnsupportedCompressionTypeError`: then append nothing.
+    The log append time is set if the topic asks for it; offsets and epoch are not assigned yet.
+    Checks already done (`seen`) are not repeated. Raises `CorruptMessageError`,
+    `MessageTooLargeError`, `InvalidRecordError`, `InvalidTimestampError`,
+    `UnsupportedCompressionTypeError`: then append nothing.
     """
     batches = list(seen.batches) or validate_batches(
         records, max_message_bytes=config.max_message_bytes
@@ -94,7 +94,7 @@ def validate_produced(
 
 
 def is_compressed(records: bytes) -> bool:
-    """Whether one of these batches may be; what is no batch is refused soon enough."""
+    """True if any of these batches may be compressed; malformed ones are refused later."""
     position = 0
     while position + HEADER_BYTES <= len(records):
         if records[position + _CODEC_AT] & CODEC_MASK:
@@ -107,9 +107,9 @@ def is_compressed(records: bytes) -> bool:
 
 
 def walk_uncompressed(batches: Iterable[ProducedBatch], *, config: LogConfig) -> Iterator[None]:
-    """See to the records of all batches that are not compressed, a slice at each step.
+    """Validate the records of all uncompressed batches, a slice at each step.
 
-    Raises what `validate_produced` raises of them.
+    Raises the errors that `validate_produced` raises for them.
     """
     for header, batch in batches:
         if header.codec_id == Codec.NONE:
@@ -117,9 +117,9 @@ def walk_uncompressed(batches: Iterable[ProducedBatch], *, config: LogConfig) ->
 
 
 def inspect_compressed(records: bytes, *, config: LogConfig, now_ms: int) -> Seen:
-    """Inflate all compressed batches and see to their records. Takes long: not for a loop.
+    """Inflate and validate all compressed batches. Slow: do not call on an event loop.
 
-    Raises what `validate_produced` raises of them.
+    Raises the errors that `validate_produced` raises for them.
     """
     batches = validate_batches(records, max_message_bytes=config.max_message_bytes)
     for header, batch in batches:
@@ -129,15 +129,15 @@ def inspect_compressed(records: bytes, *, config: LogConfig, now_ms: int) -> See
 
 
 def asks_about_records(config: LogConfig) -> bool:
-    """Whether the topic's own rules are about each record, so that all must be looked at."""
+    """True when a topic rule applies to each record, so that all records must be walked."""
     return config.is_compacted or config.message_timestamp_before_max_ms < _ANY_AGE_MS
 
 
 def validate_fetched(records: bytes, *, next_offset: int) -> list[ProducedBatch]:
-    """Header and bytes of each batch a leader sent, at least one; the log ends at `next_offset`.
+    """Validate batches from a leader, at least one, for a log that ends at `next_offset`.
 
-    Raises `CorruptMessageError` when a batch is damaged, does not continue the one before it or
-    goes back in epochs.
+    Returns header and bytes of each. Raises `CorruptMessageError` when a batch is damaged, does not
+    continue the previous one or goes back in epochs.
     """
     batches, epoch = list(iter_batches(records)), 0
     for header, _ in batches:
@@ -155,20 +155,20 @@ def validate_fetched(records: bytes, *, next_offset: int) -> list[ProducedBatch]
 def _check_producer(header: BatchHeader, *, is_alone: bool) -> None:
     if header.attributes & TRANSACTIONAL_FLAG:
         raise InvalidRecordError(
-            "a transactional batch needs a transaction coordinator, which this version has not: "
+            "a transactional batch needs a transaction coordinator, which does not exist yet: "
             "send it without a transaction"
         )
     if header.producer_id < NO_PRODUCER_ID:
         raise InvalidRecordError(
-            f"producer id {header.producer_id} is none: ask for one by InitProducerId, or send -1"
+            f"producer id {header.producer_id} is invalid: get one by InitProducerId, or send -1"
         )
     if header.producer_id == NO_PRODUCER_ID and header.base_sequence != NO_SEQUENCE:
         raise InvalidRecordError(
-            f"base sequence {header.base_sequence} is of no producer: send -1 without producer id"
+            f"base sequence {header.base_sequence} requires a producer id: send -1 without one"
         )
     if header.producer_id != NO_PRODUCER_ID and not is_alone:
         raise InvalidRecordError(
-            "an idempotent producer's batches are answered one by one: send each as records of its "
+            "an idempotent producer's batches are answered one by one: send each in records of its "
             "own"
         )
 
@@ -178,12 +178,12 @@ def _check_codec(header: BatchHeader, config: LogConfig) -> None:
     if wanted != _PRODUCER_COMPRESSION and header.codec_id != _CODECS[wanted]:
         raise UnsupportedCompressionTypeError(
             f"the topic takes compression.type={wanted} only and this broker does not recompress: "
-            f"set the producer's compression to it (sent was {Codec(header.codec_id).name.lower()})"
+            f"set the producer's compression to it (received {Codec(header.codec_id).name.lower()})"
         )
 
 
 def _check_timestamps(header: BatchHeader, config: LogConfig, now_ms: int) -> None:
-    """The newest record's by the header; append time needs no check (KIP-937)."""
+    """Check the header's max timestamp; a log append time needs no check (KIP-937)."""
     if config.message_timestamp_type == LOG_APPEND_TIME:
         return
     if header.max_timestamp < 0:
