@@ -134,7 +134,9 @@ async def test_a_voter_does_not_start_with_another_clusters_snapshot() -> None:
     store = await SnapshotStore.open(disk=disk, directory="/data", cluster_id=FOREIGN)
     await store.write(SnapshotId(9, 1), iter([b"theirs"]))
     store.close()
-    with pytest.raises(StorageError, match="holds the metadata of cluster 'foreign', not of 'own'"):
+    with pytest.raises(
+        StorageError, match="contains the metadata of cluster 'foreign', not of 'own'"
+    ):
         await SnapshotStore.open(disk=disk, directory="/data", cluster_id=OWN)
 
 

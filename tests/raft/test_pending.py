@@ -20,7 +20,7 @@ async def test_another_terms_entry_at_its_index_leaves_a_proposal_unknown() -> N
 
     proposals.on_committed(EngineEntry(index=7, term=4, command=b"b"))
 
-    with pytest.raises(ProposalUnknownError, match="took over"):
+    with pytest.raises(ProposalUnknownError, match="replaced it"):
         await proposal.result
 
 
@@ -104,7 +104,7 @@ async def test_confirmed_reads_that_wait_to_be_applied_count_for_the_bound() -> 
         reads.take()
         reads.on_confirmed([ConfirmedRead(read_id, 9)])
 
-    with pytest.raises(KafkaError, match="2 reads wait already"):
+    with pytest.raises(KafkaError, match="2 reads are pending already"):
         reads.add()
     reads.on_applied(9)
     reads.add()

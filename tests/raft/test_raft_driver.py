@@ -174,7 +174,7 @@ def test_a_command_above_the_limit_is_refused_and_one_at_it_is_not(node: Node, r
 
     async def main() -> None:
         await node.lead()
-        with pytest.raises(MessageTooLargeError, match=f"the limit is {limit}"):
+        with pytest.raises(MessageTooLargeError, match=f"exceeds the limit of {limit}"):
             await node.log.propose(bytes(limit + 1), timeout_ms=1000)
         await node.log.propose(bytes(limit), timeout_ms=1000)
 

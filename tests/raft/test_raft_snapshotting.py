@@ -143,7 +143,7 @@ def test_any_other_error_of_a_snapshot_ends_the_node(node: Node, run: Run, actio
         for index in range(60):
             name = file_name(SnapshotId(index, 1))
             node.disk.faults.fail(action, f"{DIRECTORY}/{name}.tmp")
-        with pytest.raises(Exception, match=r"stopped|does not lead"):
+        with pytest.raises(Exception, match=r"stopped|not the active controller"):
             await propose(node, 50, every_s=SYNC_S)
         assert [type(error) for error in node.fatal] == [StorageError]
 

@@ -255,7 +255,7 @@ async def test_an_error_of_a_sync_is_final(disk: SimDisk, action: str) -> None:
 
     wal.write_vote(term=4, voted_for=1)
     for again in (wal.sync(), wal.compact(base_index=0)):
-        with pytest.raises(StorageError, match="start this node anew"):
+        with pytest.raises(StorageError, match="restart this node"):
             await again
 
 
@@ -272,7 +272,7 @@ async def test_an_error_when_the_new_file_gets_its_name_is_final(
         await wal.compact(base_index=5)
 
     wal.write_vote(term=4, voted_for=1)
-    with pytest.raises(StorageError, match="start this node anew"):
+    with pytest.raises(StorageError, match="restart this node"):
         await wal.sync()
 
 

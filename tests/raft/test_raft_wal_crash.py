@@ -175,7 +175,7 @@ async def test_a_full_disk_does_not_stop_the_log_within_its_reserve() -> None:
     wal.write_vote(term=2, voted_for=1)
     with pytest.raises(DiskFullError):
         await wal.sync()
-    with pytest.raises(StorageError, match="start this node anew"):
+    with pytest.raises(StorageError, match="restart this node"):
         await wal.sync()
 
     disk.crash()

@@ -132,7 +132,9 @@ def test_a_quorum_of_both_engines_says_so_at_each_of_them(
     with capture_logs() as lines:
         cluster.sim.run(asyncio.sleep(20))
 
-    told = [line for line in lines if line["event"] == "a voter refuses this one"]
+    told = [
+        line for line in lines if line["event"] == "a voter refuses the raft stream of this node"
+    ]
     by_engine = {
         name: [node_id for node_id, one in cluster.engines.items() if one == name]
         for name in set(engines)

@@ -1,4 +1,4 @@
-"""The settings of a Raft voter, checked once. This module decides nothing else."""
+"""Settings of a Raft voter, validated once. This module decides nothing else."""
 
 # Pure: decides, never acts (rule R2).
 
@@ -11,85 +11,85 @@ from tidelog.v1 import common_pb2
 
 ENGINES = ("tidelog", "pysyncobj")
 ENGINE_KEY = "controller.quorum.engine"
-"""What a node's configuration calls `engine`."""
+"""Name of `engine` in a node's configuration."""
 
 
 @dataclass(frozen=True, slots=True)
 class RaftConfig:
-    """Times are in milliseconds, sizes in bytes.
+    """Settings of a voter; times in milliseconds, sizes in bytes.
 
-    Errors: `KafkaError` INVALID_CONFIG names the setting.
+    Raises `KafkaError` INVALID_CONFIG, naming the setting.
     """
 
     cluster_id: str = ""
-    """The voter's cluster: on each stream and message, and in the first entry of the log."""
+    """Cluster of the voter: part of each stream and message, and of the log's first entry."""
 
     engine: str = "tidelog"
     """`tidelog`, or `pysyncobj`: PySyncObj's core behind the same port, on the same files."""
 
     election_timeout_min_ms: int = 1000
-    """A follower without a leader for a random time from here to the maximum asks for votes."""
+    """Minimum of the random time without a leader after which a follower starts an election."""
 
     election_timeout_max_ms: int = 2000
-    """Also how long a leader without answers of a majority goes on leading."""
+    """Maximum of that time; also the time after which a leader without a majority steps down."""
 
     election_backoff_ms: int = 500
-    """A candidate without a majority asks again after a random time from half of this to all."""
+    """Maximum of the random time (minimum: half) before a candidate without majority retries."""
 
     heartbeat_interval_ms: int = 80
-    """How often an idle leader speaks; less than a third of the minimal election timeout."""
+    """Interval of an idle leader's heartbeats; below a third of the minimum election timeout."""
 
     append_batch_bytes: int = 1024 * 1024
-    """About how much one append message carries; a command must be smaller."""
+    """Approximate maximum size of an append message; a command must be smaller."""
 
     append_batch_entries: int = 4096
-    """At most so many entries in one append message."""
+    """Maximum number of entries in an append message."""
 
     max_inflight_appends: int = 16
-    """Append messages with entries that may wait for one follower's answer."""
+    """Maximum number of unanswered append messages with entries per follower."""
 
     snapshot_interval_bytes: int = 4 * 1024 * 1024
-    """A snapshot is made when the write-ahead log has grown by so much."""
+    """Growth of the write-ahead log after which a snapshot is taken."""
 
     snapshot_chunk_bytes: int = 1024 * 1024
-    """How much of a snapshot one message carries."""
+    """Size of the piece of a snapshot that one message carries."""
 
     retained_entries: int = 1000
-    """Entries kept behind a snapshot at most, so that a follower a little behind needs none.
+    """Maximum number of entries kept below a snapshot, for followers slightly behind.
 
-    They take no more than a quarter of `snapshot_interval_bytes`.
+    They take at most a quarter of `snapshot_interval_bytes`.
     """
 
     wal_reserve_bytes: int = 16 * 1024 * 1024
-    """Disk space the write-ahead log holds in advance: a full disk does not stop the quorum."""
+    """Preallocated size of the write-ahead log: a full disk does not stop the quorum."""
 
     max_pending_proposals: int = 1000
-    """Proposals waiting for their commit; more are refused."""
+    """Maximum number of proposals waiting for their commit; further ones are refused."""
 
     max_inbox_messages: int = 1000
-    """Received messages waiting for the next step; more are dropped, which Raft repairs."""
+    """Maximum number of received messages waiting for a step; Raft tolerates dropped ones."""
 
     max_inbox_bytes: int = 64 * 1024 * 1024
-    """Likewise, in bytes."""
+    """Maximum size of received messages waiting for a step."""
 
     max_promises: int = 1000
-    """Votes and acknowledgements waiting for a running sync; more are dropped, likewise."""
+    """Maximum number of votes and acknowledgements waiting for a sync; others are dropped."""
 
     max_peer_queue_bytes: int = 32 * 1024 * 1024
-    """Messages waiting for a slow peer; more are dropped, which Raft repairs."""
+    """Maximum size of messages waiting for a slow peer; Raft tolerates dropped ones."""
 
     connect_timeout_ms: int = 1000
-    """How long one attempt to reach a peer takes at most."""
+    """Timeout of one attempt to connect to a peer."""
 
     reconnect_interval_ms: int = 250
-    """The pause between two attempts to reach a peer."""
+    """Pause between two attempts to connect to a peer."""
 
     stall_timeout_ms: int = 2000
-    """A connection on which the peer was asked but stayed silent this long is replaced."""
+    """Silence of a peer, while an answer is due, after which its connection is replaced."""
 
     @property
     def max_command_bytes(self) -> int:
-        """The largest command `propose` takes."""
+        """Maximum size of a command that `propose` accepts."""
         return self.append_batch_bytes - 2
 
     def __post_init__(self) -> None:

@@ -1,9 +1,9 @@
-"""The shell around a Raft engine: persist, then tell.
+"""The shell around a Raft engine: persist, then send.
 
-It owns the node's Raft task, which turns what arrived and the passing of time into steps of the
-engine. What a step wrote is put on stable storage beside further steps (`syncing`); what it
-promised leaves after that, what it did not promise at once. Entries are applied as soon as they are
-committed, the own copy stored or not. It never decides anything about Raft.
+Owns the node's Raft task, which feeds received messages and elapsed time to the engine in steps.
+The writes of a step are synced concurrently with further steps (`syncing`); messages that depend on
+them leave after that, all others at once. Entries are applied as soon as they are committed,
+whether or not this node's copy is stored. Never decides anything about Raft.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tidelog.v1 import raft_pb2
 logger = structlog.get_logger(__name__)
 
 SHORTEST_WAIT_S = 0.001
-"""So that rounding makes no step come before what it is for."""
+"""Minimum wait, so that rounding does not start a step before its deadline."""
 _NOBODY = Leadership(role="follower", term=0, leader_id=None, own_term_index=None)
 
 
@@ -144,8 +144,8 @@ class RaftDriver:
                 return await read
         except TimeoutError:
             raise NotLeaderError(
-                f"node {self.node_id} could not prove within {timeout_ms} ms that it still leads "
-                "the controllers: ask the others",
+                f"node {self.node_id} could not prove within {timeout_ms} ms that it is still the "
+                "active controller: ask the others",
                 leader_id=None,
             ) from None
 
@@ -216,7 +216,7 @@ class RaftDriver:
                 await self._wait_for_work(next_step_in_s)
             await syncing.finish()
         except Exception as error:
-            logger.exception("raft cannot go on", node_id=self.node_id)
+            logger.exception("raft failed: this node must stop", node_id=self.node_id)
             self._is_stopping = True
             self._on_fatal(error)
         finally:
@@ -230,7 +230,7 @@ class RaftDriver:
             storage.close()
 
     async def _wait_for_work(self, next_step_in_s: float) -> None:
-        # Short waits, so that it shows when this loop does not run.
+        # Short waits, so that a blocked loop is noticed.
         longest_s = 2 * self._config.heartbeat_interval_ms / 1000
         timeout_s = min(max(next_step_in_s, SHORTEST_WAIT_S), longest_s) if next_step_in_s else 0.0
         self._run_clock.plan(self._clock.monotonic_s(), timeout_s)
@@ -242,7 +242,7 @@ class RaftDriver:
     async def _step(
         self, storage: Storage, engine: Engine, machine: StateMachine, syncing: Syncing
     ) -> float:
-        """Tell what is stored by now, step, and begin to store what that wrote."""
+        """Send the promises stored by now, step the engine, and start storing its writes."""
         syncing.begin_if_due()
         self._send(syncing.kept())
         ready = self._step_engine(engine)
@@ -310,7 +310,7 @@ class RaftDriver:
         if waits_for != self._waits_for:
             self._waits_for = waits_for
             logger.warning(
-                "this controller's disk is new: it takes part when all others have answered",
+                "this controller's disk is new: it participates once all others have answered",
                 node_id=self.node_id,
                 waits_for=waits_for,
             )
@@ -320,8 +320,8 @@ class RaftDriver:
             raise self._not_leader()
 
     def _not_leader(self) -> NotLeaderError:
-        leader = "nobody known" if self.leader_id is None else f"node {self.leader_id}"
+        leader = "no leader is known" if self.leader_id is None else f"node {self.leader_id} is"
         return NotLeaderError(
-            f"node {self.node_id} does not lead the controllers, {leader} does",
+            f"node {self.node_id} is not the active controller: {leader}",
             leader_id=self.leader_id,
         )

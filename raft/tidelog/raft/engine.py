@@ -1,8 +1,8 @@
 """The port between the Raft engine, which decides, and its driver, which acts.
 
-One call in, effects out. What a step writes to the write-ahead log and to the snapshots reaches
-stable storage while the engine goes on stepping; `Ready` says what waits for that. An engine that
-cannot go on meanwhile says so: `steps_while_syncing`. This module decides nothing.
+One call in, effects out. A step's writes to the write-ahead log and the snapshots reach stable
+storage while the engine keeps stepping; `Ready` separates the effects that wait for that. An engine
+that cannot step meanwhile sets `steps_while_syncing` to False. This module decides nothing.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -20,13 +20,13 @@ from tidelog.v1 import raft_pb2
 
 @dataclass(frozen=True, slots=True)
 class Leadership:
-    """Who leads, as one voter sees it."""
+    """Role, term and leader from the view of one voter."""
 
     role: str
     term: int
     leader_id: int | None
     own_term_index: int | None
-    """The index of the no-op with which this node began to lead in `term`; None: it does not."""
+    """Index of the no-op that began this node's leadership in `term`; None: it does not lead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class EngineEntry:
 
 @dataclass(frozen=True, slots=True)
 class ConfirmedRead:
-    """A read that this node may answer once `index` is applied, for it led after it was asked."""
+    """A read that may be answered once `index` is applied: this node led after it was requested."""
 
     read_id: int
     index: int
@@ -48,33 +48,31 @@ class ConfirmedRead:
 
 @dataclass(slots=True)
 class Ready:
-    """What one step decided, and what of it waits for the sync of all that was written up to it.
+    """Effects of one step: some wait until all writes up to that step are synced.
 
-    Of an engine that does not step while syncing everything waits.
+    All of them wait if the engine does not step while syncing.
     """
 
     leadership: Leadership
     commit_index: int
     next_step_in_s: float
-    """When to step again if nothing happens before."""
+    """Time until the next step, if nothing happens before."""
     messages: list[raft_pb2.RaftMessage] = field(default_factory=list)
-    """Promises: they leave when they are on stable storage, in order."""
+    """Promises: messages that leave, in order, once the writes are on stable storage."""
     at_once: list[raft_pb2.RaftMessage] = field(default_factory=list)
-    """Messages that no crash makes untrue: they leave now."""
+    """Messages that no crash can make untrue: they leave now."""
     restored: SnapshotId | None = None
-    """A snapshot of the leader, on stable storage by now: the state machine becomes what it says,
-    before `committed`."""
+    """Leader's snapshot, on stable storage by now, to restore before applying `committed`."""
     committed: list[EngineEntry] = field(default_factory=list)
-    """All entries that became committed, in index order, each once; this node's own copy need not
-    be on stable storage."""
+    """Newly committed entries, in index order, each once; the local copy may not be durable yet."""
     appended: list[int] = field(default_factory=list)
-    """The indexes of this step's proposals; empty: none was appended, this node does not lead."""
+    """Indexes of this step's proposals; empty: none was appended, this node does not lead."""
     reads: list[ConfirmedRead] = field(default_factory=list)
-    """Reads of this and earlier steps; those left over when this node no longer leads are void."""
+    """Confirmed reads of this and earlier steps; those left when leadership ends are void."""
 
 
 class Engine(Protocol):
-    """Raft without clock, disk or network of its own; writes its durable state to the storage."""
+    """Raft without its own clock, disk or network; writes its durable state to the storage."""
 
     def step(
         self,
@@ -85,25 +83,27 @@ class Engine(Protocol):
         proposals: Sequence[bytes | None],
         reads: Sequence[int],
     ) -> Ready:
-        """Take what happened up to `now_s`, and decide.
+        """Process all events up to `now_s` and return the effects.
 
-        A proposal of None is a no-op. `reads` are the ids of reads asked for since the last step.
+        A proposal of None is a no-op. `reads` are the ids of reads requested since the last step.
         """
 
     def peers(self, now_s: float) -> tuple[PeerStatus, ...]:
-        """What this node knows of the others while it leads; empty otherwise."""
+        """Status of the other voters while this node leads; empty otherwise."""
 
     def last_contact_ms(self, now_s: float) -> int | None:
         """See `QuorumStatus.last_contact_ms`."""
 
     @property
     def waits_for(self) -> Sequence[int]:
-        """The voters without whose answer this one, its disk being new, takes no part."""
+        """Voters that must answer before this one, its disk being new, participates."""
 
     steps_while_syncing: bool
-    """Whether it tells this node's durable copy from what is only written. If not, it is stepped
-    only when everything is synced, and counts all of its log as durable."""
+    """True: the engine distinguishes durable entries from written ones.
+
+    If not, it is stepped only when everything is synced, and counts its whole log as durable.
+    """
 
     @property
     def is_sending_snapshot(self) -> bool:
-        """Whether a newer snapshot now would make a follower begin again."""
+        """True while a newer snapshot would make a follower start its download over."""

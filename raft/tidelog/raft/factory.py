@@ -1,4 +1,4 @@
-"""Puts a voter together: storage, engine, transport, driver."""
+"""Assembly of a voter: storage, engine, transport, driver."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def build_replicated_log(
     config: RaftConfig,
     on_fatal: Callable[[BaseException], None],
 ) -> RaftDriver:
-    """Put a voter together; `voters` maps every voter's id, this node's too, to its address.
+    """Build a voter; `voters` maps every voter's id, including this node's, to its address.
 
-    `on_fatal` is called once, on the loop, when the node must end at once without telling anyone
-    anything more: a storage error, a broken invariant, an exception of the state machine.
-    Errors: `InvariantError` when `config.engine` is "pysyncobj" and the installed one is not the
-    one that was reviewed.
+    `on_fatal` is called once, on the loop, when the node must stop at once without sending anything
+    more: on a storage error, a broken invariant, an exception of the state machine. Raises
+    `InvariantError` when `config.engine` is "pysyncobj" and the installed version is not the
+    reviewed one.
     """
     invariant(node_id in voters, "this node is one of the voters", node_id, sorted(voters))
 
@@ -48,7 +48,7 @@ def build_replicated_log(
     def make_engine(storage: Storage) -> Engine:
         engine: Callable[..., Engine] = Voter
         if config.engine == "pysyncobj":
-            from tidelog.raft.pysyncobj.engine import SyncObj  # only when it is chosen
+            from tidelog.raft.pysyncobj.engine import SyncObj  # only when configured
 
             engine = SyncObj
         return engine(

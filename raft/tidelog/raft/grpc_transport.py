@@ -1,8 +1,8 @@
-"""Raft's messages over gRPC: one stream for each direction of each pair of voters.
+"""Raft messages over gRPC: one stream for each direction of each pair of voters.
 
-It owns this node's streams to its peers and, in `RaftPeerHandler`, the peers' streams to this node.
-A stream begins with a `RaftHello`, and who opens one to a stranger is told so. It never reads what
-a later message says beyond who sent it, and keeps nothing a peer cannot take.
+Owns this node's streams to its peers and, in `RaftPeerHandler`, the peers' streams to this node. A
+stream begins with a `RaftHello`, which a node of another cluster or configuration refuses with an
+error. Reads only the sender of later messages, and drops messages that a peer cannot take.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ logger = structlog.get_logger(__name__)
 
 
 class GrpcRaftTransport:
-    """The `RaftTransport` of a real node, whose server must serve a `RaftPeerHandler` of it."""
+    """`RaftTransport` of a real node, whose server must serve a `RaftPeerHandler` for it."""
 
     def __init__(
         self,
@@ -73,15 +73,15 @@ class GrpcRaftTransport:
         return self._links[peer_id].is_connected
 
     def check_cluster(self, message: raft_pb2.RaftMessage) -> None:
-        """Errors: `KafkaError` INCONSISTENT_CLUSTER_ID for a message of another cluster's node."""
+        """Raise `KafkaError` INCONSISTENT_CLUSTER_ID for a message from another cluster's node."""
         check_cluster(message, self._config, self._strangers)
 
     def check_hello(self, message: raft_pb2.RaftMessage) -> None:
-        """Errors: `KafkaError` INVALID_REQUEST for a stream that must not go on."""
+        """Raise `KafkaError` INVALID_REQUEST for a stream that must not continue."""
         check_hello(message, node_id=self.node_id, peer_ids=self._links, config=self._config)
 
     def on_message(self, message: raft_pb2.RaftMessage) -> None:
-        """A message of another voter arrived."""
+        """Pass on a message from another voter."""
         link = self._links[message.sender_id]
         link.on_heard()
         if self._receiver is not None:
@@ -89,20 +89,20 @@ class GrpcRaftTransport:
 
 
 class RaftPeerHandler:
-    """Serves RaftPeer: takes the peers' streams, the newest of each peer alone."""
+    """Server side of RaftPeer: accepts the peers' streams, only the newest of each peer."""
 
     def __init__(self, transport: GrpcRaftTransport) -> None:
         self._transport = transport
-        self._streams: dict[int, asyncio.Task[Any]] = {}  # the server's own tasks
+        self._streams: dict[int, asyncio.Task[Any]] = {}  # the server's tasks
 
     async def exchange(
         self, requests: AsyncIterator[raft_pb2.RaftMessage]
     ) -> raft_pb2.RaftExchangeEnd:
-        """Take one peer's messages until either side ends it or a newer stream supersedes it.
+        """Receive one peer's messages until a side ends the stream or a newer one supersedes it.
 
-        Errors: `KafkaError` INCONSISTENT_CLUSTER_ID for a message of another cluster's node;
-        INVALID_REQUEST for a stream without a voter's hello, a message that no voter writes, is not
-        for this node or not of the peer that opened the stream, and when superseded.
+        Raises `KafkaError` INCONSISTENT_CLUSTER_ID for a message from another cluster's node;
+        INVALID_REQUEST for a stream without a voter's hello, for a message that is malformed, not
+        for this node or not from the peer that opened the stream, and when superseded.
         """
         task = asyncio.current_task()
         peer_id: int | None = None
@@ -130,7 +130,7 @@ class RaftPeerHandler:
     def _supersede(self, peer_id: int, task: asyncio.Task[Any]) -> None:
         older = self._streams.get(peer_id)
         if older is not None:
-            logger.info("a newer raft stream replaces the older", peer_id=peer_id)
+            logger.info("a newer raft stream of a voter replaces the older one", peer_id=peer_id)
             older.cancel()
         self._streams[peer_id] = task
 
@@ -152,7 +152,7 @@ class RaftPeerHandler:
 
 
 class _Link:
-    """This node's stream to one peer, dialled again and again, fed from a bounded queue."""
+    """This node's stream to one peer, reconnected until stopped, fed from a bounded queue."""
 
     def __init__(self, peer_id: int, *, address: str, node_id: int, config: RaftConfig) -> None:
         self.peer_id = peer_id
@@ -163,8 +163,8 @@ class _Link:
         self._queue: deque[bytes] = deque()
         self._queued_bytes = 0
         self._wake = asyncio.Event()
-        self._refusal = ""  # the last reason that was told
-        self._asked_s: float | None = None  # since when the peer owes a sign of life
+        self._refusal = ""  # the last reason logged
+        self._asked_s: float | None = None  # time of the oldest message the peer has not answered
 
     def send(self, message: raft_pb2.RaftMessage) -> bool:
         data = message.SerializeToString()
@@ -200,7 +200,7 @@ class _Link:
     async def _exchange(self, channel: grpc.aio.Channel, receiver: RaftReceiver) -> None:
         async with asyncio.timeout(self._config.connect_timeout_ms / 1000):
             await channel.channel_ready()
-        call: Any = channel.stream_unary(RAFT_EXCHANGE.path)()  # generic in nothing here
+        call: Any = channel.stream_unary(RAFT_EXCHANGE.path)()  # not typed by gRPC
         call.add_done_callback(lambda _: self._wake.set())
         self._asked_s = None
         try:
@@ -220,11 +220,13 @@ class _Link:
             call.cancel()
 
     async def _tell_refusal(self, call: Any) -> None:
-        """Log once for which reason the peer refuses this node's streams, though it asks on."""
+        """Log the peer's reason to refuse this node's streams, once per reason, despite retries."""
         reason = await call.details()
         if await call.code() is grpc.StatusCode.INVALID_ARGUMENT and reason != self._refusal:
             self._refusal = reason
-            logger.warning("a voter refuses this one", peer_id=self.peer_id, reason=reason)
+            logger.warning(
+                "a voter refuses the raft stream of this node", peer_id=self.peer_id, reason=reason
+            )
 
     async def _send_queued(self, call: Any) -> None:
         await self._wake.wait()

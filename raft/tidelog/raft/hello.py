@@ -1,7 +1,7 @@
-"""How a stream between two voters begins: with who opens it, and what the other end makes of that.
+"""First message of a stream between two voters, and its check by the receiver.
 
-Decides whether a stream may go on; never acts. The cluster is compared before anything else: a node
-of another one may stand at a voter's address, with a log that looks alike (decision 0024).
+Decides whether a stream may continue; never acts. The cluster is compared before anything else: a
+node of another one may listen at a voter's address, with a log that looks alike (decision 0024).
 """
 
 # Pure: decides, never acts (rule R2).
@@ -21,7 +21,7 @@ ENGINE_SHOWN_MAX = 50
 
 
 def hello_of(node_id: int, *, receiver_id: int, config: RaftConfig) -> RaftMessage:
-    """The message with which `node_id` begins a stream to `receiver_id`."""
+    """Build the message with which `node_id` begins a stream to `receiver_id`."""
     return RaftMessage(
         sender_id=node_id,
         receiver_id=receiver_id,
@@ -31,18 +31,18 @@ def hello_of(node_id: int, *, receiver_id: int, config: RaftConfig) -> RaftMessa
 
 
 def check_cluster(message: RaftMessage, config: RaftConfig, strangers: Strangers) -> None:
-    """Errors: `KafkaError` INCONSISTENT_CLUSTER_ID for a message of another cluster's node."""
+    """Raise `KafkaError` INCONSISTENT_CLUSTER_ID for a message from another cluster's node."""
     if not own_cluster.is_of_this_cluster(message.cluster_id, config.cluster_id):
-        who = f"the node that calls itself voter {message.sender_id}"
+        who = f"the node that claims to be voter {message.sender_id}"
         raise strangers.refuse(message.cluster_id, config.cluster_id, who=who)
 
 
 def check_hello(
     message: RaftMessage, *, node_id: int, peer_ids: Collection[int], config: RaftConfig
 ) -> None:
-    """Check the first message of a stream, once its cluster was compared.
+    """Check the first message of a stream, after its cluster was compared.
 
-    Errors: `KafkaError` INVALID_REQUEST says what the opener or its operator has to change.
+    Raises `KafkaError` INVALID_REQUEST, which says what the opener's operator has to change.
     """
     what = _fault(message, node_id=node_id, peer_ids=peer_ids, config=config)
     if what is not None:

@@ -1,6 +1,6 @@
-"""A leader's one term: what each follower holds, what is committed, which reads may be answered.
+"""Leader state of one term: followers' progress, the commit index, confirmed reads.
 
-Owns the progress of the followers, the rounds and the waiting reads; made when a candidate wins,
+Owns the progress of the followers, the rounds and the waiting reads; created when a candidate wins,
 dropped when it steps down. It appends nothing: see `voter.py`.
 """
 
@@ -23,9 +23,9 @@ from tidelog.v1.raft_pb2 import AppendEntriesReply, InstallSnapshotReply
 
 
 class Leading:
-    """Lives as long as this node leads in one term.
+    """State of this node as the leader of one term.
 
-    All it tells leaves at once: its followers sync beside it, and its own vote is stored.
+    All its messages leave at once: followers sync concurrently with it, and its own vote is stored.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Leading:
         now_s: float,
     ) -> None:
         self.own_term_index = log.last_index
-        """The no-op with which this term begins; it was just appended."""
+        """Index of the no-op, just appended, that begins this term."""
         self.heartbeat_due_s = now_s
         self._log = log
         self._snapshots = snapshots
@@ -51,12 +51,12 @@ class Leading:
             peer_id: Progress(next_index=self.own_term_index, heard_s=now_s) for peer_id in peers
         }
 
-    # What the followers answered
+    # Answers of the followers
 
     def on_append_reply(self, peer_id: int, reply: AppendEntriesReply, now_s: float) -> None:
-        """A follower of this term took entries, or has nothing to put them behind."""
+        """Handle a follower's answer in this term: it appended entries, or rejected them."""
         if reply.round > self._round or reply.next_index > self._log.last_index + 1:
-            return  # of what this leader never sent
+            return  # an answer to a message this leader never sent
         follower = self._heard(peer_id, reply.round, now_s)
         if reply.is_success:
             follower.on_agreed(reply.next_index - 1)
@@ -64,7 +64,7 @@ class Leading:
             follower.on_rejected(reply.next_index, last_index=self._log.last_index)
 
     def on_snapshot_reply(self, peer_id: int, reply: InstallSnapshotReply, now_s: float) -> None:
-        """A follower of this term took a piece of a snapshot, or has all of it."""
+        """Handle a follower's answer in this term: it stored a piece of a snapshot, or the last."""
         if reply.round > self._round:
             return  # as above
         follower = self._heard(peer_id, reply.round, now_s)
@@ -78,14 +78,14 @@ class Leading:
         return follower
 
     def silent_s(self, now_s: float) -> float:
-        """Since when no majority answered; 0 for a sole voter."""
+        """Time without answers of a majority; 0 for a sole voter."""
         heard_s = [now_s, *(follower.heard_s for follower in self.followers.values())]
         return now_s - sorted(heard_s, reverse=True)[len(heard_s) // 2]
 
     def commit_index(self) -> int:
-        """What a majority holds on stable storage, be this node among it or not.
+        """Last index that a majority, with or without this node, holds on stable storage.
 
-        Meant only if `rules.may_commit` says so of the entry's term.
+        It is committed only if `rules.may_commit` holds for the entry's term.
         """
         own_index = rules.own_copy(self._log.durable_index, self._log.last_index)
         return rules.quorum_index(
@@ -95,14 +95,14 @@ class Leading:
     # Reads
 
     def ask_reads(self, read_ids: Sequence[int]) -> None:
-        """Confirm these by a round of messages that begins now."""
+        """Confirm these reads by a round of messages that begins now."""
         if read_ids:
             self._round += 1
             self.heartbeat_due_s = float("-inf")
             self._reads.extend((self._round, read_id) for read_id in read_ids)
 
     def confirmed_reads(self, commit_index: int) -> Iterable[ConfirmedRead]:
-        """Reads whose round a majority answered, with the index to apply first."""
+        """Take the reads whose round a majority answered, with the index to apply first."""
         if not self._reads or not rules.may_read(self.own_term_index, commit_index):
             return
         rounds = [follower.round for follower in self.followers.values()]
@@ -110,10 +110,10 @@ class Leading:
         while self._reads and rules.is_read_confirmed(self._reads[0][0], quorum_round):
             yield ConfirmedRead(self._reads.popleft()[1], commit_index)
 
-    # What to tell the followers
+    # Messages to the followers
 
     def send(self, connected: Iterable[int], *, commit_index: int, now_s: float) -> None:
-        """Send what is due: to all when it is time, else to those who lack something."""
+        """Send messages that are due: to all when a heartbeat is, else to followers that lag."""
         is_heartbeat_due = now_s >= self.heartbeat_due_s
         if is_heartbeat_due:
             self.heartbeat_due_s = now_s + self._config.heartbeat_interval_ms / 1000
@@ -126,7 +126,7 @@ class Leading:
                 self._send_append(peer_id, follower, commit_index, is_empty=True)
 
     def _send_entries(self, peer_id: int, follower: Progress, commit_index: int) -> bool:
-        """Send as many as may be under way; False: none was sent."""
+        """Send as many appends as may be in flight; False: none was sent."""
         has_sent = False
         limit = self._config.max_inflight_appends
         while follower.next_index <= self._log.last_index and follower.may_append(
@@ -160,7 +160,7 @@ class Leading:
         follower.on_appended(entries[-1].log_index)
 
     def _send_piece(self, peer_id: int, follower: Progress, now_s: float) -> None:
-        """Send the next piece of the newest snapshot, or one again that must be lost."""
+        """Send the next piece of the newest snapshot, or resend a lost one after a timeout."""
         snapshot = self._snapshots.latest
         if snapshot is None:
             raise InvariantError(f"the log begins at {self._log.base_index} without a snapshot")
@@ -182,7 +182,7 @@ class Leading:
 
     @property
     def is_sending_snapshot(self) -> bool:
-        """Whether a newer snapshot now would make a follower begin again."""
+        """True while a newer snapshot would make a follower start its download over."""
         return any(follower.snapshot is not None for follower in self.followers.values())
 
     def peers(self, now_s: float) -> tuple[PeerStatus, ...]:

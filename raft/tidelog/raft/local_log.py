@@ -1,7 +1,7 @@
-"""This voter's own log: what it takes from a leader, what is committed, what was handed out.
+"""This voter's Raft log: entries from a leader, the commit index, entries handed out.
 
-Owns the commit index and the cursor behind it, and writes entries to the durable log. Decides what
-may be taken and what must go; never who leads.
+Owns the commit index and the cursor of entries handed out, and writes entries to the durable log.
+Decides which entries to append and which to truncate; never who leads.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -22,7 +22,7 @@ from tidelog.v1.raft_pb2 import (
 
 
 class LocalLog:
-    """Everything up to the newest snapshot is committed from the start."""
+    """Log of a voter; everything up to the newest snapshot is committed from the start."""
 
     def __init__(self, log: DurableLog, snapshots: Snapshots, config: RaftConfig) -> None:
         self.commit_index = snapshots.latest.index if snapshots.latest else 0
@@ -34,18 +34,18 @@ class LocalLog:
 
     @property
     def last_entry(self) -> tuple[int, int]:
-        """Term and index, in the order in which logs compare."""
+        """Term and index of the last entry, in the order in which logs compare."""
         return self._log.last_term, self._log.last_index
 
     @property
     def commit_term(self) -> int | None:
-        """The term of the last committed entry."""
+        """Term of the last committed entry."""
         return self._log.term_at(self.commit_index)
 
     # As the leader
 
     def append(self, proposal: bytes | None) -> int:
-        """Append a command, or a no-op, in the present term; return its index."""
+        """Append a command, or a no-op for None, in the current term; return its index."""
         index = self._log.last_index + 1
         cluster_id = self._config.cluster_id
         command = term_start(cluster_id) if proposal is None else REGULAR + proposal
@@ -53,17 +53,17 @@ class LocalLog:
         return index
 
     def commit_as_leader(self, index: int) -> None:
-        """A majority holds all up to `index`."""
+        """Commit all entries up to `index`, which a majority holds."""
         if rules.may_commit(self._log.term_at(index), self._log.term):
             self.commit_index = max(self.commit_index, index)
 
     # As a follower
 
     def take(self, body: AppendEntries, reply: AppendEntriesReply) -> None:
-        """Take the entries of the present term's leader, or say from where on they are wanted.
+        """Append the entries of the current term's leader, or reply with the index to retry from.
 
-        What no leader of this log sends is not taken, and nothing is said of it: entries of another
-        cluster, or against what is committed.
+        Entries that no leader of this log sends are ignored without an answer: those of another
+        cluster, or in contradiction to committed ones.
         """
         previous_index, previous_term = body.previous_index, body.previous_term
         entries = [
@@ -73,7 +73,7 @@ class LocalLog:
         if not are_own(entries, self._config.cluster_id):
             return
         below_base = self._log.base_index - previous_index
-        if below_base > 0:  # committed long ago, and in a snapshot: only the rest matters
+        if below_base > 0:  # those are committed and in a snapshot: skip them
             previous_index, previous_term = self._log.base_index, self._log.base_term
             entries = entries[below_base:]
         if not rules.follows(previous_term, self._log.term_at(previous_index)):
@@ -102,7 +102,7 @@ class LocalLog:
             self._log.write_entry(entry.command, index=entry.log_index, term=entry.term)
 
     def _retry_index(self, previous_index: int) -> int:
-        """Where the leader must go back to: behind our end, or before the whole foreign term."""
+        """Index the leader must go back to: behind our last entry, or before a conflicting term."""
         if previous_index > self._log.last_index:
             return self._log.last_index + 1
         term = self._log.term_at(previous_index)
@@ -112,7 +112,7 @@ class LocalLog:
         return index
 
     def take_piece(self, body: InstallSnapshot, reply: InstallSnapshotReply) -> None:
-        """Take a piece of the leader's snapshot; the last one replaces the log, if need be."""
+        """Store a piece of the leader's snapshot; the last one replaces the log, if need be."""
         snapshot = SnapshotId(body.last_index, body.last_term)
         reply.last_index = snapshot.index
         reply.next_offset = body.total_bytes
@@ -130,10 +130,10 @@ class LocalLog:
         self.commit_index = self._handed_out = snapshot.index
         self._restored = snapshot
 
-    # What to tell
+    # Results for the driver
 
     def take_restored(self) -> SnapshotId | None:
-        """A snapshot that replaced the log and is on stable storage by now, each once."""
+        """Snapshot that replaced the log and is on stable storage by now; returned once."""
         restored, latest = self._restored, self._snapshots.latest
         if restored is None or latest is None or latest.index < restored.index:
             return None
@@ -142,11 +142,11 @@ class LocalLog:
 
     @property
     def has_more(self) -> bool:
-        """Whether committed entries wait to be handed out, and no snapshot before them."""
+        """True when committed entries wait to be handed out, and no snapshot before them."""
         return self._restored is None and self._handed_out < self.commit_index
 
     def newly_committed(self) -> list[EngineEntry]:
-        """The next committed entries, a bounded number at a time."""
+        """Take the next committed entries, a bounded number at a time."""
         if not self.has_more:
             return []
         waiting = self.commit_index - self._handed_out

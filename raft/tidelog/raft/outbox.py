@@ -1,8 +1,8 @@
-"""The messages of one step, each stamped with cluster, sender, incarnation and term as written.
+"""Messages of one step, each stamped with cluster, sender, incarnation and current term.
 
-Owns which of them wait for the disk: a promise waits until all is stored that was written before
-it. What promises nothing says only that its sender lives in this term, and leaves at once if no
-crash can make that untrue.
+Owns which of them wait for the disk: a promise waits until all earlier writes are stored. A hint
+promises nothing except that its sender is alive in this term, and leaves at once if no crash can
+make that untrue.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -15,7 +15,7 @@ from tidelog.v1.raft_pb2 import RaftMessage
 
 
 class Outbox:
-    """Grows by `promise` and `hint`, emptied by `take_promises` and `take_hints`."""
+    """Messages added by `promise` and `hint`, removed by `take_promises` and `take_hints`."""
 
     def __init__(self, log: DurableLog, *, cluster_id: str) -> None:
         self._log = log
@@ -24,13 +24,13 @@ class Outbox:
         self._hints: list[RaftMessage] = []
 
     def promise(self, peer_id: int) -> RaftMessage:
-        """A new message to this voter that waits for the disk; the caller fills its body."""
+        """Create a message to this voter that waits for the disk; the caller fills its body."""
         message = self._stamped(peer_id)
         self._promises.append(message)
         return message
 
     def hint(self, peer_id: int) -> RaftMessage:
-        """A new message to this voter that relies on nothing but the stamp."""
+        """Create a message to this voter that depends on nothing but the stamp being durable."""
         if not rules.may_hint(self._log.is_stamp_durable):
             return self.promise(peer_id)
         message = self._stamped(peer_id)
@@ -38,12 +38,12 @@ class Outbox:
         return message
 
     def take_promises(self) -> list[RaftMessage]:
-        """Those that wait, in the order they were written."""
+        """Take the messages that wait for the disk, in the order they were created."""
         messages, self._promises = self._promises, []
         return messages
 
     def take_hints(self) -> list[RaftMessage]:
-        """Those that do not, in the order they were written."""
+        """Take the messages that do not wait, in the order they were created."""
         messages, self._hints = self._hints, []
         return messages
 

@@ -1,7 +1,7 @@
-"""Which process of each other voter is heard: the newest one of this cluster. Pure.
+"""Filter of messages by process: only each voter's newest one of this cluster is heard. Pure.
 
-Owns the incarnation known of each, and compares before anything else of a message is looked at.
-Both engines ask it.
+Owns the known incarnation of each voter, and compares it before any other field of a message. Used
+by both engines.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -17,7 +17,7 @@ from tidelog.v1.raft_pb2 import RaftMessage
 
 
 class PeerProcesses:
-    """Lives as long as the process; `on_new` is told of a peer that another process answers for."""
+    """Incarnations of the other voters; `on_new` is called when a peer's process was replaced."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class PeerProcesses:
         self._on_new = on_new
 
     def is_heard(self, message: RaftMessage) -> bool:
-        """Compare the cluster, then the sender's incarnation; tell a sender that is outnumbered."""
+        """Check the cluster, then the sender's incarnation; answer a superseded sender."""
         peer_id = message.sender_id
         known = self._incarnations.get(peer_id)
         if not own_cluster.is_of_this_cluster(message.cluster_id, self._cluster_id):
@@ -43,7 +43,9 @@ class PeerProcesses:
         if known is None or message.receiver_id != self._node_id:
             return False
         if rules.is_superseded(message.incarnation, known):
-            if message.HasField("rejoin_reply"):  # two that mute each other must hear this alone
+            if message.HasField(
+                "rejoin_reply"
+            ):  # the only message that two mutually muted voters must hear
                 self._rejoiner.outgrow(message.rejoin_reply)
             else:
                 self._rejoiner.answer(message, known_incarnation=known)
@@ -52,5 +54,6 @@ class PeerProcesses:
             self._incarnations[peer_id] = rules.climbed_incarnation(message.incarnation, known)
             if known:
                 self._on_new(peer_id)
-        # Heard if it is reached. That it is not an older one is the rule's alone, above.
+        # Heard only once climbed to its incarnation. Superseded ones are rejected above, by the
+        # rule.
         return bool(message.incarnation <= self._incarnations[peer_id])

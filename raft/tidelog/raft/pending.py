@@ -1,6 +1,6 @@
-"""What callers of a voter wait for: proposals and reads, each bounded, each with one outcome.
+"""Pending proposals and reads of a voter's callers, bounded, each with exactly one outcome.
 
-Owns the futures and who waits for which index; never decides what is committed.
+Owns the futures and the index each one waits for; never decides what is committed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tidelog.v1 import common_pb2
 
 @dataclass(slots=True)
 class Proposal:
-    """A command on its way; `term` is that of its append, 0 before."""
+    """A pending command; `term` is that of its append, 0 before."""
 
     command: bytes
     result: asyncio.Future[CommittedEntry]
@@ -35,10 +35,12 @@ class Proposals:
         self._appended: dict[int, Proposal] = {}
 
     def add(self, command: bytes) -> Proposal:
-        """Queue a command for the next step. Errors: as of `ReplicatedLog.propose`, definite."""
+        """Queue a command for the next step. Raises `ReplicatedLog.propose`'s definite errors."""
         limit = self._config.max_command_bytes
         if len(command) > limit:
-            raise MessageTooLargeError(f"a command of {len(command)} bytes; the limit is {limit}")
+            raise MessageTooLargeError(
+                f"a command of {len(command)} bytes exceeds the limit of {limit}"
+            )
         _check_room(
             len(self._waiting) + len(self._appended),
             self._config.max_pending_proposals,
@@ -49,7 +51,7 @@ class Proposals:
         return proposal
 
     async def outcome(self, proposal: Proposal, *, timeout_ms: int) -> CommittedEntry:
-        """Wait. Errors: `ProposalUnknownError` after `timeout_ms`, or what ended the proposal."""
+        """Wait. Raises `ProposalUnknownError` after `timeout_ms`, or the proposal's error."""
         try:
             async with asyncio.timeout(timeout_ms / 1000):
                 return await proposal.result
@@ -57,27 +59,27 @@ class Proposals:
             raise ProposalUnknownError(f"not committed within {timeout_ms} ms") from None
 
     def take(self) -> list[Proposal]:
-        """Those that nobody appended yet and somebody still waits for; `keep` or `refuse` them."""
+        """Take the unappended proposals that callers still wait for; `keep` or `refuse` them."""
         self._taken = [proposal for proposal in self._waiting if not proposal.result.done()]
         self._waiting.clear()
         return self._taken
 
     def keep(self, proposals: Sequence[Proposal], indexes: Sequence[int], *, term: int) -> None:
-        """They were appended at these indexes."""
+        """Record that the proposals were appended at these indexes."""
         self._taken = []
         for index, proposal in zip(indexes, proposals, strict=True):
             proposal.term = term
             self._appended[index] = proposal
 
     def refuse(self, proposals: Iterable[Proposal], error: NotLeaderError) -> None:
-        """They were certainly not appended."""
+        """Fail proposals that were certainly not appended."""
         self._taken = []
         for proposal in proposals:
             if not proposal.result.done():
                 proposal.result.set_exception(error)
 
     def on_committed(self, entry: EngineEntry) -> None:
-        """An entry was committed and applied: perhaps one of these, perhaps in its place."""
+        """Complete the proposal at this entry's index, which another entry may have replaced."""
         proposal = self._appended.pop(entry.index, None)
         if proposal is None or proposal.result.done():
             return
@@ -86,15 +88,17 @@ class Proposals:
                 CommittedEntry(index=entry.index, term=entry.term, command=proposal.command)
             )
         else:
-            proposal.result.set_exception(ProposalUnknownError("another leader's entry took over"))
+            proposal.result.set_exception(
+                ProposalUnknownError("another leader's entry replaced it")
+            )
 
     def on_leadership_lost(self) -> None:
-        """Nobody here learns for certain what became of those that were appended."""
+        """Fail the appended proposals: their outcome cannot be learned here for certain."""
         self._fail_appended("this node lost the leadership")
 
     def fail_all(self, why: str, error: NotLeaderError) -> None:
-        """The node stops."""
-        self._fail_appended(why)  # and those of a step that did not end
+        """Fail all proposals when the node stops."""
+        self._fail_appended(why)  # and those of an unfinished step
         self.refuse(self.take(), error)
 
     def _fail_appended(self, why: str) -> None:
@@ -108,7 +112,7 @@ class Proposals:
 
 
 class Reads:
-    """Reads that wait for a majority's answer, and confirmed ones that wait to be applied."""
+    """Reads that wait for a majority's answer, and confirmed ones that wait for applied entries."""
 
     def __init__(self, config: RaftConfig) -> None:
         self._config = config
@@ -118,7 +122,7 @@ class Reads:
         self._confirmed: list[tuple[int, asyncio.Future[int]]] = []
 
     def add(self) -> asyncio.Future[int]:
-        """Queue a read for the next step. Errors: `KafkaError` when too many wait."""
+        """Queue a read for the next step. Raises `KafkaError` when too many wait."""
         waiting = len(self._asked) + len(self._confirmed)
         _check_room(waiting, self._config.max_pending_proposals, "reads")
         self._next_id += 1
@@ -127,16 +131,16 @@ class Reads:
         return self._asked[self._next_id]
 
     def take(self) -> list[int]:
-        """The ids asked for since the last call."""
+        """Take the ids requested since the last call."""
         new, self._new = self._new, []
         return new
 
     def on_confirmed(self, reads: Iterable[ConfirmedRead]) -> None:
-        """This node led when they were asked."""
+        """Move reads on to waiting for their index: this node led when they were requested."""
         self._confirmed += [(read.index, self._asked.pop(read.read_id)) for read in reads]
 
     def on_applied(self, applied_index: int) -> None:
-        """Answer the confirmed reads for which enough is applied."""
+        """Answer the confirmed reads up to `applied_index`."""
         ready = [read for read in self._confirmed if read[0] <= applied_index]
         self._confirmed = [read for read in self._confirmed if read[0] > applied_index]
         for index, result in ready:
@@ -144,7 +148,7 @@ class Reads:
                 result.set_result(index)
 
     def fail_all(self, error: NotLeaderError) -> None:
-        """This node no longer leads. What was not taken yet fails as well: ids are not reused."""
+        """Fail all reads when this node no longer leads, untaken ones too: ids are not reused."""
         waiting = [*self._asked.values(), *(result for _, result in self._confirmed)]
         self._new.clear()
         self._asked.clear()
@@ -158,5 +162,5 @@ def _check_room(waiting: int, limit: int, what: str) -> None:
     if waiting >= limit:
         raise KafkaError(
             common_pb2.THROTTLING_QUOTA_EXCEEDED,
-            f"{limit} {what} wait already: try again later",
+            f"{limit} {what} are pending already: try again later",
         )

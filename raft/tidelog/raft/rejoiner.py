@@ -1,6 +1,6 @@
-"""A voter's part in comebacks: its own, when its disk is new, and those of others (decision 0011).
+"""Rejoining of voters with a new disk: this one's, and the answers to others (decision 0011).
 
-Sends Rejoin and the answers to it, and writes what a comeback changes; `rejoining.py` decides.
+Sends Rejoin and the answers to it, and writes the resulting changes; `rejoining.py` decides.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -19,7 +19,7 @@ from tidelog.v1.raft_pb2 import RaftMessage, RejoinReply
 
 
 class Rejoiner:
-    """Lives as long as the process."""
+    """Rejoin exchanges of this process."""
 
     def __init__(
         self,
@@ -39,31 +39,32 @@ class Rejoiner:
 
     @property
     def is_rejoining(self) -> bool:
-        """Whether this voter's disk is new and it has not caught up since."""
+        """True when this voter's disk is new and it has not caught up since."""
         return self._rejoining is not None
 
     @property
     def waits_for(self) -> list[int]:
-        """The voters without whose answer this one takes no part."""
+        """Voters that must answer before this one participates."""
         return self._rejoining.silent if self._rejoining else []
 
     def takes_part(self) -> bool:
-        """Whether it may vote and stand."""
+        """True when this voter may vote and stand for election."""
         return rules.takes_part(self._rejoining is not None)
 
     def may_follow(self) -> bool:
-        """Whether it may listen to anything but comebacks."""
+        """True when this voter may process messages other than Rejoin and its answers."""
         return rules.may_follow(self._rejoining is not None and self._rejoining.is_asking)
 
     def ask(self) -> None:
-        """Ask all who have not answered."""
+        """Send Rejoin to all voters that have not answered."""
         for peer_id in self.waits_for:
             self._outbox.promise(peer_id).rejoin.SetInParent()
 
     def answer(self, message: RaftMessage, *, known_incarnation: int = 0) -> None:
-        """Tell a voter with a new disk what is known here.
+        """Answer a voter with a new disk with this voter's knowledge.
 
-        `known_incarnation`: it had a greater one than that of its question; 0: it had not.
+        `known_incarnation`: a greater incarnation of it than that in its question; 0: none is
+        known.
         """
         reply = self._outbox.promise(message.sender_id).rejoin_reply
         reply.known_incarnation = known_incarnation
@@ -72,7 +73,7 @@ class Rejoiner:
         reply.commit_index = self._local.commit_index
 
     def on_reply(self, message: RaftMessage) -> None:
-        """A voter answered; the log's term, vote and incarnation may change by it."""
+        """Process a voter's answer, which may change the log's term, vote and incarnation."""
         rejoining, reply = self._rejoining, message.rejoin_reply
         if reply.asked_incarnation != self._log.incarnation:
             return
@@ -84,15 +85,15 @@ class Rejoiner:
         term = rules.climbed_term(message.term, self._log.term)
         if term < message.term:
             self._log.write_vote(term=term, voted_for=self._log.node_id)
-            return  # and ask again, until it is reached
+            return  # and ask again, until that term is reached
         rejoining.on_reply(message.sender_id, term=message.term, reply=reply)
         self.has_begun_anew()
 
     def outgrow(self, reply: RejoinReply) -> None:
-        """Be heard again where another process is believed to have followed this one.
+        """Raise the incarnation above one that a voter knows, so that this process is heard again.
 
-        One that this disk knows nothing of, with a clock ahead of today's; or none, and a number
-        that no voter wrote.
+        The greater one is of a process before the disk was lost, whose clock was ahead of today's,
+        or was never used by any voter.
         """
         own, known = self._log.incarnation, reply.known_incarnation
         if reply.asked_incarnation != own or known <= own:
@@ -103,7 +104,7 @@ class Rejoiner:
             self._rejoining = Rejoining(self._peers)
 
     def on_followed(self) -> None:
-        """Entries or a snapshot of a leader of the present term were taken: take part if enough."""
+        """Complete the rejoin if the leader's entries or snapshot brought this voter up to date."""
         rejoining = self._rejoining
         if rejoining is not None and rejoining.has_caught_up(
             commit_index=self._local.commit_index,
@@ -113,14 +114,14 @@ class Rejoiner:
             self._take_part()
 
     def has_begun_anew(self) -> bool:
-        """Whether all others answered; what that allows is done when the last one does."""
+        """True when all other voters answered; the first such call applies the consequences."""
         rejoining = self._rejoining
         if rejoining is None:
             return True
         if rejoining.is_asking:
             return False
         if rejoining.term > self._log.term:
-            # A vote in it may have been given and forgotten: it is spent.
+            # A vote in that term may have been given and forgotten: treat it as spent.
             self._log.write_vote(term=rejoining.term, voted_for=self._log.node_id)
         if rejoining.is_first_start and self._log.last_index == 0:
             self._take_part()

@@ -1,6 +1,6 @@
-"""How a voter whose disk is new comes back without breaking a promise it forgot (decision 0011).
+"""Rejoin of a voter with a new disk, without breaking forgotten promises (decision 0011).
 
-Owns what the others answered. Decides when this voter may listen to a leader, and when it has
+Owns the other voters' answers. Decides when this voter may listen to a leader, and when it has
 caught up; never writes.
 
     asking      sends Rejoin to all others and does nothing else. When each of them has answered,
@@ -22,32 +22,32 @@ from tidelog.v1.raft_pb2 import RejoinReply
 
 
 class Rejoining:
-    """One start of one voter. It ends with `is_first_start` or `has_caught_up`."""
+    """State of one rejoin; it ends with `is_first_start` or `has_caught_up`."""
 
     def __init__(self, peers: Iterable[int]) -> None:
         self._silent = set(peers)
         self._last_index = 0
         self._commit_index = 0
         self.term = 0
-        """The greatest any other voter knew: no vote is left in it."""
+        """Greatest term known to any other voter: no vote is left in it."""
 
     @property
     def is_asking(self) -> bool:
-        """Whether some voter has not answered."""
+        """True while some voter has not answered."""
         return bool(self._silent)
 
     @property
     def silent(self) -> list[int]:
-        """Who has not answered."""
+        """Voters that have not answered."""
         return sorted(self._silent)
 
     @property
     def is_first_start(self) -> bool:
-        """Whether no voter has ever held an entry, so none was ever committed."""
+        """True when no voter has ever held an entry, so that none was ever committed."""
         return not self._silent and self._last_index == 0
 
     def on_reply(self, peer_id: int, *, term: int, reply: RejoinReply) -> None:
-        """A voter answered this very start."""
+        """Record a voter's answer to this start."""
         self._silent.discard(peer_id)
         self.term = max(self.term, term)
         self._last_index = max(self._last_index, reply.last_index)
@@ -56,5 +56,5 @@ class Rejoining:
     def has_caught_up(
         self, *, commit_index: int, commit_term: int | None, leader_term: int
     ) -> bool:
-        """Whether everything that was committed is here again, up to this leader's first entry."""
+        """True when everything committed is here again, up to this leader's first entry."""
         return rules.has_caught_up((commit_index, commit_term), (self._commit_index, leader_term))

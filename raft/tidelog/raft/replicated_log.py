@@ -1,9 +1,10 @@
-"""The port of the replicated metadata log: what the controller may ask of Raft, and nothing of how.
+"""Port of the replicated metadata log: the controller's view of Raft.
 
 In the contract: the state machine gets entries in index order and never twice in one life of the
 node, or a snapshot instead of all entries up to its index; a proposal ends in exactly one of
 committed, `NotLeaderError` (certainly not appended) or `ProposalUnknownError`. Intentionally not:
-which voter answers reads, when snapshots are made, membership changes. This module decides nothing.
+which voter answers reads, when snapshots are taken, membership changes. This module decides
+nothing.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -22,7 +23,7 @@ from tidelog.v1 import common_pb2
 class CommittedEntry:
     """A command that a majority of the voters holds on stable storage.
 
-    Indexes grow but have gaps: Raft's own entries (an election's no-op, a read barrier) are not
+    Indexes increase but have gaps: Raft's own entries (an election's no-op, a read barrier) are not
     handed out.
     """
 
@@ -48,7 +49,7 @@ class NotLeaderError(TidelogError):
 class ProposalUnknownError(TidelogError):
     """The deadline passed or leadership was lost: the command may be committed, now or later.
 
-    Look at the committed entries before trying again, or make the command idempotent.
+    Check the committed entries before a retry, or make the command idempotent.
     """
 
     code = common_pb2.REQUEST_TIMED_OUT
@@ -57,48 +58,48 @@ class ProposalUnknownError(TidelogError):
 
 
 class StateMachine(Protocol):
-    """What the committed entries make. No method may raise: an exception stops the node."""
+    """State machine of the committed entries. No method may raise: an exception stops the node."""
 
     def apply(self, entry: CommittedEntry) -> None:
-        """Take the next entry."""
+        """Apply the next entry."""
 
     def records(self) -> Iterator[bytes]:
-        """The whole state as of this call, piece by piece; what is applied later does not show."""
+        """Iterate over the whole state as of this call; later entries do not show."""
 
     def restore(self, records: Iterable[bytes], *, index: int, term: int) -> None:
-        """Become what `records` once gave: the state after the entry `index` of `term`."""
+        """Replace the state by the output of `records()` after the entry `index` of `term`."""
 
 
 @dataclass(frozen=True, slots=True)
 class PeerStatus:
-    """What the leader knows of another voter."""
+    """Another voter's state as the leader knows it."""
 
     node_id: int
     match_index: int
-    """The last index known to be on its stable storage."""
+    """Last index known to be on its stable storage."""
     last_contact_ms: int | None
-    """Since its last answer to this leader; None: none yet."""
+    """Time since its last answer to this leader; None: none yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuorumStatus:
-    """One voter's view of itself and, while it leads, of the others."""
+    """State of one voter and, while it leads, of the others as it knows them."""
 
     node_id: int
     role: str
-    """`leader`, `candidate`, `pre-candidate`, `follower`; `rejoining`: its disk is new."""
+    """`leader`, `candidate`, `pre-candidate`, `follower`, or `rejoining`: its disk is new."""
     term: int
     leader_id: int | None
     last_index: int
     commit_index: int
     applied_index: int
     snapshot_index: int
-    """The last index of the newest snapshot on its disk; 0: none."""
+    """Last index of the newest snapshot on its disk; 0: none."""
     snapshot_bytes: int
     wal_bytes: int
-    """What the write-ahead log holds, without the space reserved for more."""
+    """Size of the write-ahead log, without preallocated space."""
     last_contact_ms: int | None
-    """A follower's: since it last heard the leader. A leader's: since a majority last answered."""
+    """Time since a follower last heard the leader, or since a majority last answered the leader."""
     peers: tuple[PeerStatus, ...]
 
 
@@ -110,35 +111,35 @@ class ReplicatedLog(Protocol):
     async def start(self, machine: StateMachine) -> None:
         """Open the log, restore the newest snapshot and join the quorum.
 
-        What is committed beyond it is applied as it becomes known to be. Errors: `StorageError`
-        when the durable state cannot be read; the message says what to do.
+        Later committed entries are applied as this node learns of their commit. Errors:
+        `StorageError` when the durable state cannot be read; the message says what to do.
         """
 
     async def stop(self) -> None:
-        """Leave the quorum; proposals in flight end in `ProposalUnknownError`."""
+        """Leave the quorum; pending proposals end in `ProposalUnknownError`."""
 
     @property
     def is_leader(self) -> bool:
-        """Whether this node leads and an entry of its own term is applied.
+        """True when this node leads and an entry of its own term is applied.
 
-        It may no longer be so: a decision needs `propose` or `read_barrier`.
+        It may be outdated: a decision needs `propose` or `read_barrier`.
         """
 
     @property
     def leader_id(self) -> int | None:
-        """Who leads as far as this node knows; None while nobody does."""
+        """Leader known to this node; None while there is none."""
 
     @property
     def term(self) -> int:
-        """Raft's current term; never falls."""
+        """Raft's current term; never decreases."""
 
     @property
     def commit_index(self) -> int:
-        """The last index known to be committed; never falls."""
+        """Last index known to be committed; never decreases."""
 
     @property
     def applied_index(self) -> int:
-        """The last index applied or passed over; never above `commit_index`."""
+        """Last index applied or skipped; never above `commit_index`."""
 
     async def propose(self, command: bytes, *, timeout_ms: int) -> CommittedEntry:
         """Append `command` and wait until it is committed and applied here.
@@ -151,13 +152,13 @@ class ReplicatedLog(Protocol):
     async def read_barrier(self, *, timeout_ms: int) -> int:
         """Prove that this node led during the call; return the last index committed before it.
 
-        All entries up to it are applied: what the caller reads then is linearizable with respect
-        to the call (Raft, 6.4: a majority answers a message sent after the call; nothing is
-        written). Errors: `NotLeaderError`, also when the proof did not come in time.
+        All entries up to it are applied: a later read by the caller is linearizable with respect to
+        the call (Raft, 6.4: a majority answers a message sent after the call; nothing is written).
+        Raises `NotLeaderError`, also when the proof took too long.
         """
 
     def status(self) -> QuorumStatus:
-        """What this voter knows of the quorum now; not linearizable."""
+        """Status of the quorum as this voter knows it; not linearizable."""
 
     def on_leadership(self, listener: Callable[[], None]) -> None:
         """Call `listener` on the loop whenever `is_leader`, `leader_id` or `term` changed."""

@@ -1,10 +1,10 @@
-"""The file of a snapshot: its form and name, how it is encoded, and how it is read without a node.
+"""The snapshot file: format, name, encoding, and reading without a node.
 
     file     = frame+          as in the write-ahead log (`wal_frames`), without reserve
     HEADER     a: last index   b: its term                            body: format u32 | cluster id
     RECORD     -               -                                      body: a record of the state
     END        a: RECORDs      b: CRC-32 of all payloads before it    the last frame, alone in it
-It is called `<last index, 20 digits>-<its term, at least 10>.checkpoint`, as Kafka's are.
+Its name is `<last index, 20 digits>-<its term, at least 10>.checkpoint`, as in Kafka.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FORMAT = (2).to_bytes(4, "little")
 
 
 class SnapshotKind(IntEnum):
-    """What a record of the file is; the module's table names its fields."""
+    """Kind of a record in the file; the module's table names its fields."""
 
     HEADER = 17
     RECORD = 18
@@ -43,20 +43,20 @@ class SnapshotKind(IntEnum):
 
 
 def file_name(snapshot: SnapshotId) -> str:
-    """The name of its file."""
+    """Name of the snapshot's file."""
     return f"{snapshot.index:020d}-{snapshot.term:010d}{SUFFIX}"
 
 
 def parse_name(name: str) -> SnapshotId | None:
-    """What a file of this name holds; None if it is no snapshot's."""
+    """Snapshot named by a file name; None for any other file."""
     match = _NAME.fullmatch(name)
     return SnapshotId(int(match[1]), int(match[2])) if match else None
 
 
 def read_snapshot(read_at: ReadAt, size: int) -> Iterator[tuple[Frame, Record]]:
-    """Every record of a file of `size` bytes with the frame it stands in.
+    """Iterate over the records of a file of `size` bytes, each with its frame.
 
-    Errors: `DamagedFileError` when it comes to what nobody wrote.
+    Raises `DamagedFileError` at the first damage.
     """
     reader = SnapshotReader(read_at)
     while frame := reader.next_frame(size):
@@ -67,7 +67,7 @@ def read_snapshot(read_at: ReadAt, size: int) -> Iterator[tuple[Frame, Record]]:
 def encode_snapshot(
     snapshot: SnapshotId, records: Iterable[bytes], *, cluster_id: str = ""
 ) -> Iterator[bytes]:
-    """The frames of the file, of about `SLICE_BYTES` each unless a record is larger."""
+    """Encode the file as frames of about `SLICE_BYTES` each unless a record is larger."""
     body = _FORMAT + cluster_id.encode()
     header = Record(SnapshotKind.HEADER, snapshot.index, snapshot.term, body)
     bodies = _Counted(records)
@@ -79,7 +79,7 @@ def encode_snapshot(
 
 
 class _Counted:
-    """Records of the state on their way to the file."""
+    """Iterator that counts the records as they are written."""
 
     def __init__(self, bodies: Iterable[bytes]) -> None:
         self.count = 0
@@ -92,9 +92,9 @@ class _Counted:
 
 
 class SnapshotReader:
-    """Goes through the frames of a snapshot, which may still be growing, and checks their order.
+    """Reader of a snapshot, which may still be growing, that checks the order of its frames.
 
-    And that it is of the cluster, unless that is None: tools read any.
+    It also checks the cluster id, unless that is None: tools read any cluster's.
     """
 
     def __init__(self, read_at: ReadAt, *, cluster_id: str | None = None) -> None:
@@ -108,31 +108,31 @@ class SnapshotReader:
         self._has_ended = False
 
     def next_frame(self, size: int) -> Frame | None:
-        """The next one, if it is whole within `size` bytes."""
+        """Next frame, if it is complete within `size` bytes."""
         frame = frame_at(self._read_at, size, position=self._position, number=self._frames)
         if frame is not None:
             self._position, self._frames = frame.end, self._frames + 1
         return frame
 
     def check(self, frame: Frame) -> list[Record]:
-        """Its records. Errors: `DamagedFileError` for what cannot stand there."""
+        """Decode the frame's records. Raises `DamagedFileError` for a record out of place."""
         records = list(decode_records(frame))
         if self._has_ended:
-            raise self.damaged("there is something behind the end")
+            raise self.damaged("there is data after the end")
         for record in records:
             self._check_record(record, is_alone=len(records) == 1)
         self._crc = zlib.crc32(frame.payload, self._crc)
         return records
 
     def check_end(self, size: int, snapshot: SnapshotId | None = None) -> None:
-        """Errors: `DamagedFileError` unless all `size` bytes were one snapshot: this, if given."""
+        """Raise `DamagedFileError` unless all `size` bytes were a snapshot: this one, if given."""
         if not self._has_ended or self._position != size:
-            raise self.damaged("a frame is not as it was written")
+            raise self.damaged("a frame has changed")
         if snapshot not in (None, self._snapshot):
-            raise self.damaged(f"it is the snapshot {self._snapshot}, not {snapshot}")
+            raise self.damaged(f"it contains the snapshot {self._snapshot}, not {snapshot}")
 
     def damaged(self, reason: str) -> DamagedFileError:
-        """That the file is, as far as it was read."""
+        """Build the error for the position read so far."""
         return DamagedFileError(reason, position=self._position)
 
     def _check_record(self, record: Record, *, is_alone: bool) -> None:
@@ -144,15 +144,17 @@ class SnapshotReader:
                 self._records += 1
             case SnapshotKind.END if is_alone and self._snapshot is not None:
                 if (record.a, record.b) != (self._records, self._crc):
-                    raise self.damaged("its end does not fit what is before it")
+                    raise self.damaged("its end record does not match its contents")
                 self._has_ended = True
             case _:
-                raise self.damaged(f"a record of kind {record.kind} cannot stand there")
+                raise self.damaged(f"a record of kind {record.kind} is out of place")
 
     def _check_cluster(self, cluster_id: str) -> None:
         own = self._cluster_id
         if own is not None and not rules.continues_own_log(cluster_id, own):
-            raise self.damaged(f"it holds the metadata of cluster {cluster_id!r}, not of {own!r}")
+            raise self.damaged(
+                f"it contains the metadata of cluster {cluster_id!r}, not of {own!r}"
+            )
 
 
 def _has_form(header: bytes) -> bool:

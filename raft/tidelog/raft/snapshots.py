@@ -1,7 +1,7 @@
-"""Snapshots of the metadata: the newest one on disk, and one that is being received.
+"""Metadata snapshots: the newest one on disk, and the one being received.
 
-It owns the `<last index>-<term>.checkpoint` files; it never decides when one is made or sent. A
-file is whole and on stable storage before it gets its name, and the older one goes after that.
+Owns the `<last index>-<term>.checkpoint` files; never decides when to take or send a snapshot. A
+file is complete and on stable storage before it gets its name; the older one is removed after that.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from tidelog.raft.wal_frames import SECTOR_BYTES, DamagedFileError, is_whole_sec
 logger = structlog.get_logger(__name__)
 
 SNAPSHOT_BYTES_MAX = 1 << 30
-"""What `receive` collects at most."""
+"""Maximum size of a snapshot that `receive` accepts."""
 _OWN, _RECEIVED = ".tmp", ".part"
 
 
 class SnapshotStore:
-    """The snapshots in one folder, of which one counts: the newest."""
+    """Snapshots in one folder, of which only the newest is kept."""
 
     def __init__(self, disk: Disk, directory: str, *, cluster_id: str = "") -> None:
         self.latest: SnapshotId | None = None
-        """The newest one on stable storage."""
+        """Newest snapshot on stable storage."""
         self.size_bytes = 0
-        """Of its file; 0 when there is none."""
+        """Size of its file; 0 when there is none."""
         self.received = 0
-        """How many of a leader's were whole."""
+        """Number of complete snapshots received from a leader."""
         self.installed = 0
-        """How many of those are on stable storage, or were older than the newest."""
+        """Number of those that are on stable storage, or were older than the newest."""
         self._disk = disk
         self._directory = directory
         self._cluster_id = cluster_id
@@ -53,13 +53,15 @@ class SnapshotStore:
 
     @classmethod
     async def open(cls, *, disk: Disk, directory: str, cluster_id: str = "") -> SnapshotStore:
-        """Find the newest, read all of it, and remove what is older or was never finished.
+        """Find and verify the newest snapshot, and remove older and unfinished ones.
 
         Errors: `StorageError` when it is damaged or of another cluster; the message says what to
         do.
         """
         await make_directory_durably(disk, directory)
-        await disk.sync_directory(directory)  # who renamed the newest may not have come to this
+        await disk.sync_directory(
+            directory
+        )  # the process that renamed the newest may have crashed before this
         store = cls(disk, directory, cluster_id=cluster_id)
         names = disk.list(directory)
         latest = max(filter(None, map(parse_name, names)), default=None)
@@ -77,14 +79,14 @@ class SnapshotStore:
         return store
 
     def close(self) -> None:
-        """Close the newest's file, and the one that is being received."""
+        """Close the newest snapshot's file, and the one being received."""
         if self._file is not None:
             self._file.close()
         if self._incoming is not None:
             self._incoming.file.close()
 
     def records(self) -> list[bytes]:
-        """The state the newest holds; none if there is none. Errors: `StorageError`, damaged."""
+        """Read the state in the newest snapshot; empty if there is none. Raises `StorageError`."""
         if self._file is None:
             return []
         found = read_snapshot(self._file.read_at, self.size_bytes)
@@ -94,9 +96,9 @@ class SnapshotStore:
             raise self._damaged(error) from error
 
     def read_chunk(self, offset: int, max_bytes: int) -> bytes:
-        """At most so many bytes of the newest's file from `offset`, which it must have.
+        """Read at most `max_bytes` of the newest file from `offset`, which must be inside it.
 
-        Errors: `StorageError` when they are not what was written.
+        Raises `StorageError` when they have changed.
         """
         invariant(self._file is not None and 0 <= offset < self.size_bytes, "a snapshot", offset)
         assert self._file is not None
@@ -109,10 +111,10 @@ class SnapshotStore:
         return stored[offset - start : end - start]
 
     async def write(self, snapshot: SnapshotId, records: Iterable[bytes]) -> None:
-        """Put the state after `snapshot` on stable storage, as the newest unless one came since.
+        """Write a snapshot to stable storage, as the newest unless a newer one was received.
 
-        Leaves the loop alone every `SLICE_BYTES`; one call at a time. Errors: `StorageError`, as
-        for want of space: then the newest is what it was.
+        Yields to other tasks every `SLICE_BYTES`; one call at a time. Raises `StorageError`, for
+        example without disk space; the newest is unchanged then.
         """
         file = self._new_file(snapshot, _OWN)
         try:
@@ -123,20 +125,21 @@ class SnapshotStore:
                 await asyncio.sleep(0)
             await self._publish(snapshot, file)
         finally:
-            # Its name is another one now, unless it is of no use.
+            # It was renamed by now, unless it failed or is outdated.
             discard(self._disk, file)
         self._remove_others()
 
     def receive(self, snapshot: SnapshotId, *, total_bytes: int, offset: int, data: bytes) -> int:
-        """Take a piece of a leader's snapshot; return where the next one must begin.
+        """Store a piece of a leader's snapshot; return the offset where the next one must begin.
 
-        `total_bytes` once it is whole and verified (`has_received`): install it. 0 when it is not
-        what it should be, or not newer than the newest here: begin again. `offset` when the disk
-        has no room for the piece: it may have later. Errors: any other `StorageError`.
+        Returns `total_bytes` once the snapshot is complete and verified (`has_received`): install
+        it. Returns 0 when it is invalid, or not newer than the newest here: start over. Returns
+        `offset` when the disk has no space for the piece: retry later. Raises any other
+        `StorageError`.
         """
         incoming = self._incoming
         if incoming is not None and incoming.is_whole and incoming.snapshot != snapshot:
-            return 0  # the one that is here counts as stored already: the log relies on it
+            return 0  # the log already relies on the received one
         if incoming is None or incoming.snapshot != snapshot or incoming.size_bytes != total_bytes:
             is_newer = self.latest is None or snapshot.index > self.latest.index
             if offset != 0 or not is_newer or not 0 < total_bytes <= SNAPSHOT_BYTES_MAX:
@@ -154,16 +157,16 @@ class SnapshotStore:
             self._drop_incoming()
             return 0
         except DiskFullError as error:
-            logger.warning("no space for the leader's snapshot: free some", error=str(error))
+            logger.warning("no disk space for the leader's snapshot: free some", error=str(error))
             return offset
 
     @property
     def has_received(self) -> bool:
-        """Whether a leader's snapshot is whole, verified, and not yet installed."""
+        """True when a leader's snapshot is complete, verified, and not yet installed."""
         return self._incoming is not None and self._incoming.is_whole
 
     async def install(self) -> None:
-        """Make the received snapshot the newest, on stable storage. Errors: `StorageError`."""
+        """Make the received snapshot the newest, on stable storage. Raises `StorageError`."""
         incoming = self._incoming
         assert incoming is not None
         invariant(incoming.is_whole, "a whole snapshot", incoming.snapshot)
@@ -189,7 +192,7 @@ class SnapshotStore:
         return self._disk.open(path, create=True)
 
     async def _publish(self, snapshot: SnapshotId, file: File) -> None:
-        """Sync a file with all of a snapshot in it, and give it its name unless a newer came."""
+        """Sync a file with a complete snapshot, and rename it unless a newer one exists."""
         await file.sync()
         async with self._publishing:
             if self._is_newest(snapshot):
@@ -231,7 +234,7 @@ class SnapshotStore:
 
 
 class _Incoming:
-    """The pieces of a snapshot that is being received, checked and stored as they come."""
+    """Pieces of a snapshot being received, checked and stored as they arrive."""
 
     def __init__(
         self, snapshot: SnapshotId, size_bytes: int, file: File, *, cluster_id: str
@@ -246,13 +249,14 @@ class _Incoming:
 
     @property
     def is_whole(self) -> bool:
-        """And verified."""
+        """True when the snapshot is complete and verified."""
         return len(self._data) == self.size_bytes
 
     def take(self, offset: int, data: bytes) -> int:
-        """The next offset wanted. Errors: `DamagedFileError`, also for another snapshot.
+        """Store a piece; return the next offset. Raises `DamagedFileError`, also for a wrong id.
 
-        It goes to the file at once: whether there is room must show before anybody counts on it.
+        It is written to the file at once, so that missing disk space shows before anything relies
+        on it.
         """
         if offset != len(self._data) or self.is_whole:
             return len(self._data)

@@ -1,10 +1,9 @@
-"""When this voter makes a snapshot of its own, and how: beside the running quorum, step by step.
+"""Snapshots of this voter's own state: when to take one, concurrently with the quorum's work.
 
-Owns the task that writes it. The state is frozen at the start, written in slices between which the
-node goes on, and only when it is on stable storage does the write-ahead log lose its head.
-
-Running out of disk space costs nothing but time: the log goes on in the space it holds in advance,
-and the next attempt comes later. Any other storage error is final.
+Owns the task that writes it. The state is frozen at the start and written in slices, between which
+the node keeps running; the write-ahead log is compacted only when the snapshot is on stable
+storage. A full disk only delays it: the log continues in its preallocated space, and the next
+attempt comes later. Any other storage error is final.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ RETRY_S = 30.0
 
 
 class Snapshotting:
-    """At most one snapshot at a time; `finish_if_written` and `wait` belong to the sync's task."""
+    """Writer of one snapshot at a time; the sync's task calls `finish_if_written` and `wait`."""
 
     def __init__(self, storage: Storage, config: RaftConfig) -> None:
         self._storage = storage
@@ -44,7 +43,7 @@ class Snapshotting:
         may_replace: bool,
         on_done: Callable[[], None],
     ) -> None:
-        """Begin when the log has grown enough; `may_replace`: nobody is being sent the last one."""
+        """Start when the log has grown enough; `may_replace`: no follower receives the last one."""
         wal, latest = self._storage.wal, self._storage.snapshots.latest
         grown_bytes = wal.size_bytes - self._begun_bytes
         if (
@@ -66,13 +65,13 @@ class Snapshotting:
 
     @property
     def is_written(self) -> bool:
-        """Whether a snapshot was written, or could not be, and the log has its head yet."""
+        """True when a snapshot was written, or failed, and the log is not compacted yet."""
         return self._task is not None and self._task.done()
 
     async def finish_if_written(self) -> None:
-        """Cut the head off the log once the snapshot is on stable storage.
+        """Compact the log once the snapshot is on stable storage.
 
-        Not while a sync runs. Errors: `StorageError`, any but a lack of space.
+        Do not call it during a sync. Raises `StorageError`, except for a lack of disk space.
         """
         if self._task is None or not self._task.done():
             return
@@ -81,20 +80,20 @@ class Snapshotting:
             if not await self._cut_head():
                 return
         except DiskFullError as error:
-            logger.warning("no space for a snapshot of the metadata: free some", error=str(error))
+            logger.warning("no disk space for a metadata snapshot: free some", error=str(error))
         else:
             self._begun_bytes = self._storage.wal.size_bytes
             self._not_before_s = float("-inf")
         self._task = None
 
     async def _cut_head(self) -> bool:
-        """False: a leader's snapshot must be installed before."""
+        """Compact the log; False: a leader's snapshot must be installed before."""
         wal, latest = self._storage.wal, self._storage.snapshots.latest
         base_index = self._base_index(latest.index if latest else 0)
         return base_index <= wal.base_index or await self._storage.compact(base_index=base_index)
 
     def _base_index(self, snapshot_index: int) -> int:
-        """Where the log shall begin: some entries behind the snapshot, in number and in size."""
+        """New base index: some entries below the snapshot are kept, limited in number and size."""
         wal, left_bytes = self._storage.wal, self._config.snapshot_interval_bytes // 4
         index = snapshot_index
         oldest = max(wal.base_index, snapshot_index - self._config.retained_entries)
@@ -107,12 +106,12 @@ class Snapshotting:
         return index
 
     async def wait(self) -> None:
-        """Wait for a snapshot that is being written."""
+        """Wait for a snapshot being written."""
         if self._task is not None:
             await asyncio.wait([self._task])
 
     async def abandon(self) -> None:
-        """The node ends: wait, and let whatever comes of it be."""
+        """Wait for the snapshot when the node stops, ignoring its outcome."""
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
 

@@ -1,4 +1,4 @@
-"""A voter's durable state as one: write-ahead log and snapshots, opened, synced, fitted together.
+"""A voter's durable state: write-ahead log and snapshots, opened, checked and synced together.
 
 Owns the order in which the two reach the disk. Decides nothing about Raft.
 """
@@ -17,7 +17,7 @@ from tidelog.raft.wal import Wal
 
 
 class Written(NamedTuple):
-    """What a process has written: records of its log, and snapshots that it received."""
+    """Counts of a process's writes: log records, and received snapshots."""
 
     records: int
     snapshots: int
@@ -25,9 +25,9 @@ class Written(NamedTuple):
 
 @dataclass(slots=True)
 class Storage:
-    """Both are open. After an error of `sync` the node must end: nobody knows what is on disk.
+    """A voter's open storage. After a `sync` error the node must stop: its state is unknown.
 
-    More may be written while `sync` or `compact` runs, but only one of them runs at a time.
+    Writes may continue while `sync` or `compact` runs, but only one of these runs at a time.
     """
 
     wal: Wal
@@ -44,7 +44,7 @@ class Storage:
         reserve_bytes: int,
         cluster_id: str = "",
     ) -> Storage:
-        """Read both.
+        """Open and read both.
 
         Errors: `StorageError` when either is damaged or of another cluster, or they do not fit
         together.
@@ -78,7 +78,7 @@ class Storage:
             )
 
     def _fit_together(self, directory: str) -> None:
-        """The log must begin where a snapshot ends, or before."""
+        """Check that no entries are missing after the snapshot; finish an interrupted install."""
         snapshot = self.snapshots.latest
         if self.wal.base_index > (snapshot.index if snapshot else 0):
             found = f"the newest ends at {snapshot.index}" if snapshot else "there is none"
@@ -91,32 +91,32 @@ class Storage:
         if snapshot is None:
             return
         if not rules.keeps_log(snapshot.term, self.wal.term_at(snapshot.index)):
-            # A leader's snapshot was put on disk, and a crash came before the log was told.
+            # The process crashed after it stored a leader's snapshot and before it reset the log.
             self.wal.write_base(index=snapshot.index, term=snapshot.term)
 
     @property
     def is_dirty(self) -> bool:
-        """Whether something was written that is not on stable storage yet."""
+        """True while some writes are not on stable storage yet."""
         return self.wal.is_dirty or self.snapshots.has_received
 
     @property
     def written(self) -> Written:
-        """Everything up to now; `is_stored` tells when it is on stable storage."""
+        """Writes up to now; `is_stored` tells if they are on stable storage."""
         return Written(self.wal.written, self.snapshots.received)
 
     def is_stored(self, written: Written) -> bool:
-        """Whether all of it is on stable storage."""
+        """True when all of these writes are on stable storage."""
         return self.wal.stored >= written.records and self.snapshots.installed >= written.snapshots
 
     async def sync(self) -> None:
-        """Put on stable storage all that was written: the snapshot before the log that needs it."""
+        """Sync all writes: a received snapshot before the log that depends on it."""
         if self.snapshots.has_received:
             await self.snapshots.install()
         if self.wal.is_dirty:
             await self.wal.sync()
 
     async def compact(self, *, base_index: int) -> bool:
-        """`Wal.compact`, unless the log relies on a received snapshot that is not installed yet."""
+        """Run `Wal.compact`, unless the log depends on a received snapshot not installed yet."""
         await self.wal.prepare_compaction()
         if self.snapshots.has_received:
             return False
@@ -124,6 +124,6 @@ class Storage:
         return True
 
     def close(self) -> None:
-        """Close the files; what was not synced is lost, as nobody was told of it."""
+        """Close the files; unsynced writes are lost, but no other node knows of them."""
         self.wal.close()
         self.snapshots.close()

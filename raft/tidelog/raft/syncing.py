@@ -1,7 +1,7 @@
-"""Puts on stable storage what the engine writes, beside its steps: one sync after another.
+"""Syncs of the engine's writes, concurrent with its steps, one after another.
 
-Owns the one task that syncs the log, installs a received snapshot and cuts the log's head off, and
-the promises that wait for it. Errors of the storage are final: they are raised in the Raft task.
+Owns the one task that syncs the log, installs a received snapshot and compacts the log, and the
+promises that wait for it. Storage errors are final: they are raised in the Raft task.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tidelog.v1.raft_pb2 import RaftMessage
 
 
 class Syncing:
-    """All methods belong to the Raft task; `on_done` is called when there is news for it."""
+    """Sync task and waiting promises; used by the Raft task, which `on_done` wakes after a sync."""
 
     def __init__(
         self,
@@ -37,9 +37,9 @@ class Syncing:
         self._task: asyncio.Task[None] | None = None
 
     def begin_if_due(self) -> None:
-        """Sync what is written unless a sync runs, which another follows then.
+        """Start a sync of all writes, or queue one behind a running sync.
 
-        Errors: whatever the last one ended with.
+        Raises the error of the previous sync.
         """
         if self._task is not None:
             if not self._task.done():
@@ -51,30 +51,30 @@ class Syncing:
             self._task.add_done_callback(lambda _: self._on_done())
 
     async def finish(self) -> None:
-        """Wait until everything is stored. Errors: as of `begin_if_due`."""
+        """Wait until everything is stored. Raises as `begin_if_due`."""
         self.begin_if_due()
         while self._task is not None:
             await asyncio.wait([self._task])
             self.begin_if_due()
 
     async def abandon(self) -> None:
-        """The node ends: wait for a running sync, and let whatever comes of it be."""
+        """Wait for a running sync when the node stops, ignoring its outcome."""
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
 
     def promise(self, messages: Iterable[RaftMessage]) -> None:
-        """These wait for all that is written now; more than may wait are dropped."""
+        """Hold these messages until all current writes are stored; beyond the limit, drop them."""
         written = self._storage.written
         room = self._config.max_promises - len(self._promises)
         self._promises.extend((written, message) for message in islice(messages, max(0, room)))
 
     def kept(self) -> Iterator[RaftMessage]:
-        """The promises that no crash takes back any more, in order, each once."""
+        """Take the promises that no crash can undo anymore, in order, each once."""
         while self._promises and self.is_kept(self._promises[0][0]):
             yield self._promises.popleft()[1]
 
     def is_kept(self, written: Written) -> bool:
-        """Whether what waits for this may be told."""
+        """True when messages that depend on `written` may be sent."""
         has_unsynced = not self._storage.is_stored(written)
         return rules.may_promise(not rules.must_sync(has_unsynced))
 

@@ -1,15 +1,15 @@
-"""One voter of the quorum: Raft as a state machine without clock, disk or network of its own.
+"""A voter of the quorum: Raft as a state machine without clock, disk or network of its own.
 
-Decides everything, writes term, vote and entries to the durable log, acts on nothing else: see
-`engine.Engine`. Beyond the paper: pre-vote and leader stickiness (thesis, 9.6 and 4.2.3), check
-quorum (6.2), reads without writing (6.4), and voters with a new disk (`rejoiner.py`).
+Makes all decisions, and writes only term, vote and entries to the durable log: see `engine.Engine`.
+Beyond the paper: pre-vote and leader stickiness (thesis, 9.6 and 4.2.3), check quorum (6.2), reads
+without writing (6.4), and voters with a new disk (`rejoiner.py`).
 
     role           leaves it when
-    rejoining      it has caught up with what its new disk lacks               → follower
-    follower       its time-out passes without a leader                        → pre-candidate
+    rejoining      it has caught up on its new disk                            → follower
+    follower       its timeout passes without a leader                         → pre-candidate
     pre-candidate  a majority would vote for it: term + 1, its vote is spent   → candidate
     candidate      a majority voted for it: a no-op begins its term            → leader
-    leader         no majority answers it for an election time-out             → follower
+    leader         no majority answers it for an election timeout              → follower
     any            a greater term is heard                                     → follower
 """
 
@@ -38,7 +38,7 @@ _NEVER_DUE_S = float("inf")
 
 
 class Role(StrEnum):
-    """See the table above."""
+    """Roles of a voter; see the module's table."""
 
     REJOINING = "rejoining"
     FOLLOWER = "follower"
@@ -48,7 +48,7 @@ class Role(StrEnum):
 
 
 class Voter:
-    """Implements `engine.Engine`. `voters` holds this node's id too."""
+    """Raft engine (`engine.Engine`). `voters` includes this node's id."""
 
     steps_while_syncing = True
 
@@ -83,11 +83,11 @@ class Voter:
             on_new=self._on_new_process,
         )
         self._ballots: set[int] = set()
-        """Who would vote for this pre-candidate."""
+        """Voters that would vote for this pre-candidate."""
         self._votes: set[int] = set()
-        """Who voted for this node in the present term; empty when it does not stand any more."""
+        """Voters for this node in the current term; empty when it is no longer a candidate."""
         self._round = 0
-        """Of the leader's, the newest that was heard."""
+        """Newest round heard from the leader."""
         self._leader_heard_s = _NEVER_S
         self._due_s = _NEVER_S
         self._stood_s = _NEVER_S
@@ -129,15 +129,15 @@ class Voter:
 
     @property
     def waits_for(self) -> list[int]:
-        """The voters without whose answer this one, its disk being new, takes no part."""
+        """Voters that must answer before this one, its disk being new, participates."""
         return self._rejoiner.waits_for
 
     @property
     def is_sending_snapshot(self) -> bool:
-        """Whether a newer snapshot now would make a follower begin again."""
+        """True while a newer snapshot would make a follower start its download over."""
         return self._leading is not None and self._leading.is_sending_snapshot
 
-    # What happened
+    # Inputs
 
     def _note_connections(self, connected: Sequence[int], now_s: float) -> None:
         lost = set(self._connected) - set(connected)
@@ -146,7 +146,7 @@ class Voter:
             for peer_id in sorted(lost):
                 self._leading.followers[peer_id].on_connection_lost()
         elif self.leader_id in lost:
-            # A process that ends closes its connections: ask the others whether they miss it too.
+            # A stopping process closes its connections: ask the other voters if they miss it, too.
             self._leader_heard_s = _NEVER_S
             self._due_s = min(self._due_s, now_s + self._random.random() * self._interval_s)
 
@@ -171,11 +171,11 @@ class Voter:
             self._leading.followers[peer_id].on_new_process(self._log.last_index)
 
     def _on_message_of_a_term(self, message: RaftMessage, now_s: float) -> None:
-        """Compare terms first; only then look at what it says."""
+        """Compare terms before anything else in the message."""
         kind = message.WhichOneof("body")
         if rules.is_stale(message.term, self._log.term):
             if kind in ("append_entries", "install_snapshot"):
-                # It carries no news but the term, which tells the old leader to step down.
+                # The answer carries only the term, which makes the old leader step down.
                 self._outbox.hint(message.sender_id).append_entries_reply.SetInParent()
             return
         if kind == "request_vote" and self._hears_leader(now_s):
@@ -215,7 +215,7 @@ class Voter:
     # Terms and leaders
 
     def _climb_to(self, term: int, now_s: float) -> bool:
-        """Enter the term, or one on the way to it: False."""
+        """Enter `term`; False: only a term on the way to it."""
         self._log.write_vote(term=rules.climbed_term(term, self._log.term), voted_for=None)
         self._follow_nobody(now_s)
         return self._log.term == term
@@ -237,7 +237,7 @@ class Voter:
         self._due_s = self._election_due_s(now_s)
 
     def _on_leader(self, message: RaftMessage, now_s: float) -> None:
-        """The leader of this term gives entries or a piece of a snapshot."""
+        """Handle entries or a piece of a snapshot from this term's leader."""
         if not rules.may_lead(self.leader_id, message.sender_id):
             return
         self._follow(message.sender_id, now_s)
@@ -262,10 +262,10 @@ class Voter:
             self.role = Role.FOLLOWER
 
     def _say_hello(self, message: RaftMessage) -> None:
-        """Tell the leader that it is heard, while the answer waits for the disk.
+        """Send the leader a sign of life while the answer waits for the disk.
 
-        It counts for contact and rounds of reads, and acknowledges nothing. An append with entries
-        of a round that was answered gets none: there is another soon.
+        It counts as contact and for rounds of reads, and acknowledges nothing. An append with
+        entries gets none if its round was answered: another one follows soon.
         """
         append = message.append_entries
         round_ = append.round or message.install_snapshot.round
@@ -282,7 +282,7 @@ class Voter:
     # Elections
 
     def _on_pre_vote(self, message: RaftMessage, now_s: float) -> None:
-        """Say whether this node would vote for the sender in the sender's term + 1."""
+        """Answer whether this node would vote for the sender in the sender's term + 1."""
         body = message.pre_vote
         theirs = body.last_log_term, body.last_log_index
         reply = self._outbox.hint(message.sender_id).pre_vote_reply
@@ -308,9 +308,10 @@ class Voter:
         self._outbox.promise(candidate_id).vote_granted.SetInParent()
 
     def _on_pre_vote_reply(self, message: RaftMessage, now_s: float) -> None:
-        """Count a promise, whatever older term it comes from, or learn of a newer term.
+        """Count a granted pre-vote, even from an older term, or learn of a newer term.
 
-        Else a longer log in a lower term and a shorter one in a greater would wait for each other.
+        Otherwise a longer log in a lower term and a shorter one in a greater term would block each
+        other.
         """
         if message.term > self._log.term:
             self._climb_to(message.term, now_s)
@@ -326,7 +327,7 @@ class Voter:
         self.role = Role.PRE_CANDIDATE
         self.leader_id = None
         self._ballots = set()
-        # Soon again: who refuses now because it hears a leader may miss it a moment later.
+        # Retry soon: a voter that refuses now, as it hears a leader, may miss the leader soon.
         self._due_s = now_s + self._interval_s * (1 + self._random.random())
         for peer_id in self._peers:
             body = self._outbox.hint(peer_id).pre_vote
@@ -342,15 +343,15 @@ class Voter:
         self._count_vote(self._log.node_id, now_s)
 
     def _ask_votes(self) -> None:
-        """A promise: the own vote must be stored, or another life of this node votes again."""
+        """Request votes, as promises: a node that lost its own vote in a crash could vote again."""
         for peer_id in self._peers:
             body = self._outbox.promise(peer_id).request_vote
             body.last_log_term, body.last_log_index = self._local.last_entry
 
     def _wait_for_votes(self, now_s: float) -> None:
-        """Be patient from the moment on at which the own vote is stored and the others are asked.
+        """Start the candidate's timeout when its own vote is stored and the requests are sent.
 
-        Their disks may be as slow as this one, and rivals who split the votes shall not again.
+        Other disks may be as slow as this one, and rivals of a split vote must not collide again.
         """
         if self._log.is_stamp_durable:
             backoff_s, sync_s = self._config.election_backoff_ms / 1000, now_s - self._stood_s
@@ -363,7 +364,7 @@ class Voter:
             self._campaign(now_s)
 
     def _count_vote(self, voter_id: int, now_s: float) -> None:
-        """Count it, also while this node asks whether to stand again: slow disks vote late."""
+        """Count a vote, also during a new pre-vote of this node: slow disks vote late."""
         self._votes.add(voter_id)
         if self._is_majority(self._votes):
             self._begin_to_lead(now_s)
@@ -397,7 +398,7 @@ class Voter:
         leading.ask_reads(reads)
         leading.send(self._connected, commit_index=self._local.commit_index, now_s=now_s)
 
-    # What to tell
+    # Outputs
 
     def _ready(self, appended: list[int], now_s: float) -> Ready:
         leading, commit_index = self._leading, self._local.commit_index

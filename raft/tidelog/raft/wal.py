@@ -1,11 +1,11 @@
-"""The voter's durable state: log entries, term and vote, in one append-only file.
+"""Write-ahead log: a voter's entries, term and vote, in one append-only file.
 
-It owns `raft.wal` and what it says; it never decides what to write. Writes are collected and reach
-the disk as one frame at the next `sync`, so that a frame is on stable storage before the next
-begins (`wal_file` has the form). More may be written while a sync runs: it waits for the next one.
-A crash can leave only the last frame unfinished; it is cleared at open, since nothing that depends
-on it has left the node. Any other damage means that a vote or an acknowledged entry may be gone:
-the node refuses to start.
+Owns `raft.wal` and its contents; never decides what to write. Writes are collected and reach the
+disk as one frame at the next `sync`, so that a frame is on stable storage before the next begins
+(`wal_file` describes the format). Writes during a sync wait for the next one. A crash can leave
+only the last frame unfinished; it is cleared at open, since no message that depends on it has left
+the node. Any other damage means that a vote or an acknowledged entry may be lost: the node refuses
+to start.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _NEXT = ".next"
 
 
 class Wal:
-    """The durable state, read at `open`, changed by `write_*`, made safe by `sync` or `compact`.
+    """Durable state, read at `open`, changed by `write_*`, made durable by `sync` or `compact`.
 
-    It shows at once what was written. `written` and `stored` count: who waits for a record waits
-    until `stored` is what `written` was behind it.
+    Writes are visible at once. `written` and `stored` count records: one is durable when `stored`
+    reaches the value of `written` after its write.
 
-    After an error of `sync`, or one of `compact` that came too late to leave all as it was, the
-    state on disk is unknown: every later call of them fails, and the node must end.
+    After an error of `sync`, or of `compact` past the point of no return, the state on disk is
+    unknown: every later call of them fails, and the node must stop.
     """
 
     def __init__(self, file: File, *, disk: Disk, node_id: int) -> None:
@@ -50,17 +50,17 @@ class Wal:
         self.term = 0
         self.voted_for: int | None = None
         self.is_rejoining = True
-        """The file was new at this or an earlier start, and no `write_rejoined` came since."""
+        """True: the file was new at this or an earlier start, without a `write_rejoined` since."""
         self.base_index = 0
         self.base_term = 0
         self.entries: list[WalEntry] = []
         """Entry `index` is at position `index - base_index - 1`."""
         self.written = 0
-        """Records written by this process."""
+        """Number of records written by this process."""
         self.stored = 0
-        """How many of them are on stable storage."""
+        """Number of them on stable storage."""
         self.durable_index = 0
-        """Up to here the log, as it is now, is on stable storage."""
+        """Last index up to which the log, in its current form, is on stable storage."""
         self._file = file
         self._disk = disk
         self._path = file.path
@@ -77,18 +77,18 @@ class Wal:
     async def open(
         cls, *, disk: Disk, directory: str, node_id: int, wall_ms: int, reserve_bytes: int
     ) -> Wal:
-        """Read the state, clearing an unfinished last frame, or make a new file.
+        """Read the state, clearing an unfinished last frame, or create a new file.
 
         The incarnation becomes greater than any before, even after the file was lost (`wall_ms`).
-        `reserve_bytes` counts for files made from now on. Errors: `StorageError` when the file is
-        damaged or another node's, or when there is no room for a new one.
+        `reserve_bytes` applies to files created from now on. Raises `StorageError` when the file is
+        damaged or another node's, or when there is no space for a new one.
         """
         path = f"{directory}/{FILE_NAME}"
         disk.remove(path + _NEXT)
         if not disk.exists(path):
             await make_directory_durably(disk, directory)
             await _make_new(disk, path, node_id=node_id, reserve_bytes=reserve_bytes)
-        else:  # who renamed it may not have come to this
+        else:  # the process that renamed it may have crashed before this
             await disk.sync_directory(directory)
         wal = cls(disk.open(path), disk=disk, node_id=node_id)
         try:
@@ -101,35 +101,35 @@ class Wal:
         wal._write(RecordKind.START, a=rules.first_incarnation(wal.incarnation, wall_ms))
         return wal
 
-    # What it says
+    # State
 
     @property
     def last_index(self) -> int:
-        """Of the last entry; `base_index` when there is none."""
+        """Index of the last entry; `base_index` when there is none."""
         return self.base_index + len(self.entries)
 
     @property
     def last_term(self) -> int:
-        """Of the last entry; `base_term` when there is none."""
+        """Term of the last entry; `base_term` when there is none."""
         return self.entries[-1].term if self.entries else self.base_term
 
     @property
     def size_bytes(self) -> int:
-        """What the frames take, without reserved space."""
+        """Size of the frames, without preallocated space."""
         return self._end
 
     @property
     def is_dirty(self) -> bool:
-        """Whether something was written that is not on stable storage yet."""
+        """True while some writes are not on stable storage yet."""
         return self.stored < self.written
 
     @property
     def is_stamp_durable(self) -> bool:
-        """Whether the incarnation and the term, which all messages carry, are on stable storage."""
+        """True when incarnation and term, which all messages carry, are on stable storage."""
         return self.stored >= self._stamped
 
     def term_at(self, index: int) -> int | None:
-        """The term of an entry, that of `base_index` included; None where nothing is known."""
+        """Term of an entry, `base_index` included; None where it is unknown."""
         if index == self.base_index:
             return self.base_term
         if not self.base_index < index <= self.last_index:
@@ -137,7 +137,7 @@ class Wal:
         return self.entries[index - self.base_index - 1].term
 
     def entries_from(self, index: int, *, max_entries: int, max_bytes: int) -> list[WalEntry]:
-        """Entries from `index` > `base_index` on whose commands fit; one fits in any case."""
+        """Entries from `index` > `base_index` on within the limits; at least one, if any."""
         invariant(index > self.base_index, "entries the log no longer has", index)
         first = index - self.base_index - 1
         found: list[WalEntry] = []
@@ -148,14 +148,14 @@ class Wal:
             found.append(entry)
         return found
 
-    # What changes it
+    # Changes
 
     def write_incarnation(self, incarnation: int) -> None:
-        """Take a greater incarnation than the clock gave at `open`."""
+        """Store a greater incarnation than the clock gave at `open`."""
         self._write(RecordKind.START, a=incarnation)
 
     def write_vote(self, *, term: int, voted_for: int | None) -> None:
-        """Enter `term`, having voted for that node or nobody yet; a vote is never changed."""
+        """Store `term` and the vote in it, None for no vote yet; a vote is never changed."""
         self._write(RecordKind.VOTE, a=term, b=NOBODY if voted_for is None else voted_for)
 
     def write_entry(self, command: bytes, *, index: int, term: int) -> None:
@@ -167,17 +167,17 @@ class Wal:
         self._write(RecordKind.TRUNCATION, b=first_index)
 
     def write_rejoined(self) -> None:
-        """This voter has caught up with what it may have forgotten: it takes part from now on."""
+        """Record that this voter has caught up: it participates from now on."""
         self._write(RecordKind.REJOINED)
 
     def write_base(self, *, index: int, term: int) -> None:
-        """Remove all entries: a snapshot holds everything up to this one, the log begins after."""
+        """Remove all entries: the log begins after `index`, up to which a snapshot has them."""
         self._write(RecordKind.BASE, a=term, b=index)
 
     async def sync(self) -> None:
-        """Put everything written before the call on stable storage, off the loop.
+        """Put all writes before the call on stable storage, off the loop.
 
-        What is written while it runs waits for the next one; one at a time, `compact` included.
+        Writes during the call wait for the next one. One call at a time, `compact` included.
         """
         self._require_known()
         if not self._unwritten:
@@ -192,19 +192,19 @@ class Wal:
         self._end_storing(covered)
 
     async def prepare_compaction(self) -> None:
-        """Reserve the space of the next file, for `compact`; may run while the log is in use.
+        """Preallocate the next file, for `compact`; may run while the log is in use.
 
-        Errors: `StorageError`, which leaves nothing behind and this log as it was: try later.
+        Raises `StorageError`, which leaves no file behind and this log unchanged: retry later.
         """
         if self._next is None:
             self._next = await reserve(self._disk, self._path + _NEXT, self._reserve_bytes)
 
     async def compact(self, *, base_index: int) -> None:
-        """Go on in a new file without the entries up to `base_index`, which a snapshot holds.
+        """Continue in a new file without the entries up to `base_index`, which a snapshot includes.
 
-        Stores what was written before as `sync` does; it may not be `write_base` whose snapshot is
-        not on stable storage. Errors: `StorageError`; when it is for want of space this log is as
-        it was, and goes on.
+        Stores earlier writes as `sync` does; a `write_base` among them needs its snapshot on stable
+        storage. Raises `StorageError`; if only disk space is missing, this log is unchanged and
+        usable.
         """
         await self.prepare_compaction()
         self._require_known()
@@ -230,31 +230,31 @@ class Wal:
         self._end_storing(covered)
 
     def close(self) -> None:
-        """Close the file; what was not synced is lost, as nobody was told of it."""
+        """Close the file; unsynced writes are lost, but no other node knows of them."""
         self._file.close()
         if self._next is not None:
             self._next.close()
 
     def _begin_storing(self) -> int:
-        """What was written up to now is on its way; returns how many records that is."""
+        """Start storing all writes up to now; return the number of records written."""
         self._unwritten = []
         self._syncing_index = self.last_index
         return self.written
 
     def _end_storing(self, covered: int) -> None:
         self.stored = covered
-        # What was removed meanwhile was not stored, whatever took its place.
+        # Entries removed meanwhile were not stored, regardless of their replacements.
         self.durable_index = self._syncing_index
         self._is_known = True
 
     def _forget(self, base_index: int) -> None:
-        """Drop the entries up to there, unless a snapshot took them away meanwhile."""
+        """Drop the entries up to `base_index`, unless a snapshot removed them meanwhile."""
         if base_index > self.base_index:
             self.base_term, kept = self.term_at(base_index) or 0, base_index - self.base_index
             self.base_index, self.entries = base_index, self.entries[kept:]
 
     def _state(self, base_index: int) -> list[Record]:
-        """What a file says whose log begins after `base_index`, but for the entries."""
+        """Records, except entries, of a file whose log begins after `base_index`."""
         voted_for = NOBODY if self.voted_for is None else self.voted_for
         return [
             Record(RecordKind.START, self.incarnation),
@@ -316,15 +316,14 @@ class Wal:
         self.entries = []
 
     def _shorten(self, last_index: int) -> None:
-        """The log behind `last_index` is another one now, or none."""
+        """Account for the removal or replacement of the log after `last_index`."""
         self.durable_index = min(self.durable_index, last_index)
         self._syncing_index = min(self._syncing_index, last_index)
 
     def _require_known(self) -> None:
         if not self._is_known:
             raise StorageError(
-                f"{self._path}: nobody knows what is on stable storage since a write failed; "
-                "start this node anew"
+                f"{self._path}: its content is unknown since a write failed; restart this node"
             )
 
     async def _recover(self) -> None:
@@ -342,7 +341,7 @@ class Wal:
             await self._store_again(last)
 
     async def _store_again(self, frame: Frame) -> None:
-        """Make sure of the last frame: its sync may have failed, and only memory holds it."""
+        """Rewrite the last frame: its sync may have failed, so that only memory holds it."""
         self._file.write_at(
             frame.position, self._file.read_at(frame.position, frame.end - frame.position)
         )

@@ -1,8 +1,8 @@
-"""The file of the write-ahead log: its form, how it is made, and how it is read without a node.
+"""The write-ahead log file: format, creation, and reading without a node.
 
-It is as large as it will usually get from its first day: zeros, which frames (`wal_frames`) are
-written over. So a full disk stops the log only when that reserve is used up, and a sync has nothing
-to store but the frame.
+It is created at its usual maximum size, filled with zeros, which frames (`wal_frames`) overwrite.
+So a full disk stops the log only when that reserve is used up, and a sync stores nothing but the
+frame.
 
     file    = first frame, one sector | frames carried over | frames since | zeros
 
@@ -16,7 +16,7 @@ to store but the frame.
     BASE         term        index of the last entry before the log
 
 The reserve and the frames up to the carried bytes, the first included, were synced before the file
-got its name: whatever is wrong with them is damage.
+got its name: any fault in them is damage.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ _ZEROS = bytes(SLICE_BYTES)
 
 
 class RecordKind(IntEnum):
-    """What a record says; the module's table names its fields."""
+    """Kind of a record; the module's table names its fields."""
 
     UNFINISHED = -1
-    """Never stored: `read_wal` tells so that its frame is what a crash left of one."""
+    """Never stored: `read_wal` returns it for an unfinished last frame."""
     IDENTITY = 1
     START = 2
     VOTE = 3
@@ -67,24 +67,24 @@ class RecordKind(IntEnum):
 
 
 class Sizes(NamedTuple):
-    """What of a file was synced before it got its name."""
+    """Parts of a file that were synced before it got its name."""
 
     reserved_bytes: int
-    """Frames and zeros."""
+    """Size of frames and zeros."""
     carried_bytes: int
-    """Frames."""
+    """Size of the frames."""
 
     @classmethod
     def of(cls, identity: Record) -> Sizes:
-        """Those an identity says. Errors: `struct.error`."""
+        """Decode the sizes in an identity record. Raises `struct.error`."""
         return cls(*_SIZES.unpack(identity.body))
 
 
 def read_wal(read_at: ReadAt, size: int) -> Iterator[tuple[Frame, Record]]:
-    """Every record of a file of `size` bytes with the frame it stands in.
+    """Iterate over the records of a file of `size` bytes, each with its frame.
 
-    The last one is an UNFINISHED if a crash, or a node that is writing, left something behind the
-    last frame. Errors: `DamagedFileError` when it comes to what nobody wrote.
+    The last one is an UNFINISHED if a crash, or a node that is writing, left data after the last
+    frame. Raises `DamagedFileError` at the first damage.
     """
     sizes, position, number, end = None, 0, 0, None
     while end is None:
@@ -96,26 +96,26 @@ def read_wal(read_at: ReadAt, size: int) -> Iterator[tuple[Frame, Record]]:
         try:
             end = unfinished_end(read_at, size, position=position, number=number)
         except DamagedFileError:
-            # A node that is writing may have come further since this place was read.
+            # A node that is writing may have progressed since this place was read.
             if frame_at(read_at, size, position=position, number=number) is None:
                 raise
     if sizes is None or position < sizes.carried_bytes:
-        raise DamagedFileError("a frame is missing that was synced", position=position)
+        raise DamagedFileError("a synced frame is missing", position=position)
     if end > position:
         yield Frame(number, position, end, b""), Record(RecordKind.UNFINISHED)
 
 
 def _checked_sizes(identity: Record, size: int) -> Sizes:
     if identity.kind != RecordKind.IDENTITY or len(identity.body) != _SIZES.size:
-        raise DamagedFileError("it does not begin as a write-ahead log", position=0)
+        raise DamagedFileError("it does not begin like a write-ahead log", position=0)
     sizes = Sizes.of(identity)
     if size < sizes.reserved_bytes:
-        raise DamagedFileError("it is shorter than it was made", position=size)
+        raise DamagedFileError("it is shorter than its reserve", position=size)
     return sizes
 
 
 async def reserve(disk: Disk, path: str, size_bytes: int) -> File:
-    """Make a file of zeros, on stable storage. Errors: `StorageError`, then it is not there."""
+    """Create a file of zeros on stable storage. Raises `StorageError`; no file is left then."""
     disk.remove(path)
     file = disk.open(path, create=True)
     try:
@@ -127,7 +127,7 @@ async def reserve(disk: Disk, path: str, size_bytes: int) -> File:
 
 
 async def clear(file: File, start: int, end: int) -> None:
-    """Put zeros from byte `start` to before `end`, on stable storage."""
+    """Write zeros from byte `start` to before `end`, and sync."""
     for at in range(start, end, SLICE_BYTES):
         file.write_at(at, _ZEROS[: end - at])
         await asyncio.sleep(0)
@@ -137,10 +137,9 @@ async def clear(file: File, start: int, end: int) -> None:
 async def fill(
     file: File, state: Iterable[Record], entries: Iterable[WalEntry], *, node_id: int
 ) -> Frame:
-    """Write what a reserved file begins with, and sync it: an identity, `state`, `entries`.
+    """Write the beginning of a reserved file, and sync it: an identity, `state`, `entries`.
 
-    Returns the place behind, for the next frame. Errors: `StorageError`; the file is of no use
-    then.
+    Returns the position of the next frame. Raises `StorageError`; discard the file then.
     """
     end, number = SECTOR_BYTES, 1
     records = (Record(RecordKind.ENTRY, term, index, command) for command, index, term in entries)
@@ -159,13 +158,13 @@ async def fill(
 
 
 async def publish(disk: Disk, source: str, target: str) -> None:
-    """Give a synced file its name, for good. Errors: `StorageError`; either file may have it."""
+    """Rename a synced file, durably. Raises `StorageError`; either file may have the name then."""
     disk.rename(source, target)
     await disk.sync_directory(target.rpartition("/")[0])
 
 
 def discard(disk: Disk, file: File) -> None:
-    """Remove a file that is of no use; if the disk does not even do that, `open` will."""
+    """Remove a useless file, best effort; otherwise the next `open` removes it."""
     file.close()
     try:
         disk.remove(file.path)
@@ -174,11 +173,11 @@ def discard(disk: Disk, file: File) -> None:
 
 
 def refusal(path: str, error: DamagedFileError) -> StorageError:
-    """Why a node does not start with this file, and what to do about it."""
+    """Build the error of a node that cannot start with this file, with advice."""
     return StorageError(
         f"{path} is damaged at byte {error.position}: {error.reason}. Starting with it could elect "
         "two leaders or lose acknowledged metadata. Restore its folder from a copy made since this "
         "node last ran; or, if a majority of the other controllers is healthy, remove the folder "
-        "once: this node then learns everything from the others, and takes part again when it has "
+        "once: this node then copies everything from the others, and participates once it has "
         "heard all of them"
     )

@@ -1,17 +1,17 @@
-"""Frames and records: the form of the write-ahead log and of snapshots. It knows no file.
+"""Frames and records: the format of the write-ahead log and of snapshots. Opens no file.
 
-A frame is what one sync makes durable. It fills whole sectors, so that writing one never touches
-another, and every sector says which it is and whether it is whole:
+A frame is the unit of one sync. It fills whole sectors, so that writing one never touches another,
+and every sector identifies itself and has a checksum:
 
     sector  = CRC-32 of the 508 bytes after it u32 | frame, counted from 0 in its file u32
             | sectors that follow in this frame u32 | data bytes u16 | data, zeros to 496 | "TL"
     frame   = sector+       its payload: their data, which is record+
     record  = body bytes u32 | a i64 | b i64 | kind u8 | body
 
-Files are full of zeros before frames are written over them. So a sector there is one of
+Files are full of zeros before frames overwrite them. So a sector there is one of
 
     whole       its CRC says so
-    untouched   zeros; one byte that is not may be a flipped one
+    untouched   zeros; a single other byte may be a flipped one
     cut         its last two bytes are zeros: it was never written to its end
     damaged     anything else
 
@@ -29,11 +29,11 @@ from tidelog.core.errors import StorageError, invariant
 
 SECTOR_BYTES = 512
 RECORD_BYTES_MAX = 64 << 20
-"""Of a record's body; more is damage to who reads, a bug of who writes."""
+"""Maximum size of a record's body; a larger one is damage when read, a bug when written."""
 FRAME_BYTES_MAX = 512 << 20
-"""Of a frame on disk; more is damage to who reads, a bug of who writes."""
+"""Maximum size of a frame on disk; a larger one is damage when read, a bug when written."""
 SLICE_BYTES = 256 << 10
-"""What is read, written or checked at once where more would hold up the event loop."""
+"""Bytes read, written or checked at once where more would block the event loop."""
 _HEADER = struct.Struct("<IIIH")
 _CRC = struct.Struct("<I")
 _BODY = struct.Struct("<IIH")
@@ -43,11 +43,11 @@ _RECORD = struct.Struct("<IqqB")
 _ZEROS = bytes(SLICE_BYTES)
 
 ReadAt = Callable[[int, int], bytes]
-"""At most `length` bytes from `position`; fewer only at the end."""
+"""Function that reads at most `length` bytes from `position`; fewer only at the end."""
 
 
 class DamagedFileError(StorageError):
-    """What was on stable storage is not what was written, at byte `position`."""
+    """Stored bytes have changed at byte `position`."""
 
     def __init__(self, reason: str, *, position: int) -> None:
         super().__init__(f"damaged at byte {position}: {reason}")
@@ -56,7 +56,7 @@ class DamagedFileError(StorageError):
 
 
 class Record(NamedTuple):
-    """What a frame consists of; what `a`, `b` and `body` say is up to `kind`."""
+    """A part of a frame; the meaning of `a`, `b` and `body` depends on `kind`."""
 
     kind: int
     a: int = 0
@@ -65,7 +65,7 @@ class Record(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """A whole frame of a file, from byte `position` to before `end`."""
+    """A complete frame of a file, from byte `position` to before `end`."""
 
     number: int
     position: int
@@ -83,13 +83,13 @@ class _Sector(NamedTuple):
 
 
 def encode_record(record: Record) -> bytes:
-    """The bytes of one record. Errors: `InvariantError` when its body is too large."""
+    """Encode a record. Raises `InvariantError` when its body is too large."""
     invariant(len(record.body) <= RECORD_BYTES_MAX, "a record's body", len(record.body))
     return _RECORD.pack(len(record.body), record.a, record.b, record.kind) + record.body
 
 
 def decode_records(frame: Frame) -> Iterator[Record]:
-    """The records of a frame. Errors: `DamagedFileError` where there is none."""
+    """Decode the records of a frame. Raises `DamagedFileError` where there is none."""
     payload, at = frame.payload, 0
     while at < len(payload):
         room = len(payload) - at - _RECORD.size
@@ -104,7 +104,7 @@ def decode_records(frame: Frame) -> Iterator[Record]:
 
 
 def payloads(records: Iterable[Record]) -> Iterator[bytes]:
-    """All records in turn, in payloads of about `SLICE_BYTES` unless one is larger."""
+    """Group all records into payloads of about `SLICE_BYTES` unless a record is larger."""
     pieces: list[bytes] = []
     size = 0
     for record in records:
@@ -121,12 +121,12 @@ def payloads(records: Iterable[Record]) -> Iterator[bytes]:
 
 
 def frame_bytes(payload_bytes: int) -> int:
-    """How much of a file a frame with so large a payload takes."""
+    """Size in the file of a frame with a payload of that size."""
     return -(-payload_bytes // _DATA_BYTES) * SECTOR_BYTES
 
 
 def encode_frame(number: int, payload: bytes) -> bytes:
-    """The frame with this number in its file. Errors: `InvariantError` for none or too much."""
+    """Encode frame `number` of a file. Raises `InvariantError` if it is empty or too large."""
     invariant(0 < frame_bytes(len(payload)) <= FRAME_BYTES_MAX, "a frame", len(payload))
     pieces: list[bytes] = []
     following = frame_bytes(len(payload)) // SECTOR_BYTES - 1
@@ -139,7 +139,7 @@ def encode_frame(number: int, payload: bytes) -> bytes:
 
 
 def frame_at(read_at: ReadAt, size: int, *, position: int, number: int) -> Frame | None:
-    """The frame with this number at `position` of a file of `size` bytes; None unless whole."""
+    """Read frame `number` at `position` of a file of `size` bytes; None unless complete."""
     first = read_at(position, SECTOR_BYTES)
     sector = _sector(first)
     if sector is None:
@@ -153,17 +153,17 @@ def frame_at(read_at: ReadAt, size: int, *, position: int, number: int) -> Frame
 
 
 def frames_in(read_at: ReadAt, size: int, *, position: int = 0, number: int = 0) -> Iterator[Frame]:
-    """The frames of a file from the one with this number on, up to the first place without one."""
+    """Iterate over the frames from `number` on, up to the first place without one."""
     while frame := frame_at(read_at, size, position=position, number=number):
         yield frame
         position, number = frame.end, number + 1
 
 
 def unfinished_end(read_at: ReadAt, size: int, *, position: int, number: int) -> int:
-    """The end of what a crash left of the frame that was being written at `position`.
+    """Find the end of a crash's remains of the frame that was being written at `position`.
 
-    It is `position` if nothing is there but zeros. Errors: `DamagedFileError` if no crash while
-    frame `number` was written explains what is there: then it, or one after it, was there once.
+    It is `position` if there are only zeros. Raises `DamagedFileError` if no crash during the write
+    of frame `number` explains the content: then it, or a later frame, had been complete.
     """
     end, frame_end = position, None
     for at, stored in _sectors_with_content(read_at, size, position):
@@ -174,19 +174,19 @@ def unfinished_end(read_at: ReadAt, size: int, *, position: int, number: int) ->
         else:
             announced = at + (sector.following + 1) * SECTOR_BYTES
             if sector.frame != number or announced != (frame_end or announced):
-                raise DamagedFileError("a frame is missing that was synced", position=position)
+                raise DamagedFileError("a synced frame is missing", position=position)
             frame_end = announced
         end = min(size, at + SECTOR_BYTES)
     return end
 
 
 def is_whole_sector(stored: bytes) -> bool:
-    """Whether these are the bytes of one, as it was written."""
+    """True when these bytes are a sector as it was written."""
     return _sector(stored) is not None
 
 
 def _payload(stored: bytes, number: int) -> bytes | None:
-    """All data of sectors that must be one whole frame."""
+    """Join the data of sectors that must be one complete frame."""
     pieces: list[bytes] = []
     following = len(stored) // SECTOR_BYTES - 1
     for at in range(0, len(stored), SECTOR_BYTES):
@@ -208,13 +208,13 @@ def _sector(stored: bytes) -> _Sector | None:
 
 
 def _is_cut(stored: bytes) -> bool:
-    """Whether its end was never written, or nothing of it: then one byte may have flipped."""
+    """True when its end was never written, or it is empty, apart from one possibly flipped byte."""
     is_untouched = len(stored) - stored.count(0) <= 1
     return is_untouched or len(stored) < SECTOR_BYTES or not any(stored[-len(_MARK) :])
 
 
 def _sectors_with_content(read_at: ReadAt, size: int, position: int) -> Iterator[tuple[int, bytes]]:
-    """Position and content of every sector from `position` on that is not all zeros."""
+    """Iterate over position and content of the sectors from `position` on, except zeros."""
     for start in range(position, size, SLICE_BYTES):
         stored = read_at(start, min(SLICE_BYTES, size - start))
         if stored == _ZEROS[: len(stored)]:

@@ -1,9 +1,9 @@
-"""Whether a message can be a voter's at all. It decides nothing else, and never acts.
+"""Plausibility check of a message: could a voter have sent it? Decides nothing else.
 
-Numbers of a voter are not negative and grow by what happens, so that none ever comes near the end
-of what the wire holds; entries follow each other in terms that do not go back and are not ahead of
-their leader's. A message that breaks this is of a stranger, or of a broken process: what a voter
-would make of it might stop it.
+A voter's numbers are not negative and grow with events, so that none ever approaches the wire
+type's maximum; the terms of consecutive entries do not decrease and do not exceed their leader's. A
+message that violates this is from a foreign or a broken process, and processing it might stop the
+voter.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -15,11 +15,11 @@ from google.protobuf.descriptor import FieldDescriptor
 from tidelog.v1.raft_pb2 import AppendEntries, InstallSnapshot, RaftMessage
 
 NUMBER_MAX = 2**62
-"""Above every term, index, round and incarnation there will ever be."""
+"""Bound above every term, index, round and incarnation there will ever be."""
 
 
 def fault(message: RaftMessage) -> str | None:
-    """What is wrong with it, for people; None: nothing, or it is of a kind this version lacks."""
+    """Describe the message's fault; None if it has none, or its kind is unknown to this version."""
     kind = message.WhichOneof("body")
     body = None if kind is None else getattr(message, kind)
     numbers = [message.incarnation, message.term]
@@ -27,7 +27,7 @@ def fault(message: RaftMessage) -> str | None:
         if field.cpp_type == FieldDescriptor.CPPTYPE_INT64:
             numbers.append(value)
     if not all(0 <= number < NUMBER_MAX for number in numbers):
-        return f"a number of it is below 0 or not below {NUMBER_MAX}"
+        return f"a number in it is below 0 or not below {NUMBER_MAX}"
     if isinstance(body, AppendEntries):
         return _entries_fault(body, message.term)
     if isinstance(body, InstallSnapshot):
@@ -39,12 +39,12 @@ def _entries_fault(body: AppendEntries, term: int) -> str | None:
     before = body.previous_term
     for entry in body.entries:
         if not before <= entry.term <= term:
-            return f"an entry of term {entry.term} follows one of {before} in term {term}"
+            return f"an entry of term {entry.term} follows one of term {before} in term {term}"
         before = entry.term
     return None
 
 
 def _piece_fault(body: InstallSnapshot, term: int) -> str | None:
     if body.last_term > term or body.offset + len(body.data) > body.total_bytes:
-        return "a piece of a snapshot lies outside of it, or in a term to come"
+        return "a piece of a snapshot is outside of it, or of a future term"
     return None

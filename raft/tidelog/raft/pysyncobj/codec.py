@@ -1,7 +1,8 @@
-"""PySyncObj's flat message dicts to protobuf and back: the kinds it writes or reads itself.
+"""Conversion of PySyncObj's flat message dicts to protobuf and back.
 
-It decides nothing. Snapshots in the library's form, forwarded commands, changes of membership and
-pieces of large entries have no form here, so that no peer can send them and no bug of ours can.
+Covers the kinds the library writes or reads itself; decides nothing. Snapshots in the library's
+format, forwarded commands, membership changes and pieces of large entries are not supported, so
+that neither a peer nor a bug here can send them.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -38,7 +39,7 @@ def _encode_append(message: Message, entries: list[Any], body: AppendEntries) ->
 
 
 def decode(envelope: RaftMessage) -> Message:
-    """The message as the library reads it. Errors: `ValueError` for a kind that it does not."""
+    """Decode a message for the library. Raises `ValueError` for a kind it does not read."""
     match envelope.WhichOneof("body"):
         case "request_vote":
             return {

@@ -1,7 +1,7 @@
 """PySyncObj behind the engine port: one step in, one `Ready` out.
 
-Owns the order of a step and what is told of it. What the library decides and what is replaced: see
-the package; see `voting.py` for the name of the class.
+Owns the order of a step and its effects. See the package for the library's decisions and the
+replaced parts; see `voting.py` for the name of the class.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ROLES = {
 
 
 class SyncObj(replication.SyncObj):
-    """One voter's Raft state; `step` is the only way in (see `engine.Engine`)."""
+    """Raft state of one voter; `step` is the only way in (see `engine.Engine`)."""
 
     steps_while_syncing = False
 
@@ -39,7 +39,7 @@ class SyncObj(replication.SyncObj):
         proposals: Sequence[bytes | None],
         reads: Sequence[int],
     ) -> Ready:
-        """See `engine.Engine`. The library counts this node's log as durable: it must be."""
+        """Step as in `engine.Engine`. The library counts this node's log as durable: it must be."""
         self._now_s = now_s
         self._bind_ports()
         if self._is_new:
@@ -92,7 +92,7 @@ class SyncObj(replication.SyncObj):
         """See `engine.Engine`."""
         return self._isLeader() and self._sender.is_sending
 
-    # What happened
+    # Inputs
 
     def _note_connections(self, connected: set[Node]) -> None:
         lost = self.__connectedNodes - connected
@@ -100,11 +100,11 @@ class SyncObj(replication.SyncObj):
             self._resend_due_s = NEVER_S
         self.__connectedNodes = connected
         if self._isLeader():
-            for node in lost:  # what was under way is lost
+            for node in lost:  # messages in flight are lost
                 self.__raftNextIndex[node] = self.__raftMatchIndex[node] + 1
                 self._sender.cancel(node.id)
         elif self.__raftLeader in lost:
-            # A process that ends closes its connections: ask the others whether they miss it too.
+            # A stopping process closes its connections: ask the other voters if they miss it, too.
             self._leader_heard_s = NEVER_S
             soon_s = self._now_s + self._random.random() * self._interval_s
             self.__raftElectionDeadline = min(self.__raftElectionDeadline, soon_s)
@@ -145,7 +145,7 @@ class SyncObj(replication.SyncObj):
         if self._isLeader():
             self._reads.ask(read_ids)
 
-    # What to tell
+    # Outputs
 
     def _ready(self, appended: list[int]) -> Ready:
         leader, commit_index = self.__raftLeader, self._local.commit_index

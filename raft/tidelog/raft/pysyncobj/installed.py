@@ -1,4 +1,4 @@
-"""The installed PySyncObj: whether it is the reviewed one, and its settings. It decides nothing."""
+"""The installed PySyncObj: check of its version, and its settings. Decides nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KNOWN_SHA256 = "e8bdf06797085d734df86e24ab4802fe87893dff77268565ec036f7ad4a1cfe4
 
 
 def check_library() -> None:
-    """Refuse any PySyncObj but the one whose private methods are overridden here."""
+    """Raise `InvariantError` unless the installed PySyncObj is the reviewed one."""
     source = resources.files(pysyncobj).joinpath("syncobj.py").read_bytes()
     found = library.VERSION, hashlib.sha256(source).hexdigest()
     if found != (KNOWN_VERSION, KNOWN_SHA256):
@@ -29,7 +29,7 @@ def check_library() -> None:
 
 
 def library_config(config: RaftConfig, journal: Journal) -> library.SyncObjConf:
-    """Our settings by the library's names; how much one append carries the engine bounds itself."""
+    """Translate our settings to the library's; the engine bounds appends itself."""
     return library.SyncObjConf(
         autoTick=False,
         journalFile=journal,
@@ -38,6 +38,6 @@ def library_config(config: RaftConfig, journal: Journal) -> library.SyncObjConf:
         appendEntriesPeriod=config.heartbeat_interval_ms / 1000,
         leaderFallbackTimeout=config.election_timeout_max_ms / 1000,
         connectionTimeout=config.election_timeout_max_ms / 1000,
-        appendEntriesBatchSizeBytes=sys.maxsize,  # a larger entry it would send pickled
+        appendEntriesBatchSizeBytes=sys.maxsize,  # the library would send a larger entry pickled
         useFork=False,
     )

@@ -1,8 +1,8 @@
-"""The durable log under the names by which PySyncObj knows a journal. It decides nothing.
+"""Adapter of the durable log to PySyncObj's journal interface. Decides nothing.
 
-The entry `base_index`, which a snapshot holds (0: the beginning), stands as the first one: that is
-how the library itself represents a log whose head is gone. Of the first and the last entry it asks
-index and term alone; what it sends it takes through the engine.
+The entry `base_index`, which a snapshot includes (0: the beginning), is presented as the first one:
+the library itself represents a compacted log this way. It reads only index and term of the first
+and the last entry; entries to send come from the engine.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LIBRARY_NO_OP = bytes([library._COMMAND_TYPE.NO_OP])  # noqa: SLF001
 
 
 class LibraryEntry(NamedTuple):
-    """An entry in the order of fields that the library reads by number."""
+    """An entry in the order of fields that the library reads by index."""
 
     command: bytes
     log_index: int
@@ -28,7 +28,7 @@ class LibraryEntry(NamedTuple):
 
 
 class LogJournal(Journal):  # type: ignore[misc]  # the library has no types
-    """Entries, term and vote; `commit_index` is what is committed when the node starts."""
+    """Entries, term and vote; `commit_index` is the commit index at the node's start."""
 
     def __init__(self, log: DurableLog, *, cluster_id: str, commit_index: int) -> None:
         self._log = log
@@ -36,7 +36,7 @@ class LogJournal(Journal):  # type: ignore[misc]  # the library has no types
         self._commit_index = commit_index
 
     def add(self, command: bytes, idx: int, term: int) -> None:
-        """Append the no-op with which a term begins: the only entry that the library makes."""
+        """Append the no-op that begins a term: the only entry that the library creates."""
         invariant(command == _LIBRARY_NO_OP, "an entry of the library", command)
         self._log.write_entry(self._term_start, index=idx, term=term)
 
@@ -45,22 +45,22 @@ class LogJournal(Journal):  # type: ignore[misc]  # the library has no types
         self._log.write_vote(term=term, voted_for=votedForNodeId)
 
     def getCurrentTerm(self) -> int:  # noqa: N802
-        """The stored term."""
+        """Stored term."""
         return self._log.term
 
     def getVotedForNodeId(self) -> int | None:  # noqa: N802
-        """The stored vote; None: nobody."""
+        """Stored vote; None: no vote."""
         return self._log.voted_for
 
     def setRaftCommitIndex(self, raftCommitIndex: int) -> None:  # noqa: N802, N803
-        """Store nothing: what is committed is learnt anew at a start."""
+        """Store nothing: the commit index is learned from the quorum after a start."""
 
     def getRaftCommitIndex(self) -> int:  # noqa: N802
-        """The commit index at the start."""
+        """Commit index at the start."""
         return self._commit_index
 
     def __getitem__(self, item: int) -> LibraryEntry:
-        """The first entry (0) or the last one (-1), without its command."""
+        """First entry (0) or last one (-1), without its command."""
         match item:
             case 0:
                 return LibraryEntry(b"", self._log.base_index, self._log.base_term)
@@ -69,5 +69,5 @@ class LogJournal(Journal):  # type: ignore[misc]  # the library has no types
         raise InvariantError(f"the library asks its journal for the entry at position {item}")
 
     def __len__(self) -> int:
-        """Never 0: the base is an entry."""
+        """Number of entries including the base, so never 0."""
         return self._log.last_index - self._log.base_index + 1

@@ -1,4 +1,4 @@
-"""PySyncObj's transport: what it sends becomes messages of the step. It decides nothing."""
+"""PySyncObj's transport: its messages become messages of the step. Decides nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tidelog.raft.pysyncobj.reads import ReadRounds
 
 
 class LibraryTransport(Transport):  # type: ignore[misc]  # the library has no types
-    """Sends nothing itself: `Outbox` keeps it until the driver has synced."""
+    """Transport that sends nothing itself: `Outbox` keeps messages until the driver has synced."""
 
     def __init__(self, outbox: Outbox, reads: ReadRounds) -> None:
         super().__init__(None, None, None)

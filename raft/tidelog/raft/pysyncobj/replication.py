@@ -1,9 +1,9 @@
-"""The log between leader and follower: what PySyncObj sends, and our parts where it is not safe.
+"""Log replication between leader and follower: PySyncObj's, with replaced unsafe parts.
 
-The library decides what is committed and sends entries. In place of its own: what a follower takes
-(`LocalLog`: only a contradiction truncates, nothing above what is verified is committed), what an
-answer means (the match index never falls), snapshots (`SnapshotSender`), and what it finds in the
-log. See `voting.py` for the name of the class.
+The library decides the commit index and sends entries. Replaced are: appends of a follower
+(`LocalLog`: only a conflict truncates, nothing above the verified index is committed), the
+processing of answers (the match index never decreases), snapshots (`SnapshotSender`), and access to
+the log. See `voting.py` for the name of the class.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class SyncObj(voting.SyncObj):
     # As a follower
 
     def _on_leader(self, node: Node, message: RaftMessage) -> None:
-        """Take entries or a piece of a snapshot from the leader of this term."""
+        """Handle entries or a piece of a snapshot from the leader of this term."""
         if rules.is_stale(message.term, self.__raftCurrentTerm):
-            # It carries no news but the term, which tells the old leader to step down.
+            # The answer carries only the term, which makes the old leader step down.
             self._outbox.promise(node.id).append_entries_reply.SetInParent()
             return
         if message.term > self.__raftCurrentTerm and not self._climb_to(message.term):
@@ -47,9 +47,9 @@ class SyncObj(voting.SyncObj):
     # As the leader
 
     def _on_follower(self, node: Node, message: RaftMessage) -> None:
-        """Count an answer of this term; another term's tells that there is a newer one, or nothing.
+        """Process an answer of this term; a newer term's makes this node step down.
 
-        The match index never falls, for answers arrive in any order.
+        The match index never decreases, since answers arrive in any order.
         """
         if message.term > self.__raftCurrentTerm:
             self._climb_to(message.term)
@@ -64,7 +64,7 @@ class SyncObj(voting.SyncObj):
 
     def _on_append_reply(self, node: Node, reply: AppendEntriesReply) -> None:
         if reply.round > self._reads.round or reply.next_index > self._log.last_index + 1:
-            return  # of what this leader never sent
+            return  # an answer to a message this leader never sent
         self._note_answer(node, reply.round)
         if reply.is_success:
             self._on_agreed(node, reply.next_index - 1)
@@ -83,16 +83,16 @@ class SyncObj(voting.SyncObj):
         self._note_answer(node, reply.round)
         if self._sender.on_taken(node.id, reply):
             self._on_agreed(node, reply.last_index)
-            self._resend_due_s = NEVER_S  # what comes after it is due
+            self._resend_due_s = NEVER_S  # the entries after it are due
 
     def _on_agreed(self, node: Node, index: int) -> None:
-        """The follower holds this log up to `index` on stable storage."""
+        """Note that the follower holds this log up to `index` on stable storage."""
         match_index = rules.next_match(self.__raftMatchIndex[node], index)
         self.__raftMatchIndex[node] = match_index
         self.__raftNextIndex[node] = max(self.__raftNextIndex[node], match_index + 1)
 
     def _on_new_process(self, peer_id: int) -> None:
-        """Another process answers for the peer, perhaps with another disk."""
+        """Reset the peer's progress: another process answers, possibly with another disk."""
         if not self._isLeader():
             return
         node = self._peers[peer_id]
@@ -100,14 +100,14 @@ class SyncObj(voting.SyncObj):
         self.__raftNextIndex[node] = self._log.last_index + 1
         self._sender.cancel(node.id)
 
-    # What to send
+    # Messages to send
 
     def _send_news(self) -> None:
-        """Send what followers lack now instead of at the next heartbeat."""
+        """Send followers their missing entries now instead of at the next heartbeat."""
         if not self._isLeader():
             return
         is_behind = any(map(self._lacks_entries, self.__connectedNodes))
-        # Not at every answer: on a network without order each would call for several more.
+        # Not after every answer: without ordering in the network, each would trigger several more.
         may_resend = is_behind and self._now_s >= self._resend_due_s
         is_piece_due = any(map(self._is_piece_due, self.__connectedNodes))
         if self._told != self._news() or may_resend or is_piece_due:
@@ -127,9 +127,9 @@ class SyncObj(voting.SyncObj):
         return self.__raftNextIndex[node] <= self._log.base_index
 
     def __sendAppendEntries(self) -> None:  # noqa: N802
-        """Send entries by the library; who needs a snapshot is kept out of its sight.
+        """Let the library send entries; hide the followers that need a snapshot from it.
 
-        It would send that one without an end: its loop waits for the next index to rise.
+        For those its loop would never end, as it waits for their next index to increase.
         """
         self._told = self._news()
         connected = self.__connectedNodes
@@ -141,7 +141,7 @@ class SyncObj(voting.SyncObj):
             self._send_piece(node)
 
     def _send_piece(self, node: Node) -> None:
-        """Send the piece of the snapshot that is due, or a heartbeat behind the log's begin."""
+        """Send the due piece of the snapshot, or a heartbeat that refers to the log's base."""
         if self._sender.is_due(node.id, self._now_s):
             piece = self._outbox.promise(node.id).install_snapshot
             piece.CopyFrom(self._sender.next_piece(node.id, self._now_s))
@@ -159,11 +159,11 @@ class SyncObj(voting.SyncObj):
         super().__onBecomeLeader()
 
     def __applyLogEntries(self) -> bool:  # noqa: N802
-        """Apply nothing: `LocalLog` hands out what is committed, a bounded number at a time."""
+        """Apply nothing: `LocalLog` hands out committed entries, a bounded number at a time."""
         self.__raftLastApplied = self.__raftCommitIndex
         return False
 
-    # What the library asks of its log
+    # Log access of the library
 
     def __getEntries(  # noqa: N802
         self,
@@ -171,7 +171,7 @@ class SyncObj(voting.SyncObj):
         count: int | None = None,
         maxSizeBytes: int | None = None,  # noqa: ARG002, N803  # ours is `append_batch_bytes`
     ) -> list[LibraryEntry]:
-        """One entry's index and term, the base included; without a count: entries to send."""
+        """Index and term of one entry, the base included; without a count, entries to send."""
         if count is not None:
             term = self._log.term_at(fromIDx)
             return [] if term is None else [LibraryEntry(b"", fromIDx, term)]
@@ -183,4 +183,4 @@ class SyncObj(voting.SyncObj):
         return [LibraryEntry(entry.command, entry.log_index, entry.term) for entry in entries]
 
     def __tryLogCompaction(self) -> None:  # noqa: N802
-        """Nothing: the driver makes snapshots and cuts the log behind them."""
+        """Do nothing: the driver takes snapshots and compacts the log."""

@@ -1,8 +1,8 @@
-"""How far each follower is that is being sent the newest snapshot, and which piece it gets next.
+"""Transfer of the newest snapshot to followers: progress of each, and the next piece.
 
-One piece is under way to each follower; the next one follows its answer, or the same again when no
-answer came in time. The library's serializer, in whose place this stands, forks, pickles, sends a
-whole dump at once and counts it as received when it was sent.
+One piece is in flight to each follower; the next one follows its answer, or the same one a timeout.
+The library's serializer, which this replaces, forks, pickles, sends a whole dump at once and counts
+it as received when it was sent.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -18,17 +18,17 @@ from tidelog.v1.raft_pb2 import InstallSnapshot, InstallSnapshotReply
 
 @dataclass(slots=True)
 class _Sent:
-    """One follower."""
+    """Progress of one follower."""
 
     snapshot: SnapshotId
     size_bytes: int
     offset: int = 0
     piece_sent_s: float | None = None
-    """When the piece under way was sent; None: none is."""
+    """Time at which the unanswered piece was sent; None: there is none."""
 
 
 class SnapshotSender:
-    """Lives as long as the engine; `cancel_all` when this node begins to lead."""
+    """Snapshot transfers; call `cancel_all` when this node becomes leader."""
 
     def __init__(self, snapshots: Snapshots, *, chunk_bytes: int, patience_s: float) -> None:
         self._snapshots = snapshots
@@ -38,18 +38,18 @@ class SnapshotSender:
 
     @property
     def is_sending(self) -> bool:
-        """Whether a newer snapshot now would make a follower begin again."""
+        """True while a newer snapshot would make a follower start its download over."""
         return bool(self._sent)
 
     def is_due(self, peer_id: int, now_s: float) -> bool:
-        """Whether a piece may be sent: none is under way, or its answer is overdue."""
+        """True when a piece may be sent: none is in flight, or its answer is overdue."""
         sent = self._sent.get(peer_id)
         if sent is None or sent.piece_sent_s is None or sent.snapshot != self._snapshots.latest:
             return True
         return now_s - sent.piece_sent_s >= self._patience_s
 
     def next_piece(self, peer_id: int, now_s: float) -> InstallSnapshot:
-        """The piece that is due for a follower; it counts as sent now."""
+        """Next piece for a follower, counted as sent now."""
         latest = self._snapshots.latest
         if latest is None:
             raise InvariantError("the log begins with a snapshot, and there is none")
@@ -66,9 +66,9 @@ class SnapshotSender:
         )
 
     def on_taken(self, peer_id: int, reply: InstallSnapshotReply) -> bool:
-        """A follower wants the piece at `next_offset`; True: it has the whole snapshot.
+        """Note that a follower wants the piece at `next_offset`; True: it has the whole snapshot.
 
-        Asked for the same piece again it gets it, but not at once: it may have no room.
+        A piece requested again is resent only after a timeout: the follower's disk may be full.
         """
         sent = self._sent.get(peer_id)
         if sent is None or sent.snapshot.index != reply.last_index:
@@ -81,9 +81,9 @@ class SnapshotSender:
         return False
 
     def cancel(self, peer_id: int) -> None:
-        """Forget how far a follower is: it is not connected, or needs no snapshot any more."""
+        """Forget a follower's progress: it is disconnected, or needs no snapshot anymore."""
         self._sent.pop(peer_id, None)
 
     def cancel_all(self) -> None:
-        """Forget how far all are."""
+        """Forget the progress of all followers."""
         self._sent.clear()

@@ -1,12 +1,12 @@
-"""Terms and elections: what PySyncObj's own voting lacks, in its place (decision 0031).
+"""Terms and elections: replacements for the gaps in PySyncObj's own voting (decision 0031).
 
-The library decides when the election time-out has passed, stands, votes and counts votes. Put
-before that: pre-vote and leader stickiness (Raft thesis, 9.6 and 4.2.3), comebacks with a new disk,
-and that a vote counts once. This class also owns what all of the engine shares.
+The library decides when the election timeout has passed, stands for election, votes and counts
+votes. Added before that: pre-vote and leader stickiness (Raft thesis, 9.6 and 4.2.3), rejoining
+with a new disk, and counting each vote once. This class also owns the engine's shared state.
 
-It is named `SyncObj` on purpose, as are the two above it: Python mangles `self.__x` with the name
-of the class it stands in, so that these methods use and override the library's private ones by
-their own names. What has two underscores is the library's, what has one is ours.
+It is named `SyncObj` on purpose, as are its two subclasses: Python mangles `self.__x` with the name
+of the enclosing class, so that these methods use and override the library's private ones by their
+own names. Names with two underscores are the library's, names with one are ours.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ NEVER_S = float("-inf")
 
 
 class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no types
-    """Terms, votes and what the rest of the engine stands on."""
+    """Terms, votes and the state shared by the rest of the engine."""
 
-    # The library's state that is read or written here.
+    # State of the library that is read or written here.
     __connectedNodes: set[Node]
     __lastResponseTime: dict[Node, float]
     __newAppendEntriesTime: float
@@ -63,7 +63,7 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
         random: Random,
         config: RaftConfig,
     ) -> None:
-        """`voters` holds this node's id too. Errors: `InvariantError` for another PySyncObj."""
+        """`voters` includes this node's id. Raises `InvariantError` for another PySyncObj."""
         check_library()
         self._log = log
         self._random = random
@@ -135,12 +135,12 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
         if (self.__raftCurrentTerm, self.__votedForNodeId) == (message.term, node.id):
             self._outbox.promise(
                 node.id
-            ).vote_granted.SetInParent()  # the library says it only once
+            ).vote_granted.SetInParent()  # the library grants it only once
         elif self._rejoiner.takes_part():
             self.__onMessageReceived(node, decode(message))
 
     def _on_vote_granted(self, node: Node, message: RaftMessage) -> None:
-        """Have a vote counted, once."""
+        """Pass a vote on to be counted, once per voter and term."""
         if self._vote_terms.get(node.id) != message.term:
             self._vote_terms[node.id] = message.term
             self.__onMessageReceived(node, decode(message))
@@ -150,7 +150,7 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
         return rules.hears_leader(silent_s, self._config.election_timeout_min_ms / 1000)
 
     def __connectedToAnyone(self) -> bool:  # noqa: N802
-        """Whether to stand, asked by the tick when the election time-out has passed."""
+        """Decide whether to stand; the tick asks when the election timeout has passed."""
         if not self._rejoiner.takes_part():
             self._put_off_election()
             return False
@@ -168,7 +168,7 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
         return False
 
     def _on_pre_vote(self, node: Node, message: RaftMessage) -> None:
-        """Say whether this node would vote for the sender in the sender's term + 1."""
+        """Answer whether this node would vote for the sender in the sender's term + 1."""
         body = message.pre_vote
         theirs = body.last_log_term, body.last_log_index
         reply = self._outbox.promise(node.id).pre_vote_reply
@@ -194,7 +194,7 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
         self._pre_vote_terms.clear()
 
     def _climb_to(self, term: int) -> bool:
-        """Enter the term as a follower, or one on the way to it: False."""
+        """Enter the term as a follower; False: only a term on the way to it."""
         self.__setCurrentTerm(rules.climbed_term(term, self.__raftCurrentTerm), None)
         self.__setState(library._RAFT_STATE.FOLLOWER)  # noqa: SLF001
         self.__raftLeader = None
@@ -203,7 +203,7 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
     def _put_off_election(self) -> None:
         self.__raftElectionDeadline = self._now_s + self.__generateRaftTimeout()
 
-    # Comebacks
+    # Rejoining
 
     def _ask_to_rejoin(self) -> None:
         if self._now_s >= self._rejoin_due_s and not self._rejoiner.has_begun_anew():
@@ -211,7 +211,7 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
             self._rejoiner.ask()
 
     def _reread_term(self) -> None:
-        """Take over a term that the comeback stored."""
+        """Take over a term that the rejoin stored."""
         self.__raftCurrentTerm = self._log.term
         self.__votedForNodeId = self._log.voted_for
 

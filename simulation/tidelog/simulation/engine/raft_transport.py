@@ -139,7 +139,9 @@ class SimRaftTransport:
         """Log it once, as a real node does."""
         if reason and self._refusals.get(peer_id) != reason:
             self._refusals[peer_id] = reason
-            logger.warning("a voter refuses this one", peer_id=peer_id, reason=reason)
+            logger.warning(
+                "a voter refuses the raft stream of this node", peer_id=peer_id, reason=reason
+            )
 
     # Incoming, called on this node's loop by the network
 
