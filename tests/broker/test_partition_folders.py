@@ -36,15 +36,15 @@ async def test_a_name_that_is_no_topics_makes_no_path(
     disk: SimDisk, folders: PartitionFolders, topic: str
 ) -> None:
     operations = disk.operations
-    with pytest.raises(StorageError, match="names no folder"):
+    with pytest.raises(StorageError, match="not a valid folder name"):
         await open_log(folders, topic)
-    with pytest.raises(StorageError, match="names no folder"):
+    with pytest.raises(StorageError, match="not a valid folder name"):
         await folders.remove(topic, 0, tag="x")
     assert disk.operations == operations
 
 
 async def test_a_negative_partition_makes_no_path(folders: PartitionFolders) -> None:
-    with pytest.raises(StorageError, match="names no folder"):
+    with pytest.raises(StorageError, match="not a valid folder name"):
         await open_log(folders, "t", -1)
 
 

@@ -78,7 +78,7 @@ async def test_an_unreadable_request_is_refused_by_every_service_without_a_line_
     call: Any = channel.unary_unary(path)
     code, details = await refused(call(UNREADABLE))
     assert code is grpc.StatusCode.INVALID_ARGUMENT
-    assert "the bytes are no " in details
+    assert "the bytes are not a " in details
     assert handler.asked == 0
     assert capfd.readouterr() == ("", "")
 

@@ -147,7 +147,7 @@ def test_a_processes_log_counts_what_is_equal_and_is_turned_while_it_runs(tmp_pa
     assert before.count("event=equal") == 2
     assert 'repeated="1999 times"' in before
     assert before.count('event="of a kind"') == 50
-    assert 'event="lines left out" of="of a kind" repeated="1950 times"' in before
+    assert 'event="lines suppressed" of="of a kind" repeated="1950 times"' in before
     assert before.count('event="request failed"') == 2
     assert before.count("Traceback") == 1, "of a bug, once"
     assert "NoneType" not in before

@@ -36,7 +36,7 @@ def test_a_kind_has_its_share_of_a_window_whatever_its_lines_say() -> None:
     told = [
         (told.fields["event"], told.fields.get("of"), count) for told, count in lines.told_by(10)
     ]
-    assert told == [("lines left out", "suspected", 2)]
+    assert told == [("lines suppressed", "suspected", 2)]
 
 
 def test_a_library_is_one_kind_whatever_it_says() -> None:

@@ -1,14 +1,14 @@
-"""The broker: replicas of partitions, in four rooms, and `replica_manager`, which hosts them.
+"""The broker: replicas of partitions, in four rooms, and `replica_manager`, their host.
 
-    replica/           the core: what a replica does as leader, as follower, in and out of the ISR
+    replica/           the core: a replica as leader, as follower, in and out of the ISR
     partition/         one partition at work: its core, its log, its waiting requests; all of them
     replication/       followers' fetches, fetch sessions, ISR changes
-    controller_link/   registration, heartbeats, the metadata that is followed, reports
-    replica_manager    which replicas there are, by the newest image, and the loops for them
-    image_changes      the partitions that differ from an image, worked off in slices
+    controller_link/   registration, heartbeats, the committed metadata, reports
+    replica_manager    the replicas assigned by the newest image, and their background loops
+    image_changes      partitions that differ from the newest image, updated in slices
 
-Arrows go down: `replica` knows nobody, `partition` knows `replica`, the other rooms know both.
-Begin with `replica.leader`: when a record is committed is decided there and nowhere else.
+Imports go down: `replica` imports no other room, `partition` imports `replica`, the others both.
+Begin with `replica.leader`, the only place that decides when a record is committed.
 
 Imports: `metadata`, `raft`, `log`, `records`, `net`, `core`, `proto`.
 """

@@ -1,8 +1,8 @@
-"""Partitions that differ from the newest image: worked off in slices, so that none stalls the loop.
+"""Partitions that differ from the newest image, applied in slices that do not stall the loop.
 
-Owns which partitions are still to be brought in line. Each is compared with the image that is the
-newest when its turn comes, so that a slow broker skips what is outdated. Decides nothing of what an
-image means for a partition.
+Owns the set of partitions still to be updated. Each is compared with the newest image when its turn
+comes, so that a slow broker skips outdated states. Does not decide what an image means for a
+partition.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Key = tuple[str, int]
 
 
 class ImageChanges:
-    """The first slice is done at once, the rest in turns; `apply` brings one partition in line."""
+    """Pending partitions; the first slice is applied at once, the rest in turns by `apply`."""
 
     def __init__(
         self, apply: Callable[[Key], None], config: ReplicaConfig, background: Background
@@ -32,11 +32,11 @@ class ImageChanges:
 
     @property
     def is_idle(self) -> bool:
-        """Whether every partition is as the newest image says."""
+        """True when every partition matches the newest image."""
         return not self._waiting
 
     def note(self, before: MetadataImage, now: MetadataImage) -> None:
-        """The image `now` takes the place of `before`."""
+        """Note that the image `now` replaces `before`."""
         self._waiting.update(dict.fromkeys(changed_partitions(before, now)))
         if self._task is None:
             self._work_off()
@@ -56,7 +56,7 @@ class ImageChanges:
 
 
 def changed_partitions(before: MetadataImage, now: MetadataImage) -> Iterator[Key]:
-    """Partitions that are gone, new, or have another state or other configs; gone ones first."""
+    """Partitions removed, added, or with another state or other configs; removed ones first."""
     are_defaults_kept = now.cluster_configs == before.cluster_configs
     if now.topics is before.topics and are_defaults_kept:
         return

@@ -1,9 +1,9 @@
-"""All replicas of one broker: which there are, by the image; and the loops that keep them going.
+"""Replicas of a broker, according to the image, and their background loops.
 
-Owns the partitions' lives: opened one after the other, changed with each image, closed and removed
-when the image gives them to others. Requests go through `Appender` and `Reader`, replication
-through `Fetchers`, ISR changes through `IsrProposals`; what any of it means for one partition is
-decided in `partition/`.
+Owns the partitions' life cycle: opened one after another, changed with each image, closed and
+removed when the image assigns them to others. Requests go through `Appender` and `Reader`,
+replication through `Fetchers`, ISR changes through `IsrProposals`; the core of each partition
+decides.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ log = structlog.get_logger(__name__)
 
 
 class ReplicaManager:
-    """The data plane of a broker. Everything runs on the loop that calls `start`."""
+    """Data plane of a broker. Everything runs on the loop that calls `start`."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class ReplicaManager:
     ) -> None:
         self._broker_id, self._clock, self._config = broker_id, clock, config
         self._held_until_ms, self._are_closed_cleanly = 0, True
-        self._found: list[tuple[str, int, bytes]] = []  # folders before the first image, and whose
+        self._found: list[tuple[str, int, bytes]] = []  # folders found before the first image
         self._stats, self._on_recovered = ReplicaStats(), on_recovered
         self._background = Background(on_fatal)
         self._folders = PartitionFolders(log_dir=log_dir, disk=disk, clock=clock)
@@ -138,11 +138,11 @@ class ReplicaManager:
         )
 
     def begin_life(self, life: Life) -> None:
-        """Open logs in this life of the process. Before `start`."""
+        """Set the life of the process in which logs are opened. Call before `start`."""
         self._folders.life = life
 
     async def start(self, broker_epoch: int) -> None:
-        """Begin with nothing held; `on_image` says what to hold."""
+        """Start without partitions; `on_image` assigns them."""
         self.set_broker_epoch(broker_epoch)
         for number, owned in enumerate(self._folders.owned()):
             self._found.append(owned)
@@ -156,7 +156,7 @@ class ReplicaManager:
         self._upkeep.start(self._background)
 
     async def stop(self) -> bool:
-        """Answer whoever waits, end all loops, close every log; whether all were closed cleanly."""
+        """Answer waiting requests, end all loops, close all logs; True if all closed cleanly."""
         await self._fetchers.stop()
         for hosted in list(self._partitions.held.values()):
             self._live(hosted.name, self._close(hosted))
@@ -166,9 +166,9 @@ class ReplicaManager:
 
     @property
     def is_prepared(self) -> bool:
-        """Whether every log is open, or known to fail, and the controllers know of all damage.
+        """True when every log is open, or known to fail, and the controllers know of all damage.
 
-        Before that this broker may not be elected: its word must come first.
+        Before that this broker must not be elected: its reports must come first.
         """
         return (
             self._partitions.image is not EMPTY_IMAGE
@@ -178,13 +178,13 @@ class ReplicaManager:
         )
 
     def set_broker_epoch(self, broker_epoch: int) -> None:
-        """The broker registered, perhaps again."""
+        """Set the epoch of a registration, the first or a later one."""
         self._fetchers.broker_epoch = broker_epoch
         self._proposals.broker_epoch = broker_epoch
         self._reports.broker_epoch = broker_epoch
 
     def on_image(self, image: MetadataImage) -> None:
-        """Hold what `image` gives this broker, in the roles it gives, and nothing else.
+        """Hold exactly the partitions that `image` assigns to this broker, in their roles.
 
         Call it with images no older than the broker's own registration: an earlier one may name
         its former self as a leader.
@@ -202,19 +202,19 @@ class ReplicaManager:
 
     @property
     def is_held(self) -> bool:
-        """Whether the cluster is about to stop."""
+        """True when the cluster is about to stop."""
         return self._clock.monotonic_ms() < self._held_until_ms
 
     def hold(self, until_ms: int) -> None:
-        """Take no writes and ask for no ISR change before `until_ms` of the monotonic clock."""
+        """Refuse writes and propose no ISR changes until `until_ms` of the monotonic clock."""
         self._held_until_ms = until_ms
 
     def release(self) -> None:
-        """Go on as before `hold`."""
+        """End a `hold`."""
         self._held_until_ms = 0
 
     async def settle(self, timeout_ms: int) -> bool:
-        """Wait until the ISR holds all that this broker leads; False when it does not in time."""
+        """Wait until the ISR holds all records of the led partitions; False on a timeout."""
         deadline_ms = self._clock.monotonic_ms() + timeout_ms
         while not all(leader.is_settled() for leader in self._leaders()):
             if self._clock.monotonic_ms() >= deadline_ms:
@@ -223,12 +223,12 @@ class ReplicaManager:
         return True
 
     def led_partitions(self) -> list[HostedPartition]:
-        """What this broker leads."""
+        """Partitions led by this broker."""
         held = self._partitions.held.values()
         return [hosted for hosted in held if hosted.replica.leader is not None]
 
     def stats(self) -> Mapping[str, float]:
-        """Numbers for metrics; counters since the start, the rest as of now."""
+        """Metrics: counters since the start, and current values."""
         held, leaders = self._partitions.held, list(self._leaders())
         return {
             "partitions": len(held),
@@ -245,7 +245,7 @@ class ReplicaManager:
             **asdict(self._stats),
         }
 
-    # What partitions ask of their host
+    # Called by partitions on their host
 
     def start_fetching(self, partition: HostedPartition, leader_id: int) -> None:
         """See `PartitionHost`."""
@@ -298,7 +298,7 @@ class ReplicaManager:
                 hosted.tell(FollowersFenced(fenced))
 
     def _bring_in_line(self, key: tuple[str, int]) -> None:
-        """Hold the partition as the newest image has it, or not at all."""
+        """Hold the partition as in the newest image, or drop it."""
         image = self._partitions.image
         topic, state = image.topics.get(key[0]), image.partition(*key)
         hosted = self._partitions.held.get(key)
@@ -333,7 +333,7 @@ class ReplicaManager:
         )
 
     def _note_state(self, hosted: HostedPartition) -> None:
-        """Have the controllers told what the image has wrong of its disk."""
+        """Report a disk state that differs from the image's."""
         state = self._partitions.image.partition(hosted.topic, hosted.partition)
         if state is not None:
             self._reports.note_state(hosted, state)
@@ -344,10 +344,10 @@ class ReplicaManager:
         self._live(hosted.name, self._close_and_remove(hosted))
 
     def _remove_strays(self, image: MetadataImage) -> None:
-        """Remove the replicas of topics that were deleted while this broker was down.
+        """Remove replicas of topics deleted while this broker was down.
 
-        Only where the folder says whose it is, and the image, which is no older than this broker's
-        registration, holds no such topic.
+        Only folders with a known owner, whose topic is not in the image, which is at least as new
+        as this broker's registration.
         """
         known = {topic.topic_id for topic in image.topics.values()}
         found, self._found = self._found, []
@@ -359,7 +359,7 @@ class ReplicaManager:
                 self._live(name, work)
 
     def _live(self, name: str, work: Coroutine[Any, Any, None]) -> None:
-        """Do it after whatever still happens to a replica in the same folder."""
+        """Run `work` after all earlier work on a replica in the same folder."""
         previous = self._lives.get(name)
 
         async def run() -> None:
@@ -367,7 +367,9 @@ class ReplicaManager:
                 await previous
             async with self._slots:
                 async with self._beginning:
-                    await asyncio.sleep(0)  # one begins in each step of the loop: it makes files
+                    await asyncio.sleep(
+                        0
+                    )  # only one starts per step of the loop, as it creates files
                 await work
             if self._lives[name] is task:
                 del self._lives[name]
@@ -380,7 +382,8 @@ class ReplicaManager:
                 hosted.topic, hosted.partition, topic_id=hosted.topic_id, config=config
             )
             if partition_log.is_flush_due and partition_log.damage is None:
-                # What a killed process left may not be acknowledged, by fetching from its end.
+                # Unflushed records of a killed process may not be acknowledged by fetching from
+                # their end.
                 await partition_log.flush()
         except StorageError as error:
             hosted.fail(error)
@@ -431,7 +434,7 @@ class ReplicaManager:
             self._reopen_where_space_is()
 
     def _reopen_where_space_is(self) -> None:
-        """Open anew what a full disk took out of use, once the controllers know that it is."""
+        """Reopen partitions that failed on a full disk, once the controllers know of that."""
         image = self._partitions.image
         full = [hosted for hosted in self._partitions.held.values() if hosted.has_only_no_space]
         if not full or not self._folders.has_space():
@@ -448,7 +451,7 @@ class ReplicaManager:
         topic, state = image.topics.get(hosted.topic), image.partition(*key)
         is_held = self._partitions.held.get(key) is hosted
         if topic is None or state is None or not is_held or not hosted.has_only_no_space:
-            return  # it was deleted, or more than space failed it meanwhile
+            return  # it was deleted, or has failed with another error meanwhile
         config = log_config(topic.configs, image.cluster_configs)
         anew = self._partitions.held[key] = self._new_partition(topic, hosted.partition)
         anew.change(state, config)

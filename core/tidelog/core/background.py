@@ -1,4 +1,4 @@
-"""Tasks that run beside the requests, and the one place where what they raise ends the node."""
+"""Background tasks of a node, whose exceptions end the node."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ log = structlog.get_logger(__name__)
 
 
 class Background:
-    """Owns its tasks until they end."""
+    """Owner of background tasks until they end."""
 
     def __init__(self, on_fatal: Callable[[BaseException], None]) -> None:
         self._on_fatal = on_fatal
         self._tasks: dict[asyncio.Task[None], None] = {}
 
     def spawn(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Begin `work`; an exception is logged and handed to `on_fatal`."""
+        """Start `work`; an exception is logged and passed to `on_fatal`."""
         task = asyncio.create_task(self._guard(name, work), name=name)
         self._tasks[task] = None
         task.add_done_callback(self._forget)
-        # One that is cancelled before its first step never came to its work.
+        # A task cancelled before its first step never started its work.
         task.add_done_callback(lambda _: work.close())
         return task
 
     async def stop(self) -> None:
-        """Cancel what still runs and wait for its end."""
+        """Cancel all running tasks and wait for their end."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()

@@ -1,4 +1,4 @@
-"""What a node's journal tells of: why something is as it is. Facts alone; nothing here decides."""
+"""Events of a node's journal: changes of state and their causes. Facts only; no decisions."""
 
 # Pure: decides, never acts (rule R2).
 
@@ -11,32 +11,32 @@ CAUSE_CHARACTERS_MAX = 400
 
 
 class Kind(StrEnum):
-    """What an event is about; those up to `TOPIC` are in the metadata, the same on every node."""
+    """Kind of an event; those up to `TOPIC` are derived from metadata, the same on every node."""
 
     LEADER = "leader"
     ISR = "isr"
     ELR = "elr"
     DAMAGED = "damaged"
-    """The controllers know other replicas as damaged than before."""
+    """The set of replicas known to the controllers as damaged changed."""
     OFFLINE = "offline"
-    """Likewise of replicas whose disk failed."""
+    """The set of replicas with a failed disk changed."""
     FENCING = "fencing"
     REGISTRATION = "registration"
     CONTROLLER = "controller"
     TOPIC = "topic"
     EPOCH = "epoch"
-    """This node leads: where in its log the leader epoch begins."""
+    """This node became leader: start offset of the leader epoch in its log."""
     TRUNCATION = "truncation"
     DAMAGE = "damage"
     """This node found its log damaged."""
     DISK = "disk"
-    """This node's disk refused."""
+    """This node's disk failed."""
     REFUSAL = "refusal"
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """`before` and `after` are for people; numbers are there where they apply."""
+    """An event; `before` and `after` are for people; numbers are set where they apply."""
 
     kind: Kind
     cause: str
@@ -52,7 +52,7 @@ class Event:
     metadata_offset: int | None = None
 
     def within_bounds(self) -> Event:
-        """The same with a cause no longer than a journal takes."""
+        """Copy of the event with its cause cut to the maximum length."""
         if len(self.cause) <= CAUSE_CHARACTERS_MAX:
             return self
         return replace(self, cause=self.cause[: CAUSE_CHARACTERS_MAX - 1] + "…")

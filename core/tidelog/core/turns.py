@@ -1,4 +1,4 @@
-"""Long answers about many partitions, with the loop's turns between."""
+"""Iteration over many items that yields to other tasks in between."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TypeVar
 T = TypeVar("T")
 
 PER_TURN = 64
-"""Partitions or topics that a request looks at before others have the loop: 1 to 4 ms."""
+"""Partitions or topics that a request processes before yielding the loop: 1 to 4 ms."""
 
 
 async def in_turns(items: Iterable[T]) -> AsyncIterator[T]:
-    """Each of `items`; let other work have the loop after every `PER_TURN` of them."""
+    """Iterate over `items`, yielding to other tasks after every `PER_TURN` of them."""
     for count, item in enumerate(items, 1):
         yield item
         if count % PER_TURN == 0:

@@ -128,7 +128,7 @@ class _LogChangedError(Exception):
 
 
 class _Cleaning:
-    """One cleaning of one log."""
+    """A cleaning of one log."""
 
     def __init__(
         self,

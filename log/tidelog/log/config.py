@@ -159,7 +159,7 @@ class LogConfig:
 
 @dataclass(frozen=True, slots=True)
 class TopicConfig:
-    """One key, as `LogConfig` declares it."""
+    """A key, as declared by `LogConfig`."""
 
     name: str
     type: ValueType

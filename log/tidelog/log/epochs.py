@@ -35,7 +35,7 @@ class EpochCache:
 
     @property
     def entries(self) -> tuple[EpochEntry, ...]:
-        """All entries, oldest first."""
+        """Entries, oldest first."""
         return tuple(self._entries)
 
     @property

@@ -62,7 +62,7 @@ _log = structlog.get_logger(__name__)
 
 
 class PartitionLog:
-    """One open log, created by `open`. After a `StorageError` it accepts no more writes."""
+    """An open log, created by `open`. After a `StorageError` it accepts no more writes."""
 
     def __init__(
         self, parts: LogParts, *, directory: str, disk: Disk, clock: Clock, config: LogConfig

@@ -53,7 +53,7 @@ class Seen(NamedTuple):
     walked: bool = False
     """True: the records of uncompressed batches are valid."""
     batches: Sequence[ProducedBatch] = ()
-    """All batches, with CRCs checked; empty: not parsed yet."""
+    """Batches of the request, with CRCs checked; empty: not parsed yet."""
 
 
 UNSEEN = Seen()

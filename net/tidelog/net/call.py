@@ -1,4 +1,4 @@
-"""The call that a request came by: whose it is, and when its response was taken. Pure."""
+"""The RPC call of a request: its connection, and when its response was sent. Pure."""
 
 # Pure: decides, never acts (rule R2).
 
@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 
 class Call(NamedTuple):
-    """Handlers with a parameter `call` are given it; they count their responses themselves."""
+    """Call data for handlers with a parameter `call`, which count their responses themselves."""
 
     connection: str
-    """The caller's address: the same for all calls of one connection."""
+    """Address of the caller: the same for all calls of one connection."""
     when_taken: Callable[[Callable[[], None]], object]
-    """Have something done when the transport has taken the one response, or the call has ended."""
+    """Function that registers a callback for when the response was sent, or the call has ended."""
 
 
 def _at_once(then: Callable[[], None]) -> None:
@@ -22,4 +22,4 @@ def _at_once(then: Callable[[], None]) -> None:
 
 
 LOCAL_CALL = Call("", _at_once)
-"""Over no connection: a response is taken when it is returned."""
+"""Call without a connection: a response counts as sent when it is returned."""

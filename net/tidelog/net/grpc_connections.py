@@ -1,7 +1,7 @@
-"""The process's own connections by their peers' names: what came and went on each, and its end.
+"""TCP connections of this process by peer name: traffic of each, and its forced end.
 
-gRPC's server has no call to end a connection, nor to end a call whose response the peer does not
-take. The kernel has: a socket that is shut down breaks its connection, and gRPC frees its calls.
+gRPC's server has no function to close a connection, nor to end a call whose response the peer does
+not read. The kernel has: shutting down a socket breaks its connection, and gRPC frees its calls.
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ from tidelog.net.unfinished_requests import Traffic
 _STATUS = Path("/proc/self/status")
 _STATM = Path("/proc/self/statm")
 SLICE = 512
-"""Descriptors looked at before others have the loop: about half a millisecond."""
+"""Descriptors checked before yielding to other tasks: about half a millisecond."""
 _BYTES = struct.Struct("=QQ")
 _BYTES_AT = 120
-"""`tcpi_bytes_acked` and `tcpi_bytes_received` in the kernel's `tcp_info`, since Linux 4.1."""
+"""Offset of `tcpi_bytes_acked` and `tcpi_bytes_received` in the kernel's `tcp_info` (4.1)."""
 
 
 class Connection:
-    """One TCP connection of this process; `close` gives back the descriptor, not the connection."""
+    """A TCP connection of this process; `close` releases the descriptor, not the connection."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._socket = sock
 
     def traffic(self) -> Traffic:
-        """What the kernel has counted since the connection began."""
+        """Bytes counted by the kernel since the connection began."""
         info = self._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _BYTES_AT + _BYTES.size)
         return Traffic(*_BYTES.unpack_from(info, _BYTES_AT))
 
     def hang_up(self) -> None:
-        """Break it, for whoever else uses it in this process, too."""
+        """Break the connection, also for its other users in this process."""
         with suppress(OSError):  # it broke by itself
             self._socket.shutdown(socket.SHUT_RDWR)
 
 
 @asynccontextmanager
 async def connections_of(peers: Collection[str]) -> AsyncIterator[Mapping[str, Connection]]:
-    """Connections of these peers that are there, by gRPC's names for them (`ipv4:127.0.0.1:5000`).
+    """Existing connections of these peers, by gRPC's names for them (`ipv4:127.0.0.1:5000`).
 
-    Looks at every descriptor of the process, in slices between which the loop goes on.
+    Checks every descriptor of the process, in slices between which other tasks run.
     """
     with ExitStack() as stack:
         connected = await _connected(stack, lambda peer, _: peer in peers)
@@ -57,30 +57,30 @@ async def connections_of(peers: Collection[str]) -> AsyncIterator[Mapping[str, C
 
 @asynccontextmanager
 async def connections_at(port: int) -> AsyncIterator[Mapping[str, Connection]]:
-    """All that came to this port, by their peers' names; looks as `connections_of`."""
+    """Connections to this port, by peer name; checks descriptors as `connections_of`."""
     with ExitStack() as stack:
         connected = await _connected(stack, lambda _, own_port: own_port == port)
         yield {peer: Connection(sock) for peer, sock in connected.items()}
 
 
 def descriptors_max() -> int:
-    """Descriptors that the process's table has room for: none is greater."""
+    """Size of the process's descriptor table: no descriptor is greater."""
     status = _STATUS.read_text(encoding="ascii")
     return int(status.partition("FDSize:")[2].split(maxsplit=1)[0])
 
 
 def resident_bytes() -> int:
-    """Memory of this process."""
+    """Resident memory of this process."""
     return int(_STATM.read_text(encoding="ascii").split()[1]) * resource.getpagesize()
 
 
 async def _connected(
     stack: ExitStack, is_asked_for: Callable[[str, int], bool]
 ) -> dict[str, socket.socket]:
-    """Connected sockets by their peers' names, on descriptors of their own until the stack ends.
+    """Connected sockets by peer name, on duplicated descriptors until the stack ends.
 
-    The kernel is asked about each number there may be: reading their folder costs three times as
-    much, and a node has some for each segment.
+    Tries each possible descriptor number: reading /proc/self/fd costs three times as much, and a
+    node has several descriptors for each segment.
     """
     found: dict[str, socket.socket] = {}
     own: set[int] = set()
@@ -105,5 +105,5 @@ async def _connected(
 
 
 def _peer(host: str, port: int) -> str:
-    """The name that gRPC has for it."""
+    """Name that gRPC uses for the peer."""
     return f"ipv6:%5B{host}%5D:{port}" if ":" in host else f"ipv4:{host}:{port}"

@@ -1,9 +1,9 @@
-"""The edge of every service: bytes become requests here, and whatever goes wrong a typed answer.
+"""The edge of every service: converts bytes to requests, and errors to typed answers.
 
-A request that cannot be read, or that names too much, is refused with INVALID_ARGUMENT or
-RESOURCE_EXHAUSTED before a handler sees it, and without a line in the log: anybody may send any
-number of them. Nor is there one for a caller that has gone before its answer. What a handler did
-not expect is logged, and its outcome told as unknown.
+A request that cannot be parsed, or that has too many elements, is refused with INVALID_ARGUMENT or
+RESOURCE_EXHAUSTED before a handler sees it, and without a log line: anybody may send any number of
+them. Nor is there a log line for a caller that has left before its answer. Unexpected errors of a
+handler are logged, and answered as outcome unknown.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from tidelog.net.unread_responses import UnreadResponses
 from tidelog.v1 import common_pb2
 
 Serve = Callable[[Any, Any], Any]
-"""A request, or an iterator of them, and the call's context; what it gives is awaited, or many."""
+"""Function of request (or iterator of them) and context that returns an awaitable or iterator."""
 Context = grpc.aio.ServicerContext[Any, Any]
 COUNTED_BYTES_MIN = 4 << 10
-"""Of a response: smaller ones cost no more than the call itself."""
+"""Minimum size of counted responses: smaller ones cost no more than the call itself."""
 
 _BETWEEN_NODES = ("Controller", "RaftPeer")
 
@@ -39,7 +39,7 @@ log = structlog.get_logger(__name__)
 
 
 class Edge:
-    """Of one server. `on_fatal` is told of a broken invariant."""
+    """Edge of one server. `on_fatal` is called for a broken invariant."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Edge:
     def handler(
         self, method: MethodDescriptor, serve: Serve, *, counts_itself: bool = False
     ) -> grpc.RpcMethodHandler[Any, Any]:
-        """What gRPC calls for the method; `counts_itself`: its responses are counted already."""
+        """Build gRPC's handler for a method; `counts_itself`: it counts its responses itself."""
         make = {
             (False, False): grpc.unary_unary_rpc_method_handler,
             (False, True): grpc.unary_stream_rpc_method_handler,
@@ -85,20 +85,22 @@ class Edge:
             except TidelogError as error:
                 await self._abort(context, error)
             except NotImplementedError:
-                await context.abort(grpc.StatusCode.UNIMPLEMENTED, "this server does not do that")
+                await context.abort(
+                    grpc.StatusCode.UNIMPLEMENTED, "this server does not implement the method"
+                )
             except grpc.aio.AbortError:
                 raise
-            except Exception as error:  # the RPC edge: the process lives on
+            except Exception as error:  # the RPC edge: the process keeps running
                 if is_caller_gone(error):
                     raise
                 log.exception("request failed", error=repr(error))
-                what = f"outcome unknown, the server's log says more: {error!r}"
+                what = f"outcome unknown, see the server's log: {error!r}"
                 await context.abort(grpc.StatusCode.INTERNAL, what)
 
         return behaviour
 
     def _admit(self, context: Context, *, is_between_nodes: bool) -> None:
-        """Refuse who must read first; nodes, which stop without answers, only for their own."""
+        """Refuse callers that must read first; other nodes only for their own unread bytes."""
         if not self._unread.size_bytes:
             return
         peer = context.peer()
@@ -106,10 +108,10 @@ class Edge:
             raise _TooMuchUnreadError(peer)
 
     async def _counted(self, serving: Any, context: Context) -> Any:
-        """As `_answered`, with each large response counted as unread until it is taken."""
+        """As `_answered`, with each large response counted as unread until it is received."""
         if not hasattr(serving, "__aiter__"):
             response = await serving
-            if response is None:  # the handler wrote what there was
+            if response is None:  # the handler wrote its responses itself
                 return None
             data = response.SerializeToString()
             if len(data) >= COUNTED_BYTES_MIN:
@@ -130,7 +132,7 @@ class Edge:
         return None
 
     def _received(self, received: _Received, peer: str) -> Any:
-        """The request, which is counted as come; raises what is wrong with it."""
+        """Count a received request and return it; raise its parse error."""
         self._unfinished.finished(peer, received.size_bytes)
         if isinstance(received.request, TidelogError):
             raise received.request
@@ -147,36 +149,36 @@ class Edge:
 
 
 class _Received(NamedTuple):
-    """A message, whole."""
+    """A complete message."""
 
     request: Any  # of the method's type, or a TidelogError in its place
     size_bytes: int
 
 
 def _reader(method: MethodDescriptor) -> Callable[[bytes], _Received]:
-    """Never raises: gRPC would log it and answer UNKNOWN. An error takes the request's place."""
+    """Build a parser that returns errors: gRPC would log raised ones and answer UNKNOWN."""
     read = message_factory.GetMessageClass(method.input_type).FromString
 
     def request_or_error(data: bytes) -> Any:
         if len(data) > SMALL_BYTES and has_too_many(data, method.input_type):
             return _TooManyError(
                 common_pb2.INVALID_REQUEST,
-                f"the request names more than {ELEMENTS_MAX} things: ask in several requests",
+                f"the request has more than {ELEMENTS_MAX} elements: split it into several",
             )
         try:
             return read(data)
         except DecodeError as error:
-            what = f"the bytes are no {method.input_type.name}: {error}"
+            what = f"the bytes are not a {method.input_type.name}: {error}"
             return KafkaError(common_pb2.INVALID_REQUEST, what)
 
     return lambda data: _Received(request_or_error(data), len(data))
 
 
 async def _answered(serving: Any, context: Context) -> Any:
-    """The one answer; None where they are many, which are written here."""
+    """Await the one answer, or write all answers here and return None."""
     if not hasattr(serving, "__aiter__"):
         return await serving
-    # Closed here, so that what the handler cleans up is cleaned up when the call ends.
+    # Closed here, so that the handler's clean-up runs when the call ends.
     async with aclosing(serving) as responses:
         async for response in responses:
             await context.write(response)
@@ -184,12 +186,12 @@ async def _answered(serving: Any, context: Context) -> Any:
 
 
 def call_of(context: Context) -> Call:
-    """The call, for a handler that counts its responses itself."""
+    """Call data for a handler that counts its responses itself."""
     return Call(context.peer(), lambda then: when_ended(context, then))
 
 
 def when_ended(context: Context, then: Callable[[], None]) -> None:
-    """Have something done when the call is over: a single response is taken then, or never is."""
+    """Run `then` when the call is over: its single response was received then, or never will be."""
 
     def ended(_context: Context) -> None:
         then()
@@ -198,16 +200,16 @@ def when_ended(context: Context, then: Callable[[], None]) -> None:
 
 
 def _serialized(response: Any) -> bytes:
-    """A response's bytes; those that are counted are serialized before."""
+    """Bytes of a response; counted ones are serialized already."""
     return response if isinstance(response, bytes) else response.SerializeToString()
 
 
 class _TooManyError(KafkaError):
-    """A request of too many elements."""
+    """A request with too many elements."""
 
 
 class _TooMuchUnreadError(KafkaError):
-    """A caller that has not read what it asked for before."""
+    """A caller with too many unread responses."""
 
     def __init__(self, peer: str) -> None:
         super().__init__(

@@ -1,6 +1,6 @@
-"""What gRPC's own logger says of calls whose caller has left, or whose server stops: nothing.
+"""Filter of gRPC's own log records on calls whose caller has left, or whose server stops.
 
-Both are ordinary. It would write a traceback for each, and anybody can call and leave.
+Both are ordinary. gRPC would log a traceback for each, and anybody can call and leave.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import grpc.aio
 
 
 def is_caller_gone(error: BaseException | None) -> bool:
-    """Whether gRPC raised it because the call is over: nobody is left to answer.
+    """True when gRPC raised `error` because the call is over, so that there is nobody to answer.
 
-    `BaseError` is what its core raises; the two below it are an answer made on purpose, and wrong
+    `BaseError` is raised by its core; the two subclasses here are a deliberate answer, and wrong
     use of gRPC, which is a bug here.
     """
     if isinstance(error, (grpc.aio.AbortError, grpc.aio.UsageError)):
@@ -23,12 +23,12 @@ def is_caller_gone(error: BaseException | None) -> bool:
 
 
 class OfCallersThatLeft(logging.Filter):
-    """Drops those records."""
+    """Filter that drops those records."""
 
     LOGGER = "grpc._cython.cygrpc"
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """See `logging.Filter`."""
+        """Drop the record of a caller that left; see `logging.Filter`."""
         if record.exc_info:
             return not is_caller_gone(record.exc_info[1])
         return not record.getMessage().startswith("Aborting method")

@@ -1,7 +1,7 @@
-"""The gRPC listener: any handler object behind its service descriptor, with health and reflection.
+"""The gRPC listener: serves handler objects by service descriptors, with health and reflection.
 
-Knows how messages travel and nothing of what they mean: method handlers are made from the service
-descriptors, so a new RPC needs a handler method of its name in snake case and nothing here.
+Transports messages and never interprets them: method handlers are built from the service
+descriptors, so a new RPC needs a handler method of its name in snake case and no change here.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ from tidelog.net.unread_responses import NodeResponses, UnreadLimits, UnreadResp
 
 log = structlog.get_logger(__name__)
 
-# The largest request taken; gRPC checks it before it allocates the message.
+# Maximum size of a request; gRPC checks it before it allocates the message.
 RECEIVE_BYTES_MAX = 16 * 1024 * 1024
 CONCURRENT_STREAMS_MAX = 1_000
-"""Calls under way on one connection; a client's library holds back the rest."""
+"""Maximum calls in flight on one connection; a client's library holds back the rest."""
 PENDING_CALLS, PENDING_CALLS_MAX = 4_000, 8_000
-"""Calls that wait for the loop, 13 KiB each: above the first gRPC cancels some, then all.
+"""Limits of calls waiting for the loop, 13 KiB each: gRPC cancels some above the first, then all.
 
-Its own limits, 1,000 and 3,000, strike callers of a node that was only paused for a second.
+gRPC's defaults, 1,000 and 3,000, would hit callers of a node that was paused for a second.
 """
 HANDSHAKE_MS_MAX = 10_000
-"""Until a new connection has said that it speaks HTTP/2."""
+"""Maximum time until a new connection has completed the HTTP/2 handshake."""
 MAX_IDLE_MS = 600_000
 LOOK_S = 0.25
-"""Between looks for connections that hold too much."""
+"""Interval of checks for connections that hold too much."""
 LOOKS_PER_TIMEOUT = 4
-"""Of unfinished requests, however little memory has grown."""
+"""Checks of incomplete requests per timeout, even if memory has not grown."""
 REST_PER_DESCRIPTOR_MS = 0.05
-"""From one such look to the next while memory has grown: of 50 times what a look takes."""
+"""Interval of these checks while memory has grown, per descriptor: 50 times a check's duration."""
 GROWN_BYTES_MIN = 16 << 20
-"""Of the process's memory since all was well: below it nobody can have sent much."""
+"""Growth of the process's memory that triggers them: less cannot be an attack."""
 SERVER_OPTIONS = (
     # Without it two servers share one port and each gets some of the connections.
     ("grpc.so_reuseport", 0),
@@ -63,8 +63,8 @@ SERVER_OPTIONS = (
     ("grpc.keepalive_timeout_ms", 5_000),
     ("grpc.http2.ping_timeout_ms", 5_000),
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
-    # A node too busy to read in time finds pings of seconds at once, and would hang up on a healthy
-    # one, its calls with it: no number of them is too many.
+    # A node too busy to read in time finds several seconds' pings at once, and would close a
+    # healthy connection with all its calls: any number of pings is allowed.
     ("grpc.http2.max_ping_strikes", 0),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.max_concurrent_streams", CONCURRENT_STREAMS_MAX),
@@ -74,7 +74,7 @@ SERVER_OPTIONS = (
 
 
 class GrpcServer:
-    """One listener for all services of a node."""
+    """Listener for all services of a node."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class GrpcServer:
         self._add_library_service(reflection.SERVICE_NAME, reflection.aio.ReflectionServicer(names))
 
     async def start(self) -> None:
-        """Bind and serve. Errors: `PortTakenError`."""
+        """Bind and serve. Raises `PortTakenError`."""
         try:
             port = self._server.add_insecure_port(self._address)
         except RuntimeError:
@@ -121,7 +121,7 @@ class GrpcServer:
         self._hanging_up = asyncio.create_task(self._hang_up_forever(), name="unread-responses")
 
     async def set_healthy(self, *, healthy: bool) -> None:
-        """What the standard gRPC health service answers, for the server and each service."""
+        """Set the answer of the standard gRPC health service, for the server and each service."""
         serving, not_serving = (
             health_pb2.HealthCheckResponse.SERVING,
             health_pb2.HealthCheckResponse.NOT_SERVING,
@@ -130,7 +130,7 @@ class GrpcServer:
             await self._health.set(name, serving if healthy else not_serving)
 
     async def stop(self, *, grace_s: float) -> None:
-        """Take no more calls; running ones have `grace_s` seconds."""
+        """Refuse further calls; running ones have `grace_s` seconds."""
         if self._hanging_up is not None:
             self._hanging_up.cancel()
         await self._server.stop(grace_s)
@@ -153,9 +153,9 @@ class GrpcServer:
         return self._edge.handler(method, lambda request, _: serve(request))
 
     async def _hang_up_forever(self) -> None:
-        """Close the connections on which responses lie and nothing moves, or half of a request.
+        """Close connections with unread responses or incomplete requests that make no progress.
 
-        gRPC ends no call whose response is not read: only the end of its connection frees it.
+        gRPC does not end a call whose response is not read: only closing its connection frees it.
         """
         while True:
             await asyncio.sleep(LOOK_S)
@@ -165,10 +165,10 @@ class GrpcServer:
             await self._look_for_unfinished()
 
     async def _look_for_unfinished(self) -> None:
-        """Ask the kernel what came on each connection, which is too dear to do for nothing.
+        """Check incomplete requests by the kernel's byte counts, which is too expensive often.
 
-        So it is done when memory has grown since all was well, and now and then: what was freed and
-        is taken again shows in no growth.
+        So it runs when memory has grown since the last good check, and rarely otherwise: freed
+        memory that is reused shows no growth.
         """
         resident, now_ms = resident_bytes(), _loop_ms()
         self._quiet_bytes = min(resident, self._quiet_bytes or resident)
@@ -182,13 +182,13 @@ class GrpcServer:
         async with connections_at(self._port) as connections:
             traffic = {peer: one.traffic() for peer, one in connections.items()}
             for peer in self._unfinished.look(traffic, now_ms):
-                log.warning("a request does not end: connection closed", connection=peer)
+                log.warning("incomplete request: connection closed", connection=peer)
                 connections[peer].hang_up()
         if self._unfinished.size_bytes < GROWN_BYTES_MIN // 2:
             self._quiet_bytes = resident
 
     def _add_library_service(self, service: str, servicer: object) -> None:
-        """One that a library of gRPC's serves, behind the same edge."""
+        """Add a service implemented by a gRPC library, behind the same edge."""
         descriptor = descriptor_pool.Default().FindServiceByName(service)
         methods = {
             method.name: self._edge.handler(method, getattr(servicer, method.name))
@@ -202,7 +202,7 @@ async def _hang_up(responses: UnreadResponses, late: Collection[str]) -> None:
     async with connections_of(late) as connections:
         taken = {peer: one.traffic().taken_bytes for peer, one in connections.items()}
         for peer in responses.stalled(taken):
-            log.warning("responses are not read: connection closed", connection=peer)
+            log.warning("unread responses: connection closed", connection=peer)
             connections[peer].hang_up()
 
 

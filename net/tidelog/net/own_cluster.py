@@ -1,7 +1,7 @@
-"""The cluster a node belongs to, compared with what requests and answers of other nodes say.
+"""Cluster id of a node, compared with the one in requests and answers of other nodes.
 
 Every call between nodes names the cluster in the request and in the answer (decision 0024). Owns
-the comparison and the count of strangers; what a caller does about one is its own decision.
+the comparison and the count of refused messages; callers decide how to react.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ def is_of_this_cluster(cluster_id: str, own_cluster_id: str) -> bool:
 
 
 class OwnCluster:
-    """Of one node; `strangers` is the node's, shared with its quorum's streams."""
+    """Cluster id of one node; `strangers` is shared with its quorum's streams."""
 
     def __init__(self, cluster_id: str = "", strangers: Strangers | None = None) -> None:
         self.cluster_id = cluster_id
         self.strangers = strangers or Strangers()
 
     def stamp(self, message: Any) -> None:  # every message between nodes has the field
-        """Name this cluster in a request or an answer that leaves."""
+        """Set this cluster's id in an outgoing request or answer."""
         message.cluster_id = self.cluster_id
 
     def check(self, message: Any, *, who: str) -> None:  # as above
-        """Compare what came from `who`, before anything else.
+        """Compare the cluster id of a message from `who`, before anything else.
 
-        Errors: `KafkaError` INCONSISTENT_CLUSTER_ID.
+        Raises `KafkaError` INCONSISTENT_CLUSTER_ID.
         """
         if not is_of_this_cluster(message.cluster_id, self.cluster_id):
             raise self.strangers.refuse(message.cluster_id, self.cluster_id, who=who)

@@ -1,4 +1,4 @@
-"""Port: what a node calls other nodes through; over gRPC or a simulated network."""
+"""Port for calls to other nodes, over gRPC or a simulated network."""
 
 # Pure: decides, never acts (rule R2).
 
@@ -12,19 +12,19 @@ from tidelog.v1.methods import Method, Request, Response
 
 
 class Peers(Transport, Protocol):
-    """`Transport`, calls that are answered by a stream, and a look at who is there."""
+    """`Transport`, calls answered by a stream, and probes of an address."""
 
     async def dial(self, address: str, *, timeout_ms: int) -> Dialled:
-        """Connect anew and ask who listens at `host:port`. Never raises, never retries."""
+        """Connect to `host:port` and identify the process there. Never raises, never retries."""
 
     def stream(
         self, address: str, method: Method[Request, Response], request: Request
     ) -> AsyncIterator[Response]:
-        """One request, many responses; closing the iterator cancels the call. Errors as `call`."""
+        """Send one request, iterate over responses; closing cancels the call. Errors as `call`."""
 
 
 class OwnPeers(Peers, Protocol):
-    """`Peers` that end with the process."""
+    """`Peers` with the lifetime of the process."""
 
     async def close(self) -> None:
-        """End all calls."""
+        """Close all connections; running calls fail."""

@@ -1,6 +1,6 @@
-"""How many things a request names, counted in its bytes before anything is made of them. Pure.
+"""Number of list elements in a request, counted in its bytes before it is parsed. Pure.
 
-A list of a million empty things takes two bytes for each on the wire and hundreds in memory, and
+A list of a million empty elements takes two bytes for each on the wire and hundreds in memory, and
 again as much in the answer: the size of a request alone bounds neither.
 """
 
@@ -9,18 +9,18 @@ from __future__ import annotations
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 SMALL_BYTES = 64 * 1024
-"""What is no larger is not counted: it cannot name much."""
+"""Size up to which requests are not checked: they cannot contain many elements."""
 ELEMENTS_MAX = 65_536
-"""Of one request: more than every partition of the largest cluster with all its replicas."""
+"""Maximum elements of a request: more than all replicas of the largest cluster's partitions."""
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _FIXED = {_FIXED64: 8, _FIXED32: 4}
 _TEXTS = (FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES)
 
 
 def has_too_many(data: bytes, kind: Descriptor, limit: int = ELEMENTS_MAX) -> bool:
-    """Whether the message of this kind holds more than `limit` elements of lists, at any depth.
+    """True when the message of this kind has more than `limit` list elements, at any depth.
 
-    Where bytes are no message it stops: the parser says so.
+    Stops at malformed bytes, which the parser will report.
     """
     left = _Left(limit)
     try:
@@ -31,7 +31,7 @@ def has_too_many(data: bytes, kind: Descriptor, limit: int = ELEMENTS_MAX) -> bo
 
 
 class _Left:
-    """How many elements are left."""
+    """Number of elements left."""
 
     def __init__(self, elements: int) -> None:
         self.elements = elements
@@ -54,7 +54,7 @@ def _count(data: bytes, position: int, end: int, kind: Descriptor, left: _Left) 
         elif wire_type in _FIXED:
             position += _FIXED[wire_type]
         else:
-            return  # a group: no message of ours has one
+            return  # a group, which our messages never use
 
 
 def _count_inside(
@@ -63,7 +63,9 @@ def _count_inside(
     if field.message_type is not None:
         _count(data, position, position + length, field.message_type, left)
     elif field.is_repeated and field.type not in _TEXTS:
-        left.elements -= length - 1  # packed numbers, of a byte or more each; one is counted
+        left.elements -= (
+            length - 1
+        )  # packed numbers of at least a byte each; one is counted already
 
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:

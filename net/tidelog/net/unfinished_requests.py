@@ -1,9 +1,9 @@
-"""Requests whose last bytes do not come: what each connection sent that became no request. Pure.
+"""Incomplete requests: bytes of each connection that have not become a request yet. Pure.
 
-gRPC gathers a message before anybody hears of it, and neither bounds what it gathers nor how long.
-The kernel knows how many bytes came on a connection, and the node how many became requests; what
-is between the two lies in memory. Headers and frames are between them as well: for those more is
-allowed than there can be, so that the difference falls with time, and its lowest value so far is 0.
+gRPC collects a message before it calls the node, with no limit of size or time. The kernel knows
+the number of bytes received on a connection, and the node the number that became requests; the
+difference is held in memory. It includes headers and frames: for these a generous allowance is
+subtracted, so that the difference decreases with time, and its lowest value so far counts as 0.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -15,52 +15,52 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 NOTED_BYTES_MIN = 1 << 20
-"""Of one connection: less is a message on its way."""
+"""Minimum of noted bytes per connection: less is an ordinary message in transit."""
 PROGRESS_BYTES_MIN = 64 << 10
-"""Sent by a connection within the time-out: who sends less has stopped."""
+"""Minimum bytes to send within the timeout: a slower connection has stopped."""
 _CALL_BYTES = 512
 _WINDOW_UPDATES = 64
-"""Of so many bytes of responses one at most is answered by news of the peer's window."""
+"""Minimum bytes of responses per byte of window updates received for them."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedLimits:
-    """See `docs/CONFIGURATION.md`."""
+    """Limits of incomplete requests; see `docs/CONFIGURATION.md`."""
 
     bytes_max: int = 64 << 20
     timeout_ms: int = 10_000
 
 
 class Traffic(NamedTuple):
-    """Bytes of one connection since it began, as the kernel counts them."""
+    """Bytes of one connection since it began, as counted by the kernel."""
 
     taken_bytes: int
-    """By the peer."""
+    """Bytes received by the peer."""
     received_bytes: int
 
 
 class UnfinishedRequests:
-    """Of one node."""
+    """Incomplete requests of one node."""
 
     def __init__(self, limits: UnfinishedLimits) -> None:
         self.size_bytes = 0
-        """As of the last look."""
+        """Bytes held at the last check."""
         self.hang_ups = 0
         self.timeout_ms = limits.timeout_ms
         self._limits = limits
         self._finished: dict[str, int] = {}
         self._missed: set[str] = set()
-        """Connections that the last look did not find: gone, or made while it was looking."""
+        """Connections that the last check did not find: closed, or opened during the check."""
         self._known: dict[str, _Known] = {}
 
     def finished(self, connection: str, size_bytes: int) -> None:
-        """A message of its became a request."""
+        """Count a message of the connection that became a request."""
         self._finished[connection] = self._finished.get(connection, 0) + size_bytes + _CALL_BYTES
 
     def look(self, traffic: Mapping[str, Traffic], now_ms: int) -> list[str]:
-        """By the traffic of all connections there are: those to hang up on.
+        """Check the traffic of all connections; return those to close.
 
-        The largest, while all together are above the limit; and who has stopped in the middle.
+        These are the largest, while the sum exceeds the limit, and those stopped in mid-request.
         """
         self._forget_gone(traffic)
         before, self._known = self._known, {}
@@ -76,7 +76,7 @@ class UnfinishedRequests:
         return ended
 
     def _forget_gone(self, traffic: Mapping[str, Traffic]) -> None:
-        """Forget connections that two looks missed, and begin with those that are new."""
+        """Forget connections missing in two checks, and add new ones."""
         missed = self._finished.keys() - traffic.keys()
         for connection in missed & self._missed:
             del self._finished[connection]
@@ -103,7 +103,7 @@ class UnfinishedRequests:
 
 
 class _Known:
-    """What was seen of one connection."""
+    """State of one connection."""
 
     def __init__(self) -> None:
         self.size_bytes = 0
@@ -111,13 +111,13 @@ class _Known:
         self._finished = 0
         self._lowest = 0
         self._grew = 0
-        """What was finished between the last two looks."""
+        """Bytes that became requests between the last two checks."""
         self._is_held = False
         self._since: tuple[int, int] | None = None
-        """When it was noted first, and what had been received: anew with each progress."""
+        """Time and bytes received when it was first noted, or of its last progress."""
 
     def update(self, seen: Traffic, finished: int) -> None:
-        """See it again."""
+        """Update from the current traffic."""
         excess = seen.received_bytes - finished - seen.taken_bytes // _WINDOW_UPDATES
         self._lowest = min(self._lowest, excess)
         self._grew, self._finished = finished - self._finished, finished
@@ -125,7 +125,7 @@ class _Known:
         self.size_bytes = excess - self._lowest
 
     def is_noted(self, now_ms: int) -> bool:
-        """Whether it holds much, did so at the look before, and finished less in between."""
+        """True when it holds many bytes, as at the last check, and completed fewer in between."""
         was_held, self._is_held = self._is_held, self.size_bytes >= NOTED_BYTES_MIN
         is_noted = was_held and self._is_held and self._grew < self.size_bytes
         if not is_noted:
@@ -135,7 +135,7 @@ class _Known:
         return is_noted
 
     def has_stopped(self, now_ms: int, timeout_ms: int) -> bool:
-        """Whether it sent next to nothing for the time-out, in the middle of a request."""
+        """True when it sent almost nothing during the timeout, in the middle of a request."""
         if self._since is None or now_ms - self._since[0] < timeout_ms:
             return False
         sent = self._received - self._since[1]

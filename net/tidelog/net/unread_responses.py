@@ -1,11 +1,11 @@
-"""Response bytes that no transport has taken yet: how many there may be, and of whom. Pure.
+"""Limits of response bytes that callers have not received yet. Pure.
 
-A caller that stops reading makes the node hold each response it asked for: HTTP/2's windows are the
-caller's. So the bytes of all responses that are not taken are counted, for the node and for each
-connection. A fetch reads no more than there is room for and waits for room; a connection that has
-not read what other calls answered is refused further ones; one that takes nothing for too long is
-closed. A connection gets at most half of what is free: however many stop reading, one more finds
-room.
+A caller that stops reading makes the node hold each response it requested: the caller controls the
+HTTP/2 windows. So the bytes of all unread responses are counted, for the node and for each
+connection. A fetch reads only as much as there is room for, and waits for room; a connection with
+unread answers of other calls is refused further ones; a connection that receives nothing for too
+long is closed. A connection gets at most half of the free room: regardless of how many stop
+reading, another one finds room.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -18,40 +18,40 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 ROOM_BYTES_MIN = 1 << 20
-"""Less is no room, unless less was asked for: small responses cost more than one that waits."""
+"""Minimum useful room, unless less was requested: small responses cost more than a wait."""
 PROGRESS_BYTES_MIN = 64 << 10
-"""Taken by a connection within half of the time-out: who takes less has stopped reading."""
+"""Minimum bytes to receive within half of the timeout: a slower caller has stopped reading."""
 _UNBOUNDED = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadLimits:
-    """Sizes in bytes; see `docs/CONFIGURATION.md`."""
+    """Limits in bytes; see `docs/CONFIGURATION.md`."""
 
     bytes_max: int = 40 << 20
-    """Of the node; memory is about twice that, as gRPC copies what it sends."""
+    """Limit of the node; memory is about twice that, as gRPC copies the bytes it sends."""
     connection_bytes_max: int = 16 << 20
     timeout_ms: int = 30_000
 
     @property
     def of_others(self) -> UnreadLimits:
-        """The same for all calls but fetches: their responses are made before they are counted."""
+        """Limits for all calls except fetches: their responses exist before they are counted."""
         return UnreadLimits(self.bytes_max // 4, self.connection_bytes_max // 4, self.timeout_ms)
 
     def of_replicas(self, replica_bytes_max: int) -> UnreadLimits:
-        """The same for followers: a share for each of them, whatever the others do."""
+        """Limits for followers: each one's share does not depend on others."""
         return UnreadLimits(_UNBOUNDED, replica_bytes_max, self.timeout_ms)
 
 
 class UnreadResponses:
-    """Of one kind of a node's responses; an owner is a connection, or a follower."""
+    """Unread responses of one kind in a node; an owner is a connection, or a follower."""
 
     def __init__(self, limits: UnreadLimits, now_ms: Callable[[], int]) -> None:
         self.size_bytes = 0
         self.waits = 0
-        """Fetches that found no room, since the start."""
+        """Number of fetches that found no room, since the start."""
         self.hang_ups = 0
-        """Connections closed because they took nothing, since the start."""
+        """Number of connections closed because they received nothing, since the start."""
         self._limits = limits
         self._now_ms = now_ms
         self._by_owner: dict[str, int] = {}
@@ -61,31 +61,31 @@ class UnreadResponses:
         self._marks: dict[str, _Mark] = {}
 
     def begin(self, owner: str) -> UnreadResponse:
-        """A response that is about to be made. `release` it in any case."""
+        """Begin a response before it is built. `release` it in any case."""
         return UnreadResponse(self, owner)
 
     def hold(self, owner: str, size_bytes: int) -> UnreadResponse:
-        """A response that is made already. `release` it when it was taken."""
+        """Count a response that is built already. `release` it when it was received."""
         response = self.begin(owner)
         response.settle(size_bytes)
         response.leave()
         return response
 
     def room(self, owner: str) -> int:
-        """Bytes that may be made for it, 0 or less: none."""
+        """Bytes that may be added for the owner; 0 or less: none."""
         free = self._limits.bytes_max - self.size_bytes
         return min(self._limits.connection_bytes_max - self._by_owner.get(owner, 0), free // 2)
 
     def is_over(self, owner: str) -> bool:
-        """Whether it holds more than a connection may."""
+        """True when the owner has reached a connection's limit."""
         return self._by_owner.get(owner, 0) >= self._limits.connection_bytes_max
 
     def has_room(self, owner: str) -> bool:
-        """Whether it may ask for more before it reads; who holds nothing always may."""
+        """True when the owner may send another request now; always if nothing is unread."""
         return owner not in self._by_owner or self.room(owner) > 0
 
     def late_owners(self) -> list[str]:
-        """Who may have stopped reading: ask how many bytes each took, and tell `stalled`."""
+        """Owners that may have stopped reading: pass the bytes each received to `stalled`."""
         now_ms, half_ms = self._now_ms(), self._limits.timeout_ms // 2
         oldest: dict[str, UnreadResponse] = {}
         for response, left_ms in self._left.items():
@@ -99,7 +99,7 @@ class UnreadResponses:
         return list(oldest)
 
     def stalled(self, taken_bytes: Mapping[str, int]) -> list[str]:
-        """Of late owners, by the bytes each has taken so far: those to hang up on."""
+        """Late owners whose connections to close, given the bytes each has received so far."""
         now_ms, half_ms = self._now_ms(), self._limits.timeout_ms // 2
         stalled = []
         for owner, taken in taken_bytes.items():
@@ -116,7 +116,7 @@ class UnreadResponses:
     # For `UnreadResponse`
 
     def change(self, owner: str, size_bytes: int) -> None:
-        """Count so many bytes more, or fewer."""
+        """Count that many bytes more, or fewer."""
         self.size_bytes += size_bytes
         held = self._by_owner.get(owner, 0) + size_bytes
         if held:
@@ -125,16 +125,16 @@ class UnreadResponses:
             self._by_owner.pop(owner, None)
 
     def note_left(self, response: UnreadResponse) -> None:
-        """It is with the transport from now on."""
+        """Note that the response was passed to the transport."""
         self._left[response] = self._now_ms()
 
     def enqueue(self, response: UnreadResponse) -> None:
-        """It waits for room."""
+        """Add a response that waits for room."""
         self.waits += 1
         self._waiting.setdefault(response.owner, deque()).append(response)
 
     def end(self, response: UnreadResponse) -> None:
-        """It is no more."""
+        """Remove a response."""
         self._left.pop(response, None)
         waiting = self._waiting.get(response.owner)
         if waiting is not None and response in waiting:
@@ -143,18 +143,18 @@ class UnreadResponses:
                 del self._waiting[response.owner]
 
     def wake_next(self) -> None:
-        """Have the first that waits and may have room look again: it wakes the next in its turn."""
+        """Wake the first waiting response that may have room; it wakes the next in its turn."""
         for owner, waiting in self._waiting.items():
             if self.room(owner) >= waiting[0].needed_bytes:
                 waiting.popleft().look_again()
                 del self._waiting[owner]
-                if waiting:  # behind those of all others
+                if waiting:  # after those of all other owners
                     self._waiting[owner] = waiting
                 return
 
 
 class _Mark(NamedTuple):
-    """How much a connection had taken when its oldest response had lain there for long."""
+    """Bytes a connection had received when its oldest response had been unread for long."""
 
     response: UnreadResponse
     at_ms: int
@@ -162,7 +162,7 @@ class _Mark(NamedTuple):
 
 
 class NodeResponses:
-    """All that are counted by connections."""
+    """Unread responses counted by connection."""
 
     def __init__(self, limits: UnreadLimits, now_ms: Callable[[], int]) -> None:
         self.fetches = UnreadResponses(limits, now_ms)
@@ -170,7 +170,7 @@ class NodeResponses:
         self.timeout_ms = limits.timeout_ms
 
     def stats(self) -> Mapping[str, float]:
-        """Numbers for metrics."""
+        """Metrics."""
         both = self.fetches, self.others
         return {
             "unread_response_bytes": sum(one.size_bytes for one in both),
@@ -180,7 +180,7 @@ class NodeResponses:
 
 
 class UnreadResponse:
-    """One response, from before it is made until it is taken."""
+    """A response, from before it is built until it is received."""
 
     def __init__(self, responses: UnreadResponses, owner: str) -> None:
         self.owner = owner
@@ -191,7 +191,7 @@ class UnreadResponse:
         self._on_room: Callable[[], None] | None = None
 
     def grow(self, bytes_max: int) -> int:
-        """Take room for `bytes_max` in all; returns how large it may be, perhaps no larger."""
+        """Reserve room for `bytes_max` in all; return its allowed size, possibly unchanged."""
         more = bytes_max - self.size_bytes
         room = min(more, self._responses.room(self.owner))
         if room >= min(more, ROOM_BYTES_MIN):
@@ -199,29 +199,29 @@ class UnreadResponse:
         return self.size_bytes
 
     def settle(self, size_bytes: int) -> None:
-        """Give back the room that is not needed; a single batch may have needed more."""
+        """Release the unused room; a single batch may have exceeded it."""
         self._change(size_bytes - self.size_bytes)
         self._responses.wake_next()
 
     def leave(self) -> None:
-        """It is handed to the transport."""
+        """Note that it is passed to the transport."""
         self._responses.note_left(self)
 
     def wait(self, bytes_max: int, on_room: Callable[[], None]) -> None:
-        """Call `on_room` once when `grow` to `bytes_max` may give more."""
+        """Call `on_room` once when `grow` to `bytes_max` may succeed."""
         self.needed_bytes = min(bytes_max - self.size_bytes, ROOM_BYTES_MIN)
         if self._on_room is None:
             self._responses.enqueue(self)
         self._on_room = on_room
 
     def look_again(self) -> None:
-        """There may be room."""
+        """Call the registered `on_room`: there may be room."""
         on_room, self._on_room = self._on_room, None
         if on_room is not None:
             on_room()
 
     def release(self) -> None:
-        """It was taken, or never will be."""
+        """Release the response: it was received, or never will be."""
         self._change(-self.size_bytes)
         self._responses.end(self)
         self._on_room = None

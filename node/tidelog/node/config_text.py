@@ -1,4 +1,4 @@
-"""A node's configuration as text: what `parse_config` reads."""
+"""A node's configuration as text, as `parse_config` reads it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 
 def config_text(values: Mapping[str, object]) -> str:
-    """TOML of keys with texts, numbers, truth values, arrays and tables of them."""
+    """Encode as TOML: keys with texts, numbers, booleans, arrays and tables of them."""
     return "".join(f"{_value(key)} = {_value(value)}\n" for key, value in values.items())
 
 

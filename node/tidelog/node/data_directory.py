@@ -1,4 +1,4 @@
-"""Who a data folder belongs to: `meta.properties`, checked before anything in it is touched.
+"""Owner of a data folder: `meta.properties`, checked before anything in it is touched.
 
 Written once by the format step; a node refuses a folder of another node, cluster or version.
 """
@@ -12,23 +12,24 @@ from tidelog.node.config import NodeConfig
 FILE_NAME = "meta.properties"
 VERSION = "1"
 PROPERTIES_BYTES_MAX = 64 * 1024
-# A format that was cut short before its rename leaves the first, `lock_directory` the second.
+# The first is left by a format that was interrupted before its rename, the second by
+# `lock_directory`.
 _IGNORED = frozenset({f"{FILE_NAME}.tmp", ".lock"})
 
 
 class DataDirectoryError(TidelogError):
-    """A data folder this node must not use; the message says what to do."""
+    """A data folder this node must not use; the message contains advice."""
 
 
 def properties_of(config: NodeConfig) -> dict[str, str]:
-    """What the folder of this node says."""
+    """Properties in the folder of this node."""
     return {"version": VERSION, "cluster.id": config.cluster_id, "node.id": str(config.node_id)}
 
 
 async def format_or_check(disk: Disk, config: NodeConfig) -> None:
-    """Make an empty or missing folder this node's; check any other.
+    """Format an empty or missing folder for this node; check any other.
 
-    Errors: `DataDirectoryError` for a foreign or half-written folder, which stays untouched.
+    Raises `DataDirectoryError` for a foreign or half-written folder, which stays untouched.
     """
     path = f"{config.data_dir}/{FILE_NAME}"
     names = [name for name in disk.list(config.data_dir) if name not in _IGNORED]
@@ -38,7 +39,7 @@ async def format_or_check(disk: Disk, config: NodeConfig) -> None:
         return
     if FILE_NAME not in names:
         raise DataDirectoryError(
-            f"{config.data_dir} holds {names[0]!r} but no {FILE_NAME}: it is not a Tidelog data"
+            f"{config.data_dir} contains {names[0]!r} but no {FILE_NAME}: it is not a Tidelog data"
             " folder or its format was cut short; move it away or choose another log.dirs"
         )
     _check(path, _read(disk, path), properties_of(config))

@@ -1,10 +1,10 @@
-"""The node's garbage collection: young objects often, all of them seldom.
+"""Garbage collection of the node: young objects often, all objects rarely.
 
-Reference counts free nearly everything; the collector only finds cycles. Python has it look at
-every object of the process again and again, and in a node with thousands of partitions one such
-look takes the loop for 0.1 s. Here what is alive after a look at the oldest generation is set aside
-(`gc.freeze`) and looked at no more, until so many are set aside that the cycles among them may
-matter, or an hour has passed. See docs/decisions/0033.
+Reference counts free nearly everything; the collector only finds cycles. By default it scans every
+object of the process repeatedly, and in a node with thousands of partitions one such scan blocks
+the loop for 0.1 s. Here the survivors of a collection of the oldest generation are frozen
+(`gc.freeze`) and not scanned again, until the cycles among many frozen objects may matter, or an
+hour has passed. See docs/decisions/0033.
 """
 
 from __future__ import annotations
@@ -14,19 +14,22 @@ import gc
 from typing import Final
 
 FULL_INTERVAL_S: Final = 3_600.0
-"""Between looks at all objects: about 0.3 us each, on the loop."""
+"""Interval between full collections: they take about 0.3 us per object, on the loop."""
 SET_ASIDE_MAX: Final = 1_000_000
-"""More objects than these set aside since the last look at all bring the next: some 100 MiB."""
+"""Objects frozen since the last full collection that trigger the next: some 100 MiB."""
 _COUNTED_EVERY: Final = 16
-"""Looks from one count of what is set aside to the next: the count walks all of it."""
+"""Collections between two counts of the frozen objects: the count walks all of them."""
 _OLDEST: Final = 2
 _THRESHOLDS: Final = (700, 10, 3)
-"""Objects made, young looks, middle looks before each next: the oldest is looked at a third as
-late as by default, so that each such look is at 25,000 objects, for 10 ms, and not at 77,000."""
+"""Allocations, young, middle collections before each next generation's collection.
+
+The oldest is collected three times as often as by default, so that each such collection scans
+25,000 objects, in 10 ms, and not 77,000.
+"""
 
 
 class GarbageCollection:
-    """Steers the collector of this process between `start` and `stop`."""
+    """Control of this process's collector between `start` and `stop`."""
 
     def __init__(
         self, *, full_interval_s: float = FULL_INTERVAL_S, set_aside_max: int = SET_ASIDE_MAX
@@ -34,14 +37,14 @@ class GarbageCollection:
         self._full_interval_s = full_interval_s
         self._set_aside_max = set_aside_max
         self._set_aside = 0
-        """Objects set aside just after the last look at all of them."""
+        """Objects frozen just after the last full collection."""
         self._looks = 0
         self._before = gc.get_threshold()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        """Set aside what the process holds by now, its code above all; begin to steer."""
+        """Freeze all current objects, the code above all, and take control."""
         self._loop = asyncio.get_running_loop()
         self._before = gc.get_threshold()
         gc.set_threshold(*_THRESHOLDS)
@@ -49,7 +52,7 @@ class GarbageCollection:
         self._look_at_all()
 
     def stop(self) -> None:
-        """Leave the collector as Python has it."""
+        """Restore Python's default behaviour."""
         if self._timer is not None:
             self._timer.cancel()
         self._loop = None
@@ -58,7 +61,7 @@ class GarbageCollection:
         gc.unfreeze()
 
     def _on_collected(self, phase: str, info: dict[str, int]) -> None:
-        """Set aside what outlived a look at the oldest generation; on any thread."""
+        """Freeze the survivors of a collection of the oldest generation; runs on any thread."""
         if phase != "stop" or info["generation"] != _OLDEST:
             return
         gc.freeze()
@@ -72,7 +75,7 @@ class GarbageCollection:
 
     def _look_at_all(self) -> None:
         if self._loop is None:
-            return  # asked for just before the stop
+            return  # scheduled just before the stop
         if self._timer is not None:
             self._timer.cancel()
         gc.unfreeze()

@@ -1,7 +1,7 @@
-"""HTTP for people and Prometheus: `/metrics` and `/health`. Never changes anything.
+"""HTTP endpoints for people and Prometheus: `/metrics` and `/health`. Read-only.
 
-A connection lives for a bounded time, whatever comes on it: one that says nothing, or half a
-request, holds a file for no longer.
+Every connection has a maximum age, so that a silent client, or half a request, does not hold a file
+descriptor for longer.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from tidelog.core.errors import TidelogError
 
 LOOKS_PER_LIFE = 4
 LAST_REQUEST_S_MAX = 1.0
-"""How long a request under way may take when its connection's time is over."""
+"""Time for a running request to finish when its connection's maximum age is reached."""
 
 
 class HttpServer:
-    """Serves on loopback or wherever `host` says."""
+    """HTTP server on `host`, loopback or other."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class HttpServer:
         self._runner = web.AppRunner(application, access_log=None, logger=_logger())
 
     async def start(self) -> None:
-        """Bind and serve. Errors: `TidelogError` naming the port when it is taken."""
+        """Bind and serve. Raises `TidelogError` naming the port when it is taken."""
         await self._runner.setup()
         try:
             await web.TCPSite(self._runner, self._host, self._port).start()
@@ -66,7 +66,7 @@ class HttpServer:
         await self._runner.cleanup()
 
     async def _close_old_ones(self) -> None:
-        """Forever: look who is there, close whom was seen for long enough."""
+        """Close connections at their maximum age, forever."""
         loop = asyncio.get_running_loop()
         seen_s: dict[RequestHandler, float] = {}
         while True:
@@ -89,7 +89,7 @@ class HttpServer:
 
 
 class _OfUnreadableRequests(logging.Filter):
-    """Drops a record of what is no HTTP: it was refused, and anybody may send any number."""
+    """Filter for log records about malformed HTTP, which anybody may send in any number."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None
@@ -97,7 +97,7 @@ class _OfUnreadableRequests(logging.Filter):
 
 
 def _logger() -> logging.Logger:
-    """What aiohttp writes of requests that fail."""
+    """Logger of aiohttp's failing requests."""
     logger = logging.getLogger("tidelog.http")
     if not logger.filters:
         logger.addFilter(_OfUnreadableRequests())

@@ -1,4 +1,4 @@
-"""Why a node's process ended, out of what it wrote."""
+"""Reason for the end of a node's process, found in its output."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ TAIL_BYTES = 8 << 10
 
 
 def last_words(log_path: Path, *, since: int = 0) -> str:
-    """Its last line from byte `since` on that names an error, else its last line."""
+    """Last line from byte `since` on that names an error, else the last line."""
     with log_path.open("rb") as log:
         size = log.seek(0, SEEK_END)
-        # A shorter file was begun anew since.
+        # A shorter file was rotated since then.
         log.seek(max(since if since <= size else 0, size - TAIL_BYTES))
         lines = log.read().decode("utf-8", "replace").splitlines()
     lines = [line.strip() for line in lines if line.strip()]

@@ -1,8 +1,8 @@
-"""The longest stalls of the node's event loop, for `/metrics`: always measured.
+"""Longest stalls of the node's event loop, for `/metrics`; always measured.
 
-A stall is how late a timer comes that does nothing else: something computed for long, waited for a
-device on the loop, or the machine gave the process no CPU. Quorum, sessions and records share the
-loop, so during a stall this node is away. It shows shorter than it was by one beat at most.
+A stall is the delay of an idle timer: a long computation, a blocking wait on the loop, or a machine
+that gave the process no CPU. Quorum, sessions and records share the loop, so during a stall this
+node does not respond. The measured value is too short by at most one beat.
 """
 
 from __future__ import annotations
@@ -16,36 +16,36 @@ from tidelog.core.env import Clock
 BEAT_S = 0.025
 RECENT_S = 60.0
 TOLD_S = 1.0
-"""A stall from this length on is logged."""
+"""Minimum length of a stall that is logged."""
 
 log = structlog.get_logger(__name__)
 
 
 class LoopStalls:
-    """Measures the running loop between `start` and `stop`."""
+    """Measurement of the running loop's stalls between `start` and `stop`."""
 
     def __init__(self, clock: Clock) -> None:
         self.longest_s = 0.0
-        """Since the start."""
+        """Longest stall since the start."""
         self._clock = clock
         self._timer: asyncio.TimerHandle | None = None
         self._due_s = 0.0
         self._halves_s = (0.0, 0.0)
-        """The longest of the present half of RECENT_S, and of the one before."""
+        """Longest stall of the current half of RECENT_S, and of the half before."""
         self._half_ends_s = 0.0
 
     @property
     def recent_s(self) -> float:
-        """The longest stall of about the last minute: of 30 to 60 s."""
+        """Longest stall of the last 30 to 60 s."""
         return max(self._halves_s)
 
     def start(self) -> None:
-        """Begin to measure."""
+        """Start measuring."""
         self._half_ends_s = self._clock.monotonic_s() + RECENT_S / 2
         self._set_timer()
 
     def stop(self) -> None:
-        """Measure no more; what was measured stays."""
+        """Stop measuring; the results stay."""
         if self._timer is not None:
             self._timer.cancel()
 

@@ -1,4 +1,4 @@
-"""What a node tells Prometheus: read from the node when asked, so nothing is counted twice."""
+"""Prometheus metrics of a node, read from the node at each scrape, so nothing is counted twice."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from prometheus_client.registry import Collector
 
 
 class NodeCollector(Collector):
-    """`read` returns name -> value; each becomes the gauge `tidelog_<name>`."""
+    """Collector of gauges: `read` returns name -> value; each becomes `tidelog_<name>`."""
 
     def __init__(self, read: Callable[[], Mapping[str, float]]) -> None:
         self._read = read
 
     def collect(self) -> Iterable[Metric]:
-        """Called by the registry for every scrape."""
+        """Read the metrics; called by the registry for every scrape."""
         for name, value in self._read().items():
             yield GaugeMetricFamily(f"tidelog_{name}", name.replace("_", " "), value=value)
 
 
 def registry_for(read: Callable[[], Mapping[str, float]]) -> CollectorRegistry:
-    """A registry of its own: no module-global state."""
+    """Build a separate registry, without module-global state."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(NodeCollector(read))
     return registry

@@ -1,7 +1,7 @@
-"""The log of a node's process: logfmt on stderr, a line an event, whoever writes it.
+"""Log of a node's process: logfmt on stderr, one line per event, from every writer.
 
-Libraries that log for themselves get one line, too, without a traceback: what they have to say is
-about a caller as a rule, and anybody may call. Equal lines are counted instead of repeated.
+Records of libraries get one line, too, without a traceback: most are about a caller, and anybody
+may call. Equal lines are counted instead of repeated.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TOLD = "repeated"
 
 
 class NodeLog:
-    """Takes over the logging of the process; `output` is the file it writes to, if it is one."""
+    """Logging of the process; `output` is the file it writes to, if any."""
 
     def __init__(self, clock: Clock, *, output: OutputFile | None = None) -> None:
         self._clock = clock
@@ -34,7 +34,7 @@ class NodeLog:
         self._lines = RepeatedLines()
 
     def begin(self, *, tap: Processor | None = None) -> None:
-        """From here on each line goes this way; `tap` sees it before it is written or counted."""
+        """Install the logging; `tap` sees each line before it is written or counted."""
         if self._output is not None:
             self._output.take_over()
             self._output.turn_if_full()
@@ -55,7 +55,7 @@ class NodeLog:
         logging.getLogger(OfCallersThatLeft.LOGGER).addFilter(OfCallersThatLeft())
 
     async def tend(self) -> None:
-        """Forever: tell of what was counted, and keep the file small."""
+        """Log counted lines and rotate the file, forever."""
         while True:
             await asyncio.sleep(TEND_INTERVAL_S)
             self.tell_counted(self._clock.monotonic_s())
@@ -63,7 +63,7 @@ class NodeLog:
                 self._output.turn_if_full()
 
     def tell_counted(self, now_s: float = math.inf) -> None:
-        """Write how often the lines came whose window is over; without a time, all of them."""
+        """Log the counts of repeated lines whose window is over; without a time, all of them."""
         for line, count in self._lines.told_by(now_s):
             said = {name: value for name, value in line.fields.items() if name != "exc_info"}
             getattr(structlog.get_logger(), line.level)(**said, **{_TOLD: f"{count} times"})
@@ -76,10 +76,10 @@ class NodeLog:
 
 
 class LibraryLines(logging.Handler):
-    """A library's record as one line: its message, its error, and where that was raised."""
+    """Handler that logs a library's record as one line: message, error, and where it was raised."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """See `logging.Handler`."""
+        """Log one record; see `logging.Handler`."""
         said: dict[str, str] = {"logger": record.name}
         error = record.exc_info[1] if record.exc_info else None
         if error is not None:

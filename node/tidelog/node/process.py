@@ -1,7 +1,7 @@
-"""One node as the process it runs in: from its configuration to its end.
+"""The process of a node: from its configuration to its end.
 
-Owns the order in which listeners, node and logging begin and end, and what the process says when it
-cannot go on. Not what a node does (`server.py`), nor who starts the process.
+Owns the order in which listeners, node and logging start and stop, and the process's last message
+on a fatal error. `server.py` composes the node itself.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from tidelog.raft.grpc_transport import GrpcRaftTransport, RaftPeerHandler
 STOP_GRACE_S = 0.5
 HEALTH_INTERVAL_S = 0.25
 CALLS_END_S = 1.0
-"""How long a stop waits at most for calls whose connections are gone; they end in milliseconds."""
+"""Maximum wait at a stop for calls whose connections are closed; they end in milliseconds."""
 
 log = structlog.get_logger(__name__)
 
@@ -58,13 +58,13 @@ def _alone(_node: Node) -> AbstractAsyncContextManager[None]:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """How a node reaches others, and what lives beside it in its process."""
+    """Connections of a node to others, and companions in its process."""
 
     peers: OwnPeers
     raft_voters: Mapping[int, str]
-    """Where the voters are reached; not where the node says they are."""
+    """Addresses at which voters are reached, which may differ from the configured ones."""
     beside: Callable[[Node], AbstractAsyncContextManager[None]] = _alone
-    """Entered before the node starts, left after it stopped."""
+    """Context manager around the node's life: entered before its start, left after its stop."""
 
 
 def run_node(
@@ -75,11 +75,11 @@ def run_node(
     log_tap: Processor | None = None,
     log_path: Path | None = None,
 ) -> int:
-    """Run the node that the file configures until it is told to stop; the process's exit code.
+    """Run the node of a configuration file until a signal stops it; return the exit code.
 
-    `surround` is called on the loop; `disk` is the machine's unless another is given; `log_tap`
-    sees every log line before it is written; stdout and stderr go to `log_path`, which is kept
-    small, or stay where they are.
+    `surround` is called on the loop; `disk` defaults to the machine's; `log_tap` sees every log
+    line before it is written; stdout and stderr go to `log_path`, which is rotated, or stay
+    unchanged.
     """
     node_log = NodeLog(SystemClock(), output=None if log_path is None else OutputFile(log_path))
     node_log.begin(tap=log_tap)
@@ -118,10 +118,10 @@ async def _serve(
 
 
 async def _wait_for_calls() -> None:
-    """Let gRPC's tasks of the calls that ended with the server come to their own end.
+    """Wait for gRPC's tasks of the calls that ended with the server.
 
-    They still await what its core says of them. Cancelled by the loop's end instead, each may write
-    a traceback.
+    They still await their status from gRPC's core. If the loop's end cancelled them, each might
+    write a traceback.
     """
     left = asyncio.all_tasks() - {asyncio.current_task()}
     if left:
@@ -185,7 +185,7 @@ async def _or_end(start: Coroutine[Any, Any, None]) -> None:
     try:
         await start
     except (TidelogError, OSError) as error:
-        # Peers may be connected already, and nothing needs an orderly end: one line is all.
+        # Peers may be connected already, and no orderly end is needed: one line suffices.
         _end_at_once(error, how="error")
 
 
@@ -227,7 +227,7 @@ async def _until_told_to_stop(node: Node, server: GrpcServer) -> None:
 
 
 def _end_at_once(error: BaseException, *, how: str = "fatal") -> None:
-    """A crash is safe, going on is not: what is not synced was never told."""
+    """End the process: a crash is safe, as nothing unsynced was acknowledged; continuing is not."""
     sys.stderr.write(f"{how}: {error}\n")
     sys.stderr.flush()
     end_process(1)

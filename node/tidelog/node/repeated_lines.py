@@ -1,8 +1,8 @@
-"""Which lines of a log are written, and which are only counted. Pure: time is a parameter.
+"""Suppression of repeated log lines, which are counted instead. Pure: time is a parameter.
 
-A line equal to one of the same window is counted, and so is one of a kind that has had its share
-of the window, since a stranger's requests must not fill a disk. What was counted is told once its
-window is over: the line again, with how often it came.
+A line equal to an earlier one in the same window is counted, and so is a line whose kind has
+reached its limit in the window, since a client's requests must not fill the disk. Counts are logged
+at the end of the window: the line again, with its count.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 WINDOW_S = 10.0
 KIND_LINES_MAX = 50
-"""Lines of one kind, equal or not, that are written in a window."""
+"""Maximum number of lines of one kind, equal or not, written in a window."""
 WINDOWS_MAX = 1_000
-"""Different lines that are compared with; more are limited by their kind alone."""
+"""Maximum number of different lines compared; others are only limited by their kind."""
 
 
 class LogLine(NamedTuple):
-    """A level and what is said."""
+    """A level and its fields."""
 
     level: str
     fields: Mapping[str, object]
@@ -33,7 +33,7 @@ class LogLine(NamedTuple):
 
     @property
     def identity(self) -> tuple[str, str]:
-        """All of it but where the program stood."""
+        """All of its fields except the traceback, for comparison."""
         said = {name: self.fields[name] for name in sorted(self.fields) if name != "exc_info"}
         return self.level, repr(said)
 
@@ -47,7 +47,7 @@ class _Window:
 
 
 class RepeatedLines:
-    """The windows of one process's lines."""
+    """Windows of one process's lines."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class RepeatedLines:
         self._kinds: dict[tuple[str, str], _Window] = {}
 
     def is_to_write(self, line: LogLine, now_s: float) -> bool:
-        """Whether to write the line; it is counted if not."""
+        """Decide whether to write the line; it is counted if not."""
         identity = line.identity
         equal = self._lines.get(identity)
         if equal is not None:
@@ -81,10 +81,10 @@ class RepeatedLines:
         return True
 
     def told_by(self, now_s: float) -> list[tuple[LogLine, int]]:
-        """The last line of each window that is over, and how many it left out; each once."""
+        """Take the last line and the count of suppressed lines of each window that has ended."""
         told = [*self._ended(self._lines, now_s)]
         for line, count in self._ended(self._kinds, now_s):
-            fields = {"event": "lines left out", "of": line.kind[1]}
+            fields = {"event": "lines suppressed", "of": line.kind[1]}
             told.append((LogLine(line.level, fields), count))
         return told
 

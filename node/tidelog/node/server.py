@@ -1,6 +1,6 @@
 """The composition root: builds a node's object graph out of ports, starts and stops it in order.
 
-The same `build_node` serves the real process and the simulation; nothing here knows which.
+The same `build_node` serves the real process and the simulation, without knowing which.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from tidelog.v1.methods import ALTER_PARTITION, REPORT_DAMAGE
 
 METADATA_DIRECTORY = "__cluster_metadata-0"
 ALTER_PARTITION_TIMEOUT_MS = 5000
-# How long a held node waits for its followers before it says it may stop.
+# Maximum time a held node waits for its followers before it reports that it may stop.
 SETTLE_TIMEOUT_MS = 5000
 
 VERSION = version("tidelog")
@@ -60,7 +60,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The outside world of one node. `on_fatal` ends the node: nothing leaves it afterwards."""
+    """Outside world of one node. `on_fatal` ends the node: nothing leaves it afterwards."""
 
     clock: Clock
     disk: Disk
@@ -70,11 +70,11 @@ class Ports:
     on_fatal: Callable[[BaseException], None]
     process_id: int = 0
     workers: Workers = field(default_factory=InPlace)
-    """Where batches are inflated to see to their records."""
+    """Workers that inflate batches to validate their records."""
     boot_id: str = ""
-    """Another one each time the machine starts; empty: not known, so it may have."""
+    """Id of the machine's boot; empty: unknown, so a reboot must be assumed."""
     strangers: Strangers = field(default_factory=Strangers)
-    """The raft transport's, too."""
+    """Shared with the raft transport."""
 
 
 class Node:
@@ -94,7 +94,7 @@ class Node:
         self.config = config
         self.unfinished = UnfinishedRequests(config.unfinished)
         self.unread = unread
-        """These two are what the transport that serves `services` counts."""
+        """Updated, as `unfinished`, by the transport that serves `services`."""
         self.services: dict[str, object] = {}
         self._ports = ports
         self._quorum = quorum
@@ -119,7 +119,7 @@ class Node:
             await self._broker.lifecycle.start()
 
     async def stop(self) -> None:
-        """Hand leadership over, unless the whole cluster stops, then close everything cleanly."""
+        """Hand over leaderships, unless the whole cluster stops, then close everything cleanly."""
         await self._reports.stop()
         if self._broker is not None:
             if self._ports.clock.monotonic_ms() >= self._held_until_ms:
@@ -133,13 +133,13 @@ class Node:
         self._stalls.stop()
 
     def is_ready(self) -> bool:
-        """A broker is unfenced; a node that is only a controller knows who leads."""
+        """True when the broker is unfenced; for a mere controller, when a leader is known."""
         if self._broker is not None:
             return self._broker.lifecycle.is_ready
         return self._quorum is not None and self._quorum.leader_id is not None
 
     def stats(self) -> Mapping[str, float]:
-        """Numbers for metrics."""
+        """Metrics of the node."""
         numbers: dict[str, float] = {
             "ready": float(self.is_ready()),
             "events_journal_bytes": self._journal.size_bytes,
@@ -233,7 +233,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class BrokerParts:
-    """What the broker role is made of."""
+    """Parts of the broker role."""
 
     start_record: StartRecord
     replica_manager: ReplicaManager
@@ -244,7 +244,7 @@ class BrokerParts:
 
 
 def build_node(config: NodeConfig, ports: Ports) -> Node:
-    """The object graph of one node; nothing runs before `Node.start`."""
+    """Build the object graph of one node; nothing runs before `Node.start`."""
     journal = NodeJournal(
         node_id=config.node_id,
         clock=ports.clock,
@@ -289,7 +289,7 @@ def _build_quorum(config: NodeConfig, ports: Ports, journal: NodeJournal) -> Quo
         node_id=config.node_id,
         voters=config.controller_voters,
         directory=f"{config.data_dir}/{METADATA_DIRECTORY}",
-        # The quorum elects by time-outs of its syncs: they wait behind no flush of records.
+        # A pool of its own: the quorum's election timeouts must not wait behind flushes of records.
         disk=ports.disk.with_own_threads(),
         clock=ports.clock,
         random=ports.random,
@@ -337,7 +337,7 @@ def _build_broker(
         clock=ports.clock,
         listener=publisher.on_image,
         on_fatal=ports.on_fatal,
-        # A controller tells of a batch when its quorum has it.
+        # On a controller, the quorum reports batches.
         on_batch=None if config.is_controller else journal.on_batch,
     )
     lifecycle = Lifecycle(
@@ -385,7 +385,7 @@ def _broker_identity(config: NodeConfig) -> BrokerIdentity:
 def _controller_channel(
     config: NodeConfig, ports: Ports, epoch: ControllerEpoch
 ) -> ControllerChannel:
-    """The own controller first, then the others: a broker beside a controller asks next door."""
+    """Channel to the node's own controller first, then to the others."""
     voters = sorted(config.controller_voters, key=lambda node_id: node_id != config.node_id)
     addresses = [config.controller_voters[node_id] for node_id in voters]
     return ControllerChannel(
@@ -439,7 +439,7 @@ def _build_replica_manager(
 
 
 class _Publisher:
-    """Hands images to the replica manager, but none older than the broker's own registration.
+    """Passes images to the replica manager, except those older than the broker's registration.
 
     An older image may still name an earlier incarnation of this broker as leader.
     """

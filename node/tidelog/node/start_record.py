@@ -1,14 +1,14 @@
-"""What a start may have lost: the data folder remembers how the last life began and ended.
+"""Record of the process's lives in the data folder: possible losses of a start, clean stops.
 
-A process that is killed loses nothing that the operating system took: the page cache outlives it.
-A machine that stops does lose what was not flushed. The kernel's boot id tells the two apart, and
-a clean stop, after which all is flushed, makes it all the same (KIP-966).
+A killed process loses nothing that it wrote: the page cache survives it. A machine that stops loses
+unflushed writes. The kernel's boot id distinguishes the two; after a clean stop everything is
+flushed, so that it does not matter (KIP-966).
 
-What was lost is remembered until the controllers were told: a process that ends before its broker
-is registered, however cleanly, leaves the telling to the next.
+A loss is recorded until it is reported to the controllers: a process that ends, cleanly or not,
+before its broker is registered leaves the report to the next one.
 
-Once all logs were recovered in a boot, a later start in it finds every write there that was made,
-synced or not: what is missing then did not go with the power (decision 0009).
+Once all logs were recovered in a boot, a later start in the same boot finds every write, synced or
+not: a missing one was not lost with the power (decision 0009).
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ log = structlog.get_logger(__name__)
 
 
 class Start(NamedTuple):
-    """What this start finds."""
+    """Findings of this start."""
 
     loss: StartLoss
-    """Of what the folder held, and not told yet."""
+    """Possible loss of the folder's contents, not reported yet."""
     life: Life
-    """This start and the one before; power is kept where this boot recovered all logs."""
+    """This start and the previous one; the page cache survived if this boot recovered all logs."""
 
 
 class StartRecord:
-    """The record in one data folder. Only `note_start` raises: what else cannot be noted is not."""
+    """Record in one data folder. Only `note_start` raises: other failed notes are best effort."""
 
     def __init__(self, disk: Disk, folder: str, *, boot_id: str, random: Random) -> None:
         self._random = random
@@ -53,13 +53,13 @@ class StartRecord:
         self._boot_id = boot_id
         self._writing = asyncio.Lock()
         self._is_all_flushed = False
-        """Once all logs are closed: each was opened, by this life or by one that ended clean."""
+        """True when closing the logs flushes all: each was opened, or the last stop was clean."""
 
     async def note_start(self) -> Start:
-        """What this start finds; from now on the folder is not clean.
+        """Read the record and note this start; from now on the folder is not clean.
 
-        On a full disk it remembers nothing: the next start counts as one that lost everything.
-        Errors: `StorageError`.
+        On a full disk it removes the record: the next start counts as one that lost everything.
+        Raises `StorageError`.
         """
         disk, folder = self._disk, self._folder
         found = _read(disk, folder)
@@ -83,24 +83,24 @@ class StartRecord:
         return Start(loss, Life(number, _life(found), is_power_kept))
 
     async def note_recovered(self) -> None:
-        """All logs are open; if it is not noted, torn writes are looked for at the next start."""
+        """Note that all logs are open; if this fails, the next start looks for torn writes."""
         self._is_all_flushed = True
         await self._change("recovered", self._boot_id)
 
     async def note_told(self) -> None:
-        """The controllers know what this start lost; if it is not noted they are told again."""
+        """Note that the controllers know the loss; if this fails, it is reported again."""
         await self._change("untold", StartLoss.Name(NOTHING))
 
     async def note_clean_stop(self) -> None:
-        """Every log that was opened is closed.
+        """Note a clean stop: every log that was opened is closed.
 
-        One that was not may hold what an earlier life left in the page cache: that is not clean.
+        An unopened log may have unflushed writes of an earlier life: then the stop is not clean.
         """
         if self._is_all_flushed:
             await self._change("clean", "true")
 
     async def _change(self, key: str, value: str) -> None:
-        """Nothing where the start could not be noted: it remains one that lost everything."""
+        """Change a field, unless the start could not be noted, which counts as a total loss."""
         try:
             async with self._writing:
                 found = _read(self._disk, self._folder)
@@ -111,9 +111,9 @@ class StartRecord:
 
 
 def life_after(disk: Disk, folder: str) -> Life:
-    """The life to read the logs of a stopped node in: its last one's clean markers are believed.
+    """Life to read the logs of a stopped node with: its last life's clean markers are valid.
 
-    Where no start was noted nobody counts lives.
+    Without a record, lives are not counted.
     """
     found = _read(disk, folder)
     return ONLY_LIFE if found is None else Life(before=_life(found))
@@ -127,13 +127,13 @@ def _loss(found: dict[str, str] | None, boot_id: str) -> StartLoss:
 
 
 def _untold(found: dict[str, str] | None) -> StartLoss:
-    """What earlier starts lost and did not tell."""
+    """Loss of earlier starts that was not reported."""
     name = "NOTHING" if found is None else found.get("untold", "NOTHING")
     return next((loss for loss in _WORST_LAST if StartLoss.Name(loss) == name), EVERYTHING)
 
 
 def _life(found: dict[str, str] | None) -> int:
-    """Number of the life before; one that no marker has where it cannot be told."""
+    """Number of the previous life; if unknown, one that no marker has."""
     text = "" if found is None else found.get("life", "")
     is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(_LIFE_END))
     return int(text) if is_number else _UNTOLD_LIFE

@@ -19,7 +19,7 @@ A no-op continues with the name of the cluster (`log_origin`).
 
 
 class WalEntry(NamedTuple):
-    """One log entry."""
+    """An entry of the Raft log."""
 
     command: bytes
     log_index: int

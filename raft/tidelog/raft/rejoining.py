@@ -3,12 +3,12 @@
 Owns the other voters' answers. Decides when this voter may listen to a leader, and when it has
 caught up; never writes.
 
-    asking      sends Rejoin to all others and does nothing else. When each of them has answered,
-                none counts anything of this voter's earlier life any more. All logs empty: this is
-                the first start of the quorum, done
+    asking      sends Rejoin to all other voters and does nothing else. When each has answered, none
+                counts votes or acknowledgements of this voter's earlier life anymore. If all logs
+                are empty, this is the first start of the quorum: done
     following   takes entries from a leader, acknowledges them, votes for nobody
-    done        holds everything that was committed when the others answered, and all that terms
-                before the present leader's committed, whoever knew
+    done        holds every entry committed when the others answered, and every entry committed in
+                terms before the current leader's
 """
 
 # Pure: decides, never acts (rule R2).

@@ -104,7 +104,7 @@ class QuorumStatus:
 
 
 class ReplicatedLog(Protocol):
-    """One voter's view of the replicated log. All methods belong to the node's event loop."""
+    """A voter's view of the replicated log. All methods belong to the node's event loop."""
 
     node_id: int
 

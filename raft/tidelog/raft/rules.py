@@ -172,7 +172,7 @@ def may_read(own_term_index: int, commit_index: int) -> bool:
 
 
 def must_sync(has_unsynced: bool) -> bool:  # noqa: FBT001  # a rule of one fact
-    """All writes must reach stable storage (5.2, 5.3)."""
+    """Every write must reach stable storage (5.2, 5.3)."""
     return has_unsynced
 
 

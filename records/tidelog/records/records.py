@@ -50,7 +50,7 @@ _MARKER_COMMITS = {0: False, 1: True}
 
 
 class Record(NamedTuple):
-    """One record as read; `timestamp` in milliseconds since the Unix epoch."""
+    """A record as read; `timestamp` in milliseconds since the Unix epoch."""
 
     offset: int
     timestamp: int

@@ -1,7 +1,7 @@
-"""Calls to the controllers from a broker: any one will do, since they forward to the active one.
+"""Calls from a broker to the controllers: any will do, since they forward to the active one.
 
-Owns which controller answered last, and refuses answers of replaced ones; never decides what an
-answer means.
+Owns the choice of the controller, and refuses answers from superseded ones; never interprets an
+answer.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from tidelog.v1.common_pb2 import Error
 from tidelog.v1.methods import Method, Request, Response
 
 RETRY_BACKOFF_MS = 50
-# After these the attempt was not followed and never will be.
+# Error codes after which the attempt was not processed and never will be.
 _ASK_AGAIN = frozenset({common_pb2.NOT_CONTROLLER, *LATE_CODES})
 
 log = structlog.get_logger(__name__)
 
 
 class Answer(Protocol):
-    """What all answers of controllers have."""
+    """Fields common to all answers of controllers."""
 
     @property
     def error(self) -> Error:
-        """Of the request as a whole."""
+        """Error of the request as a whole."""
 
     @property
     def controller_epoch(self) -> int:
-        """Raft term of the controller that decided; 0: nobody did."""
+        """Raft term of the controller that decided; 0: none did."""
 
 
 class ControllerChannel:
-    """One broker's way to the quorum; `epoch` is the broker's."""
+    """Channel of a broker to the quorum; `epoch` is shared by the broker's channels."""
 
     def __init__(
         self,
@@ -62,33 +62,34 @@ class ControllerChannel:
 
     @property
     def address(self) -> str:
-        """The controller that is asked first."""
+        """Address of the controller to call first."""
         return self._addresses[self._preferred]
 
     def rotate(self) -> None:
-        """Ask another controller first from now on."""
+        """Call another controller first from now on."""
         self._preferred = (self._preferred + 1) % len(self._addresses)
 
     async def call(
         self, method: Method[Request, Response], request: Request, *, timeout_ms: int
     ) -> Response:
-        """Send to one controller after the other until one answers anything but NOT_CONTROLLER.
+        """Call one controller after another until one answers other than NOT_CONTROLLER.
 
-        Pauses whenever all were asked. Answers of controllers that have been replaced are refused,
-        and those of another cluster's. Errors: the last call's, or `StaleControllerError`, once
+        Pauses after each round over all controllers. Answers from superseded controllers and from
+        other clusters are refused. Raises the last call's error, or `StaleControllerError`, once
         `timeout_ms` has passed; INCONSISTENT_CLUSTER_ID at once when all are of another cluster.
-        Requests must be idempotent: after a `CallFailedError` the next controller is asked again,
-        by an attempt with a higher number where requests are numbered. An answer then says what
-        became of all earlier attempts, too.
+        Requests must be idempotent: after a `CallFailedError` the next controller is called, with a
+        higher attempt number where requests are numbered. An answer then settles all earlier
+        attempts, too.
         """
         self.own.stamp(request)
         deadline = self._clock.monotonic_ms() + timeout_ms
-        last: TidelogError = UnreachableError("no controller was asked in time")
+        last: TidelogError = UnreachableError("no controller was reached in time")
         asked = strangers = 0
         while (left := deadline - self._clock.monotonic_ms()) > 0:
             known_epoch = self.epoch.highest
             try:
-                # Half of what is left, so that a silent controller leaves time for the next one.
+                # Half of the remaining time, so that a silent controller leaves time for the next
+                # one.
                 response = await self._peers.call(
                     self.address, method, self.epoch.attempt(request), timeout_ms=max(1, left // 2)
                 )
@@ -114,7 +115,7 @@ class ControllerChannel:
                 if answer.error.code in LATE_CODES:
                     self.epoch.learn(answer.controller_epoch)
                     if self.epoch.highest > known_epoch:
-                        continue  # the active controller, whom this broker had not heard of
+                        continue  # the active controller, unknown to this broker so far
             self.rotate()
             asked += 1
             if strangers == len(self._addresses):
@@ -125,5 +126,5 @@ class ControllerChannel:
 
 
 def answer_in(response: object) -> Answer:
-    """What all answers of controllers have."""
+    """View an answer through the fields common to all controllers' answers."""
     return response  # type: ignore[return-value]  # every Controller answer has these fields

@@ -1,8 +1,8 @@
-"""The highest controller epoch a broker knows of, and the numbers of the attempts it makes.
+"""Highest controller epoch known to a broker, and the numbers of its attempts.
 
-Owns those two numbers. What is decided below the epoch counts no more. The epoch comes from
-answers that a controller proved its leadership for, and from committed metadata; never from what a
-node says of its own term.
+Owns those two numbers. Decisions from lower epochs are ignored. The epoch comes from answers whose
+controller proved its leadership, and from committed metadata; never from a node's claim of its own
+term.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ RequestT = TypeVar("RequestT")
 
 
 class StaleControllerError(TidelogError):
-    """An answer of a controller that has been replaced: ask another one.
+    """An answer from a superseded controller: call another one.
 
-    What was asked may have happened, before it was replaced.
+    The request may have been processed before the controller was superseded.
     """
 
     code = common_pb2.NOT_CONTROLLER
@@ -29,30 +29,30 @@ class StaleControllerError(TidelogError):
 
 
 class ControllerEpoch:
-    """One for all channels of a broker."""
+    """Controller epoch shared by all channels of a broker."""
 
     def __init__(self) -> None:
         self.highest = 0
         self._attempts = 0
 
     def learn(self, epoch: int) -> None:
-        """A controller of this epoch decided something; 0: nobody did."""
+        """Note the epoch of a controller's decision; 0: none decided."""
         self.highest = max(self.highest, epoch)
 
     def check(self, epoch: int, *, source: str) -> None:
-        """Raise `StaleControllerError` for an answer from before the newest known controller.
+        """Raise `StaleControllerError` for an answer older than the newest known controller.
 
-        An answer without an epoch, 0, was decided by nobody and passes.
+        An answer without an epoch, 0, is no decision and passes.
         """
         if 0 < epoch < self.highest:
             raise StaleControllerError(
-                f"{source} answers in controller epoch {epoch}, which ended: it is {self.highest}"
+                f"{source} answered in controller epoch {epoch}, now over: it is {self.highest}"
             )
 
     def attempt(self, request: RequestT) -> RequestT:
-        """The request as its next attempt: for the newest known controller, with the next number.
+        """Number the request as the next attempt, addressed to the newest known controller epoch.
 
-        A request of a kind that is not numbered stays as it is. See `tidelog.metadata.attempts`.
+        Requests without attempt numbers stay unchanged. See `tidelog.metadata.attempts`.
         """
         if not isinstance(request, NumberedRequest):
             return request

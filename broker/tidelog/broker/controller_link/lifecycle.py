@@ -1,4 +1,4 @@
-"""A broker's life with the controllers: register, heartbeat, be unfenced, shut down.
+"""Broker lifecycle towards the controllers: registration, heartbeats, controlled shutdown.
 
 Owns the incarnation, the broker epoch and the heartbeat; never touches partitions.
 """
@@ -35,7 +35,7 @@ REGISTER_BACKOFF_MS = 200
 STARTING_INTERVAL_MS = 50
 CONTROLLED_SHUTDOWN_TIMEOUT_MS = 5000
 CONTROLLED_SHUTDOWN_POLL_MS = 50
-# Errors after which only another registration helps.
+# Errors that require a new registration.
 _REGISTER_AGAIN = frozenset({common_pb2.STALE_BROKER_EPOCH, common_pb2.BROKER_ID_NOT_REGISTERED})
 
 log = structlog.get_logger(__name__)
@@ -56,7 +56,7 @@ class BrokerIdentity:
 
 
 class Lifecycle:
-    """Registers the broker and keeps its session; `on_registered` gets each new broker epoch."""
+    """Registration and session of a broker; `on_registered` gets each new broker epoch."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Lifecycle:
         self.broker_epoch = -1
         self.is_ready = False
         self.start_loss: StartLoss = NOTHING
-        """What this start may have lost; told once, with the first registration."""
+        """Possible loss of this start; reported once, with the first registration."""
         self._identity = identity
         self._controllers = controllers
         self._follower = follower
@@ -84,18 +84,18 @@ class Lifecycle:
         self._background = Background(on_fatal)
 
     async def start(self) -> None:
-        """Begin to register; returns at once."""
+        """Start registering; returns at once."""
         self._background.spawn("lifecycle", self._run())
 
     async def stop(self) -> None:
-        """End the session without a word: the controllers notice by its expiry."""
+        """Stop the heartbeats without notice: the controllers notice when the session expires."""
         await self._background.stop()
 
     async def controlled_shutdown(self) -> bool:
-        """Ask the controllers to move leadership away first; False when they did not in time.
+        """Ask the controllers to move leaderships away; False when they did not in time.
 
-        No other heartbeat is sent from now on: it would have this broker unfenced again. One that
-        was sent before and arrives after this has a lower number, and is refused.
+        No other heartbeat is sent from now on: it would unfence this broker again. An earlier one
+        that arrives late has a lower attempt number, and is refused.
         """
         await self.stop()
         if self.broker_epoch < 0:
@@ -152,7 +152,7 @@ class Lifecycle:
         await self._on_registered(self.broker_epoch)
 
     async def _keep_session(self) -> None:
-        """Heartbeat until the controllers do not know this registration any more."""
+        """Send heartbeats until the controllers do not know this registration anymore."""
         while True:
             try:
                 response = await self._heartbeat(want_shut_down=False)
@@ -196,7 +196,7 @@ class Lifecycle:
         request = BrokerHeartbeatRequest(
             broker_id=self._identity.broker_id,
             broker_epoch=self.broker_epoch,
-            # Until then as one that knows nothing: it must not be elected yet.
+            # Until then as an offset of 0: this broker must not be elected yet.
             metadata_offset=self._follower.image.offset if is_prepared else 0,
             want_shut_down=want_shut_down,
         )

@@ -1,7 +1,7 @@
-"""Follows the committed metadata from any controller and publishes each new image.
+"""Follower of the committed metadata from any controller, which publishes each new image.
 
-Owns the broker's image; it changes by `replay` and by whole snapshots alone, and never goes back.
-Never decides what the image means.
+Owns the broker's image; it changes only by `replay` and by complete snapshots, and never goes back.
+Never interprets the image.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from tidelog.net.peers import Peers
 from tidelog.v1.controller_pb2 import FollowMetadataRequest, FollowMetadataResponse
 from tidelog.v1.methods import FOLLOW_METADATA
 
-# Controllers send a keep-alive at least every second; a source silent for longer is left.
+# Controllers send a keep-alive at least every second; a source silent for longer is abandoned.
 SOURCE_SILENCE_MS_MAX = 3000
-# How long a source may stay behind what the active controller has committed.
+# Maximum time for which a source may lag behind the active controller's committed offset.
 SOURCE_LAG_MS_MAX = 2000
 RETRY_BACKOFF_MS = 100
 RECORDS_PER_SLICE = 100
-"""Records of one answer that are applied before other work has its turn."""
+"""Records of one answer applied before yielding to other tasks."""
 
-# After these another source is asked.
+# Errors after which another source is tried.
 _LOST = (
     *(UnreachableError, CallFailedError, KafkaError, TimeoutError),
     *(StaleControllerError, CorruptMessageError),
@@ -48,10 +48,10 @@ log = structlog.get_logger(__name__)
 
 
 class MetadataFollower:
-    """The broker's copy of the metadata; `listener` is called with each new image, on the loop.
+    """The broker's copy of the metadata; calls `listener` with each new image, on the loop.
 
-    So is `on_batch` with each batch that applied, where it did not come in a snapshot.
-    Losing a source is nothing; what `replay` or the listener raises goes to `on_fatal`.
+    It calls `on_batch` with each applied batch, except for batches inside a snapshot. Losing a
+    source is no error; exceptions of `replay` or the listener go to `on_fatal`.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class MetadataFollower:
         self._changed = asyncio.Event()
 
     async def start(self) -> None:
-        """Begin to follow; returns at once."""
+        """Start following; returns at once."""
         self._task = self._background.spawn("metadata-follower", self._run())
 
     async def stop(self) -> None:
@@ -87,7 +87,7 @@ class MetadataFollower:
         await self._background.stop()
 
     def note_committed_offset(self, offset: int) -> None:
-        """What the active controller says is committed: a source behind it for too long is left."""
+        """Note the active controller's committed offset; abandon a source that lags too long."""
         now_ms = self._clock.monotonic_ms()
         if self.image.offset >= offset:
             self._behind_since_ms = None
@@ -142,9 +142,10 @@ class MetadataFollower:
                 await self._apply(response, reader)
 
     async def _apply(self, response: FollowMetadataResponse, reader: SnapshotReader) -> None:
-        """Errors: `StaleControllerError` for a source that has not heard of a new controller.
+        """Apply an answer of the source.
 
-        `KafkaError` INCONSISTENT_CLUSTER_ID for one of another cluster.
+        Raises `StaleControllerError` for a source that is unaware of a new controller, `KafkaError`
+        INCONSISTENT_CLUSTER_ID for one of another cluster.
         """
         self._source.own.check(response, who=f"the node at {self._source.address}")
         self._source.epoch.check(response.controller_epoch, source=self._source.address)

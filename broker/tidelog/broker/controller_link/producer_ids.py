@@ -1,7 +1,7 @@
-"""Producer ids for those who ask this broker: out of blocks that the controllers gave it alone.
+"""Producer ids given out by this broker, from blocks that the controllers assigned to it alone.
 
-Owns what is left of the block; a block is asked for when the one before is used up, by one request
-at a time. It is forgotten when the process ends, so that no id is given out twice (KIP-730).
+Owns the rest of the current block; the next block is requested when it is used up, by one request
+at a time. The rest is dropped when the process ends, so that no id is given out twice (KIP-730).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from tidelog.v1.methods import ALLOCATE_PRODUCER_IDS
 TIMEOUT_DEFAULT_MS = 5_000
 TIMEOUT_MAX_MS = 15_000
 WAITING_MAX = 1_000
-"""Requests that may wait for a block at one time; more are refused."""
+"""Maximum number of requests waiting for a block; further ones are refused."""
 
 
 class ProducerIds:
-    """Answers InitProducerId; `broker_epoch` is this broker's, -1 before it has registered."""
+    """Handler of InitProducerId; `broker_epoch` is this broker's, -1 before it has registered."""
 
     def __init__(
         self, *, broker_id: int, broker_epoch: Callable[[], int], controllers: ControllerChannel
@@ -37,7 +37,7 @@ class ProducerIds:
         self._waiting = 0
 
     async def init_producer_id(self, request: InitProducerIdRequest) -> InitProducerIdResponse:
-        """A new id in epoch 0; on any error none was given out, and asking again is safe."""
+        """Return a new id in epoch 0; on any error none was given out, and a retry is safe."""
         timeout_ms = min(request.timeout_ms, TIMEOUT_MAX_MS)
         if timeout_ms <= 0:
             timeout_ms = TIMEOUT_DEFAULT_MS
@@ -46,7 +46,7 @@ class ProducerIds:
         except TimeoutError:
             error = error_message(
                 common_pb2.BROKER_NOT_AVAILABLE,
-                "no controller gave producer ids in time: try again",
+                "no controller assigned producer ids in time: try again",
             )
         except TidelogError as refused:
             error = to_wire(refused)
@@ -59,7 +59,7 @@ class ProducerIds:
         return first
 
     async def _wait_for_block(self, timeout_ms: int) -> None:
-        """Return with an id left: what comes next must not wait before it takes that."""
+        """Return with an id left, which the caller must take without another await."""
         if self._waiting >= WAITING_MAX:
             raise KafkaError(
                 common_pb2.THROTTLING_QUOTA_EXCEEDED,
@@ -81,7 +81,7 @@ class ProducerIds:
 
 
 def _block(response: AllocateProducerIdsResponse) -> range:
-    """Raises `KafkaError` for an answer without one; what another try may help is retriable."""
+    """Block of an answer; raises `KafkaError`, retriable where another attempt may succeed."""
     if response.error.code in (common_pb2.STALE_BROKER_EPOCH, common_pb2.BROKER_ID_NOT_REGISTERED):
         raise KafkaError(
             common_pb2.BROKER_NOT_AVAILABLE,
@@ -90,5 +90,5 @@ def _block(response: AllocateProducerIdsResponse) -> range:
     raise_for(response.error)
     start, length = response.producer_id_start, response.producer_id_len
     if length <= 0:
-        raise KafkaError(common_pb2.UNKNOWN_SERVER_ERROR, "the controllers gave an empty block")
+        raise KafkaError(common_pb2.UNKNOWN_SERVER_ERROR, "the controllers assigned an empty block")
     return range(start, start + length)

@@ -1,8 +1,7 @@
-"""Damaged logs and failed disks, told to the controllers until they know; disks that work again.
+"""Reports of damaged, failed and recovered replicas, repeated until the controllers know.
 
-Owns nothing but the queue: what there is to tell is found by comparing a replica with the newest
-image, so nothing outdated is told. A report carries the partition epoch of that image: one that
-comes late tells nothing.
+Owns only the queue: the report results from comparing a replica with the newest image, so nothing
+outdated is reported. A report carries the partition epoch of that image: a late one has no effect.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import ReportDamageRequest, ReportDamageResponse
 
 ReportDamage = Callable[[ReportDamageRequest], Awaitable[ReportDamageResponse]]
-# After these there is nothing to report any more.
+# Errors after which there is nothing to report anymore.
 _GONE = frozenset({common_pb2.UNKNOWN_TOPIC_ID, common_pb2.UNKNOWN_TOPIC_OR_PARTITION})
 
 log = structlog.get_logger(__name__)
 
 
 class Trouble(NamedTuple):
-    """What the controllers are to know of a replica."""
+    """State of a replica to report."""
 
     condition: ReportDamageRequest.Condition
     cause: str
@@ -46,7 +45,7 @@ class _Told(NamedTuple):
 
 
 class TroubleReports:
-    """Sends what `submit` is told of, again and again until it is known or over."""
+    """Sender of submitted replicas' states, repeated until known or obsolete."""
 
     def __init__(
         self,
@@ -65,15 +64,15 @@ class TroubleReports:
 
     @property
     def is_idle(self) -> bool:
-        """Whether the controllers know of all trouble that was found."""
+        """True when the controllers know of all trouble found."""
         return not self._queue.waiting
 
     def submit(self, partition: HostedPartition) -> None:
-        """Its log was found damaged, its disk failed, or works again."""
+        """Queue a replica whose log was found damaged, or whose disk failed or works again."""
         self._queue.submit(partition)
 
     def note_state(self, partition: HostedPartition, state: PartitionImage) -> None:
-        """The image holds this state; submit what it has wrong of the disk."""
+        """Compare with the image's state; queue the replica if its disk's state differs."""
         if (partition.failure is not None) != (self._broker_id in state.offline):
             self._queue.submit(partition)
 
@@ -88,19 +87,19 @@ class TroubleReports:
         try:
             response = await self._report_damage(request)
         except TidelogError as error:
-            log.info("damage report not answered", error=str(error))
+            log.info("replica state report not answered", error=str(error))
             return
         if response.error.code != common_pb2.NONE or len(response.partitions) != len(told):
-            log.info("damage report refused", error=response.error.message)
+            log.info("replica state report refused", error=response.error.message)
             return
         for one, result in zip(told, response.partitions, strict=True):
             if result.error.code == common_pb2.NONE or result.error.code in _GONE:
                 self._note_known(one)
             else:
-                log.info("damage report refused", error=result.error.message)
+                log.info("replica state report refused", error=result.error.message)
 
     def _note_known(self, told: _Told) -> None:
-        """Unless there is more to tell since."""
+        """Dequeue the replica, unless its state has changed since."""
         if told.trouble.condition == ReportDamageRequest.LOSSY_START:
             told.hosted.note_loss_told()
         waiting = self._queue.waiting.get(told.key)
@@ -108,7 +107,7 @@ class TroubleReports:
             del self._queue.waiting[told.key]
 
     def _take(self) -> tuple[list[_Told], ReportDamageRequest]:
-        """What is still to be told, in the order of the request."""
+        """Parts still to report, in the order of the request."""
         told = []
         request = ReportDamageRequest(broker_id=self._broker_id, broker_epoch=self.broker_epoch)
         for key, hosted in list(self._queue.waiting.items()):
@@ -130,7 +129,7 @@ class TroubleReports:
         return told, request
 
     def _trouble(self, hosted: HostedPartition) -> Trouble | None:
-        """Of one that is still held, by the newest image."""
+        """State to report of a replica that is still held, by the newest image."""
         state = self._partitions.image.partition(hosted.topic, hosted.partition)
         is_held = self._partitions.held.get((hosted.topic, hosted.partition)) is hosted
         if state is None or not is_held:
@@ -139,7 +138,7 @@ class TroubleReports:
 
 
 def trouble_of(hosted: HostedPartition, *, is_offline: bool) -> Trouble | None:
-    """What there is to tell of a replica that the image says is offline, or is not."""
+    """Compare a replica with the image, in which it is offline or not; None if they agree."""
     if hosted.may_have_lost:
         return Trouble(ReportDamageRequest.LOSSY_START, "more than an unfinished write was wrong")
     if hosted.failure is not None:

@@ -1,9 +1,9 @@
-"""Brokers whose connections broke, told to the active controller until it has answered.
+"""Reports of brokers with broken connections to the active controller, until it answers.
 
-Owns who is suspected: one report at a time for each broker, none for one that is fenced already. A
-report says nothing certain: the controller dials the broker itself. Each is repeated while no
-controller decides, since the one that died may have been the active controller, but not for longer
-than a session, which tells the same then.
+Owns the suspected brokers: one report at a time for each, none for one fenced already. A report is
+only a suspicion: the controller dials the broker itself. Each is repeated while no controller
+decides, since the dead node may have been the active controller, but not for longer than the
+session timeout, after which the broker is fenced anyway.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from tidelog.metadata.image import MetadataImage
 from tidelog.v1.controller_pb2 import ReportUnreachableBrokerRequest
 from tidelog.v1.methods import REPORT_UNREACHABLE_BROKER
 
-# Who hung up and asks again within this time is alive: a stream may break by itself.
+# A broker that hung up and calls again within this time is alive: a stream may break by itself.
 GRACE_S = 0.03
-# Before a report is repeated that was refused, or that another break followed.
+# Pause before a report is repeated after a refusal or another broken connection.
 REPEAT_S = 0.05
 
 log = structlog.get_logger(__name__)
 
 
 class UnreachableReports:
-    """Of one node; `image` is the newest it knows."""
+    """Reports of one node; `image` is the newest it knows."""
 
     def __init__(
         self,
@@ -48,19 +48,19 @@ class UnreachableReports:
         self._timeout_ms = timeout_ms
         self._background = Background(on_fatal)
         self._is_stopped = False
-        # Broker id -> whether its connection broke again since its report was sent.
+        # Broker id -> True if its connection broke again since its report was sent.
         self._reported: dict[int, bool] = {}
         self._hung_up: dict[int, asyncio.TimerHandle] = {}
 
     async def stop(self) -> None:
-        """Report nothing more: this node's own connections are about to end."""
+        """Stop reporting: this node's own connections are about to end."""
         self._is_stopped = True
         for timer in self._hung_up.values():
             timer.cancel()
         await self._background.stop()
 
     def broken(self, broker_id: int) -> None:
-        """A connection to the broker was refused or broke."""
+        """Report a broker to which a connection was refused or broke."""
         broker = self._image().brokers.get(broker_id)
         if self._is_stopped or broker is None or broker.is_fenced or broker_id == self._node_id:
             return
@@ -71,9 +71,9 @@ class UnreachableReports:
             self._background.spawn(f"report-{broker_id}", self._report(broker_id))
 
     def hung_up(self, broker_id: int) -> None:
-        """A request of the broker ended before its answer: it broke, or was given up for another.
+        """Note that a broker's request ended before its answer: broken, or abandoned for another.
 
-        Reported unless the broker is heard of within a moment.
+        The broker is reported unless it sends another request within a moment.
         """
         is_known = broker_id in self._image().brokers
         if is_known and not self._is_stopped and broker_id not in self._hung_up:
@@ -81,7 +81,7 @@ class UnreachableReports:
             self._hung_up[broker_id] = loop.call_later(GRACE_S, self._on_silence, broker_id)
 
     def heard(self, broker_id: int) -> None:
-        """A request of the broker came."""
+        """Note a request from the broker."""
         timer = self._hung_up.pop(broker_id, None)
         if timer is not None:
             timer.cancel()

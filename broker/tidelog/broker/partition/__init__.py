@@ -1,15 +1,15 @@
-"""Partitions at work: the shell around `broker.replica`, and the requests of clients for them.
+"""Partitions at work: the shell around `broker.replica`, and the handling of client requests.
 
     partition          one partition: its replica's core, its log, its effects carried out
-    leader_io          its appends, reads and deletions while it leads
-    follower_io        its fetches, truncations and appends while it follows
-    log_at_work        work on a log whose disk may refuse
+    leader_io          its leader side: appends, reads, deletions
+    follower_io        its follower side: fetches, truncations, appends
+    log_at_work        context manager for a log whose disk may fail
     partition_map      all partitions this broker holds; partition_folders: their folders
-    appender           Produce; append_order keeps the place of each
+    appender           Produce; append_order: the order of waiting appends
     reader             Fetch, ListOffsets, OffsetForLeaderEpoch; late_loads: reads of a cold disk
     record_deleter     DeleteRecords
     purgatory          requests that wait for the ISR or for records
-    partition_queue    partitions that have something to ask of the controllers
+    partition_queue    partitions with a request to the controllers
     log_upkeep         retention, compaction, checkpoints; replica_config, replica_stats
 
 Begin with `partition`.

@@ -1,8 +1,8 @@
-"""Appends to one partition that wait: each in the place in which it came.
+"""Order of waiting appends to a partition: first come, first served.
 
-A batch that is inspected elsewhere must not be overtaken: an idempotent producer's sequences, and
-the order of any producer's records, are those in which requests came. So whoever waits has a place,
-and who comes to a partition with somebody waiting takes one, too.
+A batch inspected by a worker must not be overtaken: an idempotent producer's sequences, and the
+order of any producer's records, follow the order of requests. So each waiting append has a place in
+line, and an append to a partition with a line joins it.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from collections.abc import Hashable
 
 
 class AppendOrder:
-    """Of all partitions, by any key of theirs."""
+    """Lines of waiting appends for all partitions, by any hashable key."""
 
     def __init__(self) -> None:
         self._lines: dict[Hashable, deque[Place]] = {}
 
     def is_free(self, key: Hashable) -> bool:
-        """Whether nobody waits there."""
+        """True when nobody waits in this line."""
         return key not in self._lines
 
     def enter(self, key: Hashable) -> Place:
-        """The last place. It must `leave` in any case, or nobody after it appends."""
+        """Take the last place in line. Its holder must `leave` it, or no later append runs."""
         place = Place(self, key)
         self._lines.setdefault(key, deque()).append(place)
         return place
 
     def is_first(self, place: Place) -> bool:
-        """Whether it is its turn."""
+        """True when it is this place's turn."""
         return self._lines[place.key][0] is place
 
     def end(self, place: Place) -> None:
-        """It is given up, wherever it is in its line."""
+        """Give up a place, wherever it is in its line."""
         line = self._lines[place.key]
         line.remove(place)
         if line:
@@ -43,7 +43,7 @@ class AppendOrder:
 
 
 class Place:
-    """One append's."""
+    """Place in line of one append."""
 
     def __init__(self, order: AppendOrder, key: Hashable) -> None:
         self.key = key
@@ -51,14 +51,14 @@ class Place:
         self._is_let_in = asyncio.Event()
 
     async def turn(self) -> None:
-        """Wait until all that came before have appended, or will not."""
+        """Wait until all earlier places have been left."""
         if not self._order.is_first(self):
             await self._is_let_in.wait()
 
     def leave(self) -> None:
-        """Let the next one in."""
+        """Leave the line, letting the next one in."""
         self._order.end(self)
 
     def let_in(self) -> None:
-        """It is the first now."""
+        """Signal that this place is now the first."""
         self._is_let_in.set()

@@ -1,13 +1,12 @@
 """Produce requests: admission, one append for each partition, the wait for acknowledgement.
 
-Decides which requests are taken at all; what a partition does with them is its core's. A fault of
-one partition's batches is that partition's result and touches no other.
+Decides which requests are admitted; the partition's core decides about its appends. An error in one
+partition's batches is that partition's result and affects no other.
 
-Most appends are made in the request's first step. Compressed batches are inflated first, to look at
-their records, and large ones not on this loop. Large ones of many small records that are not
-compressed are walked in slices, with other work in between. Whoever comes to such a partition
-meanwhile waits in line (`AppendOrder`), and all that was known before is asked again when its turn
-has come.
+Most appends run in the request's first step. Compressed batches are inflated first, to validate
+their records, large ones by a worker. Large uncompressed batches are walked in slices, with other
+work in between. Later appends to such a partition wait in line (`AppendOrder`), and all checks are
+repeated when their turn has come.
 """
 
 from __future__ import annotations
@@ -53,11 +52,11 @@ _ACKS = (ACKS_ALL, 0, 1)
 
 @dataclass(frozen=True, slots=True)
 class _Slot:
-    """One partition's part of a request, and where its outcome goes."""
+    """A partition's part of a request, and the place of its outcome."""
 
     data: PartitionProduceData
     records: bytes
-    """Its batches: each look at them in `data` makes a copy."""
+    """Batches of the partition: each access through `data` makes a copy."""
     result: PartitionProduceResult
     acks: int
     delayed: DelayedAnswer
@@ -65,19 +64,19 @@ class _Slot:
 
 
 class _Look(NamedTuple):
-    """How the records of a request are seen to before its turn comes."""
+    """Inspections of a request's records before its turn comes."""
 
     inflates: bool = False
-    """Compressed batches, by a worker."""
+    """True: a worker inflates the compressed batches."""
     walks: bool = False
-    """Others, in slices."""
+    """True: uncompressed batches are walked in slices."""
 
 
 _NO_LOOK = _Look()
 
 
 class Appender:
-    """Answers Produce. `is_held` says whether the broker takes no writes."""
+    """Handler of Produce requests. `is_held` tells if the broker refuses writes."""
 
     def __init__(
         self,
@@ -89,9 +88,9 @@ class Appender:
         is_held: Callable[[], bool],
     ) -> None:
         self.in_flight_bytes = 0
-        """Of requests not answered yet."""
+        """Bytes of requests not answered yet."""
         self.inspections = 0
-        """Appends whose batches were inflated elsewhere first."""
+        """Number of appends whose batches a worker inflated first."""
         self._clock = clock
         self._workers = workers
         self._order = AppendOrder()
@@ -101,11 +100,11 @@ class Appender:
 
     @property
     def is_full(self) -> bool:
-        """Whether half of what may be in flight is: who can wait with more should."""
+        """True when half of the in-flight limit is used: streams should read no further."""
         return 2 * self.in_flight_bytes >= self._config.produce_in_flight_bytes_max
 
     async def produce(self, request: ProduceRequest) -> ProduceResponse:
-        """One result a partition, in the order asked; never raises for what a client sent."""
+        """Append to each partition, one result each in request order; client errors never raise."""
         acks = request.acks if request.HasField("acks") else ACKS_ALL
         size_bytes = request.ByteSize()
         refusal = self._refusal(acks, size_bytes)
@@ -125,7 +124,7 @@ class Appender:
             )
         if self._is_held():
             return error_message(
-                common_pb2.BROKER_NOT_AVAILABLE, "the cluster is stopping: it takes no writes"
+                common_pb2.BROKER_NOT_AVAILABLE, "the cluster is stopping: writes are refused"
             )
         limit = self._config.produce_in_flight_bytes_max
         if self.in_flight_bytes + size_bytes > limit:
@@ -159,7 +158,7 @@ class Appender:
         return response
 
     def _append(self, slot: _Slot) -> list[asyncio.Task[None]]:
-        """Append one partition's batches, or return the work that will, whose place is taken."""
+        """Append one partition's batches, or return a task, with a place in line, to do so."""
         data = slot.data
         hosted = self._partitions.find(data.topic, data.partition, data.topic_id)
         is_large = len(slot.records) > self._config.walk_inline_bytes_max
@@ -170,12 +169,12 @@ class Appender:
         leading.check_may_append(hosted, slot.acks)
         place = self._order.enter(hosted)
         task = asyncio.create_task(self._append_in_turn(hosted, place, slot, look))
-        # Also of one that is cancelled before its first step.
+        # Runs for a task cancelled before its first step, too.
         task.add_done_callback(lambda _: place.leave())
         return [task]
 
     def _is_long(self, records: bytes, hosted: HostedPartition) -> bool:
-        """Whether there is something to inflate that may take long."""
+        """True when there are compressed batches whose inflation may take long."""
         config = self._config
         return (
             len(records) > config.inspection_inline_bytes_max
@@ -190,7 +189,7 @@ class Appender:
             config = hosted.log.config
             seen = await self._look_into(config, slot.records, look)
             await place.turn()
-            # Whose it is, who leads, in which epoch, what the topic asks: all may be new by now.
+            # Topic id, leader, epoch and config may have changed: check all of them again.
             data = slot.data
             hosted = self._partitions.find(data.topic, data.partition, data.topic_id)
             self._append_now(hosted, slot, seen if hosted.log.config == config else UNSEEN)
@@ -233,7 +232,7 @@ class Appender:
                 result.log_append_time_ms = done.log_append_time_ms
 
     def _is_exempt(self, hosted: HostedPartition) -> bool:
-        """Whether nobody wants to know what is in compressed batches."""
+        """True when neither broker nor topic asks for an inspection of compressed batches."""
         if self._config.compressed_records_inspection:
             return False
         return not asks_about_records(hosted.log.config)

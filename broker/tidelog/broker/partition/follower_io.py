@@ -1,7 +1,7 @@
-"""A hosted partition that follows: what it asks its leader for, and what it does with the answers.
+"""Follower side of a hosted partition: its fetch requests, and the handling of answers.
 
-Turns answers into the core's events and carries out what the core orders of the log. Owns nothing:
-roles, log and the rule that both rest in turn are the partition's.
+Turns answers into the core's events and carries out the core's orders on the log. Owns nothing:
+roles, log and the exclusion of role changes during log work are the partition's.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from tidelog.records.batch import parse_header
 from tidelog.v1.data_pb2 import FetchPartition, PartitionFetchResult
 
 CONTRADICTIONS_MAX = 20
-"""Answers in a row whose whole batches cannot follow this log: its own are wrong then."""
+"""Consecutive answers in contradiction to this log after which it is considered damaged."""
 
 log = structlog.get_logger(__name__)
 
 
 def next_fetch(hosted: HostedPartition, *, max_bytes: int) -> FetchPartition | None:
-    """Where to fetch from; None when this replica follows nobody."""
+    """Build the next fetch; None when this replica follows no leader."""
     follower = hosted.replica.follower
     if follower is None:
         return None
@@ -57,10 +57,10 @@ def apply_fetched(
     *,
     retry_at_ms: int,
 ) -> asyncio.Task[None] | None:
-    """Do what the leader's answer to `asked` orders; `records` are the result's.
+    """Apply the leader's answer to `asked`; `records` are those of the result.
 
-    Returns the work to be awaited before the next fetch, if there is any. After an error the
-    partition is not fetched before `retry_at_ms`.
+    Returns work to await before the next fetch, if there is any. After an error the partition is
+    not fetched before `retry_at_ms`.
     """
     try:
         order = hosted.tell(_fetch_answered(hosted, asked, result, records))
@@ -120,7 +120,7 @@ def _append(hosted: HostedPartition, records: bytes) -> None:
                 raise
             hosted.contradictions = 0
             damage = DamagedLogError(
-                f"the leader's records contradict it: {error.message}",
+                f"the leader's records contradict this log: {error.message}",
                 first_bad_offset=max(error.first_bad_offset, partition_log.log_start_offset),
             )
             partition_log.note_damage(damage)
@@ -132,7 +132,7 @@ def _append(hosted: HostedPartition, records: bytes) -> None:
 async def _begin_anew(
     hosted: HostedPartition, offset: int, records: bytes, retry_at_ms: int
 ) -> None:
-    """The next answer tells the rest: the high watermark, a log start within the first batch."""
+    """Restart the log empty; the next answer brings the high watermark and an inner log start."""
     await hosted.log.start_anew(offset)
     try:
         _append(hosted, records)

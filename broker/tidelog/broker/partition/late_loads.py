@@ -1,8 +1,8 @@
-"""Loads that a fetch by itself left before they ended: the next fetch from there goes on with them.
+"""Disk loads left running by a single fetch, which the next fetch of the same offset continues.
 
-Owns them between two fetches, the newest `LATE_LOADS_MAX`. A disk that takes longer than its
-callers wait is read to the end all the same, and by one thread, not by one for each attempt. What
-is loaded promises nothing: whoever takes it asks the partition's core anew (decision 0027).
+Owns them between two fetches, the newest `LATE_LOADS_MAX`. So a read slower than its callers' waits
+still completes, in one thread, not in one for each attempt. Loaded bytes give no right to serve
+them: the next fetch asks the partition's core again (decision 0027).
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from tidelog.broker.partition.partition import HostedPartition
 from tidelog.core.memory_reads import Loaded
 
 LATE_LOADS_MAX = 16
-"""Kept for fetches to come; beyond it the oldest is given up."""
+"""Maximum number of loads kept for later fetches; beyond it the oldest is cancelled."""
 
 
 @dataclass(slots=True, eq=False)
 class Load:
-    """What the reads of one partition lacked, and what brings more of it, if anything does."""
+    """Bytes loaded for a partition's read, and the task that loads more, if any."""
 
     loaded: Loaded
     task: asyncio.Task[None] | None = None
 
 
 class LateLoads:
-    """Of one broker, by partition and fetch offset."""
+    """Late loads of one broker, by partition and fetch offset."""
 
     def __init__(self) -> None:
         self._loads: dict[tuple[HostedPartition, int], Load] = {}
 
     def keep(self, hosted: HostedPartition, fetch_offset: int, load: Load) -> None:
-        """The load goes on, and is there for the next fetch of these records."""
+        """Keep a load running for the next fetch of these records."""
         self._end(self._loads.pop((hosted, fetch_offset), None))
         self._loads[hosted, fetch_offset] = load
         if len(self._loads) > LATE_LOADS_MAX:
             self._end(self._loads.pop(next(iter(self._loads))))
 
     def take(self, hosted: HostedPartition, fetch_offset: int) -> Load | None:
-        """What an earlier fetch of these records left; it is the caller's now."""
+        """Take over the load that an earlier fetch of these records left."""
         return self._loads.pop((hosted, fetch_offset), None)
 
     def _end(self, load: Load | None) -> None:

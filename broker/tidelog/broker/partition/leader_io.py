@@ -1,7 +1,7 @@
-"""A hosted partition that leads: appends, reads and deletions of its records.
+"""Leader side of a hosted partition: appends, reads and deletions of its records.
 
-Turns requests into the core's events, does with the log what the core answers, and has those wait
-whom others must answer first. Owns nothing: roles, log and waiters are the partition's.
+Turns requests into the core's events, carries out the core's answers on the log, and registers
+requests that wait for other replicas. Owns nothing: roles, log and waiters are the partition's.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ NO_SUCH_RECORD = TimestampedOffset(offset=-1, timestamp_ms=-1, leader_epoch=-1)
 
 
 def check_may_append(hosted: HostedPartition, acks: int) -> int:
-    """The epoch a producer's batches are appended in; `KafkaError` when they are refused."""
+    """Epoch to append a producer's batches in; raises `KafkaError` when they are refused."""
     order = hosted.tell(ProduceRequested(acks))
     if isinstance(order, Refuse):
         raise KafkaError(order.code, order.message)
@@ -59,10 +59,10 @@ def append(
     index: int,
     seen: Seen = UNSEEN,
 ) -> AppendResult:
-    """Append a producer's batches; a duplicate of an earlier append is answered as that one.
+    """Append a producer's batches; a duplicate of an earlier append gets that one's answer.
 
-    Entry `index` of `answer` waits for what `acks` asks. Raises `KafkaError` when refused and what
-    `PartitionLog.append_as_leader` raises, always with nothing appended.
+    Entry `index` of `answer` waits as `acks` requires. Raises `KafkaError` when refused and the
+    errors of `PartitionLog.append_as_leader`, always with nothing appended.
     """
     leader_epoch = check_may_append(hosted, acks)
     with hosted.at_work() as partition_log:
@@ -94,12 +94,12 @@ def read(
     has_read: bool,
     loaded: Loaded,
 ) -> int:
-    """Fill `result` and return how many bytes of records it holds.
+    """Fill `result` and return its number of record bytes.
 
-    At most `max_bytes`; unless `has_read`, a single larger batch passes. Instead of records there
-    may be an error or a diverging epoch. Raises what the log raises, and `NotInMemoryError` when
-    the records are neither in memory nor in `loaded`: `result` holds all else then. Once they are
-    loaded, ask all of this again: the core's answer is good for no time but its own.
+    At most `max_bytes`; unless `has_read`, a single larger batch is allowed. Instead of records
+    there may be an error or a diverging epoch. Raises the log's errors, and `NotInMemoryError` when
+    the records are neither in memory nor in `loaded`: `result` contains everything else then. Once
+    they are loaded, call this again: the core's answer is valid only at the moment it is given.
     """
     partition_log = hosted.log
     answer = ask(hosted, asked, follower=follower, loaded=loaded)
@@ -134,7 +134,7 @@ def ask(
     follower: FollowerIdentity | None,
     loaded: Loaded,
 ) -> Answer | None:
-    """The core's answer as of now, whatever it was before records were `loaded`."""
+    """Get the core's current answer, regardless of an earlier one before records were `loaded`."""
     del loaded
     return hosted.tell(_fetch_requested(hosted, asked, follower))
 
@@ -144,11 +144,11 @@ def list_offset(
     asked: ListOffsetsRequest.Partition,
     result: ListOffsetsResponse.Partition,
 ) -> None:
-    """Fill `result` with what `asked` looks for among the committed records (KIP-79, KIP-734).
+    """Fill `result` with the offset that `asked` specifies, among committed records (KIP-79, 734).
 
-    Raises `KafkaError` when refused, `StorageError`. LEADER_NOT_AVAILABLE, retriable, says that a
-    new leader cannot yet tell where the committed records end. Within `PartitionLog.reading`: asked
-    again after each wait for the disk, leadership first.
+    Raises `KafkaError` when refused, `StorageError`. LEADER_NOT_AVAILABLE, retriable: a new leader
+    does not know yet where the committed records end. Call it within `PartitionLog.reading`, which
+    repeats it, leadership check included, after each wait for the disk.
     """
     hosted.check_leadership(
         asked.current_leader_epoch if asked.HasField("current_leader_epoch") else None
@@ -166,7 +166,7 @@ async def delete_records(
 ) -> None:
     """Move the log start up to `offset` (-1: the high watermark), durably.
 
-    Entry `index` of `answer` waits until every in-sync replica has done the same. Raises
+    Entry `index` of `answer` waits until every in-sync replica has done so, too. Raises
     `KafkaError` when refused, `StorageError`.
     """
     order = hosted.tell(DeleteRecordsRequested(offset, is_allowed=hosted.log.config.is_deleted))
@@ -182,7 +182,7 @@ async def delete_records(
 
 
 def low_watermark(hosted: HostedPartition) -> int:
-    """Below it no in-sync replica holds a record; `KafkaError` when this one does not lead."""
+    """Smallest log start offset of the ISR; raises `KafkaError` when this replica does not lead."""
     hosted.check_leadership(None)
     leader = hosted.replica.leader
     assert leader is not None  # just checked
@@ -211,12 +211,12 @@ def _offset(
 
 
 def _check_knows_end(hosted: HostedPartition) -> None:
-    """A client must not learn of an end below one that it was told before (KIP-207)."""
+    """Raise unless the end is known: clients must not see an end below an earlier one (KIP-207)."""
     leader = hosted.replica.leader
     if leader is not None and not leader.knows_high_watermark():
         raise KafkaError(
             common_pb2.LEADER_NOT_AVAILABLE,
-            f"{hosted.name} has a new leader, which does not know yet what is committed: try again",
+            f"{hosted.name} has a new leader, which does not know its committed end yet: try again",
         )
 
 

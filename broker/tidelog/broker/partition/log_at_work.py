@@ -1,6 +1,6 @@
-"""Work on a log whose disk may refuse.
+"""Context manager for work on a log whose disk may fail.
 
-No generator does it: each append and each read of a partition makes one of these.
+A class instead of a generator, for speed: each append and each read creates one.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from tidelog.log.partition_log import PartitionLog
 
 
 class LogHolder(Protocol):
-    """Whose log it is."""
+    """Owner of a log."""
 
     @property
     def log(self) -> PartitionLog:
-        """The log; `KafkaError` while it is not open."""
+        """Log of the owner; raises `KafkaError` while it is not open."""
 
     def fail(self, error: StorageError) -> None:
         """Take the log out of use."""
 
 
 class LogAtWork:
-    """A context manager that gives the log; a `StorageError` is told to its holder on its way."""
+    """Context manager that returns the log, and reports a passing `StorageError` to the owner."""
 
     __slots__ = ("_holder",)
 

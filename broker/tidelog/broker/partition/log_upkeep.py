@@ -1,9 +1,9 @@
-"""Upkeep that logs need from time to time, one loop for each kind of work: a log after the other.
+"""Periodic upkeep of logs: one loop for each kind of work, one log after another.
 
-Flushes and checkpoints look at the logs that something happened to since the last round, so that
-silent ones cost nothing; a slow round over all makes up for whatever that missed. Decides when;
-what is done is the log's, and a log that fails is its partition's alone. Every loop goes on for as
-long as the broker runs, works on one log at a time, and lets other work have its turn.
+Flushes and checkpoints visit only logs touched since the last round, so that silent ones cost
+nothing; a slow round over all covers any omission. Decides when; the log decides the rest, and a
+failing log affects only its partition. Every loop runs as long as the broker, works on one log at a
+time, and yields to other tasks.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from tidelog.log.cleaner import LogCleaner
 from tidelog.log.partition_log import PartitionLog
 
 LOGS_PER_STEP_MAX = 20
-"""Logs that a loop looks at before other work has its turn."""
+"""Logs that a loop visits before yielding to other tasks."""
 ALL_TOUCHED_MS = 60_000
-"""Every log counts as touched once in this time."""
+"""Period in which every log counts as touched once."""
 SCRUB_CHUNK_BYTES = 256 << 10
 SCRUB_PAUSE_MS_MIN = 1_000
 
@@ -33,7 +33,7 @@ log = structlog.get_logger(__name__)
 
 
 class LogUpkeep:
-    """The loops of one broker."""
+    """Upkeep loops of one broker."""
 
     def __init__(self, *, partitions: PartitionMap, config: ReplicaConfig, clock: Clock) -> None:
         self._partitions = partitions
@@ -44,7 +44,7 @@ class LogUpkeep:
         self._to_checkpoint: dict[HostedPartition, None] = {}
 
     def start(self, background: Background) -> None:
-        """Begin every loop."""
+        """Start every loop."""
         config = self._config
         for name, interval_ms, logs, work in (
             (
@@ -79,7 +79,7 @@ class LogUpkeep:
             background.spawn("scrub", self._scrub())
 
     def touch(self, hosted: HostedPartition) -> None:
-        """Something happened to it, to its log perhaps."""
+        """Note that the partition's log may have changed."""
         self._to_flush[hosted] = None
         self._to_checkpoint[hosted] = None
 
@@ -115,7 +115,7 @@ class LogUpkeep:
                 await asyncio.sleep(self._config.cleaner.backoff_ms / 1000)
 
     async def _scrub(self) -> None:
-        """Round after round over all logs, each begun no earlier than the interval says."""
+        """Scrub all logs in rounds, whose starts are at least the interval apart."""
         while True:
             began_ms = self._clock.monotonic_ms()
             for hosted in self._held():
@@ -124,7 +124,7 @@ class LogUpkeep:
             await asyncio.sleep(max(left_ms, SCRUB_PAUSE_MS_MIN) / 1000)
 
     async def _scrub_one(self, hosted: HostedPartition) -> None:
-        """About once over the whole log, at the pace that the configuration allows."""
+        """Scrub the whole log once, approximately, at the configured rate."""
         left_bytes = hosted.log.size_in_bytes if hosted.is_sound else 0
         while left_bytes > 0:
             checked = await hosted.tend(_scrub_chunk)
@@ -156,7 +156,7 @@ class LogUpkeep:
         return [one for one in self._held() if one.is_sound and one.log.has_deleted_files()]
 
     def _held(self) -> Iterator[HostedPartition]:
-        """Those held now; which come and go meanwhile does not matter."""
+        """Partitions held now; later additions and removals do not matter."""
         return iter(list(self._partitions.held.values()))
 
 

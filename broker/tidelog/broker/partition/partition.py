@@ -1,7 +1,7 @@
-"""One partition replica at work: its core, its log, and who waits on it.
+"""A partition replica at work: its core, its log, and its waiting requests.
 
-Owns the log's use: carries out what the core orders, in order, and tells it what happened. Appends
-and reads are done at once; truncation, and a flush that must precede an acknowledgement, take time:
+Owns the log's use: carries out the core's orders, in order, and reports back events. Appends and
+reads complete at once; truncation, and a flush that must precede an acknowledgement, take time:
 until they are done a newer state from the image waits, so that roles never change in between.
 """
 
@@ -61,51 +61,51 @@ from tidelog.v1.common_pb2 import Error
 T = TypeVar("T")
 
 _CHANGE_NO_LOG = (Ticked, ProduceRequested, FetchRequested, FetchAnswered)
-"""Events after which the log is as before, unless an effect or a later event says otherwise."""
+"""Events after which the log is unchanged, unless an effect or a later event says otherwise."""
 
 log = structlog.get_logger(__name__)
 
 
 class PartitionHost(Protocol):
-    """What a partition needs of the broker around it; called on the loop, at once."""
+    """Port of a partition to its broker; called on the loop, returns at once."""
 
     def start_fetching(self, partition: HostedPartition, leader_id: int) -> None:
-        """Fetch from `leader_id`, and from nobody else."""
+        """Fetch from `leader_id` only."""
 
     def stop_fetching(self, partition: HostedPartition) -> None:
-        """Fetch from nobody."""
+        """Stop fetching."""
 
     def propose_isr(self, partition: HostedPartition) -> None:
         """Send `replica.leader.proposal()` to the controller."""
 
     def report_damage(self, partition: HostedPartition, damage: Damage) -> None:
-        """Its log is damaged: nothing of it is served."""
+        """Report a damaged log, which is not served."""
 
     def report_failure(self, partition: HostedPartition) -> None:
-        """Its disk refused, see `failure`, or its start may have lost something."""
+        """Report a failed disk, see `failure`, or a start that may have lost records."""
 
     def touch(self, partition: HostedPartition) -> None:
-        """Something happened to it."""
+        """Note that the partition's log may have changed."""
 
     def note(self, event: JournalEvent) -> None:
-        """Have the node's journal tell of it."""
+        """Record the event in the node's journal."""
 
     def spawn(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run it beside everything else; what it raises ends the node."""
+        """Run `work` in the background; its exceptions end the node."""
 
 
 def may_work_again(error: StorageError) -> bool:
-    """Whether the same log may be used again in this process: nothing of it can have been lost.
+    """True when the log may be reopened in this process, since no record can have been lost.
 
-    After any other error it must not: a failed fsync may have dropped what it was to store, and
-    the next one would say that all is well.
+    After any other error it may not: a failed fsync may have dropped dirty pages, and the next
+    fsync would succeed nevertheless.
     """
     is_unknown = error.is_outcome_unknown or error.is_sync_failure
     return isinstance(error, DiskFullError) and not is_unknown
 
 
 class HostedPartition:
-    """A replica that this broker holds; serves nothing until `open_with` gives it its log."""
+    """A replica held by this broker; serves nothing until `open_with` provides its log."""
 
     def __init__(
         self,
@@ -124,23 +124,23 @@ class HostedPartition:
         self.replica = replica
         self.stats = stats
         self.failure: str | None = None
-        """What its disk refused; it serves nothing until it is opened anew."""
+        """Error of its disk; while set, it serves nothing until it is reopened."""
         self.has_only_no_space = False
-        """All that its disk refused was for want of space: opened anew, it may work."""
+        """True: all its disk errors were a lack of space, so it may work when reopened."""
         self.has_failed_sync = False
-        """What it was to store then may be gone: it may not hold any more what it held."""
+        """True: records of a failed sync may be lost, acknowledged ones included."""
         self.retry_fetch_at_ms = 0
-        """No fetch before; set after an answer that the image or the leader must follow up."""
+        """Earliest time of the next fetch; set after an answer that needs a change first."""
         self.consumers = FetchWaiters()
-        """Woken when the high watermark rises or the role changes."""
+        """Consumer fetches, woken when the high watermark rises or the role changes."""
         self.followers = FetchWaiters()
-        """Woken when the log grows or the role changes."""
+        """Follower fetches, woken when the log grows or the role changes."""
         self.acks_all = OffsetWaiters()
-        """Producers, until the high watermark has come to an offset."""
+        """Producers waiting for the high watermark to reach an offset."""
         self.acks_leader = OffsetWaiters()
-        """Producers, until the own log is flushed up to an offset."""
+        """Producers waiting for this log to be flushed up to an offset."""
         self.deletions = OffsetWaiters()
-        """Those who had records deleted, until the low watermark has come to an offset."""
+        """Deletions waiting for the low watermark to reach an offset."""
         self._host = host
         self._clock = clock
         self._log: PartitionLog | None = None
@@ -150,74 +150,74 @@ class HostedPartition:
         self._flush_task: asyncio.Task[None] | None = None
         self._known_damage: Damage | None = None
         self.contradictions = 0
-        """Answers of its leader, in a row, that its own log rules out."""
+        """Number of consecutive leader's answers in contradiction to this log."""
 
     @property
     def name(self) -> str:
-        """As Kafka writes it, and as its folder is named."""
+        """Name as in Kafka, which is also the folder's name."""
         return f"{self.topic}-{self.partition}"
 
     @property
     def log(self) -> PartitionLog:
-        """The log; `KafkaError` LEADER_NOT_AVAILABLE until it is open."""
+        """Log of the replica; raises `KafkaError` LEADER_NOT_AVAILABLE until it is open."""
         if self._log is None:
             raise KafkaError(common_pb2.LEADER_NOT_AVAILABLE, f"{self.name} is still being opened")
         return self._log
 
     @property
     def is_failed(self) -> bool:
-        """Whether its disk refused."""
+        """True when its disk failed."""
         return self.failure is not None
 
     @property
     def is_open(self) -> bool:
-        """Whether its log is open and works."""
+        """True when its log is open and usable."""
         return self._log is not None and not self.replica.is_closed
 
     @property
     def damage(self) -> Damage | None:
-        """Where the log is not what was written; None: nowhere, as far as anybody looked."""
+        """Known damage of the log; None: there is none."""
         return None if self._log is None else self._log.damage
 
     @property
     def may_have_lost(self) -> bool:
-        """Whether a start cut off what may have been acknowledged, and nobody was told."""
+        """True when a start cut off possibly acknowledged records, which is unreported."""
         return self._log is not None and self._log.folder.may_have_lost
 
     @property
     def is_settled(self) -> bool:
-        """Whether its log was opened, or cannot be."""
+        """True when its log was opened, or cannot be."""
         return self._log is not None or self.replica.is_closed
 
     @property
     def is_sound(self) -> bool:
-        """Whether its log is open, works, and is not known to be damaged."""
+        """True when its log is open, usable, and not known to be damaged."""
         return self.is_open and self.damage is None
 
     @property
     def outage(self) -> str | None:
-        """Why it serves nothing, for people; None when it is in order, or still being opened."""
+        """Reason why it serves nothing, for people; None when it works or is being opened."""
         if self.is_failed:
             return "its disk failed"
         damage = self.damage
         return damage and f"its log is damaged from offset {damage.first_bad_offset} on"
 
-    # The image's side
+    # Called for the image
 
     def open_with(self, partition_log: PartitionLog) -> None:
-        """Begin to serve."""
+        """Start serving with an open log."""
         self._log = partition_log
         self._apply_newest()
         if self.may_have_lost:
             self._host.report_failure(self)
 
     def change(self, state: PartitionImage, config: LogConfig) -> None:
-        """The image holds this state; take it over as soon as the log is at rest."""
+        """Take over a state from the image as soon as no log work is running."""
         self._newest = (state, config)
         self._apply_newest()
 
     def fail(self, error: StorageError) -> None:
-        """Take the partition offline: until its log is healed if that is damaged, else for good."""
+        """Take the partition offline: if damaged, until its log is healed, otherwise for good."""
         if isinstance(error, DamagedLogError):
             self._note_damage()
             return
@@ -237,7 +237,7 @@ class HostedPartition:
             self._host.report_failure(self)
 
     async def tend(self, work: Callable[[PartitionLog], Awaitable[T]]) -> T | None:
-        """Do upkeep on the log, unless it is out of use; never raises for what the disk does."""
+        """Run upkeep on the log if it is usable; never raises for disk errors."""
         done = None
         if self.is_sound:
             log_start_offset = self.log.log_start_offset
@@ -252,25 +252,25 @@ class HostedPartition:
         return done
 
     def note_loss_told(self) -> None:
-        """The controllers know that it `may_have_lost`."""
+        """Note that the controllers know that it `may_have_lost`."""
         try:
             self.log.folder.forget_loss()
         except StorageError as error:
             self.fail(error)
 
     def tick(self) -> None:
-        """Time passed."""
+        """Handle the passing of time."""
         self.tell(Ticked())
         if self.damage is not None:
             self._apply_newest()
 
     def end_service(self) -> None:
-        """Let go of every role, at once: whoever waits is told that the outcome is unknown."""
+        """End every role at once: waiting requests fail with an unknown outcome."""
         if not self.replica.is_closed:
             self.tell(LogClosed())
 
     async def close(self) -> None:
-        """End the service, wait for what the log is doing, close it."""
+        """End the service, wait for running log work, close the log."""
         self.end_service()
         await self._idle.wait()
         if self._flush_task is not None:
@@ -278,20 +278,20 @@ class HostedPartition:
         if self._log is not None:
             await self._log.close()
 
-    # For those who act for it
+    # Called by appender, reader and fetcher
 
     def epoch_end(self, epoch: int) -> EpochEnd:
-        """What the log holds of `epoch` (KIP-279)."""
+        """Largest epoch ≤ `epoch` in the log, and its end offset (KIP-279)."""
         return EpochEnd(*self.log.epoch_end_offset(epoch))
 
     def check_leadership(self, current_leader_epoch: int | None) -> None:
-        """Raise `KafkaError` unless this replica leads, in that epoch if one is given."""
+        """Raise `KafkaError` unless this replica leads, in that epoch if given."""
         refused = self.replica.leader_refusal(current_leader_epoch)
         if refused is not None:
             raise KafkaError(refused.code, refused.message)
 
     def tell(self, event: Event) -> Answer | None:
-        """Let the core handle `event`, carry out its orders, return the one for the caller."""
+        """Pass `event` to the core, carry out its effects, return the one for the caller."""
         if not isinstance(event, _CHANGE_NO_LOG):
             self._host.touch(self)
         answer: Answer | None = None
@@ -303,26 +303,26 @@ class HostedPartition:
         return answer
 
     def note_refused_fetch(self, error: Error) -> None:
-        """The leader answered it so."""
+        """Record in the journal that the leader refused a fetch."""
         code = code_name(error.code)
         cause = f"the leader refused a fetch: {code}: {error.message}"
         self._note(Kind.REFUSAL, cause, before="own fetch refused", after=code)
 
     def counted_offset(self) -> int:
-        """What of the log may be acknowledged: its end, unless a flush must come first."""
+        """End of the ackable records: the log end, unless a flush must come first."""
         return self.log.recovery_point if self.log.is_flush_due else self.log.log_end_offset
 
     def flush_soon(self) -> None:
-        """Flush while flush.messages demands it; who waits for that is told."""
+        """Flush in the background while flush.messages requires it; then answer producers."""
         if self._flush_task is None or self._flush_task.done():
             self._flush_task = self._host.spawn(f"flush-{self.name}", self._flush())
 
     def at_work(self) -> LogAtWork:
-        """The log; a `StorageError` takes the partition offline before it goes on to the caller."""
+        """Context manager for the log; a `StorageError` takes the partition offline."""
         return LogAtWork(self)
 
     def ordered(self, order: Answer | None) -> Coroutine[Any, Any, object] | None:
-        """The work on the log that the core orders, if it is any; to be run by `at_rest_after`."""
+        """Log work ordered by the core, if any; to be run by `at_rest_after`."""
         match order:
             case TruncateTo(offset, cause):
                 return self._truncate_to(offset, cause)
@@ -333,10 +333,10 @@ class HostedPartition:
         return None
 
     def at_rest_after(self, work: Coroutine[Any, Any, object]) -> asyncio.Task[None]:
-        """Work on the log that no change of role may interrupt: it counts from this call on.
+        """Run log work that no role change may interrupt; it counts as running from this call on.
 
-        It runs whether or not the caller comes to await it, and the log is at rest after its end,
-        whatever that is: a log that never rests could never be closed.
+        It runs whether or not the caller awaits it, and the log is at rest after its end, even on
+        an error: otherwise it could never be closed.
         """
         self._idle.clear()
 
@@ -355,7 +355,7 @@ class HostedPartition:
         self._idle.set()
         self._apply_newest()
 
-    # Inside
+    # Internals
 
     def _carry_out(self, effect: Effect) -> None:
         match effect:
@@ -404,7 +404,7 @@ class HostedPartition:
         if work is not None:
             self.at_rest_after(work)
         if self.replica.role is not None and self.log.is_flush_due:
-            # A follower's too: where flush.messages is 1 now, a power cut must take nothing.
+            # For followers, too: with flush.messages=1 a power loss must lose nothing.
             self.flush_soon()
 
     def _partition_changed(self, state: PartitionImage, config: LogConfig) -> PartitionChanged:
@@ -421,7 +421,7 @@ class HostedPartition:
         )
 
     def _note_damage(self) -> None:
-        """A log that was found damaged is out of use, from now on until it was cut."""
+        """Take a log found damaged out of use, until it is cut."""
         damage = self.damage
         if damage is not None and damage != self._known_damage:
             self.tell(LogDamaged())
@@ -430,7 +430,7 @@ class HostedPartition:
         self._known_damage = damage
 
     async def _flush(self) -> None:
-        """One flush after the other while more is due: each covers all that came meanwhile."""
+        """Flush repeatedly while required: each flush covers all appends before it."""
         while self.log.is_flush_due:
             try:
                 await self.log.flush()
@@ -483,8 +483,12 @@ class HostedPartition:
         records = before - self.log.log_start_offset
         await self.log.start_anew(offset)
         log.warning(
-            "log begun anew", partition=self.name, offset=offset, before=before, records=records
+            "log restarted empty",
+            partition=self.name,
+            offset=offset,
+            before=before,
+            records=records,
         )
         if (before, records) != (offset, 0):
-            cause = f"{records} records, begun anew: {cause}"
+            cause = f"{records} records, restarted empty: {cause}"
             self._note(Kind.TRUNCATION, cause, before=f"{before}", after=f"{offset}")

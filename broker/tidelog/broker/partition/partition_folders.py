@@ -1,8 +1,8 @@
-"""Where replicas live on disk: `<topic>-<partition>`, and how their folders go away.
+"""Folders of replicas on disk: `<topic>-<partition>`, and their removal.
 
-A folder that is to go is renamed first, at once and atomically, and emptied afterwards: a crash in
-between leaves nothing that could be taken for a replica. Owns names alone, never what is inside;
-no name leaves the data folder.
+A folder to be removed is renamed first, atomically, and emptied afterwards: a crash in between
+leaves nothing that could be mistaken for a replica. Owns only names, never the contents; no name
+leads outside the data folder.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tidelog.v1 import common_pb2
 DELETED_SUFFIX = "-delete"
 NAME_CHARACTERS_MAX = 255
 SPACE_BYTES_MIN = 1 << 20
-"""Space to be had before a log is opened anew that found none."""
+"""Free space required before a log that failed for lack of space is reopened."""
 _PROBE = ".space"
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 
 class PartitionFolders:
-    """The replicas' folders in one data folder."""
+    """Replica folders in one data folder."""
 
     def __init__(self, *, log_dir: str, disk: Disk, clock: Clock) -> None:
         self.life = ONLY_LIFE
@@ -43,9 +43,9 @@ class PartitionFolders:
     async def open_log(
         self, topic: str, partition: int, *, topic_id: bytes, config: LogConfig
     ) -> PartitionLog:
-        """Open or make the replica's log; one that an earlier topic of this name left goes first.
+        """Open or create the replica's log; first remove one of an earlier topic of this name.
 
-        Raises what `PartitionLog.open` raises.
+        Raises the errors of `PartitionLog.open`.
         """
         try:
             return await self._open(topic, partition, topic_id=topic_id, config=config)
@@ -68,7 +68,7 @@ class PartitionFolders:
             await delete_log(self._disk, target)
 
     async def remove_leftovers(self) -> None:
-        """Remove what an earlier run renamed, or tried, but did not get to remove."""
+        """Remove folders that an earlier run renamed but did not remove."""
         self._remove_probe()
         for name in self._disk.list(self._log_dir):
             if name.endswith(DELETED_SUFFIX):
@@ -78,7 +78,7 @@ class PartitionFolders:
                     log.warning("folder not removed", folder=name, error=str(error))
 
     def has_space(self) -> bool:
-        """Whether there is room for a little more than an index and a batch; tries it."""
+        """True when there is space for more than an index and a batch; tests it by writing."""
         try:
             probe = self._disk.open(self._probe_path, create=True)
             try:
@@ -103,7 +103,7 @@ class PartitionFolders:
             log.warning("file not removed", path=self._probe_path, error=str(error))
 
     def owned(self) -> Iterator[tuple[str, int, bytes]]:
-        """Topic, partition and topic id of every folder that says whose it is."""
+        """Topic, partition and topic id of every folder with a known owner."""
         for name in self._disk.list(self._log_dir):
             topic, _, partition = name.rpartition("-")
             if is_topic(topic) and partition.isdecimal() and name == _name(topic, int(partition)):
@@ -127,9 +127,11 @@ class PartitionFolders:
         )
 
     def _path(self, topic: str, partition: int) -> str:
-        """Raises `StorageError` for what can be no replica's."""
+        """Path of a replica's folder; raises `StorageError` for an invalid name."""
         if not is_topic(topic) or partition < 0:
-            raise StorageError(f"{topic[:NAME_CHARACTERS_MAX]!r}-{partition} names no folder")
+            raise StorageError(
+                f"{topic[:NAME_CHARACTERS_MAX]!r}-{partition} is not a valid folder name"
+            )
         return f"{self._log_dir}/{_name(topic, partition)}"
 
     def _topic_id(self, folder: str) -> bytes | None:
@@ -140,7 +142,7 @@ class PartitionFolders:
 
 
 def is_topic(name: str) -> bool:
-    """Whether it may be a topic's, and so part of a path."""
+    """True when `name` is valid as a topic's name, and so as part of a path."""
     return _TOPIC.fullmatch(name) is not None and name not in (".", "..")
 
 

@@ -1,6 +1,6 @@
-"""Which partitions this broker holds, and what its newest image says of them and of the others.
+"""Partitions held by this broker, and the newest image's state of these and all others.
 
-Owns the look-ups of every request; changes nothing.
+Serves the look-ups of every request; changes nothing.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -18,7 +18,7 @@ from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error, LeaderHint
 
-# Answered together with who leads now (KIP-951).
+# Errors answered together with the current leader (KIP-951).
 TOPIC_CHARACTERS_MAX = 249
 HINTED_CODES = frozenset(
     {
@@ -31,20 +31,21 @@ HINTED_CODES = frozenset(
 
 
 class PartitionMap:
-    """The held partitions by topic name and number. The replica manager alone adds and removes."""
+    """Held partitions by topic name and number; only the replica manager adds and removes."""
 
     def __init__(self, broker_id: int, note: Callable[[Event], None] = lambda _: None) -> None:
         self.image: MetadataImage = EMPTY_IMAGE
         self.held: dict[tuple[str, int], HostedPartition] = {}
         self.note = note
-        """Has the node's journal tell of it."""
+        """Records an event in the node's journal."""
         self._broker_id = broker_id
 
     def find(self, topic: str, partition: int, topic_id: bytes = b"") -> HostedPartition:
-        """The partition, open; with `topic_id`, of this incarnation of the topic.
+        """Find an open partition; with `topic_id`, of this incarnation of the topic.
 
         Raises `KafkaError`: UNKNOWN_TOPIC_ID, INCONSISTENT_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION,
-        KAFKA_STORAGE_ERROR, NOT_LEADER_OR_FOLLOWER, or LEADER_NOT_AVAILABLE while it is opened.
+        KAFKA_STORAGE_ERROR, NOT_LEADER_OR_FOLLOWER, or LEADER_NOT_AVAILABLE while it is being
+        opened.
         """
         self.check_topic_id(topic, topic_id)
         hosted = self.held.get((topic, partition))
@@ -56,7 +57,7 @@ class PartitionMap:
                 f"{topic[:TOPIC_CHARACTERS_MAX]!r}: create it, or try again if it is new",
             )
         if hosted is not None and hosted.topic_id != self.image.topics[topic].topic_id:
-            hosted = None  # of a deleted topic of this name: it goes in its turn
+            hosted = None  # of a deleted topic of this name: it is removed in its turn
         if hosted is not None and hosted.is_sound:
             return hosted
         if hosted is not None and hosted.outage is not None:
@@ -75,7 +76,7 @@ class PartitionMap:
         )
 
     def note_refusal(self, what: str, topic: str, partition: int, error: Error) -> None:
-        """A client, or a follower, was answered `error`."""
+        """Record in the journal that a client, or a follower, was answered `error`."""
         state = self.image.partition(topic, partition)
         self.note(
             Event(
@@ -91,9 +92,9 @@ class PartitionMap:
         )
 
     def check_topic_id(self, topic: str, topic_id: bytes) -> None:
-        """Raise `KafkaError` for another incarnation of a topic; an empty id is any (KIP-516).
+        """Raise `KafkaError` for another incarnation of a topic; an empty id matches any (KIP-516).
 
-        Whatever was asked for it did not happen and never will.
+        The refused request was not processed and never will be.
         """
         known = self.image.topics.get(topic)
         if not topic_id or (known is not None and known.topic_id == topic_id):
@@ -102,16 +103,16 @@ class PartitionMap:
             raise KafkaError(
                 common_pb2.UNKNOWN_TOPIC_ID,
                 f"this broker knows no topic {topic[:249]!r} with id {topic_id[:16].hex()}: it was "
-                "deleted, or is new, refresh the metadata",
+                "deleted, or is new: refresh the metadata",
             )
         raise KafkaError(
             common_pb2.INCONSISTENT_TOPIC_ID,
             f"topic {topic!r} has id {known.topic_id.hex()}, not {topic_id[:16].hex()}: it was "
-            "created anew, or is about to be, refresh the metadata",
+            "recreated, or is about to be: refresh the metadata",
         )
 
     def leader_hint(self, topic: str, partition: int) -> LeaderHint | None:
-        """Who leads by the image, unless that is this very broker, which just refused."""
+        """Leader according to the image, unless that is this very broker, which just refused."""
         state = self.image.partition(topic, partition)
         if state is None or state.leader_id == self._broker_id:
             return None
@@ -124,7 +125,7 @@ class PartitionMap:
         )
 
     def follower(self, broker_id: int, broker_epoch: int) -> FollowerIdentity:
-        """Who fetches as a replica, and whether the image would have it in an ISR."""
+        """Identity of a fetching replica, and whether the image allows it in an ISR."""
         broker = self.image.brokers.get(broker_id)
         return FollowerIdentity(
             broker_id,
@@ -134,6 +135,6 @@ class PartitionMap:
         )
 
     def address_of(self, broker_id: int) -> str | None:
-        """Where the broker is reached; None when the image lacks it."""
+        """Address of the broker; None when it is not in the image."""
         broker = self.image.brokers.get(broker_id)
         return None if broker is None else broker.address

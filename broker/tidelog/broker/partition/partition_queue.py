@@ -1,7 +1,7 @@
-"""Partitions that have something to ask of the controllers: one request at a time, for all.
+"""Partitions with a request to the controllers: one request at a time, for all of them.
 
-Owns which partitions wait, and when the next request may go: at once for what is new, after a
-little while for what an answer left open. What is asked is for `send` to say.
+Owns the waiting partitions, and the time of the next request: at once for new partitions, after a
+back-off for those an answer left unresolved. `send` decides about the contents.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Key = tuple[bytes, int]
 
 
 class PartitionQueue:
-    """What waits, by key; `send` takes out what needs no further request."""
+    """Waiting partitions by key; `send` removes those that need no further request."""
 
     def __init__(self, *, random: Random, config: ReplicaConfig) -> None:
         self.waiting: dict[Key, HostedPartition] = {}
@@ -27,7 +27,7 @@ class PartitionQueue:
         self._submitted = asyncio.Event()
 
     def submit(self, partition: HostedPartition) -> None:
-        """It has something to ask."""
+        """Queue a partition."""
         self.waiting[partition.topic_id, partition.partition] = partition
         self._submitted.set()
 

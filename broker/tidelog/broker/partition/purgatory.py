@@ -1,7 +1,7 @@
-"""Requests that wait: appends and deletions for the in-sync replicas, fetches for records.
+"""Delayed requests: appends and deletions wait for in-sync replicas, fetches for records.
 
-Owns who waits on which partition and until when; each request is answered exactly once, by the
-event it waits for or by its deadline. Decides nothing about what the answer is.
+Owns the waiting requests of each partition and their deadlines; each is answered exactly once, by
+the awaited event or by its deadline. Does not decide about the answer.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from tidelog.v1.common_pb2 import Error
 
 
 class DelayedAnswer:
-    """One request that has changed partitions; its entries are numbered by the caller.
+    """A request that has changed partitions; its entries are numbered by the caller.
 
-    `verb` says what became of the records, such as "appended".
+    `verb` is the change in messages, such as "appended".
     """
 
     def __init__(self, verb: str) -> None:
@@ -31,18 +31,18 @@ class DelayedAnswer:
 
     @property
     def is_over(self) -> bool:
-        """Whether it was answered, by whatever event."""
+        """True when the request was answered."""
         return self._resolved.done()
 
     def expect(self, index: int, offset: int) -> None:
-        """Entry `index` waits until every in-sync replica has come to `offset` (exclusive).
+        """Let entry `index` wait until every in-sync replica has reached `offset` (exclusive).
 
-        Before `wait`: that says that no entry will follow.
+        Call it before `wait`, after which no entry may follow.
         """
         self._waiting[index] = offset
 
     def resolve(self, index: int, failure: Error | None) -> None:
-        """Entry `index` is done, or failed."""
+        """Complete entry `index`, or fail it."""
         if self.is_over:
             return
         del self._waiting[index]
@@ -52,7 +52,7 @@ class DelayedAnswer:
             self._resolved.set_result(None)
 
     async def wait(self, timeout_ms: int) -> dict[int, Error]:
-        """The entries that failed, those among them that nothing resolved before the deadline."""
+        """Wait for all entries; return the failed ones, and those unresolved at the deadline."""
         self._are_all_known = True
         if self._waiting:
             try:
@@ -72,7 +72,7 @@ class DelayedAnswer:
 
 
 class OffsetWaiters:
-    """Who waits on one partition until an offset is reached, in offset order."""
+    """Entries waiting on one partition for an offset, in offset order."""
 
     def __init__(self) -> None:
         self._queue: deque[tuple[int, DelayedAnswer, int]] = deque()
@@ -90,48 +90,48 @@ class OffsetWaiters:
             queue.insert(place, (offset, answer, index))
 
     def complete_up_to(self, offset: int) -> None:
-        """Everything below `offset` is done."""
+        """Complete the entries up to `offset`."""
         while self._queue and self._queue[0][0] <= offset:
             _, answer, index = self._queue.popleft()
             answer.resolve(index, None)
 
     def fail_all(self, error: Error) -> None:
-        """Nothing more comes to its end here."""
+        """Fail all entries."""
         while self._queue:
             _, answer, index = self._queue.popleft()
             answer.resolve(index, error)
 
 
 class FetchWaiter(Protocol):
-    """One partition of a fetch, told of the partition's news."""
+    """Partition of a waiting fetch, notified of the partition's news."""
 
     def wake(self) -> None:
-        """There may be what it waits for."""
+        """Wake the fetch: the records it waits for may be there."""
 
     def note(self) -> None:
-        """There is something to tell with the next answer, no reason for one."""
+        """Note news for the next answer, without waking the fetch."""
 
 
 class FetchWaiters:
-    """The fetches that wait for news of one partition."""
+    """Fetches that wait for news of one partition."""
 
     def __init__(self) -> None:
         self._waiting: dict[FetchWaiter, None] = {}
 
     def add(self, waiter: FetchWaiter) -> None:
-        """Tell it of each news, until it is discarded."""
+        """Notify this fetch of news until it is discarded."""
         self._waiting[waiter] = None
 
     def discard(self, waiter: FetchWaiter) -> None:
-        """It waits no more."""
+        """Stop notifying this fetch."""
         self._waiting.pop(waiter, None)
 
     def wake(self) -> None:
-        """There are news."""
+        """Wake all waiting fetches."""
         for waiter in self._waiting:
             waiter.wake()
 
     def note(self) -> None:
-        """There is something to tell with the next answer."""
+        """Note news for the next answers."""
         for waiter in self._waiting:
             waiter.note()

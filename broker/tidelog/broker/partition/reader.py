@@ -1,7 +1,7 @@
-"""What is read of single partitions: for fetches, ListOffsets and OffsetForLeaderEpoch.
+"""Reads of single partitions: for fetches, ListOffsets and OffsetForLeaderEpoch.
 
-Owns what all fetches share: their limits, how many consumers wait, what was read. What may be read
-is the partition's core's to say. Record batches pass through untouched.
+Owns the state shared by all fetches: limits, numbers of waiting consumers, counters. The
+partition's core decides which records may be read. Record batches pass through unchanged.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class Reader:
-    """Answers everything that reads partitions."""
+    """Handler of all requests that read partitions."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Reader:
     ) -> None:
         self.waiting_consumers = 0
         self.waiting_reads = 0
-        """Partitions whose records come from the disk for consumers, or were not taken yet."""
+        """Partitions with consumer loads from the disk that are running or not read yet."""
         self.late_loads = LateLoads()
         self.unread_by_replicas = UnreadResponses(
             config.unread.of_replicas(config.replica_unread_response_bytes_max), clock.monotonic_ms
@@ -64,7 +64,7 @@ class Reader:
         self._turns = 0
 
     async def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
-        """What each partition's leader finds; see `leading.list_offset`."""
+        """Look up each partition's offset on its leader; see `leading.list_offset`."""
         response = ListOffsetsResponse()
         async for asked in in_turns(request.partitions):
             result = response.partitions.add(topic=asked.topic, partition=asked.partition)
@@ -81,7 +81,7 @@ class Reader:
     def offset_for_leader_epoch(
         self, request: OffsetForLeaderEpochRequest
     ) -> OffsetForLeaderEpochResponse:
-        """Where the largest epoch not above the asked one ends on the leader (KIP-101, KIP-279)."""
+        """Find the end of the largest epoch ≤ the requested one on the leader (KIP-101, 279)."""
         response = OffsetForLeaderEpochResponse()
         for asked in request.partitions:
             result = response.partitions.add(topic=asked.topic, partition=asked.partition)
@@ -97,38 +97,38 @@ class Reader:
         return response
 
     def follower(self, request: FetchRequest) -> FollowerIdentity | None:
-        """Who fetches; None: a consumer."""
+        """Identity of the fetching replica; None for a consumer."""
         if not request.HasField("replica_id"):
             return None
         return self._partitions.follower(request.replica_id, request.replica_epoch)
 
     def max_bytes(self, request: FetchRequest) -> int:
-        """The most bytes of one answer."""
+        """Maximum record bytes of one answer."""
         config = self._config
         is_follower = request.HasField("replica_id")
         limit = config.replica_fetch_response_max_bytes if is_follower else config.fetch_max_bytes
         return min(request.max_bytes, limit) if request.max_bytes > 0 else limit
 
     def deadline_ms(self, request: FetchRequest) -> int:
-        """Until when it may wait, on the monotonic clock."""
+        """Latest time to answer, on the monotonic clock."""
         wait_ms = max(0, min(request.max_wait_ms, self._config.fetch_wait_max_ms))
         return self._clock.monotonic_ms() + wait_ms
 
     def begin_response(self, connection: str, follower: FollowerIdentity | None) -> UnreadResponse:
-        """A fetch's response; a known follower's room is its own, no consumer can take it."""
+        """Begin a fetch's response; each known follower has room apart from all consumers."""
         if follower is None or not follower.is_known:
             return self._unread.begin(connection)
         return self.unread_by_replicas.begin(str(follower.broker_id))
 
     def turned(self, waiting: Collection[T]) -> list[T]:
-        """The same, beginning with another one each time: a full answer must starve none."""
+        """Rotate the order at each call: full answers must not starve the partitions at the end."""
         self._turns += 1
         first = self._turns % max(1, len(waiting))
         ordered = list(waiting)
         return ordered[first:] + ordered[:first]
 
     def count(self, follower: FollowerIdentity | None, size_bytes: int) -> None:
-        """So much was read for somebody."""
+        """Count the bytes read for a consumer or follower."""
         if follower is None:
             self._stats.bytes_out += size_bytes
         else:
@@ -144,9 +144,9 @@ class Reader:
         has_read: bool,
         loaded: Loaded,
     ) -> int:
-        """Fill `result`, with an error where there is one; how many bytes of records it holds.
+        """Fill `result`, possibly with an error; return its number of record bytes.
 
-        At most `max_bytes`; unless something `has_read`, a single larger batch passes. Raises
+        At most `max_bytes`; unless `has_read`, a single larger batch is allowed. Raises
         `NotInMemoryError`, see `leading.read`.
         """
         limit = asked.partition_max_bytes or self._config.fetch_partition_max_bytes_default
@@ -173,21 +173,21 @@ class Reader:
 
     @property
     def may_wait(self) -> bool:
-        """Whether another consumer may wait for records."""
+        """True when another consumer may wait for records."""
         return self.waiting_consumers < self._config.waiting_fetches_max
 
     @property
     def may_load(self) -> bool:
-        """Whether one more read of a consumer may wait for the disk."""
+        """True when another read of a consumer may wait for the disk."""
         return self.waiting_reads < self._config.waiting_reads_max
 
     def refuse_to_wait(self, result: PartitionFetchResult) -> None:
-        """Too many wait: this one is told so at once."""
-        message = f"{self._config.waiting_fetches_max} fetches wait already: try again later"
+        """Refuse a fetch at once: too many are waiting."""
+        message = f"{self._config.waiting_fetches_max} fetches are waiting already: try again later"
         self.fail(result, error_message(common_pb2.THROTTLING_QUOTA_EXCEEDED, message))
 
     def refuse_to_load(self, result: PartitionFetchResult) -> None:
-        """Too many wait for the disk: this one is told so at once."""
+        """Refuse a read at once: too many are waiting for the disk."""
         message = (
             f"{self._config.waiting_reads_max} reads wait for the disk already: try again later"
         )
@@ -199,7 +199,7 @@ class Reader:
         error: Error,
         follower: FollowerIdentity | None = None,
     ) -> None:
-        """Answer with an error, and with the leader where that helps."""
+        """Answer with an error, and with the current leader where that helps."""
         result.error.CopyFrom(error)
         self._note(result, follower)
         self._add_hint(result)

@@ -1,7 +1,7 @@
-"""DeleteRecords: each partition's log start moves up, then the wait for the in-sync replicas.
+"""DeleteRecords: raise each partition's log start, then wait for the in-sync replicas.
 
-Whether records may be deleted is the partition's core's to say; what a fault of one partition is
-touches no other.
+The partition's core decides whether records may be deleted; an error in one partition affects no
+other.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tidelog.v1.data_pb2 import DeleteRecordsRequest, DeleteRecordsResponse
 
 
 class RecordDeleter:
-    """Answers DeleteRecords."""
+    """Handler of DeleteRecords."""
 
     def __init__(self, *, partitions: PartitionMap, config: ReplicaConfig, clock: Clock) -> None:
         self._partitions = partitions
@@ -28,7 +28,7 @@ class RecordDeleter:
         self._clock = clock
 
     async def delete_records(self, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
-        """One result a partition, in the order asked; never raises for what a client sent."""
+        """Delete in each partition, one result each in request order; client errors never raise."""
         timeout_ms = self._config.ack_timeout_ms(request.timeout_ms)
         deadline_ms = self._clock.monotonic_ms() + timeout_ms
         results = await asyncio.gather(

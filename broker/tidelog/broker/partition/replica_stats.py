@@ -1,4 +1,4 @@
-"""What the data plane counted since the broker started; metrics read it."""
+"""Counters of the data plane since the broker's start, read by metrics."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class ReplicaStats:
-    """Counters only ever grow."""
+    """Counters, which never decrease."""
 
     bytes_in: int = 0
-    """From producers."""
+    """Record bytes from producers."""
     bytes_out: int = 0
-    """To consumers."""
+    """Record bytes to consumers."""
     bytes_replicated_out: int = 0
-    """To followers."""
+    """Record bytes to followers."""
     bytes_replicated_in: int = 0
-    """From leaders."""
+    """Record bytes from leaders."""
     duplicate_batches: int = 0
-    """That idempotent producers sent again after they were appended."""
+    """Batches that idempotent producers sent again after they had been appended."""
     isr_shrinks: int = 0
     isr_expands: int = 0
     truncated_records: int = 0
-    """Removed from followers' logs because their leaders' logs part from them there."""
+    """Records truncated from followers' logs that diverged from their leaders'."""

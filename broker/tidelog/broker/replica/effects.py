@@ -1,4 +1,4 @@
-"""What a partition replica orders its shell to do; carried out in the order given."""
+"""Effects ordered by a partition's core; its shell carries them out in the order given."""
 
 # Pure: decides, never acts (rule R2).
 
@@ -19,21 +19,21 @@ class Refuse:
 
 @dataclass(slots=True)
 class AppendToLog:
-    """Append the producer's batches in this epoch, then tell `Appended`."""
+    """Append the producer's batches in this epoch, then report `Appended`."""
 
     leader_epoch: int
 
 
 @dataclass(slots=True)
 class ServeRecords:
-    """Answer the fetch with whole batches below `upper_bound`, perhaps none."""
+    """Answer the fetch with whole batches below `upper_bound`, possibly none."""
 
     upper_bound: int
 
 
 @dataclass(slots=True)
 class AnswerDivergingEpoch:
-    """Answer the fetch with where the caller's log parts from this one (KIP-595); no records."""
+    """Answer the fetch with the point where the caller's log diverges (KIP-595); no records."""
 
     leader_epoch: int
     end_offset: int
@@ -41,28 +41,28 @@ class AnswerDivergingEpoch:
 
 @dataclass(slots=True)
 class RaiseHighWatermark:
-    """Records below are committed: note it, answer those who wait for it."""
+    """Note that all records below are committed, and answer the requests waiting for that."""
 
     high_watermark: int
 
 
 @dataclass(slots=True)
 class DeleteRecords:
-    """Move the log start up to `offset`, durably; a leader's shell then tells `LogStartRaised`."""
+    """Move the log start up to `offset`, durably; a leader then reports `LogStartRaised`."""
 
     offset: int
 
 
 @dataclass(slots=True)
 class RaiseLowWatermark:
-    """Records below are deleted on every in-sync replica: answer those who wait for it."""
+    """Answer the deletions waiting for this offset: every in-sync replica has deleted below it."""
 
     low_watermark: int
 
 
 @dataclass(slots=True)
 class AssignEpoch:
-    """A new leader's epoch begins here; note it in the log before anything is appended."""
+    """Assign a new leader's epoch to the log, before anything is appended."""
 
     leader_epoch: int
     start_offset: int
@@ -70,7 +70,7 @@ class AssignEpoch:
 
 @dataclass(slots=True)
 class FailWaiters:
-    """Producers that wait for acknowledgement get this error, whose outcome is unknown."""
+    """Fail producers waiting for acknowledgement, with an unknown outcome."""
 
     code: ErrorCode
     message: str
@@ -78,7 +78,7 @@ class FailWaiters:
 
 @dataclass(slots=True)
 class FailDeletions:
-    """Those who wait for deletions get this error: some replicas may have carried them out."""
+    """Fail pending deletions; some replicas may have applied them."""
 
     code: ErrorCode
     message: str
@@ -86,17 +86,17 @@ class FailDeletions:
 
 @dataclass(slots=True)
 class WakeFetches:
-    """All fetches that wait here look again: the role or the epoch changed."""
+    """Wake all waiting fetches: the role or the epoch changed."""
 
 
 @dataclass(slots=True)
 class ProposeIsr:
-    """The leader holds a proposal for the controller: fetch it with `proposal()` and send it."""
+    """Send the leader's proposal, returned by `proposal()`, to the controller."""
 
 
 @dataclass(slots=True)
 class NoteIsrChange:
-    """The committed ISR changed; for the log line and the counters."""
+    """Note in log and counters that the committed ISR changed."""
 
     before: tuple[int, ...]
     after: tuple[int, ...]
@@ -104,19 +104,19 @@ class NoteIsrChange:
 
 @dataclass(slots=True)
 class StartFetching:
-    """Follow this leader, from the own log end."""
+    """Follow this leader, from the local log end on."""
 
     leader_id: int
 
 
 @dataclass(slots=True)
 class StopFetching:
-    """Follow nobody."""
+    """Stop following."""
 
 
 @dataclass(slots=True)
 class TruncateTo:
-    """Cut the log, and its epochs, to `offset`, then fetch from there. `cause` is for people."""
+    """Truncate the log, with its epochs, to `offset`, then fetch on. `cause` is for people."""
 
     offset: int
     cause: str = field(default="", compare=False)
@@ -124,7 +124,7 @@ class TruncateTo:
 
 @dataclass(slots=True)
 class StartAnew:
-    """Drop the whole log and its epochs and begin, empty, at `offset`; then fetch from there."""
+    """Drop the whole log and its epochs and restart empty at `offset`; then fetch from there."""
 
     offset: int
     cause: str = field(default="", compare=False)
@@ -132,9 +132,9 @@ class StartAnew:
 
 @dataclass(slots=True)
 class AppendFetched:
-    """Append the records of the answer, then tell `FetchedAppended`.
+    """Append the records of the answer, then report `FetchedAppended`.
 
-    With `anew_from`, drop the log, which is empty, and begin there first.
+    With `anew_from`, first restart the log, which is empty, at that offset.
     """
 
     anew_from: int | None = None
@@ -142,7 +142,7 @@ class AppendFetched:
 
 @dataclass(slots=True)
 class BackOff:
-    """Leave the partition out of fetches for a while; the image or the leader must change first."""
+    """Exclude the partition from fetches for a while: the image or the leader must change first."""
 
 
 Answer = (
@@ -156,7 +156,7 @@ Answer = (
     | AppendFetched
     | BackOff
 )
-"""The orders that answer an event: its teller carries them out."""
+"""Effects that answer an event; the caller of `handle` carries them out."""
 
 Effect = (
     Answer

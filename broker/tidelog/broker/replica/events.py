@@ -1,7 +1,7 @@
-"""What happened to one partition replica, in the past tense. Facts alone; nothing here decides.
+"""Events of a partition replica, in the past tense. Facts only; no decisions.
 
-Offsets are exclusive ends. A replica's own log is described by whoever owns it, at the moment of
-the event: cores never look anything up.
+Offsets are exclusive ends. The owner of a replica's log describes it at the moment of the event:
+cores never look anything up.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -17,16 +17,17 @@ from tidelog.v1.common_pb2 import ErrorCode
 
 
 class EpochEnd(NamedTuple):
-    """The largest leader epoch not above one asked for, and where it ends; -1: there is none."""
+    """Largest leader epoch not above a requested one, and its end offset; -1: there is none."""
 
     leader_epoch: int
     end_offset: int
 
 
 class FollowerIdentity(NamedTuple):
-    """Who fetches. `is_eligible`: alive in the image, and in this very incarnation (KIP-903).
+    """Identity of a fetching replica.
 
-    `is_known`: the image holds this incarnation, or a later one.
+    `is_eligible`: alive in the image, in this very incarnation (KIP-903). `is_known`: the image
+    contains this incarnation, or a later one.
     """
 
     broker_id: int
@@ -37,28 +38,28 @@ class FollowerIdentity(NamedTuple):
 
 @dataclass(slots=True)
 class PartitionChanged:
-    """The image holds this state of the partition, perhaps the one already known."""
+    """The image has this state of the partition, which may be known already."""
 
     state: PartitionImage
     min_insync_replicas: int
     log_end_offset: int
     counted_offset: int
-    """What of the own log may be acknowledged: its end, unless a demanded flush is running."""
+    """End of the own ackable records: the log end, unless a flush must come first."""
     high_watermark: int
     latest_epoch: int
     log_start_offset: int = 0
     first_bad_offset: int | None = None
-    """Where the own log is damaged; None: nowhere known."""
+    """First damaged offset of the own log; None: no damage is known."""
 
 
 @dataclass(slots=True)
 class LogClosed:
-    """The log is out of use for good: the disk failed, or the replica is put away."""
+    """The log is out of use for good: its disk failed, or the replica is being removed."""
 
 
 @dataclass(slots=True)
 class LogDamaged:
-    """Stored bytes are not what was written: the log is out of use until it is cut."""
+    """Stored bytes have changed: the log is out of use until it is truncated."""
 
 
 @dataclass(slots=True)
@@ -78,44 +79,44 @@ class Appended:
 
 @dataclass(slots=True)
 class Flushed:
-    """A flush that flush.messages demanded has ended."""
+    """A flush required by flush.messages has ended."""
 
     counted_offset: int
 
 
 @dataclass(slots=True)
 class FetchRequested:
-    """A consumer or, with `follower`, a replica wants records from `fetch_offset` on."""
+    """A consumer or, with `follower`, a replica requested records from `fetch_offset` on."""
 
     fetch_offset: int
     current_leader_epoch: int | None = None
     last_fetched_epoch: int | None = None
     epoch_end: EpochEnd | None = None
-    """The leader's log on `last_fetched_epoch`; None exactly when that is None."""
+    """End of `last_fetched_epoch` in the leader's log; None exactly when that is None."""
     follower: FollowerIdentity | None = None
     follower_log_start_offset: int = 0
-    """Of the follower's own log."""
+    """Log start offset of the follower."""
 
 
 @dataclass(slots=True)
 class DeleteRecordsRequested:
-    """Somebody wants all records below `offset` deleted; -1: all that are committed."""
+    """A client requested to delete all records below `offset`; -1: all committed ones."""
 
     offset: int
     is_allowed: bool
-    """Whether the topic's cleanup.policy holds delete."""
+    """True when the topic's cleanup.policy includes delete."""
 
 
 @dataclass(slots=True)
 class LogStartRaised:
-    """Durably: by an order to delete records, or by retention."""
+    """The log start moved up, durably: by an order to delete records, or by retention."""
 
     log_start_offset: int
 
 
 @dataclass(slots=True)
 class IsrAnswered:
-    """The controller answered, or could not be asked about, the proposal with these epochs."""
+    """The controller answered, or could not be reached about, the proposal with these epochs."""
 
     asked_leader_epoch: int
     asked_partition_epoch: int
@@ -128,14 +129,14 @@ class IsrAnswered:
 
 @dataclass(slots=True)
 class FollowersFenced:
-    """The image would not have these brokers, in the incarnation known so far, in any ISR."""
+    """These brokers, in the incarnations known so far, may not be in any ISR."""
 
     broker_ids: frozenset[int]
 
 
 @dataclass(slots=True)
 class Ticked:
-    """Time passed; `now_ms` says how much."""
+    """Time passed; `now_ms` tells how much."""
 
 
 @dataclass(slots=True)
@@ -145,32 +146,32 @@ class FetchAnswered:
     leader_epoch: int
     fetch_offset: int
     log_end_offset: int
-    """Of the own log, now."""
+    """Current end of the follower's log."""
     own_high_watermark: int
     own_log_start_offset: int
     error: ErrorCode = common_pb2.NONE
     first_offset: int | None = None
-    """Where the first batch of the answer begins; None: there is none."""
+    """Base offset of the first batch in the answer; None: there is none."""
     high_watermark: int = 0
     log_start_offset: int = 0
-    """The leader's."""
+    """Log start offset of the leader."""
     diverging_epoch: EpochEnd | None = None
     own_epoch_end: EpochEnd | None = None
-    """The own log on the diverging epoch; None exactly when that is None."""
+    """End of the diverging epoch in the follower's log; None exactly when that is None."""
 
 
 @dataclass(slots=True)
 class FetchedAppended:
-    """The fetched records are in the follower's log, and flushed where that is demanded."""
+    """The fetched records are in the follower's log, and flushed where required."""
 
     leader_epoch: int
     log_end_offset: int
     own_high_watermark: int
     own_log_start_offset: int
     high_watermark: int
-    """The leader's, as the same answer gave it."""
+    """High watermark of the leader, from the same answer."""
     log_start_offset: int
-    """The leader's, likewise."""
+    """Log start offset of the leader, from the same answer."""
 
 
 LeaderEvent = (

@@ -1,9 +1,9 @@
-"""A replica that follows: what to do with its leader's answers.
+"""Follower role: decisions on the leader's answers to fetches.
 
 Decides truncation, the follower's high watermark and its log start; never appends by itself and
-never trusts an answer to another epoch or position than its present one. Truncation is by leader
-epoch alone, never by high watermark (KIP-101, KIP-279), and an answer that tells to truncate tells
-nothing else (KAFKA-14704).
+never trusts an answer to another epoch or position than its current one. Truncation is by leader
+epoch only, never by high watermark (KIP-101, KIP-279), and an answer with a diverging epoch is used
+for nothing else (KAFKA-14704).
 """
 
 # Pure: decides, never acts (rule R2).
@@ -29,14 +29,14 @@ from tidelog.v1 import common_pb2
 
 
 class Follower:
-    """The follower's role in one leader epoch; `leader_id` is None while nobody leads."""
+    """Follower role in one leader epoch; `leader_id` is None while there is no leader."""
 
     def __init__(self, *, leader_id: int | None, leader_epoch: int) -> None:
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
 
     def handle(self, event: FollowerEvent) -> list[Effect]:
-        """Orders that follow from `event`; none when it belongs to another epoch."""
+        """Handle `event`; return the effects, none when it belongs to another epoch."""
         if event.leader_epoch != self.leader_epoch:
             return []
         match event:
@@ -47,26 +47,26 @@ class Follower:
 
 
 def truncation_offset(*, leader: EpochEnd, own: EpochEnd) -> int:
-    """Where two logs may part at the earliest: the lower end of what both know (KIP-279)."""
+    """Earliest offset where two logs may diverge: the lower of the epoch's two ends (KIP-279)."""
     return min(leader.end_offset, own.end_offset)
 
 
 def followed_high_watermark(*, leaders: int, log_end_offset: int) -> int:
-    """The leader's high watermark as far as the own log reaches."""
+    """The leader's high watermark, limited to the follower's log end."""
     return min(leaders, log_end_offset)
 
 
 def is_out_of_reach(event: FetchAnswered) -> bool:
-    """Whether the own log holds nothing that the leader's does, after an offset out of range.
+    """True when the follower's log has no record in common with the leader's, when out of range.
 
-    It ends below the leader's log start: all it holds is deleted there. Or it is empty: nothing
-    tells where it parts from the leader's.
+    It ends below the leader's log start: all its records are deleted there. Or it is empty, so that
+    there is no point of divergence.
     """
     return is_empty(event) or event.log_end_offset < event.log_start_offset
 
 
 def is_empty(event: FetchAnswered) -> bool:
-    """Whether the own log holds no record that counts."""
+    """True when the follower's log has no record above its log start."""
     return event.log_end_offset == event.own_log_start_offset
 
 
@@ -74,13 +74,13 @@ def _fetch_answered(event: FetchAnswered) -> list[Effect]:
     if event.fetch_offset != event.log_end_offset:
         return []
     if event.error == common_pb2.OFFSET_OUT_OF_RANGE and is_out_of_reach(event):
-        cause = f"nothing of it is in the leader's, which begins at {event.log_start_offset}"
+        cause = f"no record of it is in the leader's log, which begins at {event.log_start_offset}"
         return [StartAnew(event.log_start_offset, cause)]
     if event.error != common_pb2.NONE:
         return [BackOff()]
     if event.diverging_epoch is not None and event.own_epoch_end is not None:
         if is_empty(event):
-            # It knows epochs of records that are gone, which the leader may have forgotten.
+            # It has epochs of deleted records, which the leader may have forgotten.
             return [StartAnew(event.log_end_offset, "empty, with epochs the leader does not know")]
         offset = truncation_offset(leader=event.diverging_epoch, own=event.own_epoch_end)
         return [TruncateTo(offset, _parting(event.diverging_epoch, event.own_epoch_end))]
@@ -92,10 +92,10 @@ def _fetch_answered(event: FetchAnswered) -> list[Effect]:
 
 
 def _overlap(event: FetchAnswered, first_offset: int) -> list[Effect]:
-    """The leader's first batch begins below the own log end, though the logs do not diverge.
+    """Handle a first batch that begins below the follower's log end, without divergence.
 
-    Its log start lies within the batch, or compaction put one batch in the place of several: of
-    some that all replicas in sync hold, so that this one is not among them.
+    The follower's log start lies within the batch, or compaction on the leader merged several
+    batches into one: only batches that all in-sync replicas hold, so this one is not in sync.
     """
     if is_empty(event):
         return [AppendFetched(anew_from=first_offset)]
@@ -108,10 +108,10 @@ def _parting(leader: EpochEnd, own: EpochEnd) -> str:
 
 
 def _take_over(event: FetchAnswered | FetchedAppended) -> list[Effect]:
-    """The leader's high watermark and log start, as far as they go beyond the own.
+    """Take over the leader's high watermark and log start where they exceed the follower's.
 
-    A lower high watermark changes nothing: what is known committed stays so (I11). Only what is
-    committed is deleted.
+    A lower high watermark changes nothing: committed records stay committed (I11). Only committed
+    records are deleted.
     """
     high_watermark = followed_high_watermark(
         leaders=event.high_watermark, log_end_offset=event.log_end_offset

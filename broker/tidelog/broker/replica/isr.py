@@ -1,7 +1,7 @@
-"""Who is in sync: the ISR as committed and as proposed, and what a leader knows of its followers.
+"""The ISR, committed and proposed, and the leader's knowledge of its followers.
 
-The safety of an ISR change of unknown outcome (KIP-497) rests on two readings of it: what must be
-acknowledged counts the larger set, `maximal`; whether there are enough replicas counts the smaller.
+The safety of an ISR change of unknown outcome (KIP-497) rests on two views of it: acknowledgements
+are required from the larger set, `maximal`; min.insync.replicas is compared with the smaller.
 
     state       proposed    leaves it by
     committed   None        a proposal of the leader
@@ -18,67 +18,68 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class IsrState:
-    """The ISR that the controllers committed at `partition_epoch`, and a proposal on top of it."""
+    """ISR committed by the controllers at `partition_epoch`, and a proposal on top of it."""
 
     committed: tuple[int, ...]
     partition_epoch: int
     proposed: tuple[int, ...] | None = None
     elr: tuple[int, ...] = ()
-    """Replicas outside that hold all that is committed so far (KIP-966)."""
+    """Replicas outside the ISR that hold all records committed so far (KIP-966)."""
     members: tuple[tuple[int, int], ...] = ()
-    """Broker ids and epochs (-1: unknown) that the proposal names, as they were when it was made.
+    """Broker ids and epochs (-1: unknown) in the proposal, as they were when it was created.
 
-    Whoever asks again after a member started anew must not name the new incarnation: it may lack
-    what the one held that caught up (KIP-903).
+    A retry after a member's restart must not name the new incarnation, which may lack records of
+    the one that caught up (KIP-903).
     """
     cause: str = ""
-    """Why the proposal was made, for people."""
+    """Reason for the proposal, for people."""
 
     @property
     def maximal(self) -> tuple[int, ...]:
-        """Everyone who may be in the ISR, whatever becomes of the proposal."""
+        """Replicas that may be in the ISR, regardless of the proposal's outcome."""
         if self.proposed is None:
             return self.committed
         return self.committed + tuple(one for one in self.proposed if one not in self.committed)
 
     @property
     def size_at_least(self) -> int:
-        """How many are in the ISR at the least, whatever becomes of the proposal."""
+        """Minimum size of the ISR, regardless of the proposal's outcome."""
         committed, proposed = len(self.committed), self.proposed
         return committed if proposed is None else min(committed, len(proposed))
 
     def propose(self, members: Iterable[tuple[int, int]], cause: str) -> IsrState:
-        """Pending until it is answered; `members` are broker ids and epochs."""
+        """Add a pending proposal; `members` are broker ids and epochs."""
         named = tuple(members)
         isr = tuple(broker_id for broker_id, _ in named)
         return replace(self, proposed=isr, members=named, cause=cause)
 
     def without_proposal(self) -> IsrState:
-        """The proposal was certainly refused."""
+        """Drop the proposal, which was certainly refused."""
         return replace(self, proposed=None)
 
 
 @dataclass(slots=True)
 class FollowerState:
-    """What a leader knows, in its own epoch, of one follower."""
+    """State of one follower as its leader knows it, in the leader's epoch."""
 
     broker_id: int
     broker_epoch: int = -1
     is_eligible: bool = False
     log_end_offset: int | None = None
-    """None until it fetched in this leader epoch: what it held before may be gone."""
+    """None until it fetched in this leader epoch: earlier records may be lost."""
     log_start_offset: int = -1
-    """-1 as long."""
+    """Log start offset; -1 until it fetched in this leader epoch."""
     caught_up_ms: int | None = None
-    """When it last held all that the leader held; None: not in this leader epoch."""
+    """Last time it held all of the leader's records; None: not in this leader epoch."""
     last_fetch_ms: int = 0
     last_fetch_leader_end_offset: int | None = None
 
     def fetched(self, *, offset: int, leader_end_offset: int, now_ms: int) -> None:
-        """Note a fetch: it acknowledges everything below `offset`.
+        """Note a fetch, which acknowledges everything below `offset`.
 
-        Caught up is who fetches from the leader's end of now, or of the time of the fetch before,
-        so that steady traffic leaves nobody behind who keeps up with it.
+        A follower is caught up if it fetches from the leader's current log end, or from the end at
+        its previous fetch, so that a follower that keeps up with steady traffic does not count as
+        lagging.
         """
         previous_end = self.last_fetch_leader_end_offset
         if offset >= leader_end_offset:
@@ -90,24 +91,25 @@ class FollowerState:
         self.last_fetch_leader_end_offset = leader_end_offset
 
     def left_behind(self, *, leader_end_offset: int, now_ms: int) -> None:
-        """The leader appends after this end: who held it until now is late from now on only.
+        """Note an append after this log end: a follower that held it lags from now on only.
 
-        A follower of a silent partition has no reason to fetch, and so does not tell its end again.
+        A follower of a silent partition has no reason to fetch, and so does not report its end
+        again.
         """
         if self.log_end_offset is not None and self.log_end_offset >= leader_end_offset:
             self.caught_up_ms = now_ms
 
     def is_caught_up(self, *, leader_end_offset: int, now_ms: int, lag_ms_max: int) -> bool:
-        """Whether it holds everything, or did not longer than `lag_ms_max` ago."""
+        """True when it holds everything, or did within the last `lag_ms_max`."""
         if self.log_end_offset is not None and self.log_end_offset >= leader_end_offset:
             return True
         return self.caught_up_ms is not None and now_ms - self.caught_up_ms <= lag_ms_max
 
 
 def may_join_isr(follower: FollowerState, *, high_watermark: int, epoch_start_offset: int) -> bool:
-    """It holds all that is committed, and past the start of the epoch none that may be lost.
+    """True when the follower holds all committed records, including the start of the epoch.
 
-    The high watermark of a new leader may be too low: hence the start of its epoch (KIP-320).
+    A new leader's high watermark may be too low: hence the start of its epoch (KIP-320).
     """
     end_offset = follower.log_end_offset
     return (

@@ -1,16 +1,16 @@
-"""A replica that leads: who may append and read what, what is committed, who is in sync.
+"""Leader role: admission of appends and reads, high watermark, ISR.
 
-Owns the high watermark, the ISR and what is known of the followers in one leader epoch. The rules,
-each a small function below:
+Owns the high watermark, the ISR and the followers' states in one leader epoch. The rules, each a
+small function below:
 
     epoch_refusal             leader epochs are compared before anything else
     has_min_insync            acks=all is refused, and nothing is committed, below the min ISR
-    committed_offset          the high watermark is the least end of everyone who may be in the ISR
-    deleted_offset            the low watermark is the least start of everyone who may be in the ISR
-    is_stale_incarnation      a restarted follower's earlier self is not listened to
-    may_join_isr (isr.py)     who joins holds all that is committed and the start of the epoch
+    committed_offset          the high watermark is the smallest log end in the maximal ISR
+    deleted_offset            the low watermark is the smallest log start in the maximal ISR
+    is_stale_incarnation      fetches of a follower's earlier incarnation are refused
+    may_join_isr (isr.py)     a joining replica holds all committed records and the epoch's start
 
-Only fetches of this very epoch count: a new leader starts with every follower's end unknown.
+Only fetches in this leader epoch count: a new leader starts with every follower's end unknown.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -52,14 +52,14 @@ from tidelog.v1 import common_pb2
 
 ACKS_ALL = -1
 TO_HIGH_WATERMARK = -1
-"""Asked as the offset to delete to."""
-# The controller decided that this proposal is not to be. Nor does it follow an earlier attempt that
-# is still under way: that one has a lower number (`tidelog.metadata.attempts`).
+"""Requested offset that stands for the high watermark in DeleteRecords."""
+# Errors with which the controller certainly rejected the proposal. It does not accept an earlier
+# attempt in flight either, which has a lower number (`tidelog.metadata.attempts`).
 _CERTAINLY_REFUSED = frozenset({common_pb2.INELIGIBLE_REPLICA, common_pb2.INVALID_REQUEST})
 
 
 class Leader:
-    """The leader's role in one leader epoch, from the moment the image gave it."""
+    """Leader role in one leader epoch, from the moment the image assigned it."""
 
     def __init__(
         self, event: PartitionChanged, *, broker_id: int, lag_ms_max: int, now_ms: int
@@ -81,7 +81,7 @@ class Leader:
         self._assign(event, now_ms)
 
     def begin(self, now_ms: int) -> list[Effect]:
-        """A leader that is the whole ISR commits at once what it holds."""
+        """A leader that is alone in the ISR commits its whole log immediately."""
         return self._raise_high_watermark(now_ms)
 
     def change(self, event: PartitionChanged, now_ms: int) -> list[Effect]:
@@ -93,7 +93,7 @@ class Leader:
         return self._commit_isr(IsrState(state.isr, state.partition_epoch, elr=state.elr), now_ms)
 
     def handle(self, event: LeaderEvent, now_ms: int) -> list[Effect]:
-        """Orders that follow from `event`."""
+        """Handle `event`; return the effects, to be carried out in order."""
         match event:
             case ProduceRequested():
                 return self._produce_requested(event)
@@ -116,23 +116,23 @@ class Leader:
                 return self._propose_shrink(now_ms) + self._raise_high_watermark(now_ms)
 
     def proposal(self) -> list[tuple[int, int]] | None:
-        """Broker ids and epochs (-1: unknown) of the ISR to ask the controller for, if any."""
+        """Broker ids and epochs (-1: unknown) of the proposed ISR; None without a proposal."""
         return None if self.isr.proposed is None else list(self.isr.members)
 
     def knows_high_watermark(self) -> bool:
-        """Whether its high watermark is no lower than the one of the leader before (KIP-207).
+        """True when its high watermark has reached that of the previous leader (KIP-207).
 
-        A follower's lags by a fetch: until the start of its epoch is committed a new leader may
-        know less than clients were told.
+        A follower's high watermark lags by a fetch: until the start of its epoch is committed, a
+        new leader's may be lower than the one clients have seen.
         """
         return self.high_watermark >= self.epoch_start_offset
 
     def is_under_replicated(self) -> bool:
-        """Whether a replica is missing from the ISR."""
+        """True when a replica is missing from the ISR."""
         return len(self.isr.committed) <= len(self._followers)
 
     def is_settled(self) -> bool:
-        """Whether every member of the ISR holds all there is."""
+        """True when every member of the ISR holds all records."""
         return all(
             follower.log_end_offset == self.log_end_offset
             for follower in self._followers.values()
@@ -140,11 +140,11 @@ class Leader:
         )
 
     def has_min_insync(self) -> bool:
-        """Whether the ISR is certainly no smaller than min.insync.replicas asks.
+        """True when the ISR certainly has at least min.insync.replicas members.
 
-        A topic with fewer replicas than that needs all of them. Where the controller names eligible
-        replicas outside the ISR, it knows of configs that this broker does not know yet: each of
-        them must hold all that is committed (KIP-966).
+        A topic with fewer replicas than that needs all of them. A nonempty ELR means that the
+        controller knows a config that this broker does not know yet: each of its members must hold
+        all committed records (KIP-966).
         """
         needed = min(self._min_insync_replicas, len(self._followers) + 1)
         return self.isr.size_at_least >= needed and not self.isr.elr
@@ -173,7 +173,7 @@ class Leader:
         return self._count(event.counted_offset, now_ms)
 
     def _count(self, offset: int, now_ms: int) -> list[Effect]:
-        """The own copy up to `offset` may be acknowledged."""
+        """Note that the leader's own log may be acknowledged up to `offset`."""
         invariant(offset <= self.log_end_offset, offset, self.log_end_offset)
         self._counted_offset = max(self._counted_offset, offset)
         return self._raise_high_watermark(now_ms)
@@ -198,7 +198,7 @@ class Leader:
 
     def _follower_refusal(self, event: FetchRequested, follower: FollowerIdentity) -> Refuse | None:
         if event.current_leader_epoch is None:
-            return Refuse(common_pb2.INVALID_REQUEST, "a replica must name the leader epoch")
+            return Refuse(common_pb2.INVALID_REQUEST, "a replica must send the leader epoch")
         known = self._followers.get(follower.broker_id)
         if known is None:
             return Refuse(
@@ -206,7 +206,8 @@ class Leader:
                 f"broker {follower.broker_id} is no replica of this partition",
             )
         if not follower.is_known:
-            # Perhaps it registered a moment ago, perhaps nobody did: it must fence no one.
+            # It may have registered a moment ago, or not at all: it must not fence another
+            # incarnation.
             return Refuse(
                 common_pb2.INELIGIBLE_REPLICA,
                 f"broker {follower.broker_id} has not registered in broker epoch "
@@ -240,7 +241,7 @@ class Leader:
             return [
                 Refuse(
                     common_pb2.POLICY_VIOLATION,
-                    "the topic's cleanup.policy does not hold delete: its records stay until newer "
+                    "the topic's cleanup.policy lacks delete: its records stay until newer "
                     "ones replace them",
                 )
             ]
@@ -283,7 +284,7 @@ class Leader:
         return [ProposeIsr()]
 
     def _isr_answered(self, event: IsrAnswered, now_ms: int) -> list[Effect]:
-        """Keep the proposal unless its fate is known: the maximal ISR counts until then."""
+        """Keep the proposal unless its outcome is known: until then the maximal ISR counts."""
         asked = (event.asked_leader_epoch, event.asked_partition_epoch)
         if self.isr.proposed is None or asked != (self.leader_epoch, self.isr.partition_epoch):
             return []
@@ -296,7 +297,7 @@ class Leader:
         return [ProposeIsr()]
 
     def _followers_fenced(self, event: FollowersFenced, now_ms: int) -> list[Effect]:
-        """They will not join: nobody waits for them, unless they are in the ISR already."""
+        """Exclude fenced followers: they will not join, so only ISR members are still awaited."""
         for broker_id in event.broker_ids & self._followers.keys():
             self._followers[broker_id].is_eligible = False
         return self._raise_high_watermark(now_ms)
@@ -306,12 +307,13 @@ class Leader:
         self.isr = committed
         for follower in self._followers.values():
             if follower.broker_id in before and follower.broker_id not in isr:
-                # Put out, dead perhaps: nobody waits for it as one about to join until it fetches.
+                # A removed follower, possibly dead, is not awaited as joining until it fetches
+                # again.
                 follower.is_eligible = False
         effects: list[Effect] = [NoteIsrChange(before, isr)] if before != isr else []
         effects += self._raise_high_watermark(now_ms) + self._raise_low_watermark()
         if not self.has_min_insync():
-            message = self._too_few("what was appended may be lost or may stay")
+            message = self._too_few("the appended records may be lost or may stay")
             effects.append(FailWaiters(common_pb2.NOT_ENOUGH_REPLICAS_AFTER_APPEND, message))
         return effects
 
@@ -326,7 +328,7 @@ class Leader:
         return [RaiseHighWatermark(offset)]
 
     def _raise_low_watermark(self) -> list[Effect]:
-        """It falls, without a word, when a replica joins that still holds what others deleted."""
+        """Update the low watermark; it falls, without an effect, when a replica joins behind it."""
         maximal = self.isr.maximal
         members = (one for one in self._followers.values() if one.broker_id in maximal)
         before, self.low_watermark = (
@@ -336,7 +338,7 @@ class Leader:
         return [RaiseLowWatermark(self.low_watermark)] if self.low_watermark > before else []
 
     def _awaited(self, now_ms: int) -> Iterable[FollowerState]:
-        """The maximal ISR, and those about to join it: under load they never would otherwise."""
+        """Followers to wait for: the maximal ISR, and those joining, which else never would."""
         maximal = self.isr.maximal
         for follower in self._followers.values():
             if follower.broker_id in maximal or self._is_joining(follower, now_ms):
@@ -359,7 +361,7 @@ class Leader:
 
 
 def epoch_refusal(own: int, asked: int | None) -> Refuse | None:
-    """Why a request of leader epoch `asked` may not be answered in epoch `own`, if so (KIP-320)."""
+    """Error for a request of leader epoch `asked` in epoch `own`; None if it may pass (KIP-320)."""
     if asked is None or asked == own:
         return None
     if asked < own:
@@ -374,7 +376,7 @@ def epoch_refusal(own: int, asked: int | None) -> Refuse | None:
 
 
 def committed_offset(own: int, followers: Iterable[FollowerState]) -> int | None:
-    """The end of what all of them hold; None while one of them is unknown."""
+    """Smallest log end offset; None while a follower's is unknown."""
     least = own
     for follower in followers:
         end_offset = follower.log_end_offset
@@ -385,18 +387,17 @@ def committed_offset(own: int, followers: Iterable[FollowerState]) -> int | None
 
 
 def deleted_offset(own: int, followers: Iterable[FollowerState]) -> int:
-    """Below it none of them holds a record; -1 while one of them is unknown."""
+    """Smallest log start offset; -1 while a follower's is unknown."""
     return min([own, *(follower.log_start_offset for follower in followers)])
 
 
 def is_stale_incarnation(follower: FollowerState, broker_epoch: int) -> bool:
-    """A delayed fetch of an earlier incarnation tells of a log that may be gone (KIP-903)."""
+    """True for a delayed fetch of an earlier incarnation, whose log may be lost (KIP-903)."""
     return broker_epoch < follower.broker_epoch
 
 
 def _out_of_range(offset: int, start_offset: int, end_offset: int) -> Refuse:
     return Refuse(
         common_pb2.OFFSET_OUT_OF_RANGE,
-        f"offset {offset} is outside the log, which holds offsets from {start_offset} up to "
-        f"{end_offset}",
+        f"offset {offset} is outside the log's range from {start_offset} up to {end_offset}",
     )

@@ -1,13 +1,13 @@
-"""One partition replica on this broker: which role it has, in which epochs.
+"""A partition replica on this broker: its role and epochs.
 
-Decides roles from the image's states and hands every other event to the role. Never goes back to
-an older leader epoch or partition epoch. Without a sound log there is no role.
+Decides roles from the image's states and passes every other event to the role. Never goes back to
+an older leader epoch or partition epoch. Without an undamaged log there is no role.
 
     role        leaves it by
     none        a state that names this broker as leader, or any other state
     follower    a newer leader epoch
     leader      a newer leader epoch
-    any         LogDamaged: none, until the log is sound; LogClosed: none, for good
+    any         LogDamaged: none, until the log is healed; LogClosed: none, for good
 """
 
 # Pure: decides, never acts (rule R2).
@@ -44,7 +44,7 @@ from tidelog.v1 import common_pb2
 
 
 class Replica:
-    """The state machine of one replica; `handle` is the only way it changes."""
+    """State machine of one replica; `handle` is the only way it changes."""
 
     def __init__(self, *, broker_id: int, lag_ms_max: int) -> None:
         self.role: Leader | Follower | None = None
@@ -56,21 +56,21 @@ class Replica:
 
     @property
     def leader(self) -> Leader | None:
-        """The leader's role, if it has it."""
+        """The leader role, if this replica leads."""
         return self.role if isinstance(self.role, Leader) else None
 
     @property
     def follower(self) -> Follower | None:
-        """The follower's role, if it has it."""
+        """The follower role, if this replica follows."""
         return self.role if isinstance(self.role, Follower) else None
 
     @property
     def leader_epoch(self) -> int:
-        """The epoch of the role; -1 without one."""
+        """Leader epoch of the role; -1 without one."""
         return -1 if self.role is None else self.role.leader_epoch
 
     def leader_refusal(self, current_leader_epoch: int | None) -> Refuse | None:
-        """Why this replica may not answer as the leader of that epoch, if so."""
+        """Error for a request to the leader of that epoch; None if this replica is."""
         if self.role is not None:
             refused = epoch_refusal(self.role.leader_epoch, current_leader_epoch)
             if refused is not None:
@@ -78,7 +78,7 @@ class Replica:
         return None if self.leader is not None else _not_leader()
 
     def handle(self, event: Event, now_ms: int) -> list[Effect]:
-        """Orders that follow from `event`, to be carried out in this order."""
+        """Handle `event`; return the effects, to be carried out in order."""
         match event:
             case PartitionChanged():
                 return self._partition_changed(event, now_ms)
@@ -86,7 +86,7 @@ class Replica:
                 self.is_closed = True
                 return self._end_role("its log was closed")
             case LogDamaged():
-                # Until then the leader may still count a replica that it saw fetch into the ISR.
+                # Wait, since the leader may still add a replica that it saw fetching to the ISR.
                 self._heal_at_ms = now_ms + self._lag_ms_max if self.role is not None else now_ms
                 self._is_cut = False
                 return self._end_role("its log is damaged")
@@ -127,16 +127,17 @@ class Replica:
 
     def _follow(self, event: PartitionChanged) -> list[Effect]:
         state = event.state
-        effects = self._end_leadership(f"broker {state.leader_id} leads since")
+        effects = self._end_leadership(f"broker {state.leader_id} leads now")
         self.role = Follower(leader_id=state.leader_id, leader_epoch=state.leader_epoch)
         if state.leader_id is None:
             return [*effects, StopFetching()]
         return [*effects, StartFetching(state.leader_id)]
 
     def _heal(self, event: PartitionChanged, offset: int, now_ms: int) -> list[Effect]:
-        """Cut what is damaged, and all after it: the leader has it.
+        """Truncate to the first damaged offset: the leader has the records.
 
-        At once when the controllers know: they refuse to the leader what it asked for before.
+        At once when the controllers know of the damage: they refuse the leader's earlier ISR
+        proposals.
         """
         is_known = self._broker_id in event.state.damaged and not self._is_cut
         is_time = is_known or now_ms >= self._heal_at_ms
@@ -154,10 +155,10 @@ class Replica:
         return [*effects, StopFetching()]
 
     def _end_leadership(self, reason: str) -> list[Effect]:
-        """Who waits is told that the outcome is unknown: the records may be committed yet."""
+        """Fail waiting requests with an unknown outcome: their records may still be committed."""
         if self.leader is None:
             return []
-        message = f"this broker leads the partition no more, {reason}: the outcome is unknown"
+        message = f"this broker no longer leads the partition, {reason}: the outcome is unknown"
         return [
             FailWaiters(common_pb2.REQUEST_TIMED_OUT, message),
             FailDeletions(common_pb2.NOT_LEADER_OR_FOLLOWER, message),
@@ -175,15 +176,15 @@ class Replica:
 
 
 def may_lead(event: PartitionChanged) -> bool:
-    """Epochs never decrease along a log: an image older than the log's records gives no right."""
+    """An image older than the log's records gives no leadership: epochs never decrease in a log."""
     return event.state.leader_epoch > event.latest_epoch
 
 
 def may_cut(event: PartitionChanged, broker_id: int) -> bool:
-    """Nobody counts on what a replica outside ISR and ELR holds, as long as another one leads.
+    """A damaged replica outside ISR and ELR may truncate, as long as another one leads.
 
-    And one that the controllers, knowing of its damage, made leader all the same is to cut its log
-    for that, once: damage that is found when it has led is a new report.
+    So may a replica that the controllers made leader although they knew of its damage, once, before
+    it leads: damage found after that is reported again.
     """
     state = event.state
     if state.leader_id == broker_id:

@@ -1,7 +1,7 @@
-"""Replication: what brokers fetch from each other, and how the ISR follows from it.
+"""Replication: fetches between brokers, and the ISR changes that result from them.
 
-fetcher          the follower's side: one stream to each leader, for all it follows there
-fetch_rounds     partitions that are named to their leader though nothing of them moved
-fetch_session    the leader's side: sessions that say only what changed (KIP-227)
-alter_partition  ISR changes on their way to the controller (KIP-497)
+fetcher          follower side: one stream to each leader, for all partitions followed there
+fetch_rounds     periodic re-sends of partitions to their leader
+fetch_session    leader side: incremental fetch sessions (KIP-227)
+alter_partition  ISR changes proposed to the controller (KIP-497)
 """

@@ -1,8 +1,8 @@
-"""ISR changes on their way to the controller: one AlterPartition request at a time, for all.
+"""ISR changes proposed to the controller: one AlterPartition request at a time, for all partitions.
 
-A request asks for each partition what its leader wants at that moment, so nothing outdated is sent.
-Its attempts are numbered (`tidelog.metadata.attempts`): what is decided on one is certain, since no
-earlier one is followed after it.
+A request contains each leader's current proposal, so nothing outdated is sent. Its attempts are
+numbered (`tidelog.metadata.attempts`): a decision on one is final, since no earlier attempt is
+processed after it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ log = structlog.get_logger(__name__)
 
 
 class IsrProposals:
-    """Sends what `submit` is told of; `is_held` says that no ISR may change now."""
+    """Sender of submitted partitions' proposals; `is_held` tells if no ISR may change now."""
 
     def __init__(
         self,
@@ -47,11 +47,11 @@ class IsrProposals:
         self._queue = PartitionQueue(random=random, config=config)
 
     def submit(self, partition: HostedPartition) -> None:
-        """Its leader has a proposal."""
+        """Queue a partition whose leader has a proposal."""
         self._queue.submit(partition)
 
     async def run(self) -> None:
-        """Send until cancelled."""
+        """Send proposals until cancelled."""
         await self._queue.run(self._send, is_held=self._is_held)
 
     async def _send(self) -> None:
@@ -78,7 +78,7 @@ class IsrProposals:
             partition.tell(_answered(sent, result))
 
     def _take(self) -> tuple[list[HostedPartition], AlterPartitionRequest]:
-        """Everyone who has a proposal, in the order of the request that asks for it."""
+        """Partitions with a proposal, in the order of the request built for them."""
         asked = []
         request = AlterPartitionRequest(broker_id=self._broker_id, broker_epoch=self.broker_epoch)
         waiting, self._queue.waiting = self._queue.waiting, {}
@@ -100,7 +100,7 @@ class IsrProposals:
         return asked, request
 
     def _member(self, broker_id: int, broker_epoch: int) -> AlterPartitionRequest.Member:
-        """With the incarnation that fetched; for a member that did not yet, the image's."""
+        """Name the incarnation that fetched; for a member that has not fetched, the image's."""
         if broker_id == self._broker_id:
             broker_epoch = self.broker_epoch
         elif broker_epoch < 0:
@@ -110,9 +110,9 @@ class IsrProposals:
 
 
 def _leave_open(asked: Sequence[HostedPartition], request: AlterPartitionRequest) -> None:
-    """Nothing was decided on any of these proposals: what became of them is as unknown as before.
+    """Report all these proposals as undecided: their outcome is as unknown as before.
 
-    Also when the request was refused as a whole: that says nothing of its earlier attempts.
+    Also after a refusal of the whole request, which does not settle its earlier attempts.
     """
     for partition, sent in zip(asked, request.partitions, strict=True):
         unknown = common_pb2.REQUEST_TIMED_OUT

@@ -1,8 +1,9 @@
-"""Followed partitions that are named to their leader though nothing of them moved.
+"""Periodic re-sends of followed partitions to their leader, though their positions are unchanged.
 
-So that neither side can forget the other's state for good, and since joining the ISR is decided at
-a fetch: those outside the ISR in each round, the rest in turns, a few a round. What a round costs
-does not grow with what is followed. Decides which; when a round begins is the fetch loop's.
+They repair any lost state on either side, and trigger ISR expansion, which is decided at a fetch:
+partitions outside the ISR are sent in every round, the rest in turns, a few per round. The cost of
+a round does not depend on the number of followed partitions. Decides which partitions; the fetch
+loop decides when a round begins.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -15,36 +16,36 @@ from itertools import islice
 Key = tuple[str, int]
 
 ROUNDS_PER_TURN = 4
-"""Few partitions have all been named after so many rounds.
+"""Number of rounds after which all of a small number of partitions have been sent.
 
-Not sooner: an answer is of no use where its partition was named again before it came.
+Not fewer: an answer is useless if its partition was sent again before it arrived.
 """
 TURN_PER_ROUND_MAX = 16
 OUTSIDE_PER_ROUND_MAX = 100
 
 
 class FetchRounds:
-    """The followed partitions of one leader, in the order of their turns."""
+    """Followed partitions of one leader, in the order of their turns."""
 
     def __init__(self) -> None:
         self._turns: dict[Key, None] = {}
         self._outside: dict[Key, None] = {}
-        """Perhaps outside the ISR; looked at when their turn comes."""
+        """Partitions possibly outside the ISR; checked when their turn comes."""
         self._due = 0
-        """What the last round left of a turn, in parts of which `ROUNDS_PER_TURN` are one."""
+        """Remainder of the last rounds, in units of 1 / `ROUNDS_PER_TURN` of a partition."""
 
     def add(self, key: Key) -> None:
-        """It is followed from now on, or the image has something new of it."""
+        """Add a partition that is followed now, or has a new state in the image."""
         self._turns.setdefault(key)
         self._outside[key] = None
 
     def remove(self, key: Key) -> None:
-        """It is followed no more."""
+        """Remove a partition that is not followed anymore."""
         self._turns.pop(key, None)
         self._outside.pop(key, None)
 
     def next(self, is_outside: Callable[[Key], bool]) -> list[Key]:
-        """The partitions of the next round; `is_outside` says whether one is outside the ISR."""
+        """Partitions of the next round; `is_outside` tells if one is outside the ISR."""
         named: dict[Key, None] = {}
         for key in _turned(self._outside, OUTSIDE_PER_ROUND_MAX):
             if is_outside(key):
@@ -58,7 +59,7 @@ class FetchRounds:
 
 
 def _turned(queue: dict[Key, None], count: int) -> list[Key]:
-    """The first so many, which are the last ones then."""
+    """First `count` keys of the queue, moved to its end."""
     first = list(islice(queue, count))
     for key in first:
         del queue[key]

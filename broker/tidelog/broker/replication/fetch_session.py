@@ -1,16 +1,16 @@
-"""Fetches: one by itself, or a stream of them, which says only what changed, both ways (KIP-227).
+"""Fetch sessions: a single fetch, or a stream with incremental requests and answers (KIP-227).
 
-Owns what was asked of each partition, and which of them may have something to say: those named,
-those that had news since, those left over from a full answer. A partition that was answered with
-records, an error or a diverging epoch is not read again before its reader names it again: only then
-is known where it goes on. Decides how an answer's bytes are shared and when it leaves; what may be
-read is the partition's core's to say. An answer counts as unread until its caller took it, and no
-more is read for it than `UnreadResponses` has room for.
+Owns the last request for each partition, and the set of partitions to read: those just requested,
+those with changes since, those left over from a full answer. A partition answered with records, an
+error or a diverging epoch is not read again before the fetcher requests it again: only then do we
+know the next fetch position. Decides how an answer's bytes are shared and when it leaves; the
+partition's core decides which records may be read. An answer counts as unread until its caller
+received it, and reads are limited to the room in `UnreadResponses`.
 
-Records that are not in memory hold up nobody: they are loaded beside the session, which answers
-with what the others have, and reads the partition anew, core and all, when they are there. A fetch
-by itself waits for them within its max wait, `LOAD_WAIT_MS_MIN` at least; then it is answered
-without them, and its load goes on for the next one (`late_loads`).
+Records that are not in memory do not block others: they are loaded concurrently while the session
+answers with other partitions, and the partition is read again, its core included, when they are
+loaded. A single fetch waits for them within its max wait, at least `LOAD_WAIT_MS_MIN`; then it is
+answered without them, and the load continues for the next fetch (`late_loads`).
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import FetchPartition, FetchRequest, FetchResponse, PartitionFetchResult
 
 READ_PER_STEP_MAX = 200
-"""Partitions that are read for one answer before other work has its turn."""
+"""Partitions read for one answer before yielding to other tasks."""
 REQUESTS_MAX = 4
-"""Read ahead of their answers; then the stream is read no further."""
+"""Requests read ahead of their answers; beyond it the stream is not read."""
 LOADS_MAX = 4
-"""Partitions of one session whose records are on their way from the disk; others wait for these."""
+"""Concurrent disk loads of one session, by partition; further partitions wait for these."""
 
 LOAD_WAIT_MS_MIN = 500
-"""How long a fetch by itself waits for the disk, even if it waits for no new records."""
+"""Minimum wait of a single fetch for disk loads, even with a max wait of 0."""
 
 Key = tuple[str, int]
 NOTHING_TOLD = (-1, -1)
 
 
 class FetchSession:
-    """Of one stream, or of one request."""
+    """Fetch session of one stream, or of a single request."""
 
     def __init__(self, reader: Reader, partitions: PartitionMap, clock: Clock, call: Call) -> None:
         self._reader = reader
@@ -67,13 +67,13 @@ class FetchSession:
         self._is_at_end = False
         self._loads = 0
         self._shelved: dict[_Slot, None] = {}
-        """Those to be read when a load ends: there were as many as may be."""
+        """Partitions to read when a load ends: the limit of loads was reached."""
         self._has_unshelved = False
         self._signal = asyncio.Event()
         self._room = asyncio.Event()
 
     async def fetch(self, request: FetchRequest) -> FetchResponse:
-        """The answer to one request by itself: one result a partition, in the order asked."""
+        """Answer a single request: one result per partition, in request order."""
         answer = self._begin(request, is_whole=True)
         try:
             response = await self._answer(request, answer)
@@ -88,7 +88,7 @@ class FetchSession:
     async def answers(
         self, requests: AsyncIterator[FetchRequest]
     ) -> AsyncGenerator[FetchResponse, None]:
-        """One for each request, in order, until no more come."""
+        """Answer each request, in order, until the stream ends."""
         reading = asyncio.create_task(self._read_requests(requests))
         reading.add_done_callback(self._on_end)
         try:
@@ -101,22 +101,22 @@ class FetchSession:
                 answer = self._begin(request, is_whole=False)
                 try:
                     yield await self._answer(request, answer)
-                finally:  # the next is asked for once this one was taken
+                finally:  # resumed once this answer was taken
                     answer.unread.release()
             reading.result()
         finally:
             reading.cancel()
             self._forget_all()
 
-    # What partitions tell, see `FetchWaiter`
+    # Notifications by partitions, see `FetchWaiter`
 
     def wake(self, slot: _Slot) -> None:
-        """One of this session's may be read further."""
+        """Note that a partition of this session may have more to read, and wake the session."""
         self.note(slot)
         self._signal.set()
 
     def note(self, slot: _Slot) -> None:
-        """One has something to tell."""
+        """Note that a partition has news for the next answer."""
         if slot.is_armed:
             self._dirty[slot] = None
 
@@ -140,7 +140,7 @@ class FetchSession:
         await self._signal.wait()
 
     async def _signal_until(self, deadline_ms: int) -> bool:
-        """Wait for a signal, at most until then; False: it is past."""
+        """Wait for a signal, at most until the deadline; False: it has passed."""
         left_ms = deadline_ms - self._clock.monotonic_ms()
         if left_ms <= 0:
             return False
@@ -154,18 +154,18 @@ class FetchSession:
         if self._is_begun and replica_id != self._replica_id:
             raise KafkaError(
                 common_pb2.INVALID_REQUEST,
-                f"a stream of replica {self._replica_id} cannot go on as replica {replica_id}",
+                f"a stream of replica {self._replica_id} cannot continue as replica {replica_id}",
             )
         self._is_begun, self._replica_id = True, replica_id
         self._follower = self._reader.follower(request)
 
     def _merge(self, request: FetchRequest, answer: _Answer) -> None:
-        """Take over what the request names; what cannot be read at all is answered at once."""
+        """Merge a request into the session; answer partitions that cannot be read at once."""
         for gone in request.forgotten:
             slot = self._slots.get((gone.topic, gone.partition))
             if slot is not None:
                 self._forget(slot)
-        named: set[Key] = set()  # only asked
+        named: set[Key] = set()  # for membership tests only
         for asked in request.partitions:
             key = asked.topic, asked.partition
             hosted = self._partitions.held.get(key)
@@ -182,7 +182,7 @@ class FetchSession:
     ) -> None:
         slot = self._slots.get(key)
         if slot is not None and slot.hosted is not hosted:
-            self._forget(slot)  # the news are the other one's now
+            self._forget(slot)  # the partition was replaced
             slot = None
         if slot is None:
             slot = self._slots[key] = _Slot(self, asked, hosted)
@@ -196,15 +196,17 @@ class FetchSession:
             answer.begin(slot)
 
     def _refuse_twice(self, result: PartitionFetchResult, answer: _Answer) -> None:
-        message = f"{result.topic}-{result.partition} is named twice: name each partition once"
+        message = (
+            f"{result.topic}-{result.partition} is requested twice: request each partition once"
+        )
         self._reader.fail(result, error_message(common_pb2.INVALID_REQUEST, message))
         answer.must_leave = True
 
     def _forget(self, slot: _Slot) -> None:
-        """Drop it for good: its load, once cancelled, wakes it again, and must find it disarmed.
+        """Drop a slot for good: its load, when cancelled, wakes it, and must find it disarmed.
 
-        Read then, it would tell the leader an old position of a replica that may have cut its log
-        since, and its refusal would drop the slot that took its place.
+        If it were read then, the leader would see an old position of a replica that may have
+        truncated its log since, and an error would drop the slot that replaced it.
         """
         slot.is_armed = False
         self._end_load(slot)
@@ -251,7 +253,7 @@ class FetchSession:
         return answer.response
 
     async def _wait(self, answer: _Answer, deadline_ms: int, *, is_all_read: bool) -> None:
-        """Read what has news, until there is enough, its time has come or the next one asks."""
+        """Read partitions with news until there is enough, the deadline, or the next request."""
         is_consumer = self._replica_id is None
         if is_consumer and not self._reader.may_wait:
             for slot in self._slots.values():
@@ -272,7 +274,7 @@ class FetchSession:
             self._reader.waiting_consumers -= is_consumer
 
     def _fill(self, answer: _Answer) -> bool:
-        """Read what there is room for, and have the session woken when there is none.
+        """Read as much as there is room for; if there is none, wait for a wake-up.
 
         False: there is room, and not all partitions had their turn yet.
         """
@@ -285,13 +287,13 @@ class FetchSession:
         return is_all_read
 
     def _read_dirty(self, answer: _Answer) -> bool:
-        """Read the partitions that may have something to say, the longest waiting first.
+        """Read the partitions that may have news, the longest waiting first.
 
         False: not all of them had their turn yet.
         """
         slots = self._reader.turned(self._dirty) if answer.is_whole else list(self._dirty)
         if self._loads:
-            # What was loaded first: taken, it makes room for the loads of others.
+            # Loaded partitions first: reading them makes room for other loads.
             slots.sort(key=lambda slot: slot.load is None)
         self._has_unshelved = False
         for count, slot in enumerate(slots):
@@ -342,7 +344,7 @@ class FetchSession:
     def _note_news(
         self, asked: FetchPartition, result: PartitionFetchResult, answer: _Answer
     ) -> None:
-        """Let the answer leave where something is in it that its reader must act on."""
+        """Let the answer leave if it contains something the fetcher must act on."""
         is_start_news = self._follower is not None and (
             result.log_start_offset > asked.log_start_offset
         )
@@ -354,7 +356,7 @@ class FetchSession:
     def _load(
         self, slot: _Slot, result: PartitionFetchResult, lacking: NotInMemoryError, loaded: Loaded
     ) -> None:
-        """Have them loaded; until they are, the partition is answered as one without room."""
+        """Start a load; until it is done, the partition is answered as if without room."""
         if slot.load is None:
             if self._loads >= LOADS_MAX:
                 self._shelved[slot] = None
@@ -375,13 +377,13 @@ class FetchSession:
         self._dirty.pop(slot, None)
 
     def _end_load(self, slot: _Slot) -> None:
-        """What was loaded was read, or nobody waits for it any more."""
+        """Drop a load: its records were read, or nobody waits for them anymore."""
         load = self._let_go(slot)
         if load is not None and load.task is not None:
             load.task.cancel()
 
     def _leave_loads(self) -> None:
-        """The answer leaves without what is on its way: it is the next fetch's."""
+        """Answer without the running loads, and keep them for the next fetch."""
         for slot in self._slots.values():
             load = self._let_go(slot)
             if load is not None:
@@ -399,7 +401,7 @@ class FetchSession:
 
 
 def _loaded(slot: _Slot) -> Loaded:
-    """What is there for its next read."""
+    """Bytes loaded for the slot's next read."""
     load = slot.load
     if load is None:
         return Loaded()
@@ -410,72 +412,72 @@ def _loaded(slot: _Slot) -> Loaded:
 
 
 def _has_more(asked: FetchPartition, result: PartitionFetchResult) -> bool:
-    """Whether records lie there that had no room."""
+    """True when there are records that did not fit."""
     end_offset = result.log_end_offset or result.high_watermark
     return not result.error.code and asked.fetch_offset < end_offset
 
 
 @dataclass(slots=True, eq=False)
 class _Slot:
-    """One partition of a session, told of its news."""
+    """A partition of a session, notified of its news."""
 
     session: FetchSession
     asked: FetchPartition
     hosted: HostedPartition
     told: tuple[int, int] = NOTHING_TOLD
-    """The high watermark and the log start that its reader heard of since it named it."""
+    """High watermark and log start offset last sent to the fetcher since its last request."""
     is_armed: bool = True
-    """Whether it may be read: its reader waits for more from where it asked."""
+    """True while it may be read: the fetcher waits for records from its requested offset on."""
     load: Load | None = None
-    """Its records were not in memory when it was read last."""
+    """Disk load of records that were not in memory at the last read."""
 
     def wake(self) -> None:
-        """See `FetchWaiter`."""
+        """Wake the session; see `FetchWaiter`."""
         self.session.wake(self)
 
     def note(self) -> None:
-        """See `FetchWaiter`."""
+        """Note news; see `FetchWaiter`."""
         self.session.note(self)
 
 
 class _Answer:
-    """One answer on its way: what it holds so far, and whether it may leave."""
+    """An answer in progress: its contents so far, and whether it may leave."""
 
     def __init__(self, unread: UnreadResponse, *, is_whole: bool) -> None:
         self.unread = unread
         self.is_whole = is_whole
-        """Whether it holds every partition, and not only those with something to say."""
+        """True: it contains every partition, not only those with news."""
         self.response = FetchResponse()
         self.max_bytes = 0
         self.room_bytes = 0
-        """How many of them there is room for; 0: it tells of no records yet."""
+        """Bytes of records there is room for; 0: none may be added yet."""
         self.min_bytes = 1
         self.must_leave = False
-        """Something is in it that its reader must act on."""
+        """True: it contains something the fetcher must act on."""
         self.size_bytes = 0
-        """Of all records."""
+        """Bytes of all records."""
         self.sizes: dict[_Slot, int] = {}
-        """Of the records of each that is answered with some, or with a diverging epoch."""
+        """Bytes of records of each partition answered with records or a diverging epoch."""
         self.failed: dict[_Slot, None] = {}
         self._places: dict[_Slot, int] = {}
 
     @property
     def is_complete(self) -> bool:
-        """Whether it may leave before its time; what took the last room does not wait for more."""
+        """True when it may leave early; once out of room, it does not wait for more bytes."""
         enough = self.min_bytes if self.room_bytes == self.max_bytes else 1
         return self.must_leave or self.size_bytes >= enough
 
     @property
     def is_full(self) -> bool:
-        """Whether it takes no more records, though there were some."""
+        """True when there are records and no room for more."""
         return 0 < self.room_bytes <= self.size_bytes
 
     def add(self, asked: FetchPartition) -> PartitionFetchResult:
-        """An empty result."""
+        """Append an empty result."""
         return self.response.partitions.add(topic=asked.topic, partition=asked.partition)
 
     def begin(self, slot: _Slot) -> PartitionFetchResult:
-        """The partition's result, empty."""
+        """Result of the partition, emptied."""
         self.size_bytes -= self.sizes.pop(slot, 0)
         place = self._places.get(slot)
         if place is None:
@@ -487,7 +489,7 @@ class _Answer:
         return result
 
     def drop(self, slot: _Slot) -> None:
-        """It has nothing to say: its result goes, where it may and no other lies behind it."""
+        """Remove a result without news, where allowed, if no other follows it."""
         if not self.is_whole and self._places[slot] == len(self.response.partitions) - 1:
             del self.response.partitions[-1]
             del self._places[slot]

@@ -1,12 +1,12 @@
-"""Replication, from the follower's side: one stream to each leader, for all that is followed there.
+"""Replication, follower side: one fetch stream to each leader for all partitions followed there.
 
-What a stream asks for acknowledges what this broker has. A partition is named when it comes, when
-its log has moved, and when it is due again after an error; the leader remembers the rest, and tells
-only news (KIP-227). So that each hears of the other though nothing is written, a few partitions are
-named again at every `replica.fetch.wait.max.ms`, see `fetch_rounds`. Two requests are on their way
-at most: the second takes what came meanwhile, and ends the first one's wait. Neither a request nor
-a step of an answer is about more than so many partitions, so that other work has its turn. Decides
-when to ask; what an answer means is the partition's core's.
+A fetch position acknowledges the records below it. A partition is sent when it is added, when its
+log end has moved, and when its back-off after an error ends; the leader remembers the rest, and
+answers with news only (KIP-227). To keep both sides informed without new records, a few partitions
+are re-sent every `replica.fetch.wait.max.ms`, see `fetch_rounds`. At most two requests are in
+flight: the second carries later changes, and ends the first one's wait. Requests, and steps of
+applying an answer, are limited in partitions, so that other tasks can run. Decides when to fetch;
+the partition's core interprets the answers.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ from tidelog.v1.methods import FETCH_STREAM
 log = structlog.get_logger(__name__)
 
 REQUESTS_MAX = 2
-"""On their way at one time."""
+"""Maximum requests in flight."""
 NAMED_PER_REQUEST_MAX = 200
 APPLIED_PER_STEP_MAX = 200
-"""Partitions of one answer that are taken over before other work has its turn."""
+"""Partitions of one answer applied before yielding to other tasks."""
 
 Key = tuple[str, int]
 
 
 class Fetchers:
-    """All fetch loops of a broker. A partition is in at most one of them."""
+    """Fetch loops of a broker. A partition is in at most one of them."""
 
     def __init__(
         self,
@@ -80,12 +80,12 @@ class Fetchers:
         self.config = config
         self.own = own or OwnCluster()
         self.on_broken = on_broken
-        """Told the leader whose connection broke."""
+        """Callback with the leader's id when its connection broke."""
         self._background = background
         self._loops: dict[int, _FetchLoop] = {}
 
     def start_fetching(self, partition: HostedPartition, leader_id: int) -> None:
-        """Fetch `partition` from `leader_id` and from nobody else."""
+        """Fetch `partition` from `leader_id` only."""
         self.stop_fetching(partition)
         loop = self._loops.get(leader_id)
         if loop is None:
@@ -94,24 +94,24 @@ class Fetchers:
         loop.add(partition)
 
     def stop_fetching(self, partition: HostedPartition) -> None:
-        """Fetch it from nobody; the answer to a request that still runs is of no use any more."""
+        """Stop fetching a partition; the answer to a running request will be ignored."""
         for loop in self._loops.values():
             loop.remove(partition)
 
     def note_changed(self, partition: HostedPartition) -> None:
-        """The image has a new state of it, perhaps outside the ISR."""
+        """Note that the image has a new state of the partition, perhaps outside the ISR."""
         for loop in self._loops.values():
             loop.note_changed(partition)
 
     async def stop(self) -> None:
-        """End every loop; what answers ordered is finished first."""
+        """Stop every loop; work ordered by answers is finished first."""
         for loop in self._loops.values():
             await loop.stop()
 
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """What the leader was asked for last of one partition, in the request of this number."""
+    """Last request for a partition, in the request of this number."""
 
     number: int
     partition: HostedPartition
@@ -119,7 +119,7 @@ class _Named:
 
 
 class _FetchLoop:
-    """The loop for one leader."""
+    """Fetch loop for one leader."""
 
     def __init__(self, fetchers: Fetchers, leader_id: int) -> None:
         self._fetchers = fetchers
@@ -128,9 +128,9 @@ class _FetchLoop:
         self._leader_id = leader_id
         self._followed: dict[Key, HostedPartition] = {}
         self._changed: dict[Key, bool] = {}
-        """What to name, if it differs from what the leader holds, or in any case."""
+        """Partitions to send; True: even if the leader has the same position already."""
         self._put_off: dict[Key, bool] = {}
-        """The same, of partitions that an error put off."""
+        """Likewise, for partitions backing off after an error."""
         self._retry_at_ms = 0
         self._rounds = FetchRounds()
         self._forgotten: dict[Key, None] = {}
@@ -192,7 +192,7 @@ class _FetchLoop:
             self._ended.set()
 
     def _say_once(self, error: TidelogError) -> None:
-        """A leader that is gone is asked many times a second; one line an outage is enough."""
+        """Log a failing leader once per outage: it is retried many times a second."""
         if not self._is_failing:
             log.info("fetch failed", leader=self._leader_id, error=str(error))
         self._is_failing = True
@@ -200,7 +200,7 @@ class _FetchLoop:
     # One stream
 
     async def _converse(self) -> None:
-        """Until the stream breaks, or this loop is stopped."""
+        """Run one stream until it breaks, or this loop is stopped."""
         address = self._fetchers.partitions.address_of(self._leader_id)
         if address is None:
             raise UnreachableError(f"broker {self._leader_id} is not registered")
@@ -224,7 +224,7 @@ class _FetchLoop:
             self._stream = None
 
     def _begin(self, stream: Stream[FetchRequest, FetchResponse]) -> None:
-        """The leader knows of nothing yet."""
+        """Reset the session: the leader knows of no partition yet."""
         self._stream = stream
         self._named.clear()
         self._forgotten.clear()
@@ -248,9 +248,9 @@ class _FetchLoop:
             self._news.set()
 
     async def _send_news(self, stream: Stream[FetchRequest, FetchResponse]) -> int:
-        """Ask for what is to be named; returns when to look again, at the latest.
+        """Send due partitions; return the latest time to check again.
 
-        Errors: also `CallFailedError` when the leader owes an answer for too long.
+        Raises also `CallFailedError` when an answer of the leader is overdue.
         """
         now_ms = self._clock.monotonic_ms()
         self._begin_round(now_ms)
@@ -279,7 +279,7 @@ class _FetchLoop:
         return state is not None and self._fetchers.broker_id not in state.isr
 
     def _next(self, now_ms: int) -> list[_Named]:
-        """What to name now; `_changed` keeps what one request has no room for."""
+        """Partitions to send now; the rest that does not fit stays in `_changed`."""
         if now_ms >= self._retry_at_ms:
             for key, is_due_anyway in self._put_off.items():
                 self._changed[key] = is_due_anyway or self._changed.get(key, False)
@@ -324,10 +324,10 @@ class _FetchLoop:
             async with asyncio.timeout(config.replica_fetch_timeout_ms / 1000):
                 await stream.send(request)
         except TimeoutError:
-            raise CallFailedError(f"broker {self._leader_id} takes no requests") from None
+            raise CallFailedError(f"broker {self._leader_id} accepts no requests") from None
 
     def _check_silence(self, now_ms: int) -> int:
-        """Until when the leader may be silent; CallFailedError if that is over."""
+        """Deadline of the leader's answer; raises CallFailedError if it has passed."""
         config = self._config
         wait_ms = config.replica_fetch_wait_max_ms + config.replica_fetch_timeout_ms
         due_ms = self._sent_ms + wait_ms
@@ -340,7 +340,7 @@ class _FetchLoop:
     # Answers
 
     async def _apply(self, response: FetchResponse) -> None:
-        """Answers come in the order of the requests, and each knows of those before it."""
+        """Apply an answer: answers come in request order, each based on all earlier requests."""
         number, self._answered = self._answered, self._answered + 1
         self._is_failing = False
         retry_at_ms = self._backed_off()
@@ -349,10 +349,10 @@ class _FetchLoop:
             key = result.topic, result.partition
             named = self._named.get(key)
             if named is None or not is_about(named.number, number):
-                continue  # It was named anew since, or is not followed here any more.
-            records = result.records  # each look at them makes a copy
+                continue  # It was sent again since, or is not followed here anymore.
+            records = result.records  # each access makes a copy
             if records or result.error.code or result.HasField("diverging_epoch"):
-                # The leader reads no further than that before the partition is named again.
+                # The leader does not read the partition again before it is sent again.
                 self._changed[key] = True
             work = following.apply_fetched(
                 named.partition, named.fetch, result, records, retry_at_ms=retry_at_ms
@@ -360,7 +360,7 @@ class _FetchLoop:
             if work is not None:
                 unfinished.append(work)
                 if key in self._followed:
-                    self._changed.setdefault(key, False)  # perhaps its log begins later now
+                    self._changed.setdefault(key, False)  # its log start may have moved
             if count % APPLIED_PER_STEP_MAX == 0:
                 await asyncio.sleep(0)
         if unfinished:
@@ -372,7 +372,7 @@ class _FetchLoop:
         return self._clock.monotonic_ms() + max(1, round(backoff_ms * jitter))
 
     async def _until_news(self, due_ms: int | None) -> None:
-        """Until there is news or, if given, that time has come."""
+        """Wait for news or, if given, until that time."""
         if due_ms is None:
             self._news.clear()
             await self._news.wait()
@@ -388,5 +388,5 @@ class _FetchLoop:
 
 
 def is_about(named_in: int, answered: int) -> bool:
-    """Whether the answer to a request is about where the newest one to name a partition read on."""
+    """True when an answer covers the request in which its partition was last sent."""
     return named_in <= answered

@@ -3,8 +3,8 @@
 However far apart they are: all here grows, or is compared only when nothing lay in between that
 may change it. Each check yields what does not hold, as (invariant, what).
 
-What a replica promises ends when its log is damaged, failed or begun anew: a healing log may be
-cut below its high watermark. `is_troubled` tells.
+What a replica promises ends when its log is damaged, failed or restarted empty: a healing log may
+be cut below its high watermark. `is_troubled` tells.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tidelog.chaos.story.samples import NodeSample, ReplicaSample
 Broken = Iterator[tuple[str, str]]
 LEADER = "leader"
 
-_TROUBLE = frozenset({"log damaged", "partition offline", "log begun anew"})
+_TROUBLE = frozenset({"log damaged", "partition offline", "log restarted empty"})
 """Events after which a log may be shorter."""
 
 

@@ -47,7 +47,7 @@ from tidelog.v1.data_pb2 import (
 
 
 class BrokerHandler:
-    """Hands each request to the replica manager; answers metadata from the current image."""
+    """Passes each request to the replica manager; answers metadata from the current image."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class BrokerHandler:
             raise
 
     def _check(self, request: FetchRequest) -> None:
-        """Compare a replica's cluster; consumers name none."""
+        """Check the cluster id of a replica; consumers send none."""
         if request.HasField("replica_id"):
             self._own.check(request, who=f"replica {request.replica_id}")
 
@@ -138,10 +138,10 @@ class BrokerHandler:
         return await self._producer_ids.init_producer_id(request)
 
     async def metadata(self, request: MetadataRequest) -> MetadataResponse:
-        """See `Broker.Metadata`.
+        """Answer from the image; see `Broker.Metadata`.
 
-        Errors: `KafkaError` before this broker has heard of any metadata: it does not know what
-        exists, and a client must not take its silence for an answer.
+        Raises `KafkaError` before this broker has received any metadata: it does not know which
+        topics exist, and an empty answer would mislead clients.
         """
         if self._image() is EMPTY_IMAGE:
             raise KafkaError(
@@ -152,7 +152,7 @@ class BrokerHandler:
         if request.allow_auto_topic_creation:
             failed = await self._changes.create_missing(dict.fromkeys(request.topics))
         image = self._image()
-        # Named twice it would be answered twice, however much there is to say of it.
+        # Answering a topic requested twice only once bounds the answer.
         names = list(dict.fromkeys(request.topics)) or sorted(image.topics)
         return MetadataResponse(
             brokers=_live(image),
@@ -165,9 +165,9 @@ class BrokerHandler:
         )
 
     async def _begin(self, request: ProduceRequest) -> Coroutine[Any, Any, ProduceResponse]:
-        """The work on it, once its topics exist or cannot be created."""
+        """Work on a request, once its topics exist or cannot be created."""
         failed = await self._changes.create_missing(
-            # Who names an incarnation means no other.
+            # A request with a topic id does not mean any other incarnation.
             dict.fromkeys(one.topic for one in request.partitions if not one.topic_id)
         )
         return self._produce(request, failed)
@@ -192,7 +192,7 @@ def _live(image: MetadataImage) -> Iterable[Endpoint]:
 
 
 class _TopicAnswers:
-    """What is answered of each topic, made once for each of its states: many ask for the same."""
+    """Cached answers of topics, one per state of each: many clients request the same."""
 
     def __init__(self) -> None:
         self._made: dict[str, tuple[TopicImage, MetadataResponse.Topic]] = {}
@@ -200,14 +200,14 @@ class _TopicAnswers:
     def answer(
         self, image: MetadataImage, name: str, failure: common_pb2.Error | None
     ) -> MetadataResponse.Topic:
-        """Of one topic; `failure` says why it was not created, if it was tried."""
+        """Answer for one topic; `failure` is the error of its attempted creation, if any."""
         topic = image.topics.get(name)
         if topic is None:
             return MetadataResponse.Topic(name=name, error=failure or unknown_topic(name))
         made = self._made.get(name)
         if made is None or made[0] is not topic:
             if len(self._made) > 2 * len(image.topics):
-                self._made.clear()  # of topics that are gone, most of them
+                self._made.clear()  # most are of deleted topics
             answer = MetadataResponse.Topic(
                 name=name, topic_id=topic.topic_id, partitions=_partitions(topic)
             )
@@ -229,7 +229,7 @@ def _partitions(topic: TopicImage) -> list[MetadataResponse.Partition]:
 
 
 def unknown_topic(name: str) -> common_pb2.Error:
-    """UNKNOWN_TOPIC_OR_PARTITION for a topic this broker's metadata does not hold."""
+    """Error UNKNOWN_TOPIC_OR_PARTITION for a topic missing in this broker's metadata."""
     return error_message(
         common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
         f"topic {name!r} does not exist: create it first or check its name",

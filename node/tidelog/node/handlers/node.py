@@ -1,4 +1,4 @@
-"""Handlers of `tidelog.v1.Node`: one node's own state, and the stop of the cluster as one."""
+"""Handlers of `tidelog.v1.Node`: a node's own state, and the coordinated stop of the cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOLD_MS_MAX = 60_000
 
 
 class NodeHandler:
-    """Answers before the node is registered; never forwards."""
+    """Handler that answers even before the node is registered; never forwards."""
 
     def __init__(
         self,

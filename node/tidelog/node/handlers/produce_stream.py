@@ -1,7 +1,7 @@
-"""One stream of Produce requests: begun in the order sent, answered each when it is done.
+"""A stream of Produce requests: started in the order sent, each answered when it is done.
 
-Owns the requests of the stream that wait, and no more than `REQUESTS_MAX` of them: then, and while
-the broker is full, it reads no further, and the client's sends wait. Decides nothing about appends.
+Owns the pending requests of the stream, at most `REQUESTS_MAX`: at the limit, and while the broker
+is full, it stops reading, and the client's sends wait. Decides nothing about appends.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from tidelog.v1.data_pb2 import ProduceAnswers, ProduceRequest, ProduceResponse
 REQUESTS_MAX = 64
 
 Begin = Callable[[ProduceRequest], Awaitable[Coroutine[Any, Any, ProduceResponse]]]
-"""Returns the work on a request once it may begin; its first step appends."""
+"""Function that returns a request's work once it may start; its first step appends."""
 
 
 class ProduceStream:
-    """What one client is owed; `is_full` says whether the broker takes no more bytes for now."""
+    """Pending requests of one client; `is_full` tells if the broker accepts no more bytes."""
 
     def __init__(self, begin: Begin, *, is_full: Callable[[], bool]) -> None:
         self._begin = begin
@@ -33,7 +33,7 @@ class ProduceStream:
     async def answers(
         self, requests: AsyncIterator[ProduceRequest]
     ) -> AsyncGenerator[ProduceAnswers, None]:
-        """Until every request is answered and no more come. Raises what the work raises."""
+        """Iterate over answers until the stream ends and all are sent. Raises the work's errors."""
         reading = asyncio.create_task(self._read(requests))
         reading.add_done_callback(self._on_end)
         try:
@@ -60,7 +60,7 @@ class ProduceStream:
                 await self._room.wait()
 
     def _has_room(self) -> bool:
-        """Whether to read on. Who owes no answer may: a broker full for others' sake refuses."""
+        """True when another request may be read; always if none is pending: it may be refused."""
         owed = len(self._working) + len(self._done)
         return owed < REQUESTS_MAX and not (self._working and self._is_full())
 

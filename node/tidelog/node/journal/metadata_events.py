@@ -1,4 +1,4 @@
-"""What a batch of metadata tells, as every node that applies it tells it: with its records' causes.
+"""Journal events of a metadata batch, with its records' causes, the same on every node.
 
 Compares each record with the state before it. Decides nothing.
 """
@@ -23,7 +23,7 @@ from tidelog.v1.metadata_records_pb2 import (
 
 
 class _State(NamedTuple):
-    """A partition, as far as events tell of it."""
+    """State of a partition as far as events need it."""
 
     leader_id: int | None
     isr: tuple[int, ...]
@@ -34,11 +34,11 @@ class _State(NamedTuple):
 
 _NOBODY = _State(None, (), (), (), ())
 _MEMBERS = (Kind.ISR, Kind.ELR, Kind.DAMAGED, Kind.OFFLINE)
-"""Of the sets of replicas, in the order in which a state has them behind the leader."""
+"""Kinds of the replica sets, in their order in `_State` after the leader."""
 
 
 def batch_events(before: MetadataImage, batch: MetadataBatch, *, offset: int) -> Iterator[Event]:
-    """What happened when the batch, committed at `offset`, was applied to `before`."""
+    """Iterate over the events of applying the batch, committed at `offset`, to `before`."""
     if batch.controller_epoch != before.controller_epoch:
         yield Event(
             Kind.CONTROLLER,
@@ -52,7 +52,7 @@ def batch_events(before: MetadataImage, batch: MetadataBatch, *, offset: int) ->
 
 
 class _Batch:
-    """One batch: a later record may change what an earlier one did."""
+    """Events of one batch, in which a later record may change an earlier one's result."""
 
     def __init__(self, before: MetadataImage, offset: int) -> None:
         self._before = before
@@ -62,7 +62,7 @@ class _Batch:
         self._fenced: dict[int, bool] = {}
 
     def events(self, batch: MetadataBatch) -> Iterator[Event]:
-        """In the order of the records."""
+        """Iterate over the events in record order."""
         for record in batch.records:
             match record.WhichOneof("record"):
                 case "register_broker":
@@ -107,7 +107,7 @@ class _Batch:
         self._created[record.topic_id] = record.name
         return Event(
             Kind.TOPIC,
-            "it was asked for",
+            "it was requested",
             after=record.topic_id.hex(),
             topic=record.name,
             metadata_offset=self._offset,

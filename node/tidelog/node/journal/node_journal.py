@@ -1,7 +1,7 @@
-"""A node's journal at work: events get the node's time, batches are told, pages are answered.
+"""Journal of a node: adds the node's time to events, records metadata batches, serves pages.
 
-The journal is in memory: what a node itself did is gone with its process. What the metadata tells a
-controller has again from its log when it starts, and brokers keep what they saw.
+The journal is in memory: a node's own events are lost with its process. A controller restores
+events of the metadata from its log at start; brokers keep only those they saw live.
 """
 
 from __future__ import annotations
@@ -23,33 +23,34 @@ _NUMBERS = (
 
 
 class NodeJournal:
-    """What happened on this node and, as it heard of it, to the cluster."""
+    """Events of this node and, as learned here, of the cluster."""
 
     def __init__(self, *, node_id: int, clock: Clock, size_max: int, bytes_max: int) -> None:
         self._node_id = node_id
         self._clock = clock
-        # So that sequences grow over a restart, too: no node has an event each millisecond.
+        # Start from the clock, so that sequences increase across restarts: events are rarer than
+        # 1/ms.
         self._journal = Journal(
             size_max=size_max, bytes_max=bytes_max, first_sequence=max(1, clock.wall_ms())
         )
 
     @property
     def size_bytes(self) -> int:
-        """About how much memory it takes."""
+        """Approximate memory of the journal."""
         return self._journal.size_bytes
 
     def note(self, event: Event) -> None:
-        """It happens now."""
+        """Record an event that happens now."""
         self._journal.note(event, self._clock.wall_ms())
 
     def on_batch(self, before: MetadataImage, batch: MetadataBatch, offset: int) -> None:
-        """The batch, committed at `offset`, is applied to `before`; told by when it was decided."""
+        """Record the events of a batch committed at `offset`, with the time of its decision."""
         time_ms = batch.decided_ms or self._clock.wall_ms()
         for event in batch_events(before, batch, offset=offset):
             self._journal.note(event, time_ms)
 
     def list_events(self, request: ListEventsRequest) -> ListEventsResponse:
-        """See `Node.ListEvents`."""
+        """List a page of events; see `Node.ListEvents`."""
         limit = min(request.limit if request.limit > 0 else PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX)
         found = self._journal.page(
             after=request.after_sequence,

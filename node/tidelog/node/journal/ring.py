@@ -1,8 +1,8 @@
-"""A bounded journal: the newest events, each with its place; refusals that repeat are one.
+"""A bounded journal of the newest events, numbered; repeated refusals are merged.
 
-Refusals have a ring of their own, a quarter of the journal: however many different ones come, what
-happened to leaders and ISRs stays. One that repeats, see `same_refusal`, adds to the count of the
-first for a minute.
+Refusals have a ring of their own, a quarter of the journal, so that any number of different ones
+does not evict events of leaders and ISRs. A repeated refusal, see `same_refusal`, increments the
+count of the first for a minute.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -20,12 +20,12 @@ from tidelog.core.journal import Event, Kind
 REPEAT_MS_MAX = 60_000
 _REFUSALS_SHARE = 4
 _ENTRY_BYTES = 500
-"""About what an entry takes beside its texts."""
+"""Approximate memory of an entry without its texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An event in a journal; times are wall-clock milliseconds."""
+    """An event in the journal; times are wall-clock milliseconds."""
 
     sequence: int
     time_ms: int
@@ -35,7 +35,7 @@ class Entry:
 
 
 class Journal:
-    """Sequences grow by one an event, from `first_sequence` on."""
+    """Journal; sequences increase by one per event, from `first_sequence` on."""
 
     def __init__(self, *, size_max: int, bytes_max: int, first_sequence: int = 1) -> None:
         self.next_sequence = first_sequence
@@ -49,11 +49,11 @@ class Journal:
 
     @property
     def size_bytes(self) -> int:
-        """About how much memory it takes."""
+        """Approximate memory of all entries."""
         return self._events.size_bytes + self._refusals.size_bytes
 
     def note(self, event: Event, time_ms: int) -> None:
-        """It happened at `time_ms`."""
+        """Add an event that happened at `time_ms`."""
         event = event.within_bounds()
         if event.kind != Kind.REFUSAL:
             self._events.add(self._entry(event, time_ms))
@@ -75,7 +75,7 @@ class Journal:
     def page(
         self, *, after: int, limit: int, matches: Callable[[Entry], bool] = lambda _: True
     ) -> list[Entry]:
-        """The oldest `limit` entries with a sequence above `after`."""
+        """List the oldest `limit` matching entries with a sequence above `after`."""
         entries = merge(
             self._events.entries.values(), self._refusals.entries.values(), key=_sequence
         )
@@ -88,17 +88,17 @@ class Journal:
 
 
 class _Ring:
-    """Entries by sequence, oldest first; the oldest go when there is too much."""
+    """Entries by sequence, oldest first; the oldest are evicted beyond the limits."""
 
     def __init__(self, size_max: int, bytes_max: int) -> None:
-        # Of a dict the first is found past all that were removed before it.
+        # An OrderedDict, since finding a dict's first entry walks all slots removed before it.
         self.entries: OrderedDict[int, Entry] = OrderedDict()
         self.size_bytes = 0
         self._size_max = size_max
         self._bytes_max = bytes_max
 
     def add(self, entry: Entry) -> list[Entry]:
-        """Put it at the end; what had to go for it."""
+        """Append an entry; return the evicted ones."""
         self.entries[entry.sequence] = entry
         self.size_bytes += _size_of(entry)
         return list(self._trimmed())
@@ -113,7 +113,7 @@ class _Ring:
 
 
 def same_refusal(event: Event) -> tuple[object, ...]:
-    """What refusals have in common that are told as one: all but the words of the cause."""
+    """Key of a refusal, equal for those merged into one: all but the text of the cause."""
     return (event.topic, event.partition, event.broker_id, event.before, event.after)
 
 
