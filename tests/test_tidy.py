@@ -1,4 +1,4 @@
-"""The layers and rules R1 to R6 of docs/ARCHITECTURE.md, read from the source with `ast`.
+"""The layers and rules R1 to R7 of docs/ARCHITECTURE.md, read from the source with `ast`.
 
 Every rule is a function from a module to complaints: applied to the whole tree, and shown to bite
 on small counterexamples. Nothing here imports the code it reads.
@@ -7,6 +7,9 @@ on small counterexamples. Nothing here imports the code it reads.
 from __future__ import annotations
 
 import ast
+import io
+import re
+import tokenize
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -118,6 +121,11 @@ THREADED = (
 )
 THREAD_LIBRARIES = frozenset({"threading", "_thread", "concurrent", "multiprocessing", "mmap"})
 THREAD_CALLS = frozenset({"to_thread", "run_in_executor", "fsync", "fdatasync"})
+
+# R7: docstrings begin with a noun phrase or a verb; a room is added once its words are done.
+ROOMS_IN_PLAIN_ENGLISH = frozenset({"records", "net", "log", "raft", "broker"})
+ELLIPTIC_START = re.compile(r"(What|One|Of|Who|Where|All|Whether|How)\b")
+UNIDIOMATIC = re.compile(r"\b(anew|whoever)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -312,6 +320,24 @@ def thread_complaints(module: Module) -> list[str]:
     ]
 
 
+def word_complaints(module: Module) -> list[str]:
+    """R7."""
+    if module.package not in ROOMS_IN_PLAIN_ENGLISH:
+        return []
+    docs = [
+        (node.lineno, node.value.value)
+        for node in module.nodes
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    ]
+    tokens = tokenize.generate_tokens(io.StringIO(module.text).readline)
+    comments = [(one.start[0], one.string) for one in tokens if one.type == tokenize.COMMENT]
+    found = [(line, start[0]) for line, text in docs if (start := ELLIPTIC_START.match(text))]
+    found += [(line, word) for line, text in docs + comments for word in UNIDIOMATIC.findall(text)]
+    return [f"{module.path}:{line}: words: {word!r}" for line, word in sorted(found)]
+
+
 def modules_in(*folders: str) -> list[Module]:
     """Every source file below the folders that a person wrote."""
     return [
@@ -337,8 +363,9 @@ Rule = Callable[[Module], list[str]]
         (builder_complaints, PRODUCT),
         (size_complaints, EVERYTHING),
         (thread_complaints, PRODUCT),
+        (word_complaints, PRODUCT),
     ],
-    ids=["R1-layers", "R2-cores", "R3-libraries", "R4-graph", "R5-sizes", "R6-threads"],
+    ids=["R1-layers", "R2-cores", "R3-libraries", "R4-graph", "R5-sizes", "R6-threads", "R7-words"],
 )
 def test_tree_keeps_rule(rule: Rule, modules: list[Module]) -> None:
     complaints = [complaint for module in modules for complaint in rule(module)]
@@ -421,6 +448,11 @@ LONG_FUNCTION = "def f():\n" + "    x = 1\n" * FUNCTION_LINES_MAX
         (thread_complaints, "raft/tidelog/raft/wal.py", "asyncio.to_thread(f)"),
         (thread_complaints, "raft/tidelog/raft/wal.py", "from asyncio import to_thread"),
         (thread_complaints, "cli/tidelog/cli/x.py", "import os\nos.fsync(1)"),
+        (word_complaints, "log/tidelog/log/x.py", '"""What a log does."""'),
+        (word_complaints, "raft/tidelog/raft/x.py", 'class A:\n    """Of one node."""'),
+        (word_complaints, "net/tidelog/net/x.py", 'x = 1\n"""Where it\nis."""'),
+        (word_complaints, "broker/tidelog/broker/x.py", "# The log is opened anew.\nx = 1"),
+        (word_complaints, "records/tidelog/records/x.py", '"""Records, for whoever reads."""'),
     ],
 )
 def test_rule_finds_the_counterexample(rule: Rule, path: str, text: str) -> None:
@@ -444,6 +476,9 @@ def test_rule_finds_the_counterexample(rule: Rule, path: str, text: str) -> None
         (builder_complaints, "node/tidelog/node/server.py", "Quorum(log=log)"),
         (size_complaints, "log/tidelog/log/x.py", "x = 1\n" * FILE_LINES_MAX),
         (thread_complaints, "core/tidelog/core/system.py", "import threading, mmap"),
+        (word_complaints, "log/tidelog/log/x.py", '"""Offsets of one log."""\nx = "What?"'),
+        (word_complaints, "log/tidelog/log/x.py", '"""Allocation of a renewed log."""'),
+        (word_complaints, "client/tidelog/client/x.py", '"""What a client does anew."""'),
     ],
 )
 def test_rule_lets_what_is_right_pass(rule: Rule, path: str, text: str) -> None:
