@@ -46,7 +46,7 @@ class ControllerEpoch:
         """
         if 0 < epoch < self.highest:
             raise StaleControllerError(
-                f"{source} answered in controller epoch {epoch}, now over: it is {self.highest}"
+                f"{source} answered in controller epoch {epoch}, which ended: it is {self.highest}"
             )
 
     def attempt(self, request: RequestT) -> RequestT:
