@@ -51,7 +51,7 @@ class Core:
         replicas: tuple[int, ...] = (1, 2, 3),
         min_insync_replicas: int = 1,
         log_end_offset: int = 0,
-        counted_offset: int | None = None,
+        ackable_offset: int | None = None,
         latest_epoch: int = -1,
         log_start_offset: int = 0,
         first_bad_offset: int | None = None,
@@ -72,7 +72,7 @@ class Core:
                 ),
                 min_insync_replicas=min_insync_replicas,
                 log_end_offset=log_end_offset,
-                counted_offset=log_end_offset if counted_offset is None else counted_offset,
+                ackable_offset=log_end_offset if ackable_offset is None else ackable_offset,
                 high_watermark=self.high_watermark,
                 latest_epoch=latest_epoch,
                 log_start_offset=log_start_offset,
@@ -86,8 +86,8 @@ class Core:
         assert leader is not None
         return leader
 
-    def append(self, log_end_offset: int, *, counted_offset: int | None = None) -> list[Effect]:
-        counted = log_end_offset if counted_offset is None else counted_offset
+    def append(self, log_end_offset: int, *, ackable_offset: int | None = None) -> list[Effect]:
+        counted = log_end_offset if ackable_offset is None else ackable_offset
         return self.tell(Appended(log_end_offset, counted))
 
     def follower_fetch(

@@ -198,7 +198,7 @@ def test_a_topic_with_fewer_replicas_than_the_minimum_needs_all_of_them() -> Non
 def test_the_own_copy_counts_only_after_a_demanded_flush() -> None:
     core = Core()
     core.image(isr=(1, 2))
-    core.append(10, counted_offset=4)
+    core.append(10, ackable_offset=4)
     core.follower_fetch(2, 10)
     assert core.high_watermark == 4
     core.tell(Flushed(10))
@@ -207,7 +207,7 @@ def test_the_own_copy_counts_only_after_a_demanded_flush() -> None:
 
 def test_a_new_epoch_does_not_count_what_a_running_flush_has_yet_to_cover() -> None:
     core = Core()
-    core.image(isr=(1,), log_end_offset=10, counted_offset=4)
+    core.image(isr=(1,), log_end_offset=10, ackable_offset=4)
     assert core.high_watermark == 4
 
 

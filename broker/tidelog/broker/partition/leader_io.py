@@ -71,7 +71,7 @@ def append(
         hosted.stats.duplicate_batches += 1
     else:
         hosted.stats.bytes_in += len(records)
-    counted = hosted.counted_offset()
+    counted = hosted.ackable_offset()
     hosted.tell(Appended(done.log_end_offset, counted))
     hosted.followers.wake()
     if partition_log.is_flush_due:

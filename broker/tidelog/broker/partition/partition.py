@@ -308,7 +308,7 @@ class HostedPartition:
         cause = f"the leader refused a fetch: {code}: {error.message}"
         self._note(Kind.REFUSAL, cause, before="own fetch refused", after=code)
 
-    def counted_offset(self) -> int:
+    def ackable_offset(self) -> int:
         """End of the ackable records: the log end, unless a flush must come first."""
         return self.log.recovery_point if self.log.is_flush_due else self.log.log_end_offset
 
@@ -414,7 +414,7 @@ class HostedPartition:
             min_insync_replicas=config.min_insync_replicas,
             log_start_offset=self.log.log_start_offset,
             log_end_offset=self.log.log_end_offset,
-            counted_offset=self.counted_offset(),
+            ackable_offset=self.ackable_offset(),
             high_watermark=self.log.high_watermark,
             latest_epoch=self.log.latest_epoch,
             first_bad_offset=None if damage is None else damage.first_bad_offset,
@@ -437,7 +437,7 @@ class HostedPartition:
             except StorageError as error:
                 self.fail(error)
                 return
-            counted = self.counted_offset()
+            counted = self.ackable_offset()
             self.tell(Flushed(counted))
             self.acks_leader.complete_up_to(counted)
 

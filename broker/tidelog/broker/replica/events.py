@@ -43,7 +43,7 @@ class PartitionChanged:
     state: PartitionImage
     min_insync_replicas: int
     log_end_offset: int
-    counted_offset: int
+    ackable_offset: int
     """End of the own ackable records: the log end, unless a flush must come first."""
     high_watermark: int
     latest_epoch: int
@@ -71,17 +71,17 @@ class ProduceRequested:
 
 @dataclass(slots=True)
 class Appended:
-    """The leader's log grew; see `PartitionChanged` for `counted_offset`."""
+    """The leader's log grew; see `PartitionChanged` for `ackable_offset`."""
 
     log_end_offset: int
-    counted_offset: int
+    ackable_offset: int
 
 
 @dataclass(slots=True)
 class Flushed:
     """A flush required by flush.messages has ended."""
 
-    counted_offset: int
+    ackable_offset: int
 
 
 @dataclass(slots=True)

@@ -75,7 +75,7 @@ class Leader:
         self.isr = IsrState(state.isr, state.partition_epoch, elr=state.elr)
         self._broker_id = broker_id
         self._lag_ms_max = lag_ms_max
-        self._counted_offset = event.counted_offset
+        self._ackable_offset = event.ackable_offset
         self._min_insync_replicas = 1
         self._followers: dict[int, FollowerState] = {}
         self._assign(event, now_ms)
@@ -100,7 +100,7 @@ class Leader:
             case Appended():
                 return self._appended(event, now_ms)
             case Flushed():
-                return self._count(event.counted_offset, now_ms)
+                return self._count(event.ackable_offset, now_ms)
             case FetchRequested():
                 return self._fetch_requested(event, now_ms)
             case DeleteRecordsRequested():
@@ -170,12 +170,12 @@ class Leader:
             if follower.broker_id in self.isr.committed:
                 follower.left_behind(leader_end_offset=self.log_end_offset, now_ms=now_ms)
         self.log_end_offset = event.log_end_offset
-        return self._count(event.counted_offset, now_ms)
+        return self._count(event.ackable_offset, now_ms)
 
     def _count(self, offset: int, now_ms: int) -> list[Effect]:
         """Note that the leader's own log may be acknowledged up to `offset`."""
         invariant(offset <= self.log_end_offset, offset, self.log_end_offset)
-        self._counted_offset = max(self._counted_offset, offset)
+        self._ackable_offset = max(self._ackable_offset, offset)
         return self._raise_high_watermark(now_ms)
 
     def _fetch_requested(self, event: FetchRequested, now_ms: int) -> list[Effect]:
@@ -318,9 +318,9 @@ class Leader:
         return effects
 
     def _raise_high_watermark(self, now_ms: int) -> list[Effect]:
-        if self._counted_offset <= self.high_watermark or not self.has_min_insync():
+        if self._ackable_offset <= self.high_watermark or not self.has_min_insync():
             return []
-        offset = committed_offset(self._counted_offset, self._awaited(now_ms))
+        offset = committed_offset(self._ackable_offset, self._awaited(now_ms))
         if offset is None or offset <= self.high_watermark:
             return []
         invariant(offset <= self.log_end_offset, offset, self.log_end_offset)

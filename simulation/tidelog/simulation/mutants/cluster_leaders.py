@@ -219,7 +219,7 @@ def lost_leadership_told_as_success(self: HostedPartition, effect: Effect) -> No
     _carry_out(self, effect)
 
 
-@replaces(HostedPartition, "counted_offset")
+@replaces(HostedPartition, "ackable_offset")
 def own_append_not_flushed(self: HostedPartition) -> int:
     """A leader counts its own copy before flush.messages=1 has it on stable storage."""
     return self.log.log_end_offset
