@@ -22,7 +22,7 @@ from tidelog.raft.replicated_log import PeerStatus
 from tidelog.v1.raft_pb2 import AppendEntriesReply, InstallSnapshotReply
 
 
-class Leading:
+class LeaderState:
     """State of this node as the leader of one term.
 
     All its messages leave at once: followers sync concurrently with it, and its own vote is stored.

@@ -25,7 +25,7 @@ from tidelog.raft import rules
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import DurableLog, Snapshots
 from tidelog.raft.engine import Leadership, Ready
-from tidelog.raft.leading import Leading
+from tidelog.raft.leading import LeaderState
 from tidelog.raft.local_log import LocalLog
 from tidelog.raft.outbox import Outbox
 from tidelog.raft.peer_processes import PeerProcesses
@@ -71,7 +71,7 @@ class Voter:
         self._peers = sorted(set(voters) - {log.node_id})
         self._connected: Sequence[int] = ()
         self._outbox = Outbox(log, cluster_id=config.cluster_id)
-        self._leading: Leading | None = None
+        self._leading: LeaderState | None = None
         self._rejoiner = Rejoiner(
             self._peers, log=log, local=self._local, outbox=self._outbox, random=random
         )
@@ -377,7 +377,7 @@ class Voter:
         self.leader_id = self._log.node_id
         self._votes = set()
         self._local.append(None)
-        self._leading = Leading(
+        self._leading = LeaderState(
             self._peers,
             log=self._log,
             snapshots=self._snapshots,
@@ -393,7 +393,7 @@ class Voter:
             return []
         return [self._local.append(proposal) for proposal in proposals]
 
-    def _lead(self, leading: Leading, reads: Sequence[int], now_s: float) -> None:
+    def _lead(self, leading: LeaderState, reads: Sequence[int], now_s: float) -> None:
         self._local.commit_as_leader(leading.commit_index())
         leading.ask_reads(reads)
         leading.send(self._connected, commit_index=self._local.commit_index, now_s=now_s)
