@@ -21,7 +21,7 @@ from tidelog.v1.raft_pb2 import (
 )
 
 
-class LocalLog:
+class RaftLog:
     """Log of a voter; everything up to the newest snapshot is committed from the start."""
 
     def __init__(self, log: DurableLog, snapshots: Snapshots, config: RaftConfig) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from tidelog.core.env import Random
 from tidelog.raft import rules
 from tidelog.raft.durable_state import DurableLog
-from tidelog.raft.local_log import LocalLog
+from tidelog.raft.local_log import RaftLog
 from tidelog.raft.outbox import Outbox
 from tidelog.raft.rejoining import Rejoining
 from tidelog.v1.raft_pb2 import RaftMessage, RejoinReply
@@ -26,7 +26,7 @@ class Rejoiner:
         peers: Sequence[int],
         *,
         log: DurableLog,
-        local: LocalLog,
+        local: RaftLog,
         outbox: Outbox,
         random: Random,
     ) -> None:

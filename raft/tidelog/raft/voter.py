@@ -26,7 +26,7 @@ from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import DurableLog, Snapshots
 from tidelog.raft.engine import Leadership, Ready
 from tidelog.raft.leading import LeaderState
-from tidelog.raft.local_log import LocalLog
+from tidelog.raft.local_log import RaftLog
 from tidelog.raft.outbox import Outbox
 from tidelog.raft.peer_processes import PeerProcesses
 from tidelog.raft.rejoiner import Rejoiner
@@ -64,7 +64,7 @@ class Voter:
         self.role = Role.REJOINING if log.is_rejoining else Role.FOLLOWER
         self.leader_id: int | None = None
         self._log = log
-        self._local = LocalLog(log, snapshots, config)
+        self._local = RaftLog(log, snapshots, config)
         self._snapshots = snapshots
         self._random = random
         self._config = config

@@ -1,7 +1,7 @@
 """Log replication between leader and follower: PySyncObj's, with replaced unsafe parts.
 
 The library decides the commit index and sends entries. Replaced are: appends of a follower
-(`LocalLog`: only a conflict truncates, nothing above the verified index is committed), the
+(`RaftLog`: only a conflict truncates, nothing above the verified index is committed), the
 processing of answers (the match index never decreases), snapshots (`SnapshotSender`), and access to
 the log. See `voting.py` for the name of the class.
 """
@@ -159,7 +159,7 @@ class SyncObj(voting.SyncObj):
         super().__onBecomeLeader()
 
     def __applyLogEntries(self) -> bool:  # noqa: N802
-        """Apply nothing: `LocalLog` hands out committed entries, a bounded number at a time."""
+        """Apply nothing: `RaftLog` hands out committed entries, a bounded number at a time."""
         self.__raftLastApplied = self.__raftCommitIndex
         return False
 

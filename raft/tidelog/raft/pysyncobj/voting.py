@@ -21,7 +21,7 @@ from tidelog.core.env import Random
 from tidelog.raft import rules
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import DurableLog, Snapshots
-from tidelog.raft.local_log import LocalLog
+from tidelog.raft.local_log import RaftLog
 from tidelog.raft.outbox import Outbox
 from tidelog.raft.peer_processes import PeerProcesses
 from tidelog.raft.pysyncobj.codec import decode
@@ -72,7 +72,7 @@ class SyncObj(library.SyncObj):  # type: ignore[misc]  # the library has no type
         self._is_new = True
         self._peers = {voter: Node(voter) for voter in sorted(voters) if voter != log.node_id}
         self._outbox = Outbox(log, cluster_id=config.cluster_id)
-        self._local = LocalLog(log, snapshots, config)
+        self._local = RaftLog(log, snapshots, config)
         self._rejoiner = Rejoiner(
             [*self._peers], log=log, local=self._local, outbox=self._outbox, random=random
         )

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from tidelog.raft.engine import EngineEntry
-from tidelog.raft.local_log import LocalLog
+from tidelog.raft.local_log import RaftLog
 from tidelog.raft.pending import Proposals
 from tidelog.raft.progress import Progress
 from tidelog.raft.replicated_log import CommittedEntry, NotLeaderError
@@ -13,7 +13,7 @@ from tidelog.simulation.mutants.mutant import replaces
 from tidelog.v1.raft_pb2 import AppendEntries, AppendEntriesReply, RaftMessage
 
 _on_message_of_a_term = Voter._on_message_of_a_term
-_take = LocalLog.take
+_take = RaftLog.take
 
 
 @replaces(Voter, "_on_message_of_a_term")
@@ -24,8 +24,8 @@ def ack_without_term(self: Voter, message: RaftMessage, now_s: float) -> None:
     _on_message_of_a_term(self, message, now_s)
 
 
-@replaces(LocalLog, "take")
-def stock_truncation(self: LocalLog, body: AppendEntries, reply: AppendEntriesReply) -> None:
+@replaces(RaftLog, "take")
+def stock_truncation(self: RaftLog, body: AppendEntries, reply: AppendEntriesReply) -> None:
     """Everything behind the previous entry goes, contradicted or not."""
     first = body.previous_index + 1
     is_inside = self._log.base_index < first <= self._log.last_index
@@ -34,9 +34,9 @@ def stock_truncation(self: LocalLog, body: AppendEntries, reply: AppendEntriesRe
     _take(self, body, reply)
 
 
-@replaces(LocalLog, "take")
+@replaces(RaftLog, "take")
 def journal_cleared_on_mismatch(
-    self: LocalLog, body: AppendEntries, reply: AppendEntriesReply
+    self: RaftLog, body: AppendEntries, reply: AppendEntriesReply
 ) -> None:
     """A follower that cannot put entries behind its log throws the log away."""
     _take(self, body, reply)
@@ -46,16 +46,16 @@ def journal_cleared_on_mismatch(
         reply.next_index = first
 
 
-@replaces(LocalLog, "take")
-def unverified_acknowledged(self: LocalLog, body: AppendEntries, reply: AppendEntriesReply) -> None:
+@replaces(RaftLog, "take")
+def unverified_acknowledged(self: RaftLog, body: AppendEntries, reply: AppendEntriesReply) -> None:
     """A follower acknowledges its whole log, not only what the leader's is known to hold."""
     _take(self, body, reply)
     if reply.is_success:
         reply.next_index = self._log.last_index + 1
 
 
-@replaces(LocalLog, "take")
-def unverified_committed(self: LocalLog, body: AppendEntries, reply: AppendEntriesReply) -> None:
+@replaces(RaftLog, "take")
+def unverified_committed(self: RaftLog, body: AppendEntries, reply: AppendEntriesReply) -> None:
     """What the leader committed is committed as far as this log goes, the same or not."""
     _take(self, body, reply)
     if reply.is_success:
