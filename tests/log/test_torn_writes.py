@@ -38,7 +38,7 @@ async def test_a_changed_bit_is_damage_unless_power_was_lost(
 ) -> None:
     await unsynced(open_log)
     disk.flip(segment_path(DIRECTORY, 0), place_of(disk, offset) + byte, 3)
-    log = await open_log(life=Life(is_power_kept=True))
+    log = await open_log(life=Life(page_cache_survived=True))
     if log.damage is None:
         # With nothing behind it a wrong length is like a torn write; no CRC covers the epoch.
         assert (offset, byte in (8, 9, 10, 11, 13)) == (BATCHES - 1, True)
@@ -60,7 +60,7 @@ async def test_a_last_write_that_a_kill_cut_short_is_cut_off(
 ) -> None:
     await unsynced(open_log)
     disk.open(segment_path(DIRECTORY, 0)).truncate(place_of(disk, 5) + kept_bytes)
-    log = await open_log(life=Life(is_power_kept=True))
+    log = await open_log(life=Life(page_cache_survived=True))
     assert log.damage is None
     assert len(contents(log)) == 5
     append(log, b"new", epoch=1)
@@ -72,13 +72,13 @@ async def test_a_missing_segment_is_damage_unless_power_was_lost(
 ) -> None:
     await unsynced(open_log, segment_bytes=100)
     disk.remove(segment_path(DIRECTORY, 3))
-    assert (await open_log(life=Life(is_power_kept=True))).damage is not None
+    assert (await open_log(life=Life(page_cache_survived=True))).damage is not None
     log = await open_log()
     assert (log.damage, log.log_end_offset) == (None, 3)
 
 
 async def test_a_log_that_was_never_opened_is_empty(open_log: OpenLog) -> None:
-    log = await open_log(life=Life(is_power_kept=True))
+    log = await open_log(life=Life(page_cache_survived=True))
     assert (log.damage, log.log_end_offset) == (None, 0)
 
 
@@ -90,7 +90,7 @@ async def test_nothing_follows_a_batch_longer_than_any_write(
     end = place_of(disk, 5)
     disk.flip(segment_path(DIRECTORY, 0), end + 8, 6)
     disk.open(segment_path(DIRECTORY, 0)).truncate((100 << 20) + end + 1)
-    log = await open_log(life=Life(is_power_kept=True))
+    log = await open_log(life=Life(page_cache_survived=True))
     assert log.damage is not None
     assert log.damage.first_bad_offset == 5
 
@@ -103,6 +103,6 @@ async def test_a_whole_batch_is_found_wherever_the_slices_of_the_search_end(
     await unsynced(open_log)
     monkeypatch.setattr(torn_write, "_SLICE_BYTES", slice_bytes)
     disk.flip(segment_path(DIRECTORY, 0), place_of(disk, 4) + 8, 3)
-    log = await open_log(life=Life(is_power_kept=True))
+    log = await open_log(life=Life(page_cache_survived=True))
     assert log.damage is not None
     assert log.damage.first_bad_offset == 4

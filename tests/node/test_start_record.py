@@ -60,7 +60,7 @@ async def test_two_notes_at_a_time_are_both_kept(disk: SimDisk) -> None:
     await one.note_start()
     await asyncio.gather(one.note_recovered(), one.note_told())
     found = await one.note_start()
-    assert (found.loss, found.life.is_power_kept) == (NOTHING, True)
+    assert (found.loss, found.life.page_cache_survived) == (NOTHING, True)
 
 
 async def test_a_machine_that_started_anew_may_have_lost_what_was_not_flushed(
@@ -129,13 +129,13 @@ async def test_every_write_is_there_once_all_logs_were_recovered_in_this_boot(
     disk: SimDisk,
 ) -> None:
     await begin(disk, "a")
-    assert not (await record(disk, "a").note_start()).life.is_power_kept, "not recovered"
+    assert not (await record(disk, "a").note_start()).life.page_cache_survived, "not recovered"
     await record(disk, "a").note_recovered()
-    assert (await record(disk, "a").note_start()).life.is_power_kept
-    assert (await record(disk, "a").note_start()).life.is_power_kept, "it stays so"
+    assert (await record(disk, "a").note_start()).life.page_cache_survived
+    assert (await record(disk, "a").note_start()).life.page_cache_survived, "it stays so"
     disk.crash()
-    assert not (await record(disk, "b").note_start()).life.is_power_kept
-    assert not (await record(disk, "b").note_start()).life.is_power_kept, "killed before"
+    assert not (await record(disk, "b").note_start()).life.page_cache_survived
+    assert not (await record(disk, "b").note_start()).life.page_cache_survived, "killed before"
 
 
 async def test_a_full_disk_is_no_reason_not_to_start(

@@ -60,7 +60,7 @@ class Life(NamedTuple):
     number: int = NO_LIFE
     before: int = NO_LIFE
     """Number of the previous life."""
-    is_power_kept: bool = False
+    page_cache_survived: bool = False
     """True when no power was lost since the logs were last opened: unsynced writes survived."""
 
     def believes(self, marker: CleanMarker) -> bool:

@@ -55,7 +55,7 @@ async def open_parts(
         config=config,
         checkpoint=left.checkpoint,
         clean_marker=left.clean_marker,
-        is_power_kept=life.is_power_kept,
+        page_cache_survived=life.page_cache_survived,
         now_ms=clock.wall_ms(),
     )
     folder.may_have_lost = found.may_have_lost

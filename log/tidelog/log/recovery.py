@@ -98,16 +98,22 @@ async def recover(
     config: LogConfig,
     checkpoint: Checkpoint | None,
     clean_marker: CleanMarker | None,
-    is_power_kept: bool,
+    page_cache_survived: bool,
     now_ms: int,
 ) -> Recovered:
     """Open the segments in `directory`, creating the first one when there is none.
 
-    `is_power_kept`: everything written since the previous recovery survived, synced or not. Raises
+    `page_cache_survived`: everything written since the previous recovery survived, synced or not. Raises
     only `StorageError`, when the disk refuses.
     """
     recovery = _Recovery(
-        disk, directory, config, checkpoint, clean_marker, now_ms, is_power_kept=is_power_kept
+        disk,
+        directory,
+        config,
+        checkpoint,
+        clean_marker,
+        now_ms,
+        page_cache_survived=page_cache_survived,
     )
     await recovery.finish_swaps()
     await recovery.take_segments()
@@ -124,7 +130,7 @@ class _Recovery:
         clean_marker: CleanMarker | None,
         now_ms: int,
         *,
-        is_power_kept: bool,
+        page_cache_survived: bool,
     ) -> None:
         self._disk = disk
         self._directory = directory
@@ -136,7 +142,7 @@ class _Recovery:
         self._flushed = max(known.recovery_point, marked_end)
         self._known_epochs = EpochCache(known.epochs)
         self._has_checkpoint = checkpoint is not None
-        self._is_power_kept = is_power_kept
+        self._is_power_kept = page_cache_survived
         self._is_cut = False
         self._is_begun = False
         self._names = disk.list(directory)

@@ -79,8 +79,8 @@ class StartRecord:
             disk.remove(f"{folder}/{FILE_NAME}.tmp")
             disk.remove(f"{folder}/{FILE_NAME}")
             await disk.sync_directory(folder)
-        is_power_kept = self._boot_id != "" and is_recovered
-        return Start(loss, Life(number, _life(found), is_power_kept))
+        page_cache_survived = self._boot_id != "" and is_recovered
+        return Start(loss, Life(number, _life(found), page_cache_survived))
 
     async def note_recovered(self) -> None:
         """Note that all logs are open; if this fails, the next start looks for torn writes."""
