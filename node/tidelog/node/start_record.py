@@ -26,9 +26,9 @@ from tidelog.node.data_directory import PROPERTIES_BYTES_MAX
 from tidelog.v1.controller_pb2 import EVERYTHING, NOTHING, UNFLUSHED, StartLoss
 
 FILE_NAME = "start.properties"
-_FIELDS = ("boot.id", "clean", "untold", "recovered", "life")
+_FIELDS = ("boot.id", "clean", "unreported", "recovered", "life")
 _LIFE_END = 2**53
-_UNTOLD_LIFE = -1
+_UNKNOWN_LIFE = -1
 _WORST_LAST: tuple[StartLoss, ...] = (NOTHING, UNFLUSHED, EVERYTHING)
 
 log = structlog.get_logger(__name__)
@@ -63,7 +63,7 @@ class StartRecord:
         """
         disk, folder = self._disk, self._folder
         found = _read(disk, folder)
-        loss = max(_loss(found, self._boot_id), _untold(found), key=_WORST_LAST.index)
+        loss = max(_loss(found, self._boot_id), _unreported(found), key=_WORST_LAST.index)
         self._is_all_flushed = found is not None and found.get("clean") == "true"
         is_recovered = found is not None and found.get("recovered") == self._boot_id
         number = self._random.randrange(NO_LIFE + 1, _LIFE_END)
@@ -71,7 +71,7 @@ class StartRecord:
             "boot.id": self._boot_id,
             "life": str(number),
             "clean": "false",
-            "untold": StartLoss.Name(loss),
+            "unreported": StartLoss.Name(loss),
         }
         try:
             await _write(disk, folder, {**(found or {}), **changes})
@@ -89,7 +89,7 @@ class StartRecord:
 
     async def note_told(self) -> None:
         """Note that the controllers know the loss; if this fails, it is reported again."""
-        await self._change("untold", StartLoss.Name(NOTHING))
+        await self._change("unreported", StartLoss.Name(NOTHING))
 
     async def note_clean_stop(self) -> None:
         """Note a clean stop: every log that was opened is closed.
@@ -126,9 +126,9 @@ def _loss(found: dict[str, str] | None, boot_id: str) -> StartLoss:
     return NOTHING if is_same_boot or found.get("clean") == "true" else UNFLUSHED
 
 
-def _untold(found: dict[str, str] | None) -> StartLoss:
+def _unreported(found: dict[str, str] | None) -> StartLoss:
     """Loss of earlier starts that was not reported."""
-    name = "NOTHING" if found is None else found.get("untold", "NOTHING")
+    name = "NOTHING" if found is None else found.get("unreported", "NOTHING")
     return next((loss for loss in _WORST_LAST if StartLoss.Name(loss) == name), EVERYTHING)
 
 
@@ -136,7 +136,7 @@ def _life(found: dict[str, str] | None) -> int:
     """Number of the previous life; if unknown, one that no marker has."""
     text = "" if found is None else found.get("life", "")
     is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(_LIFE_END))
-    return int(text) if is_number else _UNTOLD_LIFE
+    return int(text) if is_number else _UNKNOWN_LIFE
 
 
 def _read(disk: Disk, folder: str) -> dict[str, str] | None:
