@@ -26,7 +26,7 @@ from tidelog.client.arrow.record_bytes import encoded, record_bounds
 from tidelog.client.arrow.row_partitions import RowPartitioning, by_partition
 from tidelog.client.arrow.rows import rows_of
 from tidelog.client.producing.partitioners import KeyPartitioner
-from tidelog.records.batch import iter_batches, placed
+from tidelog.records.batch import assign_offsets, iter_batches
 from tidelog.records.compression import Codec
 from tidelog.records.records import BatchBuilder, iter_columns
 
@@ -91,7 +91,7 @@ def _answers(table: pa.RecordBatch) -> list[bytes]:
     records, runs = by_partition(rows.records, partitions)
     made = encoded(records, runs, batch_size=BATCH_BYTES, codec=Codec.NONE)
     batches = [next(iter_batches(batch.data)) for _, batch in made]
-    after, pieces = placed(batches, base_offset=0, leader_epoch=0)
+    after, pieces = assign_offsets(batches, base_offset=0, leader_epoch=0)
     each = FETCH_BYTES // BATCH_BYTES
     edges = [*range(0, len(after), each), len(after)]
     return [b"".join(pieces[2 * start : 2 * end]) for start, end in pairwise(edges)]

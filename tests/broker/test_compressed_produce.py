@@ -14,7 +14,7 @@ from tests.log.partition_logs import batch
 
 from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.core.workers import ThreadWorkers
-from tidelog.records.batch import numbered, parse_header, seal
+from tidelog.records.batch import parse_header, seal, set_sequence
 from tidelog.records.compression import Codec, compress
 from tidelog.records.records import Record, encode_batch
 from tidelog.v1 import common_pb2
@@ -125,7 +125,7 @@ def test_whoever_came_later_is_appended_later_whatever_is_done_first() -> None:
 def test_sequences_of_an_idempotent_producer_stay_in_order() -> None:
     async def story(_: ReplicaStage, manager: ReplicaManager, workers: Held) -> None:
         sent = [
-            numbered(packed(b"x"), producer_id=7, producer_epoch=0, base_sequence=sequence)
+            set_sequence(packed(b"x"), producer_id=7, producer_epoch=0, base_sequence=sequence)
             for sequence in range(5)
         ]
         tasks = [asyncio.create_task(send(manager, one)) for one in sent]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from tidelog.log.epochs import EpochCache
 from tidelog.log.producers import ProducerStates
-from tidelog.records.batch import iter_batches, parse_header, placed, validate_batches
+from tidelog.records.batch import assign_offsets, iter_batches, parse_header, validate_batches
 from tidelog.records.records import Record, iter_records
 from tidelog.v1 import data_pb2
 
@@ -36,7 +36,9 @@ class FakePartition:
             header = batches[0][0]._replace(base_offset=first)
             self.producers.update(header, now_ms=0)
         for batch in iter_batches(records):
-            _, pieces = placed([batch], base_offset=self.end_offset, leader_epoch=self.epoch)
+            _, pieces = assign_offsets(
+                [batch], base_offset=self.end_offset, leader_epoch=self.epoch
+            )
             self.batches.append(b"".join(pieces))
         return first
 

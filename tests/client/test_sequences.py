@@ -16,8 +16,8 @@ from tidelog.client.records import TopicPartition
 from tidelog.records.batch import (
     BATCHES_PER_PRODUCER_MAX,
     SEQUENCE_MASK,
-    numbered,
     parse_header,
+    set_sequence,
     validate_batches,
 )
 from tidelog.records.records import Record, encode_batch
@@ -108,7 +108,7 @@ def test_the_verdict_on_an_answer(
 
 def test_numbers_go_into_the_header_and_leave_the_records_as_they_are() -> None:
     plain = encode_batch([Record(0, 5, b"k", b"v"), Record(0, 6, None, b"w")])
-    batch = numbered(plain, producer_id=7, producer_epoch=3, base_sequence=9)
+    batch = set_sequence(plain, producer_id=7, producer_epoch=3, base_sequence=9)
     ((header, _),) = validate_batches(batch, max_message_bytes=1 << 20)
     assert header[-4:-1] == (7, 3, 9)
     changed = {"producer_id": -1, "producer_epoch": -1, "base_sequence": -1, "crc": header.crc}

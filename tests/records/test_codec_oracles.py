@@ -26,10 +26,10 @@ from tidelog.records.batch import (
     HEADER_BYTES,
     BatchHeader,
     iter_batches,
-    numbered,
     parse_header,
     seal,
-    stamped,
+    set_append_time,
+    set_sequence,
 )
 from tidelog.records.compression import LEVELS, Codec
 from tidelog.records.records import (
@@ -142,7 +142,7 @@ def test_we_read_what_they_write(oracle: Oracle, codec: Codec, records: list[Rec
 @EXAMPLES
 @given(records=RECORDS)
 def test_uncompressed_batches_are_the_same_bytes(oracle: Oracle, records: list[Record]) -> None:
-    ours = numbered(encode_batch(records), producer_id=7, producer_epoch=3, base_sequence=11)
+    ours = set_sequence(encode_batch(records), producer_id=7, producer_epoch=3, base_sequence=11)
     theirs = written_by(oracle, records, Codec.NONE)
     # The leader epoch, which no producer knows, is 0 with one of them and -1 with the other.
     assert (ours[:12], ours[16:]) == (theirs[:12], theirs[16:])
@@ -236,7 +236,7 @@ def test_they_read_what_our_cleaner_leaves(
 def test_they_take_the_leaders_append_time_for_every_record(oracle: Oracle, codec: Codec) -> None:
     records = at_offsets([Record(0, at, None, b"v") for at in (50, 10, 90)], 0)
     batch = encode_batch(records, compression=codec)
-    _, data = stamped(parse_header(batch), memoryview(batch), 12_345)
+    _, data = set_append_time(parse_header(batch), memoryview(batch), 12_345)
     read = read_by(oracle, bytes(data))
     assert [record.timestamp for record in read] == [12_345] * 3
     assert read == read_by_us(bytes(data))
@@ -244,7 +244,7 @@ def test_they_take_the_leaders_append_time_for_every_record(oracle: Oracle, code
 
 def test_our_header_has_their_fields() -> None:
     records = [Record(0, at, b"k", b"v") for at in (500, 900, 100)]
-    data = numbered(
+    data = set_sequence(
         encode_batch(records, compression=Codec.LZ4, base_offset=2**40),
         producer_id=2**41,
         producer_epoch=2**15 - 1,

@@ -15,9 +15,9 @@ from tidelog.records.batch import (
     LOG_APPEND_TIME_FLAG,
     MIN_RECORD_BYTES,
     BatchHeader,
+    assign_offsets,
     iter_batches,
     parse_header,
-    placed,
     seal,
     validate_batches,
 )
@@ -53,7 +53,7 @@ def test_a_batch_is_kafkas_format_two_byte_for_byte() -> None:
 
 def test_a_leader_sets_offset_and_epoch_and_nothing_else() -> None:
     before = batch(b"a", b"b")
-    [(expected, _)], pieces = placed(
+    [(expected, _)], pieces = assign_offsets(
         [(parse_header(before), memoryview(before))], base_offset=77, leader_epoch=9
     )
     after = b"".join(pieces)

@@ -45,7 +45,7 @@ from tidelog.log.validation import (
     validate_fetched,
     validate_produced,
 )
-from tidelog.records.batch import Buffer, placed
+from tidelog.records.batch import Buffer, assign_offsets
 
 __all__ = [
     "AppendResult",
@@ -187,7 +187,7 @@ class PartitionLog:
             ends = (duplicate.base_offset, duplicate.last_offset, end_offset)
             return AppendResult(*ends, time_ms, is_duplicate=True)
         invariant(leader_epoch >= self.latest_epoch, leader_epoch, self.latest_epoch)
-        batches, pieces = placed(batches, base_offset=end_offset, leader_epoch=leader_epoch)
+        batches, pieces = assign_offsets(batches, base_offset=end_offset, leader_epoch=leader_epoch)
         result = self._append(batches, pieces, now_ms)
         return result._replace(log_append_time_ms=now_ms) if is_append_time else result
 

@@ -29,7 +29,7 @@ from tidelog.records.batch import (
     BatchHeader,
     batch_bytes,
     iter_batches,
-    stamped,
+    set_append_time,
     validate_batches,
 )
 from tidelog.records.compression import Codec
@@ -89,7 +89,7 @@ def validate_produced(
         elif not seen.inspected:
             _inspect(header, batch, config, now_ms)
     if config.message_timestamp_type == LOG_APPEND_TIME:
-        return [stamped(header, batch, now_ms) for header, batch in batches]
+        return [set_append_time(header, batch, now_ms) for header, batch in batches]
     return batches
 
 

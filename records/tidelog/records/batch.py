@@ -273,7 +273,7 @@ def _check_produced(header: BatchHeader) -> None:
         )
 
 
-def placed(
+def assign_offsets(
     batches: Iterable[tuple[BatchHeader, memoryview]], *, base_offset: int, leader_epoch: int
 ) -> tuple[list[tuple[BatchHeader, memoryview]], list[Buffer]]:
     """Give the batches consecutive offsets from `base_offset` on; also return the pieces to write.
@@ -292,7 +292,7 @@ def placed(
     return after, pieces
 
 
-def stamped(
+def set_append_time(
     header: BatchHeader, batch: memoryview, append_time_ms: int
 ) -> tuple[BatchHeader, memoryview]:
     """Set the batch's log append time, which applies to all its records (KIP-32)."""
@@ -303,7 +303,9 @@ def stamped(
     return parse_header(sealed), memoryview(sealed)
 
 
-def numbered(batch: bytes, *, producer_id: int, producer_epoch: int, base_sequence: int) -> bytes:
+def set_sequence(
+    batch: bytes, *, producer_id: int, producer_epoch: int, base_sequence: int
+) -> bytes:
     """Set producer id, epoch and base sequence of a batch; its records are not encoded again."""
     fields = parse_header(batch)._replace(
         producer_id=producer_id, producer_epoch=producer_epoch, base_sequence=base_sequence

@@ -24,7 +24,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from tidelog.client.producing.sequences import Numbers
 from tidelog.client.records import TopicPartition
-from tidelog.records.batch import HEADER_BYTES, numbered
+from tidelog.records.batch import HEADER_BYTES, set_sequence
 from tidelog.records.records import BatchBuilder
 
 W = TypeVar("W")
@@ -90,7 +90,7 @@ class Batch(Generic[W]):
     def number(self, numbers: Numbers) -> None:
         """From now on the sealed batch is this one, however often it is sent."""
         self.numbers = numbers
-        self.data = numbered(self.data, **numbers._asdict())
+        self.data = set_sequence(self.data, **numbers._asdict())
 
 
 @dataclass(slots=True)
