@@ -14,9 +14,9 @@ def test_an_equal_line_is_counted_and_told_once_when_its_window_is_over() -> Non
     assert lines.is_to_write(line("refused", peer=1), 0)
     assert not lines.is_to_write(line("refused", peer=1), 1)
     assert not lines.is_to_write(line("refused", peer=1), 9)
-    assert lines.told_by(9) == []
-    assert lines.told_by(10) == [(line("refused", peer=1), 2)]
-    assert lines.told_by(100) == []
+    assert lines.take_counted(9) == []
+    assert lines.take_counted(10) == [(line("refused", peer=1), 2)]
+    assert lines.take_counted(100) == []
     assert lines.is_to_write(line("refused", peer=1), 100)
 
 
@@ -34,7 +34,8 @@ def test_a_kind_has_its_share_of_a_window_whatever_its_lines_say() -> None:
     assert written == [True, True, True, False, False]
     assert lines.is_to_write(line("another kind"), 0)
     told = [
-        (told.fields["event"], told.fields.get("of"), count) for told, count in lines.told_by(10)
+        (told.fields["event"], told.fields.get("of"), count)
+        for told, count in lines.take_counted(10)
     ]
     assert told == [("lines suppressed", "suspected", 2)]
 

@@ -34,9 +34,9 @@ def test_no_more_promises_wait_for_a_sync_than_may() -> None:
     for number in range(10):
         storage.written = number
         syncing.promise([RaftMessage(term=number)])
-    assert list(syncing.kept()) == []
+    assert list(syncing.take_kept()) == []
     storage.stored = 1
-    assert [message.term for message in syncing.kept()] == [0, 1]
+    assert [message.term for message in syncing.take_kept()] == [0, 1]
     syncing.promise([RaftMessage(term=number) for number in (10, 11, 12)])
     storage.stored = 9
-    assert [message.term for message in syncing.kept()] == [2, 10, 11], "12 found no room"
+    assert [message.term for message in syncing.take_kept()] == [2, 10, 11], "12 found no room"

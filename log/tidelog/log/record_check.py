@@ -47,14 +47,14 @@ def check_records(header: BatchHeader, batch: memoryview, *, needs_keys: bool) -
         place = _START
     else:
         data, place = _contiguous(header, batch)
-    _walked(header, data, place, turns=header.records_count, needs_keys=needs_keys)
+    _walk_turns(header, data, place, turns=header.records_count, needs_keys=needs_keys)
 
 
 def record_slices(header: BatchHeader, batch: memoryview, *, needs_keys: bool) -> Iterator[None]:
     """Validate as `check_records`, yielding between slices so that other work can run."""
     data, place = _contiguous(header, batch)
     while True:
-        place = _walked(header, data, place, turns=_SLICE_TURNS, needs_keys=needs_keys)
+        place = _walk_turns(header, data, place, turns=_SLICE_TURNS, needs_keys=needs_keys)
         if place.delta >= header.records_count:
             return
         yield
@@ -78,7 +78,7 @@ def check_compressed_records(
             f"{INFLATED_TIMES_MAX} times max.message.bytes={max_message_bytes}: send smaller "
             "batches or raise the topic's limit"
         ) from error
-    _walked(header, data, _START, turns=header.records_count, needs_keys=needs_keys)
+    _walk_turns(header, data, _START, turns=header.records_count, needs_keys=needs_keys)
 
 
 def _contiguous(header: BatchHeader, batch: memoryview) -> tuple[bytes, _Place]:
@@ -92,7 +92,7 @@ def _contiguous(header: BatchHeader, batch: memoryview) -> tuple[bytes, _Place]:
     return bytes(batch[HEADER_BYTES : header.size_in_bytes]), _START
 
 
-def _walked(
+def _walk_turns(
     header: BatchHeader, data: bytes | memoryview, start: _Place, *, turns: int, needs_keys: bool
 ) -> _Place:
     """Walk that many turns from `start`, each past at least one record; return where they end."""

@@ -103,8 +103,8 @@ async def recover(
 ) -> Recovered:
     """Open the segments in `directory`, creating the first one when there is none.
 
-    `page_cache_survived`: everything written since the previous recovery survived, synced or not. Raises
-    only `StorageError`, when the disk refuses.
+    `page_cache_survived`: everything written since the previous recovery is there, synced or not.
+    Raises only `StorageError`, when the disk refuses.
     """
     recovery = _Recovery(
         disk,

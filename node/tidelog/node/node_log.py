@@ -64,7 +64,7 @@ class NodeLog:
 
     def tell_counted(self, now_s: float = math.inf) -> None:
         """Log the counts of repeated lines whose window is over; without a time, all of them."""
-        for line, count in self._lines.told_by(now_s):
+        for line, count in self._lines.take_counted(now_s):
             said = {name: value for name, value in line.fields.items() if name != "exc_info"}
             getattr(structlog.get_logger(), line.level)(**said, **{_TOLD: f"{count} times"})
 

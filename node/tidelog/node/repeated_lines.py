@@ -80,7 +80,7 @@ class RepeatedLines:
             self._lines[identity] = _Window(now_s)
         return True
 
-    def told_by(self, now_s: float) -> list[tuple[LogLine, int]]:
+    def take_counted(self, now_s: float) -> list[tuple[LogLine, int]]:
         """Take the last line and the count of suppressed lines of each window that has ended."""
         told = [*self._ended(self._lines, now_s)]
         for line, count in self._ended(self._kinds, now_s):

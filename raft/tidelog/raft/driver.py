@@ -244,14 +244,14 @@ class RaftDriver:
     ) -> float:
         """Send the promises stored by now, step the engine, and start storing its writes."""
         syncing.begin_if_due()
-        self._send(syncing.kept())
+        self._send(syncing.take_kept())
         ready = self._step_engine(engine)
         syncing.promise(ready.messages)
         syncing.begin_if_due()
         if not engine.steps_while_syncing:
             await syncing.finish()
         self._send(ready.at_once)
-        self._send(syncing.kept())
+        self._send(syncing.take_kept())
         self._apply(ready, storage, machine)
         return ready.next_step_in_s
 

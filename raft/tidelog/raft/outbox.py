@@ -25,7 +25,7 @@ class Outbox:
 
     def promise(self, peer_id: int) -> RaftMessage:
         """Create a message to this voter that waits for the disk; the caller fills its body."""
-        message = self._stamped(peer_id)
+        message = self._new_message(peer_id)
         self._promises.append(message)
         return message
 
@@ -33,7 +33,7 @@ class Outbox:
         """Create a message to this voter that depends on nothing but the stamp being durable."""
         if not rules.may_hint(self._log.is_stamp_durable):
             return self.promise(peer_id)
-        message = self._stamped(peer_id)
+        message = self._new_message(peer_id)
         self._hints.append(message)
         return message
 
@@ -47,7 +47,7 @@ class Outbox:
         messages, self._hints = self._hints, []
         return messages
 
-    def _stamped(self, peer_id: int) -> RaftMessage:
+    def _new_message(self, peer_id: int) -> RaftMessage:
         return RaftMessage(
             cluster_id=self._cluster_id,
             sender_id=self._log.node_id,

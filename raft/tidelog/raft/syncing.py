@@ -68,7 +68,7 @@ class Syncing:
         room = self._config.max_promises - len(self._promises)
         self._promises.extend((written, message) for message in islice(messages, max(0, room)))
 
-    def kept(self) -> Iterator[RaftMessage]:
+    def take_kept(self) -> Iterator[RaftMessage]:
         """Take the promises that no crash can undo anymore, in order, each once."""
         while self._promises and self.is_kept(self._promises[0][0]):
             yield self._promises.popleft()[1]

@@ -80,20 +80,20 @@ class _Reader:
     def _run(self) -> Columns | None:
         limit = min(self._gapless, RUN_RECORDS_MAX)
         stretch = read_run(self._data, self.position, first_delta=self._next_delta, limit=limit)
-        return None if stretch is None else self._taken(stretch)
+        return None if stretch is None else self._take(stretch)
 
     def _plain(self) -> Columns | None:
         limit = min(self._gapless, TURN_RECORDS)
         stretch = read_plain(self._data, self.position, first_delta=self._next_delta, limit=limit)
         count = len(stretch.values)
-        return self._taken(stretch) if count == self.left or count >= PAYING_RECORDS else None
+        return self._take(stretch) if count == self.left or count >= PAYING_RECORDS else None
 
     @property
     def _gapless(self) -> int:
         """Maximum number of records that can follow without a gap in their offset deltas."""
         return min(self.left, self._header.last_offset_delta + 1 - self._next_delta)
 
-    def _taken(self, stretch: Stretch) -> Columns | None:
+    def _take(self, stretch: Stretch) -> Columns | None:
         """Columns of a stretch; None where a timestamp is damaged, which only the walk reports."""
         timestamps = self._timestamps(stretch.timestamps)
         if timestamps is None:

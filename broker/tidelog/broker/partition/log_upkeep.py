@@ -50,13 +50,13 @@ class LogUpkeep:
             (
                 "checkpoint",
                 config.high_watermark_checkpoint_interval_ms,
-                lambda: _taken(self._to_checkpoint),
+                lambda: _take(self._to_checkpoint),
                 PartitionLog.checkpoint,
             ),
             (
                 "flush",
                 config.log_flush_scheduler_interval_ms,
-                self._taken_to_flush,
+                self._take_to_flush,
                 _flush_overdue,
             ),
             (
@@ -146,8 +146,8 @@ class LogUpkeep:
                 log_start_offset=partition_log.log_start_offset,
             )
 
-    def _taken_to_flush(self) -> Iterator[HostedPartition]:
-        for hosted in _taken(self._to_flush):
+    def _take_to_flush(self) -> Iterator[HostedPartition]:
+        for hosted in _take(self._to_flush):
             yield hosted
             if hosted.is_sound and _awaits_flush(hosted.log):
                 self._to_flush[hosted] = None
@@ -160,7 +160,7 @@ class LogUpkeep:
         return iter(list(self._partitions.held.values()))
 
 
-def _taken(touched: dict[HostedPartition, None]) -> list[HostedPartition]:
+def _take(touched: dict[HostedPartition, None]) -> list[HostedPartition]:
     taken = list(touched)
     touched.clear()
     return taken

@@ -120,7 +120,7 @@ class Reader:
             return self._unread.begin(connection)
         return self.unread_by_replicas.begin(str(follower.broker_id))
 
-    def turned(self, waiting: Collection[T]) -> list[T]:
+    def rotate(self, waiting: Collection[T]) -> list[T]:
         """Rotate the order at each call: full answers must not starve the partitions at the end."""
         self._turns += 1
         first = self._turns % max(1, len(waiting))

@@ -47,18 +47,18 @@ class FetchRounds:
     def next(self, is_outside: Callable[[Key], bool]) -> list[Key]:
         """Partitions of the next round; `is_outside` tells if one is outside the ISR."""
         named: dict[Key, None] = {}
-        for key in _turned(self._outside, OUTSIDE_PER_ROUND_MAX):
+        for key in _rotate(self._outside, OUTSIDE_PER_ROUND_MAX):
             if is_outside(key):
                 named[key] = None
             else:
                 del self._outside[key]
         limit = ROUNDS_PER_TURN * TURN_PER_ROUND_MAX
         count, self._due = divmod(min(self._due + len(self._turns), limit), ROUNDS_PER_TURN)
-        named.update(dict.fromkeys(_turned(self._turns, count)))
+        named.update(dict.fromkeys(_rotate(self._turns, count)))
         return list(named)
 
 
-def _turned(queue: dict[Key, None], count: int) -> list[Key]:
+def _rotate(queue: dict[Key, None], count: int) -> list[Key]:
     """First `count` keys of the queue, moved to its end."""
     first = list(islice(queue, count))
     for key in first:

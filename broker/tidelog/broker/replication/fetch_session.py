@@ -291,7 +291,7 @@ class FetchSession:
 
         False: not all of them had their turn yet.
         """
-        slots = self._reader.turned(self._dirty) if answer.is_whole else list(self._dirty)
+        slots = self._reader.rotate(self._dirty) if answer.is_whole else list(self._dirty)
         if self._loads:
             # Loaded partitions first: reading them makes room for other loads.
             slots.sort(key=lambda slot: slot.load is None)
