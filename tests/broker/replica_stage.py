@@ -43,8 +43,8 @@ from tidelog.v1.controller_pb2 import (
     NOTHING,
     AlterPartitionRequest,
     AlterPartitionResponse,
-    ReportDamageRequest,
-    ReportDamageResponse,
+    ReportReplicaStateRequest,
+    ReportReplicaStateResponse,
 )
 from tidelog.v1.data_pb2 import (
     DeleteRecordsRequest,
@@ -315,7 +315,7 @@ class ReplicaStage:
             raise self.alter_partition_errors.pop(0)
         return decision.reply
 
-    async def _report_damage(self, request: ReportDamageRequest) -> ReportDamageResponse:
+    async def _report_state(self, request: ReportReplicaStateRequest) -> ReportReplicaStateResponse:
         await asyncio.sleep(0.002)
         if request.broker_id in self.blind or self.is_deaf_to_damage:
             raise CallFailedError("no controller answers")
@@ -461,7 +461,7 @@ class ReplicaStage:
             config=self.config,
             peers=SimPeers(network=self.network, host=host),
             alter_partition=self._alter_partition,
-            report_damage=self._report_damage,
+            report_state=self._report_state,
             on_recovered=machine.note_recovered,
             unread=UnreadResponses(self.config.unread, machine.clock.monotonic_ms),
             workers=self.workers,

@@ -188,7 +188,7 @@ async def test_channel_gives_up_at_its_deadline_with_the_last_error() -> None:
 NUMBERED: list[Method[Any, Any]] = [
     methods.BROKER_HEARTBEAT,
     methods.ALTER_PARTITION,
-    methods.REPORT_DAMAGE,
+    methods.REPORT_REPLICA_STATE,
 ]
 
 
@@ -269,7 +269,7 @@ DECIDING: list[Method[Any, Any]] = [
     methods.CONTROLLER_DELETE_TOPICS,
     methods.CONTROLLER_ALTER_CONFIGS,
     methods.ALLOCATE_PRODUCER_IDS,
-    methods.REPORT_DAMAGE,
+    methods.REPORT_REPLICA_STATE,
     methods.CONTROLLER_CREATE_PARTITIONS,
     methods.CONTROLLER_ELECT_LEADERS,
     methods.REPORT_UNREACHABLE_BROKER,

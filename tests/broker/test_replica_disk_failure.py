@@ -11,7 +11,7 @@ from tests.log.partition_logs import batch
 
 from tidelog.core.errors import StorageError
 from tidelog.v1 import common_pb2
-from tidelog.v1.controller_pb2 import ReportDamageRequest, ReportDamageResponse
+from tidelog.v1.controller_pb2 import ReportReplicaStateRequest, ReportReplicaStateResponse
 from tidelog.v1.data_pb2 import PartitionProduceData, PartitionProduceResult
 
 pytestmark = pytest.mark.sim
@@ -133,16 +133,16 @@ def test_what_gets_worse_while_a_report_is_answered_is_told_too() -> None:
         stage.elect(1, isr=(1, 2))
         await asyncio.sleep(LAG_S / 10)
         hosted, reports = stage.hosted(1), stage.manager(1)._reports
-        report = reports._report_damage
+        report = reports._report_state
         error = StorageError("cannot sync: Input/output error")
         error.is_sync_failure = True
 
-        async def worsen(request: ReportDamageRequest) -> ReportDamageResponse:
+        async def worsen(request: ReportReplicaStateRequest) -> ReportReplicaStateResponse:
             response = await report(request)
             hosted.fail(error)
             return response
 
-        reports._report_damage = worsen
+        reports._report_state = worsen
         fill(stage, 1)
         await produce(stage, 1)
         await stage.until(lambda: stage.state().offline == (1,))

@@ -37,8 +37,8 @@ from tidelog.v1.controller_pb2 import (
     BrokerHeartbeatResponse,
     RegisterBrokerRequest,
     RegisterBrokerResponse,
-    ReportDamageRequest,
-    ReportDamageResponse,
+    ReportReplicaStateRequest,
+    ReportReplicaStateResponse,
     StartLoss,
 )
 from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord
@@ -239,13 +239,13 @@ class World:
         topic: str,
         *,
         partition_epoch: int | None = None,
-        condition: ReportDamageRequest.Condition = ReportDamageRequest.DAMAGED,
+        condition: ReportReplicaStateRequest.Condition = ReportReplicaStateRequest.DAMAGED,
         cause: str = "",
-    ) -> ReportDamageResponse:
+    ) -> ReportReplicaStateResponse:
         """What the broker says of its log of partition 0."""
         if partition_epoch is None:
             partition_epoch = self.partition(topic).partition_epoch
-        asked = ReportDamageRequest.Partition(
+        asked = ReportReplicaStateRequest.Partition(
             topic=topic,
             topic_id=self.image.topics[topic].topic_id,
             partition=0,
@@ -255,9 +255,9 @@ class World:
         )
         epoch = self.epoch(broker_id)
         reply = self.do(
-            ReportDamageRequest(broker_id=broker_id, broker_epoch=epoch, partitions=[asked])
+            ReportReplicaStateRequest(broker_id=broker_id, broker_epoch=epoch, partitions=[asked])
         )
-        assert isinstance(reply, ReportDamageResponse)
+        assert isinstance(reply, ReportReplicaStateResponse)
         return reply
 
     def elect(

@@ -25,7 +25,7 @@ from tidelog.v1.controller_pb2 import (
     BrokerHeartbeatResponse,
     RegisterBrokerRequest,
     RegisterBrokerResponse,
-    ReportDamageRequest,
+    ReportReplicaStateRequest,
 )
 
 if TYPE_CHECKING:
@@ -61,14 +61,14 @@ def isr_change(world: World, *isr: int) -> AlterPartitionRequest:
     )
 
 
-def report(world: World, broker_id: int) -> ReportDamageRequest:
-    asked = ReportDamageRequest.Partition(
+def report(world: World, broker_id: int) -> ReportReplicaStateRequest:
+    asked = ReportReplicaStateRequest.Partition(
         topic="t",
         topic_id=world.image.topics["t"].topic_id,
         partition_epoch=world.partition("t").partition_epoch,
-        condition=ReportDamageRequest.OFFLINE,
+        condition=ReportReplicaStateRequest.OFFLINE,
     )
-    return ReportDamageRequest(
+    return ReportReplicaStateRequest(
         broker_id=broker_id, broker_epoch=world.epoch(broker_id), partitions=[asked]
     )
 
@@ -90,7 +90,7 @@ def code_of(world: World, request: NumberedRequest) -> ErrorCode:
     return world.do(request).error.code
 
 
-every_kind = pytest.mark.parametrize("kind", ["heartbeat", "AlterPartition", "ReportDamage"])
+every_kind = pytest.mark.parametrize("kind", ["heartbeat", "AlterPartition", "ReportReplicaState"])
 
 
 @every_kind

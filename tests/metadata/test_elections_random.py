@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tidelog.metadata.controller import ExpireSessions
 from tidelog.v1.admin_pb2 import PREFERRED, UNCLEAN
-from tidelog.v1.controller_pb2 import NOTHING, UNFLUSHED, ReportDamageRequest
+from tidelog.v1.controller_pb2 import NOTHING, UNFLUSHED, ReportReplicaStateRequest
 
 if TYPE_CHECKING:
     from tests.metadata.conftest import World
@@ -120,17 +120,19 @@ class Model:
                 self.world.report_damage(number, "t")
             case "disk fails":
                 self.failed.add(number)
-                self.world.report_damage(number, "t", condition=ReportDamageRequest.OFFLINE)
+                self.world.report_damage(number, "t", condition=ReportReplicaStateRequest.OFFLINE)
             case "sync fails":
                 self.failed.add(number)
                 self.unsynced.add(number)
                 before = self.world.partition("t")
                 if {*before.isr, *before.elr} - {number}:
                     self.ends[number] //= 2
-                self.world.report_damage(number, "t", condition=ReportDamageRequest.SYNC_FAILED)
+                self.world.report_damage(
+                    number, "t", condition=ReportReplicaStateRequest.SYNC_FAILED
+                )
             case "disk works" if number in self.failed - self.unsynced:
                 self.failed.discard(number)
-                self.world.report_damage(number, "t", condition=ReportDamageRequest.ONLINE)
+                self.world.report_damage(number, "t", condition=ReportReplicaStateRequest.ONLINE)
 
     def _leave(self, broker: int) -> None:
         partition = self.world.partition("t")

@@ -12,7 +12,7 @@ from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.records import CAUSE_CHARACTERS_MAX, fencing, partition_change
 from tidelog.node.journal.metadata_events import batch_events
 from tidelog.v1.admin_pb2 import UNCLEAN
-from tidelog.v1.controller_pb2 import EVERYTHING, UNFLUSHED, ReportDamageRequest
+from tidelog.v1.controller_pb2 import EVERYTHING, UNFLUSHED, ReportReplicaStateRequest
 from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def test_damage_and_failed_disks(world: World, told: list[Event], replicas: list
     assert of(told, Kind.DAMAGED) == [("none", f"{first}", cause)]
     assert of(told, Kind.LEADER) == [(f"{first}", f"{second}", cause)]
     told.clear()
-    world.report_damage(second, "t", condition=ReportDamageRequest.OFFLINE, cause="EIO")
+    world.report_damage(second, "t", condition=ReportReplicaStateRequest.OFFLINE, cause="EIO")
     assert of(told, Kind.OFFLINE) == [
         ("none", f"{second}", f"broker {second} cannot use its disk: EIO")
     ]

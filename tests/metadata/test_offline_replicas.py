@@ -8,14 +8,14 @@ import pytest
 
 from tidelog.metadata.election import candidates
 from tidelog.v1 import common_pb2
-from tidelog.v1.controller_pb2 import NOTHING, ReportDamageRequest
+from tidelog.v1.controller_pb2 import NOTHING, ReportReplicaStateRequest
 
 if TYPE_CHECKING:
     from tests.metadata.conftest import World
 
-OFFLINE, ONLINE = ReportDamageRequest.OFFLINE, ReportDamageRequest.ONLINE
-SYNC_FAILED = ReportDamageRequest.SYNC_FAILED
-LOSSY_START = ReportDamageRequest.LOSSY_START
+OFFLINE, ONLINE = ReportReplicaStateRequest.OFFLINE, ReportReplicaStateRequest.ONLINE
+SYNC_FAILED = ReportReplicaStateRequest.SYNC_FAILED
+LOSSY_START = ReportReplicaStateRequest.LOSSY_START
 
 
 @pytest.fixture
@@ -183,7 +183,7 @@ def test_one_that_works_again_leads_as_the_last_and_catches_up_elsewhere(
 
 @pytest.mark.parametrize("condition", [OFFLINE, ONLINE])
 def test_an_old_report_changes_nothing(
-    world: World, replicas: list[int], condition: ReportDamageRequest.Condition
+    world: World, replicas: list[int], condition: ReportReplicaStateRequest.Condition
 ) -> None:
     if condition == ONLINE:
         world.report_damage(replicas[0], "t", condition=OFFLINE)

@@ -15,7 +15,7 @@ from typing import Any
 
 import structlog
 
-from tidelog.broker.controller_link.trouble_reports import ReportDamage, TroubleReports
+from tidelog.broker.controller_link.trouble_reports import ReplicaStateReports, ReportReplicaState
 from tidelog.broker.image_changes import ImageChanges
 from tidelog.broker.partition.appender import Appender
 from tidelog.broker.partition.log_upkeep import LogUpkeep
@@ -66,7 +66,7 @@ class ReplicaManager:
         config: ReplicaConfig,
         peers: Peers,
         alter_partition: AlterPartition,
-        report_damage: ReportDamage,
+        report_state: ReportReplicaState,
         on_recovered: Callable[[], Awaitable[None]],
         unread: UnreadResponses,
         workers: Workers,
@@ -97,14 +97,14 @@ class ReplicaManager:
         )
         self._upkeep = LogUpkeep(partitions=partitions, config=config, clock=clock)
         self.record_deleter = RecordDeleter(partitions=partitions, config=config, clock=clock)
-        self._build_replication(peers, random, alter_partition, report_damage, on_broken, own)
+        self._build_replication(peers, random, alter_partition, report_state, on_broken, own)
 
     def _build_replication(
         self,
         peers: Peers,
         random: Random,
         alter_partition: AlterPartition,
-        report_damage: ReportDamage,
+        report_state: ReportReplicaState,
         on_broken: Callable[[int], None],
         own: OwnCluster | None,
     ) -> None:
@@ -129,10 +129,10 @@ class ReplicaManager:
             config=config,
             is_held=lambda: self.is_held,
         )
-        self._reports = TroubleReports(
+        self._reports = ReplicaStateReports(
             broker_id=broker_id,
             partitions=partitions,
-            report_damage=report_damage,
+            report_state=report_state,
             random=random,
             config=config,
         )
@@ -151,7 +151,7 @@ class ReplicaManager:
         self.spawn("recovery", self._await_recovery())
         self.spawn("remove-leftovers", self._folders.remove_leftovers())
         self.spawn("isr-proposals", self._proposals.run())
-        self.spawn("trouble-reports", self._reports.run())
+        self.spawn("replica-state-reports", self._reports.run())
         self.spawn("tick", self._tick_forever())
         self._upkeep.start(self._background)
 

@@ -29,10 +29,10 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import (
     AlterPartitionRequest,
     BrokerHeartbeatRequest,
-    ReportDamageRequest,
+    ReportReplicaStateRequest,
 )
 
-NumberedRequest = AlterPartitionRequest | BrokerHeartbeatRequest | ReportDamageRequest
+NumberedRequest = AlterPartitionRequest | BrokerHeartbeatRequest | ReportReplicaStateRequest
 LATE_CODES = frozenset({common_pb2.STALE_CONTROLLER_EPOCH, common_pb2.STALE_ATTEMPT})
 
 

@@ -53,8 +53,8 @@ from tidelog.v1.controller_pb2 import (
     BrokerHeartbeatResponse,
     RegisterBrokerRequest,
     RegisterBrokerResponse,
-    ReportDamageRequest,
-    ReportDamageResponse,
+    ReportReplicaStateRequest,
+    ReportReplicaStateResponse,
 )
 from tidelog.v1.metadata_records_pb2 import MetadataRecord
 
@@ -95,7 +95,7 @@ Command = (
     | CreatePartitionsRequest
     | AlterConfigsRequest
     | AllocateProducerIdsRequest
-    | ReportDamageRequest
+    | ReportReplicaStateRequest
     | ElectLeadersRequest
     | ExpireSessions
     | FenceDeadBroker
@@ -110,7 +110,7 @@ Reply = (
     | CreatePartitionsResponse
     | AlterConfigsResponse
     | AllocateProducerIdsResponse
-    | ReportDamageResponse
+    | ReportReplicaStateResponse
     | ElectLeadersResponse
     | Checked
 )
@@ -124,7 +124,7 @@ _REPLIES: Mapping[type[Command], type[Reply]] = {
     CreatePartitionsRequest: CreatePartitionsResponse,
     AlterConfigsRequest: AlterConfigsResponse,
     AllocateProducerIdsRequest: AllocateProducerIdsResponse,
-    ReportDamageRequest: ReportDamageResponse,
+    ReportReplicaStateRequest: ReportReplicaStateResponse,
     ElectLeadersRequest: ElectLeadersResponse,
     ExpireSessions: Checked,
     FenceDeadBroker: Checked,
@@ -232,7 +232,7 @@ class Controller:
                 return configs.alter_configs(command, image, config=self._config)
             case AllocateProducerIdsRequest():
                 return producer_ids.allocate_producer_ids(command, image)
-            case ReportDamageRequest():
+            case ReportReplicaStateRequest():
                 return damage.report_damage(command, image)
             case ElectLeadersRequest():
                 self._check_not_held(now_ms)

@@ -1,4 +1,4 @@
-"""ReportDamage: a broker's word that its log of a partition is damaged, or that its disk refuses.
+"""ReportReplicaState: a broker reports a damaged log, or a failed or working disk, of its replicas.
 
 A damaged replica is taken out of ISR, ELR and leadership in one step, before anybody is elected. It
 comes back as any other: by catching up with a leader, once it has cut its log. When it was the last
@@ -27,28 +27,28 @@ from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
 from tidelog.metadata.replication import check_partition_epoch, find_partition
 from tidelog.metadata.topic_rules import topic_rules
 from tidelog.v1 import common_pb2
-from tidelog.v1.controller_pb2 import ReportDamageRequest, ReportDamageResponse
+from tidelog.v1.controller_pb2 import ReportReplicaStateRequest, ReportReplicaStateResponse
 from tidelog.v1.metadata_records_pb2 import MetadataRecord
 
 _SAYS = {
-    ReportDamageRequest.DAMAGED: "found its log damaged",
-    ReportDamageRequest.OFFLINE: "cannot use its disk",
-    ReportDamageRequest.ONLINE: "can use its disk again",
-    ReportDamageRequest.SYNC_FAILED: "cannot sync its disk",
-    ReportDamageRequest.LOSSY_START: "may have lost flushed records with the power",
+    ReportReplicaStateRequest.DAMAGED: "found its log damaged",
+    ReportReplicaStateRequest.OFFLINE: "cannot use its disk",
+    ReportReplicaStateRequest.ONLINE: "can use its disk again",
+    ReportReplicaStateRequest.SYNC_FAILED: "cannot sync its disk",
+    ReportReplicaStateRequest.LOSSY_START: "may have lost flushed records with the power",
 }
 
 
 def report_damage(
-    request: ReportDamageRequest, image: MetadataImage
-) -> Decision[ReportDamageResponse]:
+    request: ReportReplicaStateRequest, image: MetadataImage
+) -> Decision[ReportReplicaStateResponse]:
     """One result per partition, in the order asked. What is known changes nothing.
 
     Raises `KafkaError` STALE_BROKER_EPOCH when the sender is an earlier incarnation of its broker.
     """
     current_registration(image, request.broker_id, request.broker_epoch)
     records: list[MetadataRecord] = []
-    response = ReportDamageResponse()
+    response = ReportReplicaStateResponse()
     decided: set[tuple[bytes, int]] = set()
     for asked in request.partitions:
         result = response.partitions.add(topic=asked.topic, partition=asked.partition)
@@ -65,24 +65,24 @@ def report_damage(
 
 
 def _is_known(
-    broker_id: int, asked: ReportDamageRequest.Partition, partition: PartitionImage
+    broker_id: int, asked: ReportReplicaStateRequest.Partition, partition: PartitionImage
 ) -> bool:
     match asked.condition:
-        case ReportDamageRequest.OFFLINE:
+        case ReportReplicaStateRequest.OFFLINE:
             return broker_id in partition.offline
-        case ReportDamageRequest.SYNC_FAILED:
+        case ReportReplicaStateRequest.SYNC_FAILED:
             is_left_out = broker_id not in partition.elr or is_last_position(broker_id, partition)
             return broker_id in partition.offline and is_left_out
-        case ReportDamageRequest.ONLINE:
+        case ReportReplicaStateRequest.ONLINE:
             return broker_id not in partition.offline
-        case ReportDamageRequest.LOSSY_START:
+        case ReportReplicaStateRequest.LOSSY_START:
             return broker_id not in (*partition.isr, *partition.elr)
     return broker_id in partition.damaged and broker_id not in partition.isr
 
 
 def _check(
     broker_id: int,
-    asked: ReportDamageRequest.Partition,
+    asked: ReportReplicaStateRequest.Partition,
     partition: PartitionImage,
     decided: set[tuple[bytes, int]],
 ) -> None:
@@ -99,25 +99,25 @@ def _check(
         check_partition_epoch(asked.partition_epoch, partition)
 
 
-def _cause(broker_id: int, asked: ReportDamageRequest.Partition) -> str:
+def _cause(broker_id: int, asked: ReportReplicaStateRequest.Partition) -> str:
     cause = f"broker {broker_id} {_SAYS[asked.condition]}"
     return f"{cause}: {asked.cause}" if asked.cause else cause
 
 
 def _state_after(
     broker_id: int,
-    asked: ReportDamageRequest.Partition,
+    asked: ReportReplicaStateRequest.Partition,
     topic: TopicImage,
     partition: PartitionImage,
     image: MetadataImage,
 ) -> State:
     match asked.condition:
-        case ReportDamageRequest.OFFLINE | ReportDamageRequest.SYNC_FAILED:
-            is_whole = asked.condition == ReportDamageRequest.OFFLINE
+        case ReportReplicaStateRequest.OFFLINE | ReportReplicaStateRequest.SYNC_FAILED:
+            is_whole = asked.condition == ReportReplicaStateRequest.OFFLINE
             return _taken_offline(broker_id, topic, partition, image, is_whole=is_whole)
-        case ReportDamageRequest.ONLINE:
+        case ReportReplicaStateRequest.ONLINE:
             return _online_again(broker_id, topic, partition, image)
-        case ReportDamageRequest.LOSSY_START:
+        case ReportReplicaStateRequest.LOSSY_START:
             return _forgetful(broker_id, topic, partition, image)
     return _taken_out(broker_id, topic, partition, image)
 

@@ -70,8 +70,8 @@ from tidelog.v1.controller_pb2 import (
     BrokerHeartbeatResponse,
     RegisterBrokerRequest,
     RegisterBrokerResponse,
-    ReportDamageRequest,
-    ReportDamageResponse,
+    ReportReplicaStateRequest,
+    ReportReplicaStateResponse,
     ReportUnreachableBrokerRequest,
     ReportUnreachableBrokerResponse,
 )
@@ -257,9 +257,9 @@ class Quorum:
         """See `producer_ids.allocate_producer_ids`."""
         return await self._submit(request, AllocateProducerIdsResponse)
 
-    async def report_damage(self, request: ReportDamageRequest) -> ReportDamageResponse:
+    async def report_damage(self, request: ReportReplicaStateRequest) -> ReportReplicaStateResponse:
         """See `damage.report_damage`."""
-        return await self._submit(request, ReportDamageResponse)
+        return await self._submit(request, ReportReplicaStateResponse)
 
     async def elect_leaders(self, request: ElectLeadersRequest) -> ElectLeadersResponse:
         """See `leaders.elect_leaders`."""

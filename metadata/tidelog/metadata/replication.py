@@ -17,7 +17,7 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import (
     AlterPartitionRequest,
     AlterPartitionResponse,
-    ReportDamageRequest,
+    ReportReplicaStateRequest,
 )
 from tidelog.v1.metadata_records_pb2 import MetadataRecord
 
@@ -74,7 +74,8 @@ def _altered(
 
 
 def find_partition(
-    asked: AlterPartitionRequest.Partition | ReportDamageRequest.Partition, image: MetadataImage
+    asked: AlterPartitionRequest.Partition | ReportReplicaStateRequest.Partition,
+    image: MetadataImage,
 ) -> tuple[TopicImage, PartitionImage]:
     """Raises `KafkaError` UNKNOWN_TOPIC_ID or UNKNOWN_TOPIC_OR_PARTITION."""
     topic = image.topic_by_id(asked.topic_id)

@@ -43,11 +43,11 @@ from tidelog.v1.admin_pb2 import NodeStatusResponse
 from tidelog.v1.controller_pb2 import (
     AlterPartitionRequest,
     AlterPartitionResponse,
-    ReportDamageRequest,
-    ReportDamageResponse,
+    ReportReplicaStateRequest,
+    ReportReplicaStateResponse,
     StartLoss,
 )
-from tidelog.v1.methods import ALTER_PARTITION, REPORT_DAMAGE
+from tidelog.v1.methods import ALTER_PARTITION, REPORT_REPLICA_STATE
 
 METADATA_DIRECTORY = "__cluster_metadata-0"
 ALTER_PARTITION_TIMEOUT_MS = 5000
@@ -415,8 +415,10 @@ def _build_replica_manager(
             ALTER_PARTITION, request, timeout_ms=ALTER_PARTITION_TIMEOUT_MS
         )
 
-    async def report_damage(request: ReportDamageRequest) -> ReportDamageResponse:
-        return await controllers.call(REPORT_DAMAGE, request, timeout_ms=ALTER_PARTITION_TIMEOUT_MS)
+    async def report_state(request: ReportReplicaStateRequest) -> ReportReplicaStateResponse:
+        return await controllers.call(
+            REPORT_REPLICA_STATE, request, timeout_ms=ALTER_PARTITION_TIMEOUT_MS
+        )
 
     return ReplicaManager(
         broker_id=config.node_id,
@@ -427,7 +429,7 @@ def _build_replica_manager(
         config=config.replica,
         peers=ports.peers,
         alter_partition=alter_partition,
-        report_damage=report_damage,
+        report_state=report_state,
         on_recovered=start_record.note_recovered,
         unread=unread,
         workers=ports.workers,

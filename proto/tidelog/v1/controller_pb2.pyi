@@ -268,20 +268,20 @@ class AllocateProducerIdsResponse(_message.Message):
     cluster_id: str
     def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., producer_id_start: _Optional[int] = ..., producer_id_len: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., cluster_id: _Optional[str] = ...) -> None: ...
 
-class ReportDamageRequest(_message.Message):
+class ReportReplicaStateRequest(_message.Message):
     __slots__ = ("broker_id", "broker_epoch", "partitions", "cluster_id", "forwarded", "controller_epoch", "attempt")
     class Condition(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
-        DAMAGED: _ClassVar[ReportDamageRequest.Condition]
-        OFFLINE: _ClassVar[ReportDamageRequest.Condition]
-        ONLINE: _ClassVar[ReportDamageRequest.Condition]
-        SYNC_FAILED: _ClassVar[ReportDamageRequest.Condition]
-        LOSSY_START: _ClassVar[ReportDamageRequest.Condition]
-    DAMAGED: ReportDamageRequest.Condition
-    OFFLINE: ReportDamageRequest.Condition
-    ONLINE: ReportDamageRequest.Condition
-    SYNC_FAILED: ReportDamageRequest.Condition
-    LOSSY_START: ReportDamageRequest.Condition
+        DAMAGED: _ClassVar[ReportReplicaStateRequest.Condition]
+        OFFLINE: _ClassVar[ReportReplicaStateRequest.Condition]
+        ONLINE: _ClassVar[ReportReplicaStateRequest.Condition]
+        SYNC_FAILED: _ClassVar[ReportReplicaStateRequest.Condition]
+        LOSSY_START: _ClassVar[ReportReplicaStateRequest.Condition]
+    DAMAGED: ReportReplicaStateRequest.Condition
+    OFFLINE: ReportReplicaStateRequest.Condition
+    ONLINE: ReportReplicaStateRequest.Condition
+    SYNC_FAILED: ReportReplicaStateRequest.Condition
+    LOSSY_START: ReportReplicaStateRequest.Condition
     class Partition(_message.Message):
         __slots__ = ("topic", "topic_id", "partition", "partition_epoch", "first_bad_offset", "condition", "cause")
         TOPIC_FIELD_NUMBER: _ClassVar[int]
@@ -296,9 +296,9 @@ class ReportDamageRequest(_message.Message):
         partition: int
         partition_epoch: int
         first_bad_offset: int
-        condition: ReportDamageRequest.Condition
+        condition: ReportReplicaStateRequest.Condition
         cause: str
-        def __init__(self, topic: _Optional[str] = ..., topic_id: _Optional[bytes] = ..., partition: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., first_bad_offset: _Optional[int] = ..., condition: _Optional[_Union[ReportDamageRequest.Condition, str]] = ..., cause: _Optional[str] = ...) -> None: ...
+        def __init__(self, topic: _Optional[str] = ..., topic_id: _Optional[bytes] = ..., partition: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., first_bad_offset: _Optional[int] = ..., condition: _Optional[_Union[ReportReplicaStateRequest.Condition, str]] = ..., cause: _Optional[str] = ...) -> None: ...
     BROKER_ID_FIELD_NUMBER: _ClassVar[int]
     BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
@@ -308,14 +308,14 @@ class ReportDamageRequest(_message.Message):
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     broker_id: int
     broker_epoch: int
-    partitions: _containers.RepeatedCompositeFieldContainer[ReportDamageRequest.Partition]
+    partitions: _containers.RepeatedCompositeFieldContainer[ReportReplicaStateRequest.Partition]
     cluster_id: str
     forwarded: bool
     controller_epoch: int
     attempt: int
-    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[ReportDamageRequest.Partition, _Mapping]]] = ..., cluster_id: _Optional[str] = ..., forwarded: _Optional[bool] = ..., controller_epoch: _Optional[int] = ..., attempt: _Optional[int] = ...) -> None: ...
+    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[ReportReplicaStateRequest.Partition, _Mapping]]] = ..., cluster_id: _Optional[str] = ..., forwarded: _Optional[bool] = ..., controller_epoch: _Optional[int] = ..., attempt: _Optional[int] = ...) -> None: ...
 
-class ReportDamageResponse(_message.Message):
+class ReportReplicaStateResponse(_message.Message):
     __slots__ = ("error", "partitions", "controller_epoch", "cluster_id")
     class Partition(_message.Message):
         __slots__ = ("topic", "partition", "error")
@@ -331,10 +331,10 @@ class ReportDamageResponse(_message.Message):
     CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     error: _common_pb2.Error
-    partitions: _containers.RepeatedCompositeFieldContainer[ReportDamageResponse.Partition]
+    partitions: _containers.RepeatedCompositeFieldContainer[ReportReplicaStateResponse.Partition]
     controller_epoch: int
     cluster_id: str
-    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., partitions: _Optional[_Iterable[_Union[ReportDamageResponse.Partition, _Mapping]]] = ..., controller_epoch: _Optional[int] = ..., cluster_id: _Optional[str] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., partitions: _Optional[_Iterable[_Union[ReportReplicaStateResponse.Partition, _Mapping]]] = ..., controller_epoch: _Optional[int] = ..., cluster_id: _Optional[str] = ...) -> None: ...
 
 class ReportUnreachableBrokerRequest(_message.Message):
     __slots__ = ("broker_id", "broker_epoch", "reporter_id", "reporter_epoch", "cluster_id", "forwarded")

@@ -134,11 +134,11 @@ CONTROLLER_DELETE_TOPICS = Method(
 CONTROLLER_ALTER_CONFIGS = Method(
     _CONTROLLER, "AlterConfigs", admin_pb2.AlterConfigsRequest, admin_pb2.AlterConfigsResponse
 )
-REPORT_DAMAGE = Method(
+REPORT_REPLICA_STATE = Method(
     _CONTROLLER,
-    "ReportDamage",
-    controller_pb2.ReportDamageRequest,
-    controller_pb2.ReportDamageResponse,
+    "ReportReplicaState",
+    controller_pb2.ReportReplicaStateRequest,
+    controller_pb2.ReportReplicaStateResponse,
 )
 CONTROLLER_ELECT_LEADERS = Method(
     _CONTROLLER, "ElectLeaders", admin_pb2.ElectLeadersRequest, admin_pb2.ElectLeadersResponse

@@ -19,9 +19,9 @@ from tidelog.core.env import Random
 from tidelog.core.errors import TidelogError
 from tidelog.metadata.image import PartitionImage
 from tidelog.v1 import common_pb2
-from tidelog.v1.controller_pb2 import ReportDamageRequest, ReportDamageResponse
+from tidelog.v1.controller_pb2 import ReportReplicaStateRequest, ReportReplicaStateResponse
 
-ReportDamage = Callable[[ReportDamageRequest], Awaitable[ReportDamageResponse]]
+ReportReplicaState = Callable[[ReportReplicaStateRequest], Awaitable[ReportReplicaStateResponse]]
 # Errors after which there is nothing to report anymore.
 _GONE = frozenset({common_pb2.UNKNOWN_TOPIC_ID, common_pb2.UNKNOWN_TOPIC_OR_PARTITION})
 
@@ -31,7 +31,7 @@ log = structlog.get_logger(__name__)
 class Trouble(NamedTuple):
     """State of a replica to report."""
 
-    condition: ReportDamageRequest.Condition
+    condition: ReportReplicaStateRequest.Condition
     cause: str
     first_bad_offset: int = 0
 
@@ -44,7 +44,7 @@ class _Told(NamedTuple):
     trouble: Trouble
 
 
-class TroubleReports:
+class ReplicaStateReports:
     """Sender of submitted replicas' states, repeated until known or obsolete."""
 
     def __init__(
@@ -52,14 +52,14 @@ class TroubleReports:
         *,
         broker_id: int,
         partitions: PartitionMap,
-        report_damage: ReportDamage,
+        report_state: ReportReplicaState,
         random: Random,
         config: ReplicaConfig,
     ) -> None:
         self.broker_epoch = -1
         self._broker_id = broker_id
         self._partitions = partitions
-        self._report_damage = report_damage
+        self._report_state = report_state
         self._queue = PartitionQueue(random=random, config=config)
 
     @property
@@ -85,7 +85,7 @@ class TroubleReports:
         if not told:
             return
         try:
-            response = await self._report_damage(request)
+            response = await self._report_state(request)
         except TidelogError as error:
             log.info("replica state report not answered", error=str(error))
             return
@@ -100,16 +100,18 @@ class TroubleReports:
 
     def _note_known(self, told: _Told) -> None:
         """Dequeue the replica, unless its state has changed since."""
-        if told.trouble.condition == ReportDamageRequest.LOSSY_START:
+        if told.trouble.condition == ReportReplicaStateRequest.LOSSY_START:
             told.hosted.note_loss_told()
         waiting = self._queue.waiting.get(told.key)
         if waiting is not None and self._trouble(waiting) in (None, told.trouble):
             del self._queue.waiting[told.key]
 
-    def _take(self) -> tuple[list[_Told], ReportDamageRequest]:
+    def _take(self) -> tuple[list[_Told], ReportReplicaStateRequest]:
         """Parts still to report, in the order of the request."""
         told = []
-        request = ReportDamageRequest(broker_id=self._broker_id, broker_epoch=self.broker_epoch)
+        request = ReportReplicaStateRequest(
+            broker_id=self._broker_id, broker_epoch=self.broker_epoch
+        )
         for key, hosted in list(self._queue.waiting.items()):
             state = self._partitions.image.partition(hosted.topic, hosted.partition)
             trouble = self._trouble(hosted)
@@ -140,14 +142,18 @@ class TroubleReports:
 def trouble_of(hosted: HostedPartition, *, is_offline: bool) -> Trouble | None:
     """Compare a replica with the image, in which it is offline or not; None if they agree."""
     if hosted.may_have_lost:
-        return Trouble(ReportDamageRequest.LOSSY_START, "more than an unfinished write was wrong")
+        return Trouble(
+            ReportReplicaStateRequest.LOSSY_START, "more than an unfinished write was wrong"
+        )
     if hosted.failure is not None:
         is_lossy = hosted.has_failed_sync
-        condition = ReportDamageRequest.SYNC_FAILED if is_lossy else ReportDamageRequest.OFFLINE
+        condition = (
+            ReportReplicaStateRequest.SYNC_FAILED if is_lossy else ReportReplicaStateRequest.OFFLINE
+        )
         return Trouble(condition, hosted.failure)
     damage = hosted.damage
     if damage is not None:
-        return Trouble(ReportDamageRequest.DAMAGED, damage.reason, damage.first_bad_offset)
+        return Trouble(ReportReplicaStateRequest.DAMAGED, damage.reason, damage.first_bad_offset)
     if is_offline and hosted.is_open:
-        return Trouble(ReportDamageRequest.ONLINE, "")
+        return Trouble(ReportReplicaStateRequest.ONLINE, "")
     return None

@@ -160,7 +160,7 @@ HARMLESS: Mapping[str, Harmless] = {
     "/tidelog.v1.Controller/BrokerHeartbeat": _is_of_no_broker,
     "/tidelog.v1.Controller/AlterPartition": _is_of_no_broker,
     "/tidelog.v1.Controller/AllocateProducerIds": _is_of_no_broker,
-    "/tidelog.v1.Controller/ReportDamage": _is_of_no_broker,
+    "/tidelog.v1.Controller/ReportReplicaState": _is_of_no_broker,
     "/tidelog.v1.Controller/ReportUnreachableBroker": _reports_nobody,
     # A broker that hangs up is dialled before it is fenced.
     "/tidelog.v1.Controller/FollowMetadata": _always,

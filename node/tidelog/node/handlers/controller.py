@@ -40,8 +40,8 @@ from tidelog.v1.controller_pb2 import (
     FollowMetadataResponse,
     RegisterBrokerRequest,
     RegisterBrokerResponse,
-    ReportDamageRequest,
-    ReportDamageResponse,
+    ReportReplicaStateRequest,
+    ReportReplicaStateResponse,
     ReportUnreachableBrokerRequest,
     ReportUnreachableBrokerResponse,
 )
@@ -109,9 +109,11 @@ class ControllerHandler:
             methods.ALLOCATE_PRODUCER_IDS, self._quorum.allocate_producer_ids, request
         )
 
-    async def report_damage(self, request: ReportDamageRequest) -> ReportDamageResponse:
-        """See `Controller.ReportDamage`."""
-        return await self._decide(methods.REPORT_DAMAGE, self._quorum.report_damage, request)
+    async def report_replica_state(
+        self, request: ReportReplicaStateRequest
+    ) -> ReportReplicaStateResponse:
+        """See `Controller.ReportReplicaState`."""
+        return await self._decide(methods.REPORT_REPLICA_STATE, self._quorum.report_damage, request)
 
     async def report_unreachable_broker(
         self, request: ReportUnreachableBrokerRequest

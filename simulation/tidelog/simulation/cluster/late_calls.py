@@ -12,7 +12,7 @@ from tidelog.simulation.cluster.inside import active_controller
 from tidelog.simulation.cluster.strikes import Span, Strikes
 from tidelog.simulation.cluster.world_config import REPLICATION_FACTOR
 
-METHODS = ("AlterPartition", "BrokerHeartbeat", "ReportDamage", "RegisterBroker")
+METHODS = ("AlterPartition", "BrokerHeartbeat", "ReportReplicaState", "RegisterBroker")
 NEEDS_CALM = "late_isr_change"
 """The kind that waits for one thing after another, for most of a storm."""
 HEARTBEATS_MAX = 1_000
