@@ -2,12 +2,16 @@
 
 Rooms:
 
-    transport       the port: a unary call and a stream to an address, with deadlines; what the
-                    simulation implements, too
-    grpc_transport  its implementation on gRPC: one channel for each address, connected before
-                    anything is written to it, so that "never delivered" is certain
-    grpc_dial       a probe of an address: is a process listening there, and which one
-    strangers       messages of another cluster: refused, counted, logged once for each cluster
+    transport, peers       the ports: unary calls and streams to an address, with deadlines, which
+                           the simulation implements, too
+    grpc_transport         their implementation on gRPC: one channel for each address, connected
+                           before a request is written, so that "never delivered" is certain
+    grpc_dial              a probe of an address: is a process listening there, and which one
+    grpc_server, grpc_edge the listener: services by descriptors; the edge: bytes to requests
+    grpc_connections       traffic of this process by connection; grpc_log: log filter
+    request_elements, unfinished_requests, unread_responses   limits against excessive callers
+    own_cluster, strangers messages from other clusters: refused, counted, logged once for each
+    call                   the RPC call behind a request; quiet_ports: free ports for local clusters
 
 Begin with `transport`.
 

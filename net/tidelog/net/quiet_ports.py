@@ -1,8 +1,8 @@
 """Ports for listeners that come and go during a run.
 
-Below the range that the kernel gives to outgoing connections: a node that is down for a while would
-else find its port taken by a connection, and who dials a port of that range where nobody listens
-may be connected with itself.
+They are below the kernel's range for outgoing connections: else a node that is down for a while
+could find its port taken by a connection, and a process that dials an unused port of that range may
+be connected with itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 def quiet_ports(count: int) -> list[int]:
-    """Different loopback ports that nothing listens on now. Somebody may take one until used."""
+    """Choose different loopback ports without a listener; another process may still take one."""
     low, _ = map(int, _RANGE.read_text(encoding="ascii").split())
     candidates = list(range(LOWEST, low)) if low > LOWEST + count else list(range(low, 65_536))
     random.shuffle(candidates)
@@ -31,7 +31,7 @@ def quiet_ports(count: int) -> list[int]:
 
 def _is_free(port: int) -> bool:
     with socket.socket() as probe:
-        # Connections that are only waiting to be forgotten do not count.
+        # Connections in TIME_WAIT do not count.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))

@@ -1,16 +1,16 @@
 """Raft: the replicated metadata log of the controllers.
 
-    replicated_log   the port: what a controller may ask of the quorum. Begin here
+    replicated_log   the port of the controller to the quorum. Begin here
     engine           the port between an engine, which decides, and its driver, which acts
-    rules            the rules on which safety rests, each alone, with the paper's section
+    rules            the safety rules, a function each, with the paper's section
     voter            Raft as a state machine: leading, local_log, progress, pending, rejoiner
-    driver           the shell: persist, then send; syncing runs beside its steps
-    wal, wal_file, wal_frames          the write-ahead log and its form
+    driver           the shell: persist, then send; syncing runs concurrently
+    wal, wal_file, wal_frames          the write-ahead log and its format
     snapshots, snapshotting, snapshot_file   snapshots of the metadata
-    storage, durable_state             both of them as one
-    transport, grpc_transport, hello   messages between voters, and who may open a stream
-    factory          puts a voter together
-    pysyncobj/       a second engine behind the same port, made of PySyncObj
+    storage, durable_state             the durable state: both of them
+    transport, grpc_transport, hello   messages between voters, and the check of a new stream
+    factory          assembly of a voter
+    pysyncobj/       a second engine behind the same port, based on PySyncObj
 
 No module of the engine knows a clock, a disk or a network: the simulation runs the same code.
 
