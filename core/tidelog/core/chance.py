@@ -1,4 +1,4 @@
-"""Seeded randomness, and draws from a randomness that is handed in. Pure."""
+"""Seeded randomness, and draws from an injected randomness. Pure."""
 
 # Pure: decides, never acts (rule R2).
 
@@ -15,24 +15,24 @@ _MASK = (1 << 64) - 1
 
 
 def one_of(random: Random, items: Sequence[T]) -> T:
-    """Any of them; there must be one."""
+    """Draw an item; there must be at least one."""
     return items[random.randrange(0, len(items))]
 
 
 def shuffled(random: Random, items: Iterable[T]) -> list[T]:
-    """All of them; what has no order of its own must be sorted first."""
+    """Shuffle the items into a new list; sort unordered ones first."""
     left = list(items)
     return [left.pop(random.randrange(0, len(left))) for _ in range(len(left))]
 
 
 class SeededRandom:
-    """The `Random` port out of one seed (splitmix64): the same on every machine and Python."""
+    """`Random` port from one seed (splitmix64): the same on every machine and Python."""
 
     def __init__(self, seed: int) -> None:
         self._state = seed & _MASK
 
     def fork(self, name: str) -> SeededRandom:
-        """A stream of its own, so that what one part draws does not move another's numbers."""
+        """Create an independent stream, so that one part's draws do not shift another's."""
         digest = blake2b(f"{self._state}/{name}".encode(), digest_size=8).digest()
         return SeededRandom(int.from_bytes(digest, "little"))
 

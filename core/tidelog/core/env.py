@@ -1,7 +1,7 @@
 """Ports to the outside world: clock, disk, randomness.
 
-Everything below the composition roots gets these handed in; `tidelog.core.system` holds the real
-ones, the simulation stage holds its own. This module decides nothing and touches nothing.
+They are injected into everything below the composition roots; `tidelog.core.system` implements the
+real ones, the simulation its own. This module decides nothing and has no effects.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class Clock(Protocol):
     """Time, in whole milliseconds unless the name says otherwise."""
 
     def monotonic_ms(self) -> int:
-        """Milliseconds since an arbitrary point; never goes back. For leases and time-outs."""
+        """Milliseconds since an arbitrary point; never goes back. For leases and timeouts."""
 
     def monotonic_s(self) -> float:
         """The same clock in seconds, for libraries that want a float."""
@@ -40,7 +40,7 @@ class Random(Protocol):
 
 
 class File(Protocol):
-    """One open file. Writes reach the operating system at once and stable storage only by `sync`.
+    """An open file. Writes reach the operating system at once and stable storage only by `sync`.
 
     Errors: every method raises `StorageError` (see `tidelog.core.errors`); after a failed `sync`
     the file's un-synced content is unknown and the caller must not try again (fsyncgate).
@@ -52,16 +52,16 @@ class File(Protocol):
         """Length in bytes."""
 
     def read_at(self, offset: int, length: int) -> bytes:
-        """At most `length` bytes from `offset`; fewer only at the end of the file.
+        """Read at most `length` bytes from `offset`; fewer only at the end of the file.
 
-        Waits for the device, and the loop with it, where they are not in memory. Not so within
-        `Disk.from_memory`: there it raises `NotInMemoryError`.
+        Blocks the loop until the device has read bytes that are not in memory. Within
+        `Disk.from_memory` it raises `NotInMemoryError` instead.
         """
 
     async def load(self, loaded: Loaded, offset: int, length: int) -> None:
-        """Read off the loop what `read_at` lacked, for `loaded`; see `NotInMemoryError.load`.
+        """Load bytes that `read_at` lacked off the loop; see `NotInMemoryError.load`.
 
-        READ_AHEAD_BYTES at least, unless these cannot be read.
+        Loads at least READ_AHEAD_BYTES, unless these cannot be read.
         """
 
     def write_at(self, offset: int, data: bytes | bytearray | memoryview) -> None:
@@ -76,53 +76,53 @@ class File(Protocol):
         """Cut (or extend with zeros) to `size` bytes."""
 
     async def sync(self) -> None:
-        """Off the loop: all writes made before the call are on stable storage after it."""
+        """Bring all writes before the call to stable storage, off the loop."""
 
     def close(self) -> None:
-        """Close without syncing. Calling it again does nothing."""
+        """Close without syncing; idempotent."""
 
 
 class IndexBuffer(Protocol):
-    """A file of fixed capacity mapped to memory: cheap small appends and look-ups."""
+    """A memory-mapped file of fixed capacity: cheap small appends and look-ups."""
 
     path: str
     view: memoryview
-    """The whole capacity, writable. Its space is reserved: a full disk shows at `open_index`."""
+    """Mapping of the whole capacity, writable. Its space is reserved by `open_index`."""
 
     async def sync(self) -> None:
-        """Stable storage, off the loop."""
+        """Bring the contents to stable storage, off the loop."""
 
     def close(self, *, trim_to: int | None = None) -> None:
-        """Unmap and close; with `trim_to`, cut the file to that many bytes."""
+        """Unmap and close; with `trim_to`, truncate the file to that many bytes."""
 
 
 class Disk(Protocol):
     """A node's file system. Paths are absolute strings. Errors: `StorageError`.
 
-    What may take long goes to threads: syncs, reads and removals to some of their own each, so that
-    none waits behind another kind.
+    Slow operations run on threads: syncs, reads and removals on separate ones, so that no kind
+    waits behind another.
     """
 
     def with_own_threads(self) -> Disk:
-        """The same files, worked on by other threads: a sync here waits behind none of the others.
+        """Create a disk of the same files with separate threads: its syncs wait for no others.
 
-        For the metadata log, on whose syncs the quorum's elections depend.
+        Used for the metadata log, since the quorum's elections depend on its syncs.
         """
 
     def from_memory(self, loaded: Loaded | None) -> AbstractContextManager[None]:
-        """Let no read wait inside: see `tidelog.core.memory_reads`; with None they wait again.
+        """Let no read inside wait: see `tidelog.core.memory_reads`; with None they wait again.
 
         Never await inside.
         """
 
     def open(self, path: str, *, create: bool = False) -> File:
-        """Open for reading and writing; with `create`, make it when it does not exist."""
+        """Open for reading and writing; with `create`, create it when it does not exist."""
 
     def open_index(self, path: str, *, capacity_bytes: int) -> IndexBuffer:
-        """Map `path`, made or extended with zeros to `capacity_bytes`."""
+        """Map `path`, created or extended with zeros to `capacity_bytes`."""
 
     def exists(self, path: str) -> bool:
-        """Whether a file or folder of this name exists."""
+        """True when a file or folder of this name exists."""
 
     def size(self, path: str) -> int:
         """Length of a file in bytes; 0 when it does not exist."""
@@ -131,7 +131,7 @@ class Disk(Protocol):
         """Sorted names (not paths) in a folder; empty when the folder does not exist."""
 
     def make_directory(self, path: str) -> None:
-        """Make the folder and its parents; existing ones are fine."""
+        """Create the folder and its parents; existing ones are fine."""
 
     def rename(self, source: str, target: str) -> None:
         """Replace `target` atomically. Durable only after `sync_directory` of the parent."""
@@ -140,20 +140,20 @@ class Disk(Protocol):
         """Remove a file; a missing one is fine."""
 
     async def discard(self, path: str) -> None:
-        """As `remove`, off the loop, of a file that nothing uses: a large one takes long.
+        """Remove an unused file off the loop, since a large one takes long.
 
         No sync and no read waits behind it.
         """
 
     def remove_tree(self, path: str) -> None:
-        """Remove a folder with all it holds; a missing one is fine."""
+        """Remove a folder with its contents; a missing one is fine."""
 
     async def sync_directory(self, path: str) -> None:
-        """Off the loop: names made, renamed or removed in the folder survive a power cut."""
+        """Make created, renamed and removed names in the folder durable, off the loop."""
 
 
 async def write_atomically(disk: Disk, path: str, data: bytes) -> None:
-    """Put `data` at `path` so that a crash leaves the old content or the new, never a mixture.
+    """Write `data` to `path` so that a crash leaves the old content or the new, never a mixture.
 
     Write to `path + ".tmp"`, sync, rename, sync the folder.
     """
@@ -170,13 +170,13 @@ async def write_atomically(disk: Disk, path: str, data: bytes) -> None:
 
 
 async def make_directory_durably(disk: Disk, path: str) -> None:
-    """Make a folder and its parents so that a power cut takes none of them."""
+    """Create a folder and its parents so that they survive a power loss."""
     folders = [path]
     while (parent := _parent(folders[-1])) != "/" and not disk.exists(parent):
         folders.append(parent)
     disk.make_directory(path)
     for folder in reversed(folders):
-        # Also of one that was there: who made it may not have come to this.
+        # Existing folders, too: the process that created them may have crashed before this.
         await disk.sync_directory(_parent(folder))
 
 

@@ -1,13 +1,13 @@
-"""Reads that wait for no device: they find all in memory, or say what they lack.
+"""Reads that never wait for a device: they find the bytes in memory, or report the missing ones.
 
-    reading(disk, work)    run `work`; where it lacks bytes, load them off the loop and run it anew
+    reading(disk, work)    run `work`; if bytes are missing, load them off the loop and rerun it
 
-A disk may take seconds for a read, and everything a node does shares one loop. So what reads
+A disk may take seconds for a read, and all of a node's work shares one loop. So code that reads
 records runs within `Disk.from_memory`, where a read of bytes that are not in memory raises
-`NotInMemoryError`. Whoever gets that awaits `load` and begins again: the log may have been cut,
-compacted, deleted or given to another leader meanwhile, so nothing found before a wait is used
-after it (decision 0027). Only bytes of files are kept, in `Loaded`, and no longer than nobody
-writes over them, cuts them off or closes the file.
+`NotInMemoryError`. The caller awaits `load` and starts over: the log may have been truncated,
+compacted, deleted or given to another leader meanwhile, so no result from before a wait is used
+after it (decision 0027). Only bytes of files are kept, in `Loaded`, until they are overwritten or
+truncated, or the file is closed.
 """
 
 from __future__ import annotations
@@ -22,16 +22,18 @@ from tidelog.core.errors import StorageError
 T = TypeVar("T")
 
 READ_AHEAD_BYTES = 64 << 10
-"""What is read at least where a device must be waited for: its neighbours come for nothing."""
+"""Minimum size of a read from a device: neighbouring bytes are free."""
 LOADED_BYTES_MAX = 1 << 20
-"""Kept for one piece of work, besides what it lacked last."""
+"""Maximum bytes kept for one piece of work, besides the last ones loaded."""
 LOADS_MAX = 128
-"""For one piece of work. One that still lacks bytes then waits for them: they were read just now,
-and somebody changes the file again and again, or they leave memory at once."""
+"""Maximum loads for one piece of work, which then waits for missing bytes.
+
+By then they were just read: either the file changes repeatedly, or they are evicted at once.
+"""
 
 
 class Piece:
-    """Bytes of one file from `start` to `end`, fewer where the file ends; or an error."""
+    """Bytes of a file from `start` to `end`, fewer where the file ends; or an error."""
 
     __slots__ = ("__weakref__", "data", "end", "error", "file", "start")
 
@@ -39,24 +41,24 @@ class Piece:
         self.file = file
         self.start = start
         self.end = end
-        """Moves down to where the file changes: what was read there is worth nothing."""
+        """End of the valid bytes: moves down to where the file has changed."""
         self.data: bytes | None = None
-        """None until they were read."""
+        """Bytes read; None until they were read."""
         self.error: StorageError | None = None
 
     @property
     def size_bytes(self) -> int:
-        """Of what was read."""
+        """Size of the bytes read."""
         return len(self.data or b"")
 
     def holds(self, file: object, start: int, end: int) -> bool:
-        """Whether these bytes, or why they cannot be read, are here."""
+        """True when these bytes, or the error of reading them, are here."""
         is_known = self.data is not None or self.error is not None
         return self.file == file and is_known and self.start <= start and end <= self.end
 
 
 class Loaded:
-    """What was read off the loop for one piece of work."""
+    """Bytes read off the loop for one piece of work."""
 
     def __init__(self) -> None:
         self._pieces: list[Piece] = []
@@ -64,18 +66,18 @@ class Loaded:
 
     @property
     def may_wait(self) -> bool:
-        """Whether the work waits on the loop now, to come to an end: see LOADS_MAX."""
+        """True when the work may wait on the loop now, in order to complete: see LOADS_MAX."""
         return self._loads >= LOADS_MAX
 
     def add(self, piece: Piece) -> None:
-        """Keep it, and what it leaves room for."""
+        """Keep a piece, and as many earlier ones as there is room for."""
         while sum(one.size_bytes for one in self._pieces) > LOADED_BYTES_MAX:
             self._pieces.pop(0)
         self._pieces.append(piece)
         self._loads += 1
 
     def find(self, file: object, offset: int, length: int) -> bytes | None:
-        """As `File.read_at`; None when they were not loaded. Raises their error."""
+        """Find bytes as `File.read_at`; None when they were not loaded. Raises their error."""
         for piece in reversed(self._pieces):
             if piece.holds(file, offset, offset + length):
                 if piece.error is not None:
@@ -88,13 +90,13 @@ class Loaded:
 
 
 class Changes:
-    """The pieces of one file, which are worth nothing where it changes."""
+    """Pieces of one file, invalidated where the file changes."""
 
     def __init__(self) -> None:
         self._pieces: WeakSet[Piece] | None = None
 
     def begin(self, file: object, offset: int, length: int) -> Piece:
-        """A piece whose bytes are read from now on."""
+        """Create a piece whose bytes are read from now on."""
         piece = Piece(file, offset, offset + length)
         if self._pieces is None:
             self._pieces = WeakSet()
@@ -102,7 +104,7 @@ class Changes:
         return piece
 
     def note(self, start: int, end: int | None = None) -> None:
-        """The file changed from `start` to `end`, its own end if None."""
+        """Note a change of the file from `start` to `end`, its own end if None."""
         if self._pieces:
             for piece in self._pieces:
                 if end is None or piece.start < end:
@@ -110,14 +112,14 @@ class Changes:
 
 
 class Readable(Protocol):
-    """What can be read off the loop."""
+    """Port of a file that can be read off the loop."""
 
     async def load(self, loaded: Loaded, offset: int, length: int) -> None:
-        """See `File`: the bytes, or the error of a read of them, are in `loaded` then."""
+        """Load the bytes, or the error of reading them, into `loaded`; see `File`."""
 
 
 class ReadByPath:
-    """A file that is not open yet: read through once, its pages are in memory.
+    """A file that is not open yet; reading it once brings its pages into memory.
 
     `read` reads bytes off the loop, by offset and length, and raises StorageError.
     """
@@ -137,7 +139,7 @@ class ReadByPath:
 
 
 class NotInMemoryError(Exception):
-    """A read within `Disk.from_memory` lacks bytes: await `load`, then do all of it again."""
+    """Bytes are missing within `Disk.from_memory`: await `load`, then repeat all of the work."""
 
     def __init__(self, file: Readable, offset: int, length: int) -> None:
         super().__init__(f"{length} bytes from {offset} are not in memory")
@@ -146,25 +148,25 @@ class NotInMemoryError(Exception):
         self._length = length
 
     async def load(self, loaded: Loaded) -> None:
-        """Read them off the loop into `loaded`. Never raises for what the disk does."""
+        """Read the bytes off the loop into `loaded`. Never raises disk errors."""
         await self._file.load(loaded, self._offset, self._length)
 
 
 class MemoryMode:
-    """Whether the reads of one disk may wait now."""
+    """Mode of one disk: whether reads may wait for the device now."""
 
     def __init__(self) -> None:
         self.loaded: Loaded | None = None
-        """None: they wait. Else they do not, and find these besides what is in memory."""
+        """None: reads may wait. Else they may not, and find these bytes besides those in memory."""
 
     def using(self, loaded: Loaded | None) -> AbstractContextManager[None]:
-        """See `Disk.from_memory`."""
+        """Context manager that sets the mode; see `Disk.from_memory`."""
         may_wait = loaded is None or loaded.may_wait
         return _Using(self, None if may_wait else loaded)
 
 
 class _Using:
-    """See `MemoryMode.using`: no generator, as each read of records makes one."""
+    """Context manager of `MemoryMode.using`; no generator, as each read of records needs one."""
 
     __slots__ = ("_before", "_loaded", "_mode")
 
@@ -181,16 +183,16 @@ class _Using:
 
 
 class MemoryDisk(Protocol):
-    """The part of `Disk` that `reading` needs."""
+    """Part of `Disk` that `reading` needs."""
 
     def from_memory(self, loaded: Loaded | None) -> AbstractContextManager[None]:
-        """See `Disk`."""
+        """Context manager that sets the mode; see `Disk`."""
 
 
 async def reading(disk: MemoryDisk, work: Callable[[], T]) -> T:
-    """The result of `work`, which reads files of `disk` and changes nothing; raises what it raises.
+    """Run `work`, which reads files of `disk` and changes nothing; return its result or raise.
 
-    It runs as often as it lacks bytes, from its beginning, and once where all are in memory.
+    It is run again from its beginning after each load, and only once if all bytes are in memory.
     """
     loaded = Loaded()
     while True:

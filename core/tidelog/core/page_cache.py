@@ -1,6 +1,6 @@
-"""The page cache of the machine: reads that take what is in memory, and no more.
+"""Page cache of the machine: reads of bytes that are in memory, and only those.
 
-Owns what each file system can tell of it. Never waits for a device, but in `read_all`.
+Owns the abilities of each file system. Never waits for a device, except in `read_all`.
 """
 
 from __future__ import annotations
@@ -12,39 +12,39 @@ from pathlib import Path
 
 _SCRATCH_BYTES = 1 << 20
 _IN_MEMORY = frozenset({"tmpfs", "ramfs"})
-"""File systems that have no device to wait for."""
+"""File systems without a device to wait for."""
 _NO_NOWAIT = frozenset({errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS})
-"""A file system, or a kernel, that cannot tell what is in memory."""
+"""Errors of a file system, or a kernel, that cannot report if bytes are in memory."""
 
 
 class Residency(Enum):
-    """What a file system tells of the bytes that are in memory."""
+    """Ability of a file system to report if bytes are in memory."""
 
     IS_TOLD = auto()
-    """Whether they are: by preadv2 with RWF_NOWAIT."""
+    """It reports them by preadv2 with RWF_NOWAIT."""
     IS_MEMORY = auto()
-    """It has no device: all of them are."""
+    """It has no device: all bytes are in memory."""
     UNKNOWN = auto()
-    """Nothing, so every read within `Disk.from_memory` goes to a thread (decision 0027)."""
+    """It reports nothing, so every read within `Disk.from_memory` uses a thread (decision 0027)."""
 
 
 class PageCache:
-    """For the loop's thread alone. Errors: `OSError`."""
+    """Reads for the loop's thread only. Raises `OSError`."""
 
     def __init__(self) -> None:
         self._scratch = memoryview(bytearray(_SCRATCH_BYTES))
         self._residencies: dict[int, Residency] = {}
-        """By device."""
+        """Ability by device."""
 
     def residency(self, descriptor: int) -> Residency:
-        """What the file system of an open file tells; tried once each."""
+        """Determine the ability of an open file's file system, once per device."""
         device = os.fstat(descriptor).st_dev
         if device not in self._residencies:
             self._residencies[device] = _residency(descriptor, device)
         return self._residencies[device]
 
     def read(self, descriptor: int, residency: Residency, offset: int, length: int) -> bytes | None:
-        """As `File.read_at`; None where a device would be waited for."""
+        """Read as `File.read_at`; None where it would have to wait for a device."""
         if residency is not Residency.IS_TOLD:
             is_memory = residency is Residency.IS_MEMORY
             return read_all(descriptor, offset, length) if is_memory else None
@@ -56,13 +56,13 @@ class PageCache:
             count = os.preadv(descriptor, [scratch[:length]], offset, os.RWF_NOWAIT)
         except BlockingIOError:
             return None
-        # Cut short by the file's end, or where the page cache ends.
+        # A short read: the file's end, or the end of the bytes in memory.
         is_all = count == length or offset + count >= os.fstat(descriptor).st_size
         return bytes(scratch[:count]) if is_all else None
 
 
 def read_all(descriptor: int, offset: int, length: int) -> bytes:
-    """As `File.read_at`, from the device where it must be."""
+    """Read as `File.read_at`, from the device if necessary."""
     data = os.pread(descriptor, length, offset)
     while 0 < len(data) < length:
         more = os.pread(descriptor, length - len(data), offset + len(data))
@@ -86,7 +86,7 @@ def _residency(descriptor: int, device: int) -> Residency:
 
 
 def _file_system(device: int) -> str:
-    """Its kind, as mount(8) names it; empty where it cannot be told."""
+    """Type of the file system, as in mount(8); empty if unknown."""
     number = f"{os.major(device)}:{os.minor(device)}"
     try:
         mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")

@@ -1,4 +1,4 @@
-"""Provenance of figures: the machine and the commit that they are from."""
+"""Provenance of figures: machine and commit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def cpu() -> str:
-    """Its processor's name."""
+    """Name of the machine's processor."""
     for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
         if line.startswith("model name"):
             return line.partition(":")[2].strip()
@@ -17,7 +17,7 @@ def cpu() -> str:
 
 
 def memory() -> str:
-    """How much it has."""
+    """Size of the machine's memory."""
     return f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 2**30:.0f} GiB"
 
 
@@ -27,7 +27,7 @@ def machine() -> str:
 
 
 def checked_out_commit() -> str:
-    """The present one; `+` after it: the tree has changes. "unknown" outside a checkout."""
+    """Current commit, with a `+` if the tree has changes; "unknown" outside a checkout."""
     commit = _git("rev-parse", "--short=12", "HEAD")
     if commit is None:
         return "unknown"

@@ -1,7 +1,7 @@
 """The real clock, disk and randomness: the only place with threads, mmap and fsync.
 
 Every `OSError` leaves here as a `StorageError` that names the path. Syncs, reads and removals run
-on small pools of their own, so that a slow device delays whoever waits for it and nobody else.
+on small pools of their own, so that a slow device delays only the tasks that wait for it.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from tidelog.core.memory_reads import (
 )
 from tidelog.core.page_cache import PageCache, Residency, read_all
 
-# From these sizes on freed memory goes back to the system; glibc takes no higher first one.
+# Freed blocks from these sizes on return to the system; glibc allows no higher value of the first.
 MALLOC_MMAP_THRESHOLD_BYTES = 32 << 20
 MALLOC_TRIM_THRESHOLD_BYTES = 512 << 20
-# A node handles messages of a megabyte all the time. By default glibc maps and unmaps each of them,
+# A node constantly handles messages of a megabyte. By default glibc maps and unmaps each of them,
 # which costs more than copying it; two arenas are enough for one busy thread.
 ALLOCATOR = {
     "MALLOC_MMAP_THRESHOLD_": str(MALLOC_MMAP_THRESHOLD_BYTES),
     "MALLOC_TRIM_THRESHOLD_": str(MALLOC_TRIM_THRESHOLD_BYTES),
     "MALLOC_ARENA_MAX": "2",
 }
-"""What a node's process is started with in its environment."""
+"""Environment variables for a node's process."""
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 _FILE_MODE = 0o600
 _DIRECTORY_MODE = 0o700
@@ -53,7 +53,7 @@ _IOV_MAX = 1024  # limits.h
 
 
 class SystemClock:
-    """The machine's clocks."""
+    """Clocks of the machine."""
 
     def monotonic_ms(self) -> int:
         """See `Clock`."""
@@ -69,7 +69,7 @@ class SystemClock:
 
 
 class SystemRandom:
-    """The operating system's randomness."""
+    """Randomness of the operating system."""
 
     def __init__(self) -> None:
         self._random = random.SystemRandom()
@@ -89,13 +89,13 @@ class SystemRandom:
 
 @dataclass(frozen=True, slots=True)
 class DiskConfig:
-    """How many threads wait for a disk at once, for each kind of work."""
+    """Number of threads for each kind of disk work."""
 
     sync_threads: int = 4
     metadata_sync_threads: int = 2
-    """Of `SystemDisk.with_own_threads`: for the metadata log, and a snapshot of it meanwhile."""
+    """Sync threads of `SystemDisk.with_own_threads`: for the metadata log, and its snapshots."""
     read_threads: int = 4
-    """More reads wait in line: how many is bounded by who asks, see waiting_reads_max."""
+    """Threads for reads; callers bound the queue, see waiting_reads_max."""
     removal_threads: int = 1
 
 
@@ -139,12 +139,12 @@ class SystemFile:
         return found
 
     async def load(self, loaded: Loaded, offset: int, length: int) -> None:
-        """See `File`. By a descriptor of its own: this one may be closed meanwhile."""
+        """Load by a duplicated descriptor, since this one may be closed meanwhile; see `File`."""
         piece = self._changes.begin(self, offset, max(length, READ_AHEAD_BYTES))
         try:
             descriptor = os.dup(self._fd)
             reading = self._disk.reads.submit(_read_ahead, descriptor, offset, length)
-            reading.add_done_callback(lambda _: os.close(descriptor))  # or never begun
+            reading.add_done_callback(lambda _: os.close(descriptor))  # also if it never ran
             found = await asyncio.wrap_future(reading)
             piece.data, piece.end = found[0], min(piece.end, offset + found[1])
         except OSError as error:
@@ -173,7 +173,7 @@ class SystemFile:
         except OSError as error:
             raise _storage_error("write", self.path, error) from error
         if written < expected:
-            # Cut short, by a full disk most often: what is left says why.
+            # A short write, mostly due to a full disk: writing the rest raises the reason.
             self.write_at(offset + written, memoryview(b"".join(pieces))[written:])
 
     def truncate(self, size: int) -> None:
@@ -197,7 +197,7 @@ class SystemFile:
 
 
 class SystemIndexBuffer:
-    """A shared mapping. Its blocks are allocated: writing to it can then not fail (SIGBUS)."""
+    """A shared mapping. Its blocks are allocated, so that writing to it cannot fail (SIGBUS)."""
 
     def __init__(self, path: str, disk: SystemDisk, *, capacity_bytes: int) -> None:
         self.path = path
@@ -214,7 +214,7 @@ class SystemIndexBuffer:
         self.view = memoryview(self._map)
 
     async def sync(self) -> None:
-        """See `IndexBuffer`. By path: `mmap.flush` would hold the interpreter while it waits."""
+        """Sync by path: `mmap.flush` would hold the interpreter lock; see `IndexBuffer`."""
         await self._disk.sync_off_loop(self.path, lambda: _sync_path(self.path, os.fdatasync))
 
     def close(self, *, trim_to: int | None = None) -> None:
@@ -231,9 +231,9 @@ class SystemIndexBuffer:
 
 
 class SystemDisk:
-    """The machine's file system. `close` ends its threads.
+    """File system of the machine. `close` ends its threads.
 
-    `before_sync` is called on the thread of each sync, first: it makes a device slow for a test.
+    `before_sync` is called first on the thread of each sync: tests slow down a device with it.
     """
 
     def __init__(
@@ -248,17 +248,17 @@ class SystemDisk:
         self.cache = PageCache()
         self._others: list[SystemDisk] = []
         self._queued: dict[str, asyncio.Task[None]] = {}
-        """Syncs of folders that have not begun: what was made in a folder by now is in them."""
+        """Folder syncs that have not started: they cover all earlier changes in the folder."""
 
     def close(self) -> None:
-        """Wait for what is under way and end the threads."""
+        """Wait for running work and end the threads."""
         for other in self._others:
             other.close()
         for pool in (self._syncs, self.reads, self._removals):
             pool.shutdown()
 
     def with_own_threads(self) -> SystemDisk:
-        """See `Disk`; `close` of this one closes it too."""
+        """Create a disk with separate threads; `close` of this one closes it, too. See `Disk`."""
         threads = self._config.metadata_sync_threads
         config = replace(self._config, sync_threads=threads)
         other = SystemDisk(config, before_sync=self._before_sync)
@@ -338,7 +338,7 @@ class SystemDisk:
             raise _storage_error("remove", path, error) from error
 
     async def sync_directory(self, path: str) -> None:
-        """See `Disk`. One sync serves all who ask for it before it begins."""
+        """Sync a folder; one sync serves all requests before its start. See `Disk`."""
         queued = self._queued.get(path)
         if queued is None:
             work = self.sync_off_loop(path, lambda: self._sync_queued(path))
@@ -347,7 +347,7 @@ class SystemDisk:
         await asyncio.shield(queued)
 
     async def sync_off_loop(self, path: str, sync: Callable[[], None]) -> None:
-        """Await `sync` on a thread. Errors: `StorageError` that says a sync failed."""
+        """Run `sync` on a thread. Raises `StorageError` marked as a sync failure."""
 
         def run() -> None:
             if self._before_sync is not None:
@@ -362,7 +362,7 @@ class SystemDisk:
             raise failure from error
 
     def _require_in_memory(self, path: str, size_bytes: int, loaded: Loaded) -> None:
-        """Raise `NotInMemoryError` for a file of which a mapping would have to wait."""
+        """Raise `NotInMemoryError` for a file whose mapping would have to wait."""
         try:
             if loaded.find(path, 0, size_bytes) is not None:
                 return
@@ -387,20 +387,20 @@ class SystemDisk:
             raise _storage_error("read", path, error) from error
 
     def _forget(self, path: str, done: asyncio.Task[None]) -> None:
-        """One that never began: its loop ended."""
+        """Drop a queued sync that never started because its loop ended."""
         if self._queued.get(path) is done:
             del self._queued[path]
 
     def _sync_queued(self, path: str) -> None:
-        """On the pool: whoever asks from here on needs another sync."""
+        """Run a queued sync on the pool; later requests need another one."""
         self._queued.pop(path, None)
         _sync_path(path, os.fsync)
 
 
 def keep_freed_memory() -> None:
-    """Have this process reuse large freed blocks instead of mapping and unmapping each.
+    """Make this process reuse large freed blocks instead of mapping and unmapping each.
 
-    For programs that handle messages of a megabyte all the time: with glibc it saves up to half of
+    For programs that constantly handle messages of a megabyte: with glibc it saves up to half of
     their CPU. Does nothing with another C library.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
@@ -410,9 +410,10 @@ def keep_freed_memory() -> None:
 
 
 def raise_open_files_limit() -> int:
-    """Let this process open as many files as it is allowed to; how many these are.
+    """Raise this process's limit of open files to the hard limit; return it.
 
-    A partition holds a few for each segment, and the usual soft limit is far below the hard one.
+    A partition has several open files per segment, and the usual soft limit is far below the hard
+    one.
     """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -420,12 +421,12 @@ def raise_open_files_limit() -> int:
 
 
 def process_id() -> int:
-    """This process's id."""
+    """Id of this process."""
     return os.getpid()
 
 
 def boot_id() -> str:
-    """Another one each time the machine's kernel starts; empty where it cannot be told."""
+    """Id of the kernel's boot, new at each start of the machine; empty if unknown."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
@@ -433,13 +434,13 @@ def boot_id() -> str:
 
 
 def end_process(code: int) -> NoReturn:
-    """End at once: no cleanup, no exit handlers, nothing more written or sent."""
+    """End the process at once: no clean-up, no exit handlers, no further writes or messages."""
     os._exit(code)
 
 
 @contextmanager
 def lock_directory(path: str) -> Iterator[None]:
-    """Hold `path` for this process alone. Errors: `StorageError` when another one holds it."""
+    """Lock `path` for this process. Raises `StorageError` when another one holds the lock."""
     lock_path = f"{path}/.lock"
     try:
         fd = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
@@ -459,7 +460,7 @@ def lock_directory(path: str) -> Iterator[None]:
 
 
 def _read_ahead(descriptor: int, offset: int, length: int) -> tuple[bytes, int]:
-    """More than was asked for, if it can be read; and how many bytes were tried."""
+    """Read more than requested, if possible; return the bytes and the length tried."""
     if length < READ_AHEAD_BYTES:
         with suppress(OSError):
             return read_all(descriptor, offset, READ_AHEAD_BYTES), READ_AHEAD_BYTES

@@ -1,6 +1,6 @@
-"""Work that takes a processor for long and is to hold up no loop: a few threads of its own.
+"""Worker threads for long computations that must not block a loop.
 
-For pure functions over bytes alone: the codecs they call let other threads run meanwhile.
+Only for pure functions over bytes: their codecs let other threads run meanwhile.
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ T = TypeVar("T")
 
 
 class Workers(Protocol):
-    """Port: where long work is done."""
+    """Port for long computations."""
 
     async def run(self, work: Callable[[], T]) -> T:
-        """The result of `work`, begun at once or when others are done; raises what it raises."""
+        """Run `work`, at once or after others; return its result or raise its error."""
 
 
 class InPlace:
-    """Does it where it is asked: for what has no other loop to spare."""
+    """Workers that run the work in place, where blocking the loop does not matter."""
 
     async def run(self, work: Callable[[], T]) -> T:
-        """See `Workers`."""
+        """Run `work` in place; see `Workers`."""
         return work()
 
 
 class ThreadWorkers:
-    """So many at one time."""
+    """Workers on a limited number of threads."""
 
     def __init__(self, threads: int) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="worker")
 
     async def run(self, work: Callable[[], T]) -> T:
-        """See `Workers`. Who gives up waiting does not end work that has begun."""
+        """Run `work` on a thread; see `Workers`. Cancelling the wait does not stop running work."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     def close(self) -> None:
-        """Begin nothing more; what runs ends by itself."""
+        """Stop starting work; running work completes."""
         self._pool.shutdown(wait=False, cancel_futures=True)
