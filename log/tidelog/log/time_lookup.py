@@ -1,6 +1,6 @@
 """Offsets by time: the first record at or after a time, and the newest record (KIP-79, KIP-734).
 
-Decodes records, usually those of one batch per look-up; otherwise only the cleaner does so.
+Decodes records, usually those of one batch per look-up.
 """
 
 from __future__ import annotations

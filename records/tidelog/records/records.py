@@ -1,7 +1,8 @@
 """Records inside a v2 batch: encoding, decoding, and rebuilding a batch for compaction. Pure.
 
-Used by clients and the cleaner; appending and reading never decode records, except for the one
-record of a control batch, which ends a transaction.
+Used by clients and the cleaner. Brokers decode records otherwise only for look-ups by time, for
+message.timestamp.before.max.ms, and for the one record of a control batch, which ends a
+transaction.
 
 One record: length varint, attributes i8, timestampDelta varlong, offsetDelta varint, keyLength
 varint, key, valueLength varint, value, headersCount varint, and per header keyLength varint, key,
