@@ -232,13 +232,13 @@ def attempt(quorum: Quorum, request: NumberedT) -> NumberedT:
 
 async def start_broker(quorum: Quorum, broker_id: int) -> BrokerHeartbeatRequest:
     """Registered and unfenced; the heartbeat that keeps it so."""
-    registered = await quorum.register_broker(registration(broker_id))
+    registered = await quorum.submit(registration(broker_id))
     beat = BrokerHeartbeatRequest(
         broker_id=broker_id,
         broker_epoch=registered.broker_epoch,
         metadata_offset=registered.broker_epoch,
     )
-    assert not (await quorum.broker_heartbeat(attempt(quorum, beat))).is_fenced
+    assert not (await quorum.submit(attempt(quorum, beat))).is_fenced
     return beat
 
 

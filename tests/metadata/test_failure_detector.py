@@ -263,7 +263,7 @@ async def test_a_refused_registration_has_the_predecessor_dialled(
     nodes.answers["h:1"] = Dialled(DialOutcome.ANSWERED, bytes([2]) * 16)
     epoch = active.image.brokers[1].broker_epoch
     successor = registration(1, incarnation=2, previous_broker_epoch=epoch)
-    refused = await active.register_broker(successor)
+    refused = await active.submit(successor)
     assert refused.error.code == common_pb2.DUPLICATE_BROKER_REGISTRATION
     await until(lambda: not active.image.is_alive(1))
-    assert not (await active.register_broker(successor)).error.code
+    assert not (await active.submit(successor)).error.code

@@ -47,12 +47,12 @@ def offsets(followed: Followed) -> list[int]:
 
 async def test_followers_get_old_batches_then_new_ones_then_keep_alives(nodes: Nodes) -> None:
     active, other = nodes.quorums
-    await active.register_broker(registration(1))
-    await active.register_broker(registration(2))
+    await active.submit(registration(1))
+    await active.submit(registration(2))
     async with aclosing(other.follow(3)) as batches:
         assert offsets(await anext(batches)) == [6]
         assert await anext(batches) == [], "nothing new: a keep-alive"
-        await active.register_broker(registration(3))
+        await active.submit(registration(3))
         found = await anext(batches)
         assert offsets(found) == [9]
         assert isinstance(found, list)
@@ -67,11 +67,11 @@ async def test_one_answer_to_a_follower_is_bounded_in_bytes() -> None:
 
 async def test_a_follower_ahead_of_its_source_gets_nothing_twice(nodes: Nodes) -> None:
     active = nodes.quorums[0]
-    await active.register_broker(registration(1))
+    await active.submit(registration(1))
     async with aclosing(active.follow(3, accepts_snapshot=True)) as batches:
         assert await anext(batches) == []
     async with aclosing(active.follow(100, accepts_snapshot=True)) as batches:
-        await active.register_broker(registration(2))
+        await active.submit(registration(2))
         assert await anext(batches) == []
 
 
@@ -80,7 +80,7 @@ async def test_what_a_follower_replays_is_the_controllers_image(
 ) -> None:
     active = nodes.quorums[0]
     await start_broker(active, 1)
-    await active.create_topics(creation("t"))
+    await active.submit(creation("t"))
     async with aclosing(active.follow(0)) as batches:
         found = await anext(batches)
     assert isinstance(found, list)

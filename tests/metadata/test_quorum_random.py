@@ -93,13 +93,13 @@ async def _ask(nodes: Nodes, truth: Truth, kind: str, node: int, name: str, numb
     if kind.startswith("create"):
         partitions = _PARTITIONS if kind == "create many" else 1
         request = creation(name, command_id=command_id, partitions=partitions)
-        created = await quorum.create_topics(request)
+        created = await quorum.submit(request)
         code, epoch = created.error.code, created.controller_epoch
         if epoch:
             truth.check_created(created, name, command_id)
     elif kind == "delete":
         deletion = DeleteTopicsRequest(names=[name], command_id=command_id)
-        deleted = await quorum.delete_topics(deletion)
+        deleted = await quorum.submit(deletion)
         code, epoch = deleted.error.code, deleted.controller_epoch
         if epoch:
             truth.check_deleted(deleted, name, command_id)
@@ -107,7 +107,7 @@ async def _ask(nodes: Nodes, truth: Truth, kind: str, node: int, name: str, numb
         known = truth.image.brokers.get(2)
         replaced = known.broker_epoch if known else 0
         asked = registration(2, incarnation=number, previous_broker_epoch=replaced)
-        registered = await quorum.register_broker(asked)
+        registered = await quorum.submit(asked)
         code, epoch = registered.error.code, registered.controller_epoch
         if epoch and code == common_pb2.NONE:
             assert truth.image.brokers[2].broker_epoch == registered.broker_epoch

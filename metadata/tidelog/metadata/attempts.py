@@ -21,19 +21,30 @@ Kinds are numbered apart: heartbeats overtake ISR changes, and neither may have 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Protocol, TypeGuard
+
+from google.protobuf.message import Message
 
 from tidelog.core.errors import KafkaError
 from tidelog.metadata.delta import UNCOMMITTED_EPOCH
 from tidelog.metadata.image import MetadataImage
 from tidelog.v1 import common_pb2
-from tidelog.v1.controller_pb2 import (
-    AlterPartitionRequest,
-    BrokerHeartbeatRequest,
-    ReportReplicaStateRequest,
-)
 
-NumberedRequest = AlterPartitionRequest | BrokerHeartbeatRequest | ReportReplicaStateRequest
 LATE_CODES = frozenset({common_pb2.STALE_CONTROLLER_EPOCH, common_pb2.STALE_ATTEMPT})
+
+
+class NumberedRequest(Protocol):
+    """A request of a broker that names the controller it is meant for and its attempt."""
+
+    broker_id: int
+    broker_epoch: int
+    controller_epoch: int
+    attempt: int
+
+
+def is_numbered(request: object) -> TypeGuard[NumberedRequest]:
+    """Whether requests of this kind are numbered: its message has the field `attempt`."""
+    return isinstance(request, Message) and "attempt" in request.DESCRIPTOR.fields_by_name
 
 
 @dataclass(slots=True)

@@ -15,6 +15,7 @@ from typing import Protocol
 from tidelog.core.errors import KafkaError
 from tidelog.log.config import TOPIC_CONFIGS, log_config, topic_config
 from tidelog.metadata.config import ControllerConfig
+from tidelog.metadata.context import ControllerContext
 from tidelog.metadata.decision import Decision, wire_error
 from tidelog.metadata.delta import speculate
 from tidelog.metadata.election import elections
@@ -45,7 +46,7 @@ class _Resource(Protocol):
 
 
 def alter_configs(
-    request: AlterConfigsRequest, image: MetadataImage, *, config: ControllerConfig
+    request: AlterConfigsRequest, image: MetadataImage, context: ControllerContext
 ) -> Decision[AlterConfigsResponse]:
     """One result per resource, in the order asked, each decided on what those before it leave.
 
@@ -53,6 +54,7 @@ def alter_configs(
     a request may be sent again. With `validate_only` no records. Errors of the whole request:
     `KafkaError` INVALID_REQUEST.
     """
+    config = context.config
     _check_resources(request.resources, config)
     records: list[MetadataRecord] = []
     response = AlterConfigsResponse()

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from tidelog.core.errors import KafkaError
 from tidelog.metadata.brokers import current_registration
+from tidelog.metadata.context import ControllerContext
 from tidelog.metadata.decision import Decision, wire_error
 from tidelog.metadata.election import State, changed, next_state, only
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
@@ -40,7 +41,7 @@ _SAYS = {
 
 
 def report_damage(
-    request: ReportReplicaStateRequest, image: MetadataImage
+    request: ReportReplicaStateRequest, image: MetadataImage, _context: ControllerContext
 ) -> Decision[ReportReplicaStateResponse]:
     """One result per partition, in the order asked. What is known changes nothing.
 

@@ -9,10 +9,11 @@ election, ordered here for once, finds a leader where no complete replica can le
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tidelog.core.errors import KafkaError
-from tidelog.metadata.decision import Decision, wire_error
+from tidelog.metadata.context import ControllerContext
+from tidelog.metadata.decision import Checked, Decision, Shows, wire_error
 from tidelog.metadata.election import State, changed, next_state, present_state
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
 from tidelog.metadata.topic_rules import topic_rules
@@ -25,8 +26,13 @@ _MOVES_AT_ONCE_MAX = 1_000
 """The automatic check leaves the rest to its next round, as Kafka's does."""
 
 
+@dataclass(frozen=True, slots=True)
+class RebalanceLeaders:
+    """Let preferred leaders lead again that are in sync."""
+
+
 def elect_leaders(
-    request: ElectLeadersRequest, image: MetadataImage
+    request: ElectLeadersRequest, image: MetadataImage, _context: ControllerContext
 ) -> Decision[ElectLeadersResponse]:
     """One result per partition that was named, in the order asked; all: those that needed one."""
     records: list[MetadataRecord] = []
@@ -54,14 +60,41 @@ def elect_leaders(
 
 
 def has_imbalance(image: MetadataImage) -> bool:
-    """Whether `rebalanced` has something to do."""
+    """Whether `rebalance_leaders` has something to do."""
     return next(_moves(image), None) is not None
 
 
-def rebalanced(image: MetadataImage) -> list[MetadataRecord]:
-    """Give leaderships to preferred leaders that are in sync; a bounded number at one time."""
-    moves = _moves(image)
-    return [record for record, _ in zip(moves, range(_MOVES_AT_ONCE_MAX), strict=False)]
+def rebalance_leaders(
+    _command: RebalanceLeaders, image: MetadataImage, context: ControllerContext
+) -> Decision[Checked]:
+    """Give leaderships to preferred leaders that are in sync; a bounded number at one time.
+
+    Nothing moves while the cluster is held.
+    """
+    moves = iter(()) if context.is_held else _moves(image)
+    records = [record for record, _ in zip(moves, range(_MOVES_AT_ONCE_MAX), strict=False)]
+    return Decision(records, Checked())
+
+
+def show_elected(
+    _request: ElectLeadersRequest, reply: ElectLeadersResponse, before: MetadataImage
+) -> Shows:
+    """The condition under which an image shows the elected leaders, or newer ones."""
+    return lambda image: all(
+        _shows_leader(one, image, before)
+        for one in reply.partitions
+        if one.error.code == common_pb2.NONE
+    )
+
+
+def _shows_leader(
+    elected: ElectLeadersResponse.Partition, image: MetadataImage, before: MetadataImage
+) -> bool:
+    now = image.partition(elected.topic, elected.partition)
+    was = before.partition(elected.topic, elected.partition)
+    if was is None or now is None or now.leader_epoch > was.leader_epoch:
+        return True
+    return now.leader_id == elected.leader_id
 
 
 def _asked(request: ElectLeadersRequest, image: MetadataImage) -> Mapping[str, list[int]]:

@@ -9,32 +9,28 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tidelog.core.env import Random
 from tidelog.core.errors import KafkaError, TidelogError
 from tidelog.metadata import assignments
 from tidelog.metadata.config import ControllerConfig
+from tidelog.metadata.context import ControllerContext
 from tidelog.metadata.decision import Decision, wire_error
 from tidelog.metadata.image import MetadataImage, TopicImage
-from tidelog.metadata.plans import Planned, Slice, check_total, partitions_left
+from tidelog.metadata.plans import Planned, check_total, partitions_left
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import CreatePartitionsRequest, CreatePartitionsResponse
 from tidelog.v1.metadata_records_pb2 import MetadataRecord
 
 
 def create_partitions(
-    request: CreatePartitionsRequest,
-    image: MetadataImage,
-    *,
-    config: ControllerConfig,
-    random: Random,
-    part: Slice,
+    request: CreatePartitionsRequest, image: MetadataImage, context: ControllerContext
 ) -> Decision[CreatePartitionsResponse]:
     """One result per topic, in the order asked; with `validate_only` no records.
 
-    Of a large plan the `part` is decided. Errors of the whole request: `KafkaError` INVALID_REQUEST
+    Of a large plan one slice is decided. Errors of the whole request: `KafkaError` INVALID_REQUEST
     for too many topics at once, INVALID_PARTITIONS where the cluster has no room for all of it,
     REQUEST_TIMED_OUT as of `Slice.grown`.
     """
+    config, random, part = context.config, context.random, context.part
     if len(request.topics) > config.topics_per_request_max:
         raise KafkaError(
             common_pb2.INVALID_REQUEST,

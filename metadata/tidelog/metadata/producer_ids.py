@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from tidelog.core.errors import KafkaError
 from tidelog.metadata.brokers import current_registration
+from tidelog.metadata.context import ControllerContext
 from tidelog.metadata.decision import Decision
 from tidelog.metadata.image import MetadataImage
 from tidelog.v1 import common_pb2
@@ -21,7 +22,7 @@ PRODUCER_ID_MAX = 2**63 - 1
 
 
 def allocate_producer_ids(
-    request: AllocateProducerIdsRequest, image: MetadataImage
+    request: AllocateProducerIdsRequest, image: MetadataImage, _context: ControllerContext
 ) -> Decision[AllocateProducerIdsResponse]:
     """The next block, to the broker that asks; it may be used once the record has committed.
 

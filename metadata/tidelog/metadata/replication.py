@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from tidelog.core.errors import KafkaError
 from tidelog.metadata.brokers import current_registration
+from tidelog.metadata.context import ControllerContext
 from tidelog.metadata.decision import Decision, wire_error
 from tidelog.metadata.election import changed, next_state, only
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
@@ -23,7 +24,7 @@ from tidelog.v1.metadata_records_pb2 import MetadataRecord
 
 
 def alter_partition(
-    request: AlterPartitionRequest, image: MetadataImage
+    request: AlterPartitionRequest, image: MetadataImage, _context: ControllerContext
 ) -> Decision[AlterPartitionResponse]:
     """One result per partition, in the order asked, each with the state it is in afterwards.
 

@@ -15,7 +15,8 @@ from tidelog.core.errors import KafkaError, TidelogError
 from tidelog.log.config import log_config
 from tidelog.metadata import assignments
 from tidelog.metadata.config import ControllerConfig
-from tidelog.metadata.decision import Decision, wire_error
+from tidelog.metadata.context import ControllerContext
+from tidelog.metadata.decision import Decision, Shows, wire_error
 from tidelog.metadata.image import MetadataImage, TopicImage
 from tidelog.metadata.plans import Planned, Slice, check_total, partitions_left
 from tidelog.v1 import common_pb2
@@ -37,6 +38,8 @@ _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 # The controllers' own log lies beside the partitions under this name, as Kafka's does.
 _RESERVED = frozenset({"__cluster_metadata"})
 TOPIC_ID_BYTES = 16
+SETTLED = frozenset({common_pb2.NONE, common_pb2.TOPIC_ALREADY_EXISTS})
+"""Results of a creation after which the topic exists."""
 
 
 def validate_topic_name(name: str) -> None:
@@ -54,21 +57,17 @@ def validate_topic_name(name: str) -> None:
 
 
 def create_topics(
-    request: CreateTopicsRequest,
-    image: MetadataImage,
-    *,
-    config: ControllerConfig,
-    random: Random,
-    part: Slice,
+    request: CreateTopicsRequest, image: MetadataImage, context: ControllerContext
 ) -> Decision[CreateTopicsResponse]:
     """One result per topic, in the order asked; those without an error are created.
 
-    Replicas on live brokers start in the ISR. With `validate_only` no records. Of a large plan the
-    `part` is decided. Errors of the whole request: `KafkaError` INVALID_REQUEST, INVALID_PARTITIONS
+    Replicas on live brokers start in the ISR. With `validate_only` no records. Of a large plan one
+    slice is decided. Errors of the whole request: `KafkaError` INVALID_REQUEST, INVALID_PARTITIONS
     where the cluster has no room for all of it, REQUEST_TIMED_OUT as of `Slice.grown`.
     """
-    _check_count(len(request.topics), limit=config.topics_per_request_max)
-    creation = _Creation(image, config, random, part)
+    part = context.part
+    _check_count(len(request.topics), limit=context.config.topics_per_request_max)
+    creation = _Creation(image, context.config, context.random, part)
     response = CreateTopicsResponse()
     records: list[MetadataRecord] = []
     if part.is_first:
@@ -87,23 +86,20 @@ def create_topics(
             name=topic.name, partitions=planned.partitions, replication_factor=planned.factor
         )
         if not request.validate_only:
-            result.topic_id = random.randbytes(TOPIC_ID_BYTES)
+            result.topic_id = context.random.randbytes(TOPIC_ID_BYTES)
             records += creation.begin(topic, planned, result.topic_id)
     return part.decision(records, response, results=len(response.topics), asked=len(request.topics))
 
 
 def delete_topics(
-    request: DeleteTopicsRequest,
-    image: MetadataImage,
-    *,
-    config: ControllerConfig,
-    part: Slice,
+    request: DeleteTopicsRequest, image: MetadataImage, context: ControllerContext
 ) -> Decision[DeleteTopicsResponse]:
     """One result per name, in the order asked; those that exist are deleted.
 
-    Of a large plan the `part` is decided.
+    Of a large plan one slice is decided.
     """
-    _check_count(len(request.names), limit=config.topics_per_request_max)
+    part = context.part
+    _check_count(len(request.names), limit=context.config.topics_per_request_max)
     gone: set[str] = set()
     records = []
     response = DeleteTopicsResponse()
@@ -120,6 +116,23 @@ def delete_topics(
         part.take(len(topic.partitions))
         records.append(MetadataRecord(remove_topic=RemoveTopicRecord(topic_id=topic.topic_id)))
     return part.decision(records, response, results=len(response.topics), asked=len(request.names))
+
+
+def show_created(
+    request: CreateTopicsRequest, reply: CreateTopicsResponse, _before: MetadataImage
+) -> Shows:
+    """The condition under which an image holds the topics that exist by now."""
+    is_decided = not request.validate_only
+    created = [one.name for one in reply.topics if is_decided and one.error.code in SETTLED]
+    return lambda image: all(name in image.topics for name in created)
+
+
+def show_deleted(
+    _request: DeleteTopicsRequest, reply: DeleteTopicsResponse, _before: MetadataImage
+) -> Shows:
+    """The condition under which an image lacks the topics that were deleted."""
+    gone = [one.name for one in reply.topics if one.error.code == common_pb2.NONE]
+    return lambda image: not any(name in image.topics for name in gone)
 
 
 def _check_count(count: int, *, limit: int) -> None:

@@ -12,7 +12,7 @@ from importlib.metadata import version
 import structlog
 
 from tidelog.broker.controller_link.channel import ControllerChannel
-from tidelog.broker.controller_link.controller_forwarder import ClusterChanges
+from tidelog.broker.controller_link.controller_forwarder import ControllerForwarder
 from tidelog.broker.controller_link.epoch import ControllerEpoch
 from tidelog.broker.controller_link.lifecycle import BrokerIdentity, Lifecycle
 from tidelog.broker.controller_link.metadata_follower import MetadataFollower
@@ -202,8 +202,9 @@ class Node:
             prepare_stop=self._prepare_stop,
             list_events=self._journal.list_events,
         )
+        controller, broker = None, self._broker
         if self._quorum is not None:
-            self.services["tidelog.v1.Controller"] = ControllerHandler(
+            controller = ControllerHandler(
                 node_id=config.node_id,
                 own=own,
                 quorum=self._quorum,
@@ -211,24 +212,26 @@ class Node:
                 voters=config.controller_voters,
                 reports=self._reports,
             )
-        if self._broker is not None:
+            self.services["tidelog.v1.Controller"] = controller.rpcs()
+        if broker is not None:
             self.services["tidelog.v1.Broker"] = BrokerHandler(
                 own=own,
-                replica_manager=self._broker.replica_manager,
+                replica_manager=broker.replica_manager,
                 image=self._image,
                 controller_id=self._controller_id,
-                changes=self._broker.changes,
-                producer_ids=self._broker.producer_ids,
+                forwarder=broker.forwarder,
+                producer_ids=broker.producer_ids,
                 reports=self._reports,
             )
-            self.services["tidelog.v1.Admin"] = AdminHandler(
-                config=config.controller,
-                voters=config.controller_voters,
-                peers=peers,
-                image=self._image,
-                controller_id=self._controller_id,
-                changes=self._broker.changes,
-            )
+        self.services["tidelog.v1.Admin"] = AdminHandler(
+            config=config.controller,
+            voters=config.controller_voters,
+            peers=peers,
+            image=self._image,
+            controller_id=self._controller_id,
+            forwarder=None if broker is None else broker.forwarder,
+            controller=controller,
+        ).rpcs()
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +242,7 @@ class BrokerParts:
     replica_manager: ReplicaManager
     follower: MetadataFollower
     lifecycle: Lifecycle
-    changes: ClusterChanges
+    forwarder: ControllerForwarder
     producer_ids: ProducerIds
 
 
@@ -350,7 +353,7 @@ def _build_broker(
         on_fatal=ports.on_fatal,
         note=journal.note,
     )
-    changes = ClusterChanges(
+    forwarder = ControllerForwarder(
         controllers=controllers,
         follower=follower,
         random=ports.random,
@@ -366,7 +369,7 @@ def _build_broker(
         replica_manager,
         follower,
         lifecycle,
-        changes,
+        forwarder,
         producer_ids,
     )
 

@@ -142,14 +142,10 @@ def decided_on_stale_image(image: MetadataImage, batch: MetadataBatch) -> bool:
     return batch.controller_epoch < image.controller_epoch
 
 
-@replaces(brokers, "heartbeat")
-def unfenced_before_it_knows(request: Any, image: MetadataImage, **rest: Any) -> Any:
+@replaces(brokers, "_is_up_to_date")
+def unfenced_before_it_knows(_request: object, broker: BrokerImage) -> bool:
     """A broker is unfenced before it has applied its own registration (KIP-631)."""
-    request.metadata_offset = max(request.metadata_offset, request.broker_epoch)
-    return _heartbeat(request, image, **rest)
-
-
-_heartbeat = brokers.heartbeat
+    return broker.is_fenced
 
 
 # Images and topics
