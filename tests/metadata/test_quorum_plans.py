@@ -120,7 +120,7 @@ async def test_a_plan_whose_memory_is_gone_is_not_begun_again(
     active, log = nodes.quorums[0], nodes.logs[0]
     await start_broker(active, 1)
     await active.submit(creation("other"))
-    monkeypatch.setattr("tidelog.metadata.delta.COMMANDS_MAX", 1)
+    monkeypatch.setattr("tidelog.metadata.images.commands.COMMANDS_MAX", 1)
     log.gate.clear()
     plan = asyncio.create_task(active.submit(creation("a", "b", "c", partitions=ROOM)))
     await until(lambda: len(partitions_proposed(log)) == 2)
