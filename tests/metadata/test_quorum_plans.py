@@ -157,6 +157,6 @@ async def test_a_broken_invariant_is_no_refusal(
     def broken(*_: object) -> None:
         raise InvariantError("broken invariant")
 
-    monkeypatch.setattr("tidelog.metadata.quorum.speculate", broken)
+    monkeypatch.setattr("tidelog.metadata.quorum_controller.speculate", broken)
     with pytest.raises(InvariantError):
         await active.submit(creation("t"))

@@ -9,7 +9,7 @@ from typing import Protocol
 import pytest
 from tests.metadata.fake_quorum import Nodes, attempt, creation, registration, start_broker, until
 
-from tidelog.metadata.quorum import Quorum
+from tidelog.metadata.quorum_controller import QuorumController
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (
     AlterConfigsRequest,
@@ -33,22 +33,22 @@ class Decided(Protocol):
     def controller_epoch(self) -> int: ...
 
 
-Ask = Callable[[Quorum], Awaitable[Decided]]
+Ask = Callable[[QuorumController], Awaitable[Decided]]
 
 
-def _beat(quorum: Quorum) -> BrokerHeartbeatRequest:
+def _beat(quorum: QuorumController) -> BrokerHeartbeatRequest:
     broker_epoch = quorum.image.brokers[1].broker_epoch
     return BrokerHeartbeatRequest(
         broker_id=1, broker_epoch=broker_epoch, metadata_offset=quorum.image.offset
     )
 
 
-def _next_registration(quorum: Quorum) -> RegisterBrokerRequest:
+def _next_registration(quorum: QuorumController) -> RegisterBrokerRequest:
     replaced = quorum.image.brokers[1].broker_epoch
     return registration(1, incarnation=2, previous_broker_epoch=replaced)
 
 
-def _isr_change(quorum: Quorum) -> AlterPartitionRequest:
+def _isr_change(quorum: QuorumController) -> AlterPartitionRequest:
     return AlterPartitionRequest(
         broker_id=1,
         broker_epoch=quorum.image.brokers[1].broker_epoch,
@@ -94,7 +94,7 @@ every_answer = pytest.mark.parametrize(
 
 
 @pytest.fixture
-async def active(nodes: Nodes) -> Quorum:
+async def active(nodes: Nodes) -> QuorumController:
     """The first controller, with a broker and a topic."""
     active = nodes.quorums[0]
     await start_broker(active, 1)
@@ -105,7 +105,7 @@ async def active(nodes: Nodes) -> Quorum:
 
 @every_answer
 async def test_the_active_controller_answers_in_its_epoch_after_one_proof(
-    nodes: Nodes, active: Quorum, ask: Ask
+    nodes: Nodes, active: QuorumController, ask: Ask
 ) -> None:
     log = nodes.logs[0]
     proposed, barriers = len(log.proposed), log.barriers
@@ -117,7 +117,7 @@ async def test_the_active_controller_answers_in_its_epoch_after_one_proof(
 
 @every_answer
 async def test_an_isolated_controller_answers_nothing_from_its_image(
-    nodes: Nodes, active: Quorum, ask: Ask
+    nodes: Nodes, active: QuorumController, ask: Ask
 ) -> None:
     nodes.logs[0].is_isolated = True
     nodes.raft.elect(nodes.logs[1])
@@ -129,7 +129,7 @@ async def test_an_isolated_controller_answers_nothing_from_its_image(
 
 @every_answer
 async def test_a_controller_replaced_while_it_proves_does_not_answer(
-    nodes: Nodes, active: Quorum, ask: Ask
+    nodes: Nodes, active: QuorumController, ask: Ask
 ) -> None:
     """Also not when it leads again by then: what it decided on may be long gone."""
     log = nodes.logs[0]
@@ -146,7 +146,7 @@ async def test_a_controller_replaced_while_it_proves_does_not_answer(
 
 
 async def test_an_answer_from_an_image_that_changed_before_its_proof_is_not_told(
-    nodes: Nodes, active: Quorum
+    nodes: Nodes, active: QuorumController
 ) -> None:
     log = nodes.logs[0]
     log.barrier_gate.clear()
@@ -163,7 +163,7 @@ async def test_an_answer_from_an_image_that_changed_before_its_proof_is_not_told
 
 
 async def test_nothing_is_decided_in_a_term_that_this_node_was_not_told_to_lead(
-    nodes: Nodes, active: Quorum
+    nodes: Nodes, active: QuorumController
 ) -> None:
     """A batch of that epoch would be valid, though what was heard of brokers is of another."""
     log = nodes.logs[0]
@@ -178,7 +178,7 @@ async def test_nothing_is_decided_in_a_term_that_this_node_was_not_told_to_lead(
 
 
 async def test_a_heartbeat_is_decided_on_what_was_committed_before_it_was_asked(
-    nodes: Nodes, active: Quorum
+    nodes: Nodes, active: QuorumController
 ) -> None:
     """A resumed process may have entries that are committed but not applied; the proof waits."""
     log = nodes.logs[0]
@@ -191,7 +191,9 @@ async def test_a_heartbeat_is_decided_on_what_was_committed_before_it_was_asked(
     assert (await asked).metadata_offset == active.image.offset > before
 
 
-async def test_what_has_records_is_proven_by_its_commit_alone(nodes: Nodes, active: Quorum) -> None:
+async def test_what_has_records_is_proven_by_its_commit_alone(
+    nodes: Nodes, active: QuorumController
+) -> None:
     log = nodes.logs[0]
     barriers = log.barriers
     log.gate.clear()
@@ -229,7 +231,7 @@ async def _lose_answer(nodes: Nodes, asked: Awaitable[Decided]) -> None:
 
 
 async def test_a_creation_retried_after_an_unknown_outcome_happens_once(
-    nodes: Nodes, active: Quorum
+    nodes: Nodes, active: QuorumController
 ) -> None:
     """Between the two, somebody saw the topic and deleted it: it must not come back."""
     command = creation("new", command_id=b"n" * 16)
@@ -243,7 +245,7 @@ async def test_a_creation_retried_after_an_unknown_outcome_happens_once(
 
 
 async def test_a_deletion_retried_at_the_next_controller_spares_a_topic_of_the_same_name(
-    nodes: Nodes, active: Quorum
+    nodes: Nodes, active: QuorumController
 ) -> None:
     command = DeleteTopicsRequest(names=["t"], command_id=b"d" * 16)
     await active.submit(command)  # its answer never came
@@ -258,7 +260,7 @@ async def test_a_deletion_retried_at_the_next_controller_spares_a_topic_of_the_s
 
 
 async def test_a_config_change_retried_does_not_undo_a_later_one(
-    nodes: Nodes, active: Quorum
+    nodes: Nodes, active: QuorumController
 ) -> None:
     command = _altered("7", command_id=b"a" * 16)
     await _lose_answer(nodes, active.submit(command))
@@ -269,7 +271,9 @@ async def test_a_config_change_retried_does_not_undo_a_later_one(
     assert active.image.topics["t"].configs == {"retention.ms": "8"}
 
 
-async def test_a_command_twice_in_one_batch_happens_once(nodes: Nodes, active: Quorum) -> None:
+async def test_a_command_twice_in_one_batch_happens_once(
+    nodes: Nodes, active: QuorumController
+) -> None:
     log = nodes.logs[0]
     log.gate.clear()
     first = asyncio.create_task(active.submit(registration(3)))
@@ -285,7 +289,7 @@ async def test_a_command_twice_in_one_batch_happens_once(nodes: Nodes, active: Q
     assert one.topics[0].topic_id == active.image.topics["x"].topic_id
 
 
-async def test_a_batch_proposed_twice_applies_once(nodes: Nodes, active: Quorum) -> None:
+async def test_a_batch_proposed_twice_applies_once(nodes: Nodes, active: QuorumController) -> None:
     image = active.image
     nodes.raft.commit(nodes.logs[0].proposed[-1].SerializeToString())
     assert active.image is image
@@ -294,7 +298,9 @@ async def test_a_batch_proposed_twice_applies_once(nodes: Nodes, active: Quorum)
 @pytest.mark.parametrize(
     "command_id", [b"c" * 16, b"short", b"l" * 17], ids=["of another command", "short", "long"]
 )
-async def test_a_command_id_that_cannot_be_is_refused(active: Quorum, command_id: bytes) -> None:
+async def test_a_command_id_that_cannot_be_is_refused(
+    active: QuorumController, command_id: bytes
+) -> None:
     command = DeleteTopicsRequest(names=["t"], command_id=command_id)
     refused = await active.submit(command)
     assert refused.error.code == common_pb2.INVALID_REQUEST

@@ -7,7 +7,7 @@
     topics, partitions, configs, brokers, replication, leaders, damage, producer_ids, plans
                              the decisions, one module for each kind of command
     election, placement, topic_rules   rules that several decisions share (KIP-966)
-    quorum                   the shell: a queue of commands in front, the replicated log behind
+    quorum_controller        the shell: a queue of commands in front, the replicated log behind
     committed                the committed metadata of a node that is no controller
 
 A command never changes an image: it yields records, the quorum commits them, `delta` replays them.

@@ -22,7 +22,7 @@ from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.core.env import Clock, Disk, Random
 from tidelog.core.workers import InPlace, Workers
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
-from tidelog.metadata.quorum import Quorum
+from tidelog.metadata.quorum_controller import QuorumController
 from tidelog.net.own_cluster import OwnCluster
 from tidelog.net.peers import Peers
 from tidelog.net.strangers import Strangers
@@ -85,7 +85,7 @@ class Node:
         *,
         config: NodeConfig,
         ports: Ports,
-        quorum: Quorum | None,
+        quorum: QuorumController | None,
         broker: BrokerParts | None,
         journal: NodeJournal,
         reports: UnreachableReports,
@@ -285,7 +285,7 @@ def build_node(config: NodeConfig, ports: Ports) -> Node:
     )
 
 
-def _build_quorum(config: NodeConfig, ports: Ports, journal: NodeJournal) -> Quorum:
+def _build_quorum(config: NodeConfig, ports: Ports, journal: NodeJournal) -> QuorumController:
     if ports.raft_transport is None:
         raise ValueError("a controller needs a raft_transport")
     replicated_log = build_replicated_log(
@@ -304,7 +304,7 @@ def _build_quorum(config: NodeConfig, ports: Ports, journal: NodeJournal) -> Quo
     async def dial(address: str, timeout_ms: int) -> Dialled:
         return await ports.peers.dial(address, timeout_ms=timeout_ms)
 
-    return Quorum(
+    return QuorumController(
         log=replicated_log,
         clock=ports.clock,
         random=ports.random,

@@ -11,7 +11,7 @@ from tidelog.broker.controller_link.unreachable_reports import UnreachableReport
 from tidelog.core.errors import CallFailedError, KafkaError, UnreachableError
 from tidelog.core.wire_errors import error_message, to_wire
 from tidelog.metadata.commands import COMMANDS
-from tidelog.metadata.quorum import Quorum
+from tidelog.metadata.quorum_controller import QuorumController
 from tidelog.net.own_cluster import OwnCluster
 from tidelog.net.peers import Peers
 from tidelog.raft.replicated_log import QuorumStatus
@@ -42,7 +42,7 @@ class ControllerHandler:
         *,
         node_id: int,
         own: OwnCluster,
-        quorum: Quorum,
+        quorum: QuorumController,
         peers: Peers,
         voters: Mapping[int, str],
         reports: UnreachableReports,

@@ -98,7 +98,7 @@ class _Batch:
         self.incomplete += incomplete_elections(before, decision.records)
 
 
-class Quorum:
+class QuorumController:
     """One controller node. Any may be asked; only the active one does not answer NOT_CONTROLLER.
 
     A reply without an error is told only after its records committed and applied. REQUEST_TIMED_OUT
