@@ -12,9 +12,9 @@ from tidelog.broker.controller_link.channel import ControllerChannel
 from tidelog.broker.controller_link.epoch import ControllerEpoch, StaleControllerError
 from tidelog.core.errors import CallFailedError, UnreachableError
 from tidelog.metadata.attempts import is_numbered
-from tidelog.metadata.committed import CommittedMetadata
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.image import EMPTY_IMAGE
+from tidelog.metadata.state_machine import MetadataStateMachine
 from tidelog.net.own_cluster import OwnCluster
 from tidelog.node.handlers.controller import ControllerHandler
 from tidelog.raft.replicated_log import CommittedEntry, PeerStatus, QuorumStatus
@@ -374,7 +374,7 @@ async def test_a_voter_describes_itself_whether_it_leads_or_not() -> None:
 
 @pytest.mark.parametrize("accepts_snapshot", [True, False])
 async def test_the_metadata_is_streamed_as_the_caller_takes_it(accepts_snapshot: bool) -> None:
-    committed = CommittedMetadata(ControllerConfig(cluster_id="tide"))
+    committed = MetadataStateMachine(ControllerConfig(cluster_id="tide"))
     batch = MetadataBatch(controller_epoch=1, records=[MetadataRecord(no_op=NoOpRecord())])
     committed.apply(CommittedEntry(4, 1, batch.SerializeToString()))
     quorum = StubQuorum(is_active=False, leader_id=3)

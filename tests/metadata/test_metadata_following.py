@@ -11,9 +11,9 @@ import pytest
 from tests.metadata.fake_quorum import CONFIG, Nodes, creation, registration, start_broker
 
 from tidelog.core.errors import InvariantError
-from tidelog.metadata.committed import CommittedMetadata, Followed
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.snapshot import SnapshotReader, pieces_of
+from tidelog.metadata.state_machine import Followed, MetadataStateMachine
 from tidelog.raft.replicated_log import CommittedEntry, ProposalUnknownError
 from tidelog.v1.metadata_records_pb2 import (
     MetadataBatch,
@@ -32,9 +32,9 @@ def topic_entry(index: int, *, base: int, term: int = 1) -> CommittedEntry:
     return CommittedEntry(index, term, batch.SerializeToString())
 
 
-def grown(entries: int, **limits: int) -> CommittedMetadata:
+def grown(entries: int, **limits: int) -> MetadataStateMachine:
     """After entries 1, 2, …, each with a topic."""
-    committed = CommittedMetadata(replace(CONFIG, **limits))  # type: ignore[arg-type]  # ints
+    committed = MetadataStateMachine(replace(CONFIG, **limits))  # type: ignore[arg-type]  # ints
     for index in range(1, entries + 1):
         committed.apply(topic_entry(index, base=index - 1))
     return committed
@@ -179,7 +179,7 @@ def test_records_are_of_the_image_at_the_call_and_restore_it() -> None:
     committed = grown(3)
     records, image = committed.records(), committed.image
     committed.apply(topic_entry(4, base=3))
-    restored = CommittedMetadata(CONFIG)
+    restored = MetadataStateMachine(CONFIG)
     restored.restore(records, index=3, term=1)
     assert restored.image == image
     restored.apply(topic_entry(4, base=3))
@@ -224,4 +224,4 @@ def test_half_a_snapshot_stops_the_node() -> None:
     assert len(pieces) > 1
     for wrong in (pieces[:-1], [], [*pieces, pieces[-1]]):
         with pytest.raises(InvariantError):
-            CommittedMetadata(CONFIG).restore(wrong, index=1_000, term=1)
+            MetadataStateMachine(CONFIG).restore(wrong, index=1_000, term=1)

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.metadata.fake_quorum import CONFIG, FakeRaft, Nodes, creation, registration, start_broker
 
-from tidelog.metadata.committed import CommittedMetadata
 from tidelog.metadata.image import MetadataImage
+from tidelog.metadata.state_machine import MetadataStateMachine
 from tidelog.raft.replicated_log import CommittedEntry
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import CreateTopicsResponse, DeleteTopicsRequest, DeleteTopicsResponse
@@ -44,7 +44,7 @@ class Truth:
     """All that is committed, and what each command was answered when it was followed."""
 
     def __init__(self, raft: FakeRaft) -> None:
-        self.committed = CommittedMetadata(CONFIG)
+        self.committed = MetadataStateMachine(CONFIG)
         self.raft = raft
         self.is_isolated = False
         raft.logs.append(self)  # type: ignore[arg-type]  # what it needs of a log

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from tidelog.core.env import Clock, Random
 from tidelog.core.errors import KafkaError
-from tidelog.metadata.committed import CommittedMetadata
 from tidelog.metadata.config import ControllerConfig
+from tidelog.metadata.state_machine import MetadataStateMachine
 from tidelog.raft.replicated_log import CommittedEntry, ProposalUnknownError, ReplicatedLog
 from tidelog.v1 import common_pb2
 from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord
@@ -27,14 +27,14 @@ class ActiveTerm:
         self,
         *,
         log: ReplicatedLog,
-        committed: CommittedMetadata,
+        machine: MetadataStateMachine,
         clock: Clock,
         random: Random,
         config: ControllerConfig,
     ) -> None:
         self.is_outcome_unknown = False
         self._log = log
-        self._committed = committed
+        self._machine = machine
         self._clock = clock
         self._random = random
         self._timeout_ms = config.commit_timeout_ms
@@ -79,7 +79,7 @@ class ActiveTerm:
     async def commit(self, records: list[MetadataRecord], *, base_offset: int, term: int) -> int:
         """Commit a batch and return its offset; it has applied then. Errors as `propose`."""
         entry = await self._propose(records, base_offset=base_offset, term=term)
-        if not self._committed.has_applied(entry.index):
+        if not self._machine.has_applied(entry.index):
             raise void()
         return entry.index
 

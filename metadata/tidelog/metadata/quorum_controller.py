@@ -26,7 +26,6 @@ from tidelog.metadata.active_term import ActiveTerm, void
 from tidelog.metadata.attempts import LATE_CODES, is_numbered
 from tidelog.metadata.brokers import ExpireSessions, FenceDeadBroker
 from tidelog.metadata.commands import COMMANDS, CommandRow
-from tidelog.metadata.committed import CommittedMetadata, Followed, OnBatch
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.controller import Controller
 from tidelog.metadata.decision import Decision, Reply, wire_error
@@ -35,6 +34,7 @@ from tidelog.metadata.election import IncompleteElection, incomplete_elections
 from tidelog.metadata.failure_detector import Dial, FailureDetector
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.leaders import RebalanceLeaders, has_imbalance
+from tidelog.metadata.state_machine import Followed, MetadataStateMachine, OnBatch
 from tidelog.raft.replicated_log import (
     ProposalUnknownError,
     QuorumStatus,
@@ -122,9 +122,9 @@ class QuorumController:
         self._clock = clock
         self._config = config
         self._controller = Controller(config, random)
-        self._committed = CommittedMetadata(config, on_batch)
+        self._machine = MetadataStateMachine(config, on_batch)
         self._active = ActiveTerm(
-            log=log, committed=self._committed, clock=clock, random=random, config=config
+            log=log, machine=self._machine, clock=clock, random=random, config=config
         )
         self._queue: asyncio.Queue[_Waiting] = asyncio.Queue(config.commands_queued_max)
         self._unfinished: deque[_Waiting] = deque()
@@ -139,7 +139,7 @@ class QuorumController:
     @property
     def image(self) -> MetadataImage:
         """The committed metadata this node knows."""
-        return self._committed.image
+        return self._machine.image
 
     @property
     def is_active(self) -> bool:
@@ -162,7 +162,7 @@ class QuorumController:
     async def start(self) -> None:
         """Start the log, replay it, and take part. Errors: `StorageError` as of the log."""
         self._log.on_leadership(self._on_leadership)
-        await self._log.start(self._committed)
+        await self._log.start(self._machine)
         self._on_leadership()
         self._tasks = [
             asyncio.create_task(self._decide_forever()),
@@ -182,7 +182,7 @@ class QuorumController:
             self._unfinished.append(self._queue.get_nowait())
         for one in self._unfinished:
             one.refuse(self._active.refusal())
-        self._committed.close()
+        self._machine.close()
 
     async def submit(self, request: Any) -> Any:  # request and reply of one row of `COMMANDS`
         """Decide on a request, commit and answer; see `commands`, and the class for the reply.
@@ -223,8 +223,8 @@ class QuorumController:
     def follow(
         self, from_offset: int, *, accepts_snapshot: bool = False
     ) -> AsyncGenerator[Followed, None]:
-        """See `CommittedMetadata.follow`. Served by any controller."""
-        return self._committed.follow(from_offset, accepts_snapshot=accepts_snapshot)
+        """See `MetadataStateMachine.follow`. Served by any controller."""
+        return self._machine.follow(from_offset, accepts_snapshot=accepts_snapshot)
 
     @property
     def term(self) -> int:

@@ -37,7 +37,7 @@ OnBatch = Callable[[MetadataImage, MetadataBatch, int], None]
 """Called with a batch that applied: the image before it, the batch, its offset."""
 
 
-class CommittedMetadata:
+class MetadataStateMachine:
     """Grows by one batch at a time; any number of followers read it, each with its own cursor.
 
     It is the `StateMachine` of the replicated log.
