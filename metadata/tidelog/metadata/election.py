@@ -8,11 +8,11 @@ function below:
 
     _eligible            who leaves the ISR is eligible, but for those whose start lost records
     _complete_leader     the ISR first, then the ELR: neither lacks anything committed
-    _incomplete_leader   both empty: the last leader; where it is allowed, any live replica
+    _choose_unclean_leader   both empty: the last known leader, or any live replica where allowed
     next_state           the ELR ends as soon as a leader may commit without it
     works                whose disk failed leads nothing
 
-A damaged replica is in neither set. An incomplete leader begins alone: what it lacks is lost, and
+A damaged replica is in neither set. The leader of an unclean election begins alone: what it lacks is lost, and
 the others cut their logs to its. The controller that elects it says so in its log. Each change says
 why it was made: see `_told`.
 """
@@ -72,7 +72,7 @@ def next_state(
         elr = tuple(one for one in elr if one != leader_id)
     elif not isr:
         is_unclean = rules.is_unclean_allowed or is_unclean_asked
-        leader_id = _incomplete_leader(
+        leader_id = _choose_unclean_leader(
             partition, elr=elr, damaged=damaged, may_lead=may_lead, is_unclean=is_unclean
         )
         if leader_id is not None:
@@ -240,7 +240,7 @@ def _complete_leader(
     return next(filter(may_lead, [*in_order, *elr]), None)
 
 
-def _incomplete_leader(
+def _choose_unclean_leader(
     partition: PartitionImage,
     *,
     elr: tuple[int, ...],
@@ -265,7 +265,7 @@ def _is_forgotten(loss: StartLoss, rules: TopicRules) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class IncompleteElection:
+class UncleanElection:
     """A leader that may lack committed records."""
 
     topic: str
@@ -275,9 +275,9 @@ class IncompleteElection:
     is_last_known_leader: bool
 
 
-def incomplete_elections(
+def find_unclean_elections(
     before: MetadataImage, records: Sequence[MetadataRecord]
-) -> Iterator[IncompleteElection]:
+) -> Iterator[UncleanElection]:
     """Those among what was decided on the image `before`, for the log and the counters."""
     for record in records:
         change = record.partition_change
@@ -289,7 +289,7 @@ def incomplete_elections(
             continue
         leader_id = change.leader_id
         if leader_id not in partition.isr and leader_id not in partition.elr:
-            yield IncompleteElection(
+            yield UncleanElection(
                 topic=topic.name,
                 partition=change.partition,
                 leader_id=leader_id,

@@ -30,7 +30,7 @@ from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.controller import Controller
 from tidelog.metadata.decision import Decision, Reply, wire_error
 from tidelog.metadata.delta import speculate
-from tidelog.metadata.election import IncompleteElection, incomplete_elections
+from tidelog.metadata.election import UncleanElection, find_unclean_elections
 from tidelog.metadata.failure_detector import Dial, FailureDetector
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.leaders import RebalanceLeaders, has_imbalance
@@ -85,7 +85,7 @@ class _Batch:
         """Partitions that it may still create or remove."""
         self.records: list[MetadataRecord] = []
         self.decided: list[tuple[_Waiting, Decision[Any]]] = []
-        self.incomplete: list[IncompleteElection] = []
+        self.unclean: list[UncleanElection] = []
         self.left_over: list[_Waiting] = []
 
     def add(self, one: _Waiting, decision: Decision[Any]) -> None:
@@ -95,7 +95,7 @@ class _Batch:
         self.room -= decision.partitions
         self.records += decision.records
         self.decided.append((one, decision))
-        self.incomplete += incomplete_elections(before, decision.records)
+        self.unclean += find_unclean_elections(before, decision.records)
 
 
 class QuorumController:
@@ -133,7 +133,7 @@ class QuorumController:
             image=lambda: self.image, dial=dial, fence=self._fence_dead, clock=clock, config=config
         )
         self._tasks: list[asyncio.Task[None]] = []
-        self.incomplete_elections = 0
+        self.unclean_leader_elections = 0
         """Leaders elected by this node that may have lacked committed records."""
 
     @property
@@ -306,8 +306,8 @@ class QuorumController:
             await self._active.confirm()
             if self.image is not decided_on:
                 raise void()
-        for election in batch.incomplete:
-            self._note_incomplete(election)
+        for election in batch.unclean:
+            self._note_unclean(election)
         for one, decision in batch.decided:
             if decision.is_last:
                 _log_late(one.command, decision.reply)
@@ -336,8 +336,8 @@ class QuorumController:
                 one.fail(error)
         return batch
 
-    def _note_incomplete(self, election: IncompleteElection) -> None:
-        self.incomplete_elections += 1
+    def _note_unclean(self, election: UncleanElection) -> None:
+        self.unclean_leader_elections += 1
         _log.error(
             "leader elected that may lack committed records",
             topic=election.topic,

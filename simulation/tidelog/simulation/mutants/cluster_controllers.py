@@ -28,7 +28,7 @@ from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord
 _current_registration = brokers.current_registration
 _eligible = election._eligible
 _find = PartitionMap.find
-_incomplete_leader = election._incomplete_leader
+_choose_unclean_leader = election._choose_unclean_leader
 _next_state = election.next_state
 
 
@@ -68,16 +68,16 @@ def untold_loss_forgotten(_found: dict[str, str] | None) -> StartLoss:
     return NOTHING
 
 
-@replaces(election, "_incomplete_leader")
+@replaces(election, "_choose_unclean_leader")
 def unclean_election_on(partition: PartitionImage, **rest: Any) -> int | None:
     """Anyone leads when nobody in sync is left, whatever the topic says."""
-    return _incomplete_leader(partition, **{**rest, "is_unclean": True})
+    return _choose_unclean_leader(partition, **{**rest, "is_unclean": True})
 
 
-@replaces(election, "_incomplete_leader")
+@replaces(election, "_choose_unclean_leader")
 def last_leader_before_eligible(partition: PartitionImage, **rest: Any) -> int | None:
     """The last leader leads again though others are eligible and it lost something."""
-    return _incomplete_leader(partition, **{**rest, "elr": ()})
+    return _choose_unclean_leader(partition, **{**rest, "elr": ()})
 
 
 @replaces(damage, "_taken_out")
