@@ -80,7 +80,7 @@ class ActiveTerm:
         """Commit a batch and return its offset; it has applied then. Errors as `propose`."""
         entry = await self._propose(records, base_offset=base_offset, term=term)
         if not self._machine.has_applied(entry.index):
-            raise void()
+            raise void_error()
         return entry.index
 
     async def settle(self) -> None:
@@ -121,7 +121,7 @@ class ActiveTerm:
         )
 
 
-def void() -> KafkaError:
+def void_error() -> KafkaError:
     """What was decided did not happen and never will."""
     return KafkaError(
         common_pb2.NOT_CONTROLLER,

@@ -14,16 +14,16 @@ from collections.abc import Iterable, Sequence
 from tidelog.core.env import Random
 from tidelog.core.errors import KafkaError
 from tidelog.metadata.image import MetadataImage
-from tidelog.metadata.placement import Assigned, Seat, place_replicas
+from tidelog.metadata.placement import Assigned, BrokerSlot, place_replicas
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import ReplicaAssignment
 from tidelog.v1.metadata_records_pb2 import MetadataRecord, PartitionRecord
 
 
-def seats(image: MetadataImage) -> list[Seat]:
+def broker_slots(image: MetadataImage) -> list[BrokerSlot]:
     """Every registered broker."""
     return [
-        Seat(broker.broker_id, broker.rack, not broker.is_fenced)
+        BrokerSlot(broker.broker_id, broker.rack, not broker.is_fenced)
         for broker in image.brokers.values()
     ]
 
@@ -40,11 +40,11 @@ def check_replication_factor(factor: int, image: MetadataImage) -> None:
         raise KafkaError(common_pb2.INVALID_REPLICATION_FACTOR, "all brokers are fenced")
 
 
-def chosen(
+def choose_replicas(
     image: MetadataImage, random: Random, *, partitions: int, factor: int, start: int | None = None
 ) -> list[Assigned]:
     """Replicas by `placement`; without `start` the round begins anywhere."""
-    every, live = seats(image), len(image.live_brokers())
+    every, live = broker_slots(image), len(image.live_brokers())
     return place_replicas(
         every,
         partitions=partitions,
@@ -54,7 +54,7 @@ def chosen(
     )
 
 
-def named(
+def assign_named(
     assignments: Sequence[ReplicaAssignment],
     image: MetadataImage,
     *,
@@ -68,7 +68,9 @@ def named(
     by_number = sorted(assignments, key=lambda one: one.partition)
     expected = list(range(first_partition, first_partition + len(assignments)))
     if [one.partition for one in by_number] != expected:
-        raise _refused(f"the partitions must be numbered from {first_partition} on without gaps")
+        raise _assignment_error(
+            f"the partitions must be numbered from {first_partition} on without gaps"
+        )
     placed = [tuple(one.broker_ids) for one in by_number]
     factor = len(placed[0]) if factor is None else factor
     for number, replicas in zip(expected, placed, strict=True):
@@ -104,17 +106,23 @@ def _record(
 
 def _check(number: int, replicas: Assigned, image: MetadataImage, factor: int) -> None:
     if not replicas:
-        raise _refused(f"partition {number} has no replica")
+        raise _assignment_error(f"partition {number} has no replica")
     if len(set(replicas)) != len(replicas):
-        raise _refused(f"partition {number} has two replicas on one broker: {list(replicas)}")
+        raise _assignment_error(
+            f"partition {number} has two replicas on one broker: {list(replicas)}"
+        )
     unknown = sorted(set(replicas) - image.brokers.keys())
     if unknown:
-        raise _refused(f"partition {number} names brokers that are not registered: {unknown}")
+        raise _assignment_error(
+            f"partition {number} names brokers that are not registered: {unknown}"
+        )
     if len(replicas) != factor:
-        raise _refused(f"partition {number} has {len(replicas)} replicas, the others have {factor}")
+        raise _assignment_error(
+            f"partition {number} has {len(replicas)} replicas, the others have {factor}"
+        )
     if not any(image.is_alive(one) for one in replicas):
-        raise _refused(f"all brokers of partition {number} are fenced: {list(replicas)}")
+        raise _assignment_error(f"all brokers of partition {number} are fenced: {list(replicas)}")
 
 
-def _refused(why: str) -> KafkaError:
+def _assignment_error(why: str) -> KafkaError:
     return KafkaError(common_pb2.INVALID_REPLICA_ASSIGNMENT, why[:1_000])

@@ -27,7 +27,7 @@ from tidelog.metadata.decision import Checked, Decision
 from tidelog.metadata.delta import UNCOMMITTED_EPOCH
 from tidelog.metadata.election import changes_with, changes_without
 from tidelog.metadata.image import BrokerImage, MetadataImage
-from tidelog.metadata.reachability import suspect
+from tidelog.metadata.reachability import live_incarnation
 from tidelog.metadata.records import fencing
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
@@ -192,7 +192,7 @@ def expire_sessions(
     """Fence the brokers whose session is over; nobody while the cluster is held."""
     if context.is_held:
         return Decision([], Checked())
-    expired = context.sessions.expired(image, context.now_ms)
+    expired = context.sessions.find_expired(image, context.now_ms)
     cause = f"silent for {context.config.session_timeout_ms} ms"
     return Decision(fence(image, expired, cause=cause), Checked())
 
@@ -206,7 +206,7 @@ def fence_dead_broker(
     presumed alive, after a start or a change of controllers: ask again when they were heard of.
     """
     broker_id = command.broker_id
-    if context.is_held or suspect(image, broker_id, command.broker_epoch) is None:
+    if context.is_held or live_incarnation(image, broker_id, command.broker_epoch) is None:
         return Decision([], Checked())
     if not is_replaceable(image, broker_id, context.was_heard):
         raise KafkaError(

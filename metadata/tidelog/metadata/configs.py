@@ -61,7 +61,7 @@ def alter_configs(
     for resource in request.resources:
         result = response.resources.add(type=resource.type, name=resource.name)
         try:
-            its_records = _altered(resource, image, config)
+            its_records = _alter(resource, image, config)
         except KafkaError as error:
             result.error.CopyFrom(wire_error(error))
             continue
@@ -82,7 +82,7 @@ def describe_configs(
     for resource in request.resources:
         result = response.resources.add(type=resource.type, name=resource.name)
         try:
-            result.configs.extend(_described(resource, image))
+            result.configs.extend(_describe(resource, image))
         except KafkaError as error:
             result.error.CopyFrom(wire_error(error))
     return response
@@ -91,9 +91,9 @@ def describe_configs(
 def _check_resources(resources: Sequence[_Resource], config: ControllerConfig) -> None:
     limit = config.config_resources_per_request_max
     if len(resources) > limit:
-        raise _invalid(f"{len(resources)} resources in one request: send at most {limit}")
+        raise _invalid_error(f"{len(resources)} resources in one request: send at most {limit}")
     if len({(resource.type, resource.name) for resource in resources}) < len(resources):
-        raise _invalid("a resource is named twice in one request: name it once")
+        raise _invalid_error("a resource is named twice in one request: name it once")
 
 
 def _set_on(resource: _Resource, image: MetadataImage) -> Mapping[str, str]:
@@ -107,11 +107,11 @@ def _set_on(resource: _Resource, image: MetadataImage) -> Mapping[str, str]:
             )
         return topic.configs
     if resource.type != admin_pb2.CLUSTER or resource.name:
-        raise _invalid("configs are set on a topic, or on the cluster, which has no name")
+        raise _invalid_error("configs are set on a topic, or on the cluster, which has no name")
     return image.cluster_configs
 
 
-def _altered(
+def _alter(
     resource: AlterConfigsRequest.Resource, image: MetadataImage, config: ControllerConfig
 ) -> list[MetadataRecord]:
     before = _set_on(resource, image)
@@ -143,9 +143,9 @@ def _altered(
 def _check_changes(changes: Sequence[AlterConfigsRequest.Change], config: ControllerConfig) -> None:
     limit = config.config_changes_per_resource_max
     if len(changes) > limit:
-        raise _invalid(f"{len(changes)} changes of one resource: send at most {limit}")
+        raise _invalid_error(f"{len(changes)} changes of one resource: send at most {limit}")
     if len({change.key for change in changes}) < len(changes):
-        raise _invalid("a key is changed twice in one request: change it once")
+        raise _invalid_error("a key is changed twice in one request: change it once")
     for change in changes:
         topic_config(change.key)  # a slip in a key is told when it is deleted, too
 
@@ -161,7 +161,7 @@ def _check_defaults(defaults: Mapping[str, str], image: MetadataImage) -> None:
             raise KafkaError(common_pb2.INVALID_CONFIG, message) from error
 
 
-def _described(
+def _describe(
     resource: _Resource, image: MetadataImage
 ) -> Iterator[DescribeConfigsResponse.Config]:
     own, defaults = _set_on(resource, image), image.cluster_configs
@@ -182,5 +182,5 @@ def _described(
         )
 
 
-def _invalid(message: str) -> KafkaError:
+def _invalid_error(message: str) -> KafkaError:
     return KafkaError(common_pb2.INVALID_REQUEST, message)

@@ -62,7 +62,7 @@ class Controller:
 
     def has_expired_sessions(self, image: MetadataImage, now_ms: int) -> bool:
         """Whether `ExpireSessions` has something to do."""
-        return not self._is_held(now_ms) and bool(self._sessions.expired(image, now_ms))
+        return not self._is_held(now_ms) and bool(self._sessions.find_expired(image, now_ms))
 
     def is_quiet(self, command: Any, image: MetadataImage, now_ms: int) -> bool:  # of any row
         """Whether `handle` would give this command no records, whatever else is decided."""

@@ -23,7 +23,7 @@ from tidelog.core.errors import KafkaError
 from tidelog.metadata.brokers import current_registration
 from tidelog.metadata.context import ControllerContext
 from tidelog.metadata.decision import Decision, wire_error
-from tidelog.metadata.election import State, changed, next_state, only
+from tidelog.metadata.election import State, next_state, only_broker, record_change
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
 from tidelog.metadata.replication import check_partition_epoch, find_partition
 from tidelog.metadata.topic_rules import topic_rules
@@ -59,7 +59,7 @@ def report_damage(
             if not _is_known(request.broker_id, asked, partition):
                 state = _state_after(request.broker_id, asked, topic, partition, image)
                 cause = _cause(request.broker_id, asked)
-                records += changed(topic, partition, state, cause=cause)
+                records += record_change(topic, partition, state, cause=cause)
         except KafkaError as error:
             result.error.CopyFrom(wire_error(error))
     return Decision(records, response)
@@ -115,15 +115,15 @@ def _state_after(
     match asked.condition:
         case ReportReplicaStateRequest.OFFLINE | ReportReplicaStateRequest.SYNC_FAILED:
             is_whole = asked.condition == ReportReplicaStateRequest.OFFLINE
-            return _taken_offline(broker_id, topic, partition, image, is_whole=is_whole)
+            return _take_offline(broker_id, topic, partition, image, is_whole=is_whole)
         case ReportReplicaStateRequest.ONLINE:
-            return _online_again(broker_id, topic, partition, image)
+            return _bring_online(broker_id, topic, partition, image)
         case ReportReplicaStateRequest.LOSSY_START:
-            return _forgetful(broker_id, topic, partition, image)
-    return _taken_out(broker_id, topic, partition, image)
+            return _take_lossy_out(broker_id, topic, partition, image)
+    return _take_out(broker_id, topic, partition, image)
 
 
-def _taken_out(
+def _take_out(
     broker_id: int, topic: TopicImage, partition: PartitionImage, image: MetadataImage
 ) -> State:
     known = {one for one in partition.damaged if one != partition.leader_id}
@@ -146,7 +146,7 @@ def _taken_out(
     return state
 
 
-def _taken_offline(
+def _take_offline(
     broker_id: int,
     topic: TopicImage,
     partition: PartitionImage,
@@ -161,12 +161,12 @@ def _taken_offline(
         topic_rules(topic, image),
         isr=tuple(one for one in partition.isr if one != broker_id),
         may_lead=image.is_alive,
-        forgetful=() if stays_eligible else (broker_id,),
+        lost_data=() if stays_eligible else (broker_id,),
         offline=tuple(one for one in partition.replicas if one in offline),
     )
 
 
-def _forgetful(
+def _take_lossy_out(
     broker_id: int, topic: TopicImage, partition: PartitionImage, image: MetadataImage
 ) -> State:
     return next_state(
@@ -174,7 +174,7 @@ def _forgetful(
         topic_rules(topic, image),
         isr=tuple(one for one in partition.isr if one != broker_id),
         may_lead=image.is_alive,
-        forgetful=(broker_id,),
+        lost_data=(broker_id,),
     )
 
 
@@ -186,7 +186,7 @@ def is_last_position(broker_id: int, partition: PartitionImage) -> bool:
     return not {*partition.isr, *partition.elr} - {broker_id}
 
 
-def _online_again(
+def _bring_online(
     broker_id: int, topic: TopicImage, partition: PartitionImage, image: MetadataImage
 ) -> State:
     """It leads where it stayed as the last one; elsewhere it catches up like any other."""
@@ -195,6 +195,6 @@ def _online_again(
         partition,
         topic_rules(topic, image),
         isr=partition.isr,
-        may_lead=image.is_alive if leader_id is None else only(leader_id),
+        may_lead=image.is_alive if leader_id is None else only_broker(leader_id),
         offline=tuple(one for one in partition.offline if one != broker_id),
     )

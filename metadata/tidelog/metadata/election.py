@@ -6,15 +6,15 @@ That is so while the ISR is below min.insync.replicas, since leaders commit noth
 nobody leads, since a new leader begins with an ISR that is decided here. The rules, each a small
 function below:
 
-    _eligible            who leaves the ISR is eligible, but for those whose start lost records
-    _complete_leader     the ISR first, then the ELR: neither lacks anything committed
-    _choose_unclean_leader   both empty: the last known leader, or any live replica where allowed
-    next_state           the ELR ends as soon as a leader may commit without it
-    works                whose disk failed leads nothing
+    _find_eligible          replicas that leave the ISR are eligible, but for lossy starts
+    _choose_complete_leader the ISR first, then the ELR: neither lacks anything committed
+    _choose_unclean_leader  both empty: the last known leader, or any live replica where allowed
+    next_state              the ELR ends as soon as a leader may commit without it
+    exclude_offline         a replica whose disk failed leads nothing
 
-A damaged replica is in neither set. The leader of an unclean election begins alone: what it lacks is lost, and
-the others cut their logs to its. The controller that elects it says so in its log. Each change says
-why it was made: see `_told`.
+A damaged replica is in neither set. The leader of an unclean election begins alone: what it lacks
+is lost, and the others cut their logs to its. The controller that elects it says so in its log.
+Each change has a cause, see `_describe_cause`.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -50,23 +50,23 @@ def next_state(
     *,
     isr: tuple[int, ...],
     may_lead: MayLead,
-    forgetful: Sequence[int] = (),
+    lost_data: Sequence[int] = (),
     damaged: tuple[int, ...] | None = None,
     offline: tuple[int, ...] | None = None,
     is_unclean_asked: bool = False,
 ) -> State:
     """The partition with this ISR, of which `may_lead` says who can be leader now.
 
-    `forgetful` replicas may have lost what they held, `damaged` ones did; `offline` ones cannot
+    `lost_data` replicas may have lost what they held, `damaged` ones did; `offline` ones cannot
     write. None: those known so.
     """
     offline = partition.offline if offline is None else offline
-    may_lead = works(may_lead, offline)
+    may_lead = exclude_offline(may_lead, offline)
     if damaged is None:
         # A damaged leader was elected to cut its log; if it did not, it says so again.
         damaged = tuple(one for one in partition.damaged if one != partition.leader_id)
-    elr = _eligible(partition, isr=isr, without=(*forgetful, *damaged))
-    leader_id = _complete_leader(partition, isr=isr, elr=elr, may_lead=may_lead)
+    elr = _find_eligible(partition, isr=isr, without=(*lost_data, *damaged))
+    leader_id = _choose_complete_leader(partition, isr=isr, elr=elr, may_lead=may_lead)
     if leader_id is not None:
         isr = tuple(one for one in partition.replicas if one in isr or one == leader_id)
         elr = tuple(one for one in elr if one != leader_id)
@@ -82,7 +82,7 @@ def next_state(
     return State(isr, elr, leader_id, damaged, offline)
 
 
-def changed(
+def record_change(
     topic: TopicImage, partition: PartitionImage, state: State, *, cause: str
 ) -> Iterator[MetadataRecord]:
     """The record that brings the partition into this state, unless it is in it."""
@@ -95,7 +95,7 @@ def changed(
             elr=state.elr,
             damaged=state.damaged,
             offline=state.offline,
-            cause=_told(cause, partition, state),
+            cause=_describe_cause(cause, partition, state),
         )
 
 
@@ -110,7 +110,7 @@ def present_state(partition: PartitionImage) -> State:
     )
 
 
-def _told(cause: str, partition: PartitionImage, state: State) -> str:
+def _describe_cause(cause: str, partition: PartitionImage, state: State) -> str:
     """The cause, and what an elected leader may lack."""
     leader_id = state.leader_id
     if leader_id is None or leader_id in (*partition.isr, *partition.elr):
@@ -143,37 +143,37 @@ def changes_without(
     starting = () if start_loss is None else leaving
     for topic in image.topics.values():
         rules = topic_rules(topic, image)
-        forgetful = leaving if _is_forgotten(start_loss or NOTHING, rules) else ()
+        lost_data = leaving if _is_forgotten(start_loss or NOTHING, rules) else ()
         for partition in topic.partitions:
             concerned = (
                 any(one in partition.isr for one in leaving)
-                or any(one in partition.elr for one in forgetful)
+                or any(one in partition.elr for one in lost_data)
                 or any(one in partition.offline for one in starting)
             )
             if concerned:
                 state = next_state(
                     partition,
                     rules,
-                    isr=_without(partition.isr, leaving),
+                    isr=_exclude(partition.isr, leaving),
                     may_lead=can_lead,
-                    forgetful=forgetful,
-                    offline=_without(partition.offline, starting),
+                    lost_data=lost_data,
+                    offline=_exclude(partition.offline, starting),
                 )
-                records += changed(topic, partition, state, cause=cause)
+                records += record_change(topic, partition, state, cause=cause)
     return records
 
 
 def changes_with(image: MetadataImage, returning: int, *, cause: str) -> list[MetadataRecord]:
     """Changes that make the live broker leader where nobody leads and it may."""
-    return elections(image, may_lead=only(returning), cause=cause)
+    return elections(image, may_lead=only_broker(returning), cause=cause)
 
 
-def only(broker_id: int | None) -> MayLead:
+def only_broker(broker_id: int | None) -> MayLead:
     """Nobody else may lead."""
     return lambda one: one == broker_id
 
 
-def works(may_lead: MayLead, offline: Sequence[int]) -> MayLead:
+def exclude_offline(may_lead: MayLead, offline: Sequence[int]) -> MayLead:
     """Nor may one lead whose disk failed."""
     return lambda one: one not in offline and may_lead(one)
 
@@ -193,9 +193,9 @@ def elections(
             continue
         rules = topic_rules(topic, image)
         for partition in vacant:
-            able = may_lead if partition.leader_id is None else only(partition.leader_id)
+            able = may_lead if partition.leader_id is None else only_broker(partition.leader_id)
             state = next_state(partition, rules, isr=partition.isr, may_lead=able)
-            records += changed(topic, partition, state, cause=cause)
+            records += record_change(topic, partition, state, cause=cause)
     return records
 
 
@@ -215,11 +215,11 @@ def candidates(image: MetadataImage) -> frozenset[int]:
     return frozenset(found)
 
 
-def _without(members: tuple[int, ...], leaving: Sequence[int]) -> tuple[int, ...]:
+def _exclude(members: tuple[int, ...], leaving: Sequence[int]) -> tuple[int, ...]:
     return tuple(one for one in members if one not in leaving)
 
 
-def _eligible(
+def _find_eligible(
     partition: PartitionImage, *, isr: tuple[int, ...], without: Sequence[int]
 ) -> tuple[int, ...]:
     return tuple(
@@ -229,7 +229,7 @@ def _eligible(
     )
 
 
-def _complete_leader(
+def _choose_complete_leader(
     partition: PartitionImage, *, isr: tuple[int, ...], elr: tuple[int, ...], may_lead: MayLead
 ) -> int | None:
     """The present leader while it may, else the first such member of the ISR, then of the ELR."""

@@ -17,7 +17,7 @@ from tidelog.core.env import Clock
 from tidelog.core.errors import KafkaError
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.image import MetadataImage
-from tidelog.metadata.reachability import Damping, suspect, verdict_on
+from tidelog.metadata.reachability import Damping, live_incarnation, verdict_on
 from tidelog.net.transport import Dialled
 from tidelog.v1 import common_pb2
 
@@ -76,10 +76,10 @@ class FailureDetector:
             )
         self._waiting += 1
         try:
-            await self._probed(broker_id, broker_epoch)
+            await self._await_probe(broker_id, broker_epoch)
         finally:
             self._waiting -= 1
-        return suspect(self._image(), broker_id, broker_epoch) is None
+        return live_incarnation(self._image(), broker_id, broker_epoch) is None
 
     def doubt(self, broker_id: int) -> None:
         """Another incarnation asks to be registered: dial the present one, if nobody does."""
@@ -94,9 +94,9 @@ class FailureDetector:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _probed(self, broker_id: int, broker_epoch: int) -> None:
+    async def _await_probe(self, broker_id: int, broker_epoch: int) -> None:
         """Return when a dial of this incarnation, begun after this call, was answered for."""
-        while suspect(self._image(), broker_id, broker_epoch) is not None:
+        while live_incarnation(self._image(), broker_id, broker_epoch) is not None:
             probe, task = self._probes.get(broker_id) or self._begin(broker_id, broker_epoch)
             is_of_use = probe.broker_epoch == broker_epoch and not probe.has_begun
             await asyncio.wait([task])
@@ -124,7 +124,7 @@ class FailureDetector:
         if wait_ms > 0:
             await asyncio.sleep(wait_ms / 1000)
         async with self._slots:
-            broker = suspect(self._image(), broker_id, broker_epoch)
+            broker = live_incarnation(self._image(), broker_id, broker_epoch)
             if broker is None:
                 return
             probe.has_begun = True
@@ -134,7 +134,7 @@ class FailureDetector:
         try:
             if verdict.is_dead:
                 await self._fence(broker_id, broker_epoch, verdict.value)
-                is_fenced = suspect(self._image(), broker_id, broker_epoch) is None
+                is_fenced = live_incarnation(self._image(), broker_id, broker_epoch) is None
         finally:
             self._damping.note(broker_id, self._clock.monotonic_ms(), is_fenced=is_fenced)
             _log.info(

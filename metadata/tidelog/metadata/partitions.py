@@ -28,7 +28,7 @@ def create_partitions(
 
     Of a large plan one slice is decided. Errors of the whole request: `KafkaError` INVALID_REQUEST
     for too many topics at once, INVALID_PARTITIONS where the cluster has no room for all of it,
-    REQUEST_TIMED_OUT as of `Slice.grown`.
+    REQUEST_TIMED_OUT as of `Slice.grow`.
     """
     config, random, part = context.config, context.random, context.part
     if len(request.topics) > config.topics_per_request_max:
@@ -53,13 +53,13 @@ def create_partitions(
         try:
             if counts[asked.name] > 1:
                 raise KafkaError(common_pb2.INVALID_REQUEST, "the request names this topic twice")
-            topic, planned = _planned(asked, image, partitions_left=left)
+            topic, planned = _plan(asked, image, partitions_left=left)
         except TidelogError as error:
             result.error.CopyFrom(wire_error(error))
             continue
         left -= planned.partitions - len(topic.partitions)
         if not request.validate_only:
-            records += part.grown(topic, planned, image, random)
+            records += part.grow(topic, planned, image, random)
     return part.decision(records, response, results=len(response.topics), asked=len(request.topics))
 
 
@@ -78,7 +78,7 @@ def _check_total(
     )
 
 
-def _planned(
+def _plan(
     asked: CreatePartitionsRequest.Topic, image: MetadataImage, *, partitions_left: int
 ) -> tuple[TopicImage, Planned]:
     topic = image.topics.get(asked.name)
@@ -98,7 +98,9 @@ def _planned(
             f"{asked.count - present} partitions are to be added, "
             f"{len(asked.assignments)} are assigned",
         )
-    named = assignments.named(asked.assignments, image, first_partition=present, factor=factor)
+    named = assignments.assign_named(
+        asked.assignments, image, first_partition=present, factor=factor
+    )
     return topic, Planned(asked.count, factor, named)
 
 

@@ -62,7 +62,7 @@ class Slice:
         self.room -= partitions
         self.used += partitions
 
-    def grown(
+    def grow(
         self, topic: TopicImage, planned: Planned, image: MetadataImage, random: Random
     ) -> list[MetadataRecord]:
         """Partitions that `topic` lacks to be as planned, as many as there is room for.
@@ -71,7 +71,7 @@ class Slice:
         """
         present = len(topic.partitions)
         count = min(planned.partitions - present, self.room)
-        placed = _placed(topic, planned, image, random, count=count)
+        placed = _place(topic, planned, image, random, count=count)
         if not all(any(map(image.is_alive, one)) for one in placed):
             raise KafkaError(
                 common_pb2.REQUEST_TIMED_OUT,
@@ -92,7 +92,7 @@ class Slice:
     ) -> list[MetadataRecord]:
         """More of the topic that the last slice left growing, unless it was deleted since.
 
-        `count` partitions are to be there in the end. Errors as of `grown`.
+        `count` partitions are to be there in the end. Errors as of `grow`.
         """
         topic = image.topic_by_id(self.growing_topic_id)
         self.growing_topic_id = b""
@@ -101,7 +101,7 @@ class Slice:
         by_number = sorted(asked, key=lambda one: one.partition)
         named = [tuple(one.broker_ids) for one in by_number] or None
         factor = len(topic.partitions[0].replicas)
-        return self.grown(topic, Planned(count, factor, named), image, random)
+        return self.grow(topic, Planned(count, factor, named), image, random)
 
     def decision(
         self, records: list[MetadataRecord], reply: _ReplyT, *, results: int, asked: int
@@ -137,7 +137,7 @@ def check_total(added: Iterable[int], left: int, *, partitions_max: int) -> None
         )
 
 
-def _placed(
+def _place(
     topic: TopicImage, planned: Planned, image: MetadataImage, random: Random, *, count: int
 ) -> list[Assigned]:
     """Replicas of the next `count` partitions; of nobody where nobody is alive."""
@@ -150,5 +150,7 @@ def _placed(
     start = None
     if present:
         # The round goes on where the topic's last one ended, so that leaders stay evenly spread.
-        start = next_start(assignments.seats(image), topic.partitions[-1].replicas[0])
-    return assignments.chosen(image, random, partitions=count, factor=planned.factor, start=start)
+        start = next_start(assignments.broker_slots(image), topic.partitions[-1].replicas[0])
+    return assignments.choose_replicas(
+        image, random, partitions=count, factor=planned.factor, start=start
+    )

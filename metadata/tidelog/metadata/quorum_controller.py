@@ -22,7 +22,7 @@ import structlog
 
 from tidelog.core.env import Clock, Random
 from tidelog.core.errors import KafkaError, TidelogError, error_for
-from tidelog.metadata.active_term import ActiveTerm, void
+from tidelog.metadata.active_term import ActiveTerm, void_error
 from tidelog.metadata.attempts import LATE_CODES, is_numbered
 from tidelog.metadata.brokers import ExpireSessions, FenceDeadBroker
 from tidelog.metadata.commands import COMMANDS, CommandRow
@@ -305,7 +305,7 @@ class QuorumController:
         else:
             await self._active.confirm()
             if self.image is not decided_on:
-                raise void()
+                raise void_error()
         for election in batch.unclean:
             self._note_unclean(election)
         for one, decision in batch.decided:

@@ -47,7 +47,7 @@ def verdict_on(broker: BrokerImage, dialled: Dialled) -> Verdict:
             return Verdict.UNKNOWN
 
 
-def suspect(image: MetadataImage, broker_id: int, broker_epoch: int) -> BrokerImage | None:
+def live_incarnation(image: MetadataImage, broker_id: int, broker_epoch: int) -> BrokerImage | None:
     """The broker, if it is the incarnation that a report names and was not fenced yet."""
     return image.brokers[broker_id] if image.has_live(broker_id, broker_epoch) else None
 

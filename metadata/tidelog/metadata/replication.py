@@ -11,7 +11,7 @@ from tidelog.core.errors import KafkaError
 from tidelog.metadata.brokers import current_registration
 from tidelog.metadata.context import ControllerContext
 from tidelog.metadata.decision import Decision, wire_error
-from tidelog.metadata.election import changed, next_state, only
+from tidelog.metadata.election import next_state, only_broker, record_change
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
 from tidelog.metadata.topic_rules import topic_rules
 from tidelog.v1 import common_pb2
@@ -43,14 +43,14 @@ def alter_partition(
             _check_sender(request.broker_id, asked, partition)
             isr = _new_isr(request.broker_id, asked, partition, image)
             cause = f"leader {request.broker_id}: {asked.cause or 'it asked for this ISR'}"
-            records += _altered(result, topic, partition, isr=isr, image=image, cause=cause)
+            records += _alter_isr(result, topic, partition, isr=isr, image=image, cause=cause)
         except KafkaError as error:
             result.error.CopyFrom(wire_error(error))
         results.append(result)
     return Decision(records, AlterPartitionResponse(partitions=results))
 
 
-def _altered(
+def _alter_isr(
     result: AlterPartitionResponse.Partition,
     topic: TopicImage,
     partition: PartitionImage,
@@ -64,10 +64,10 @@ def _altered(
         partition,
         topic_rules(topic, image),
         isr=isr,
-        may_lead=only(partition.leader_id),
+        may_lead=only_broker(partition.leader_id),
         damaged=tuple(one for one in partition.damaged if one not in isr),
     )
-    records = list(changed(topic, partition, state, cause=cause))
+    records = list(record_change(topic, partition, state, cause=cause))
     result.isr[:] = state.isr
     result.elr[:] = state.elr
     result.partition_epoch += len(records)

@@ -38,7 +38,7 @@ class Sessions:
         heard_ms = self._heard_ms.get(broker_id)
         return heard_ms is not None and now_ms - heard_ms < self._timeout_ms
 
-    def expired(self, image: MetadataImage, now_ms: int) -> list[int]:
+    def find_expired(self, image: MetadataImage, now_ms: int) -> list[int]:
         """Unfenced brokers whose session is over, the longest silent first."""
         silent = []
         for broker_id in image.live_brokers():

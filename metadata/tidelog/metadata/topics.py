@@ -63,7 +63,7 @@ def create_topics(
 
     Replicas on live brokers start in the ISR. With `validate_only` no records. Of a large plan one
     slice is decided. Errors of the whole request: `KafkaError` INVALID_REQUEST, INVALID_PARTITIONS
-    where the cluster has no room for all of it, REQUEST_TIMED_OUT as of `Slice.grown`.
+    where the cluster has no room for all of it, REQUEST_TIMED_OUT as of `Slice.grow`.
     """
     part = context.part
     _check_count(len(request.topics), limit=context.config.topics_per_request_max)
@@ -78,7 +78,7 @@ def create_topics(
         if part.is_full:
             break
         try:
-            planned = creation.planned(topic)
+            planned = creation.plan(topic)
         except TidelogError as error:
             response.topics.add(name=topic.name, error=wire_error(error))
             continue
@@ -165,10 +165,10 @@ class _Creation:
             partitions_max=self._config.partitions_max,
         )
 
-    def planned(self, topic: NewTopic) -> Planned:
+    def plan(self, topic: NewTopic) -> Planned:
         """Raises the `TidelogError` that says why the topic cannot be."""
         self._check_name(topic.name)
-        planned = self._checked(topic)
+        planned = self._check_topic(topic)
         log_config(topic.configs, self._image.cluster_configs)
         self._begun.add(topic.name)
         if _may_collide(topic.name):
@@ -181,7 +181,7 @@ class _Creation:
         empty = TopicImage(topic.name, topic_id, (), {})
         return [
             *_topic_records(topic, topic_id),
-            *self._part.grown(empty, planned, self._image, self._random),
+            *self._part.grow(empty, planned, self._image, self._random),
         ]
 
     def go_on(self, topic: NewTopic) -> list[MetadataRecord]:
@@ -193,7 +193,7 @@ class _Creation:
     def _count(self, topic: NewTopic) -> int:
         return len(topic.assignments) or topic.partitions or self._config.num_partitions
 
-    def _checked(self, topic: NewTopic) -> Planned:
+    def _check_topic(self, topic: NewTopic) -> Planned:
         count = self._count(topic)
         if topic.assignments:
             if topic.partitions or topic.replication_factor:
@@ -202,7 +202,7 @@ class _Creation:
                     "replicas are assigned: leave partitions and replication factor out",
                 )
             self._check_partition_count(count)
-            named = assignments.named(topic.assignments, self._image, first_partition=0)
+            named = assignments.assign_named(topic.assignments, self._image, first_partition=0)
             return Planned(count, len(named[0]), named)
         factor = topic.replication_factor or self._config.default_replication_factor
         self._check_partition_count(count)

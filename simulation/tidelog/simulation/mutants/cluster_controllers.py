@@ -26,7 +26,7 @@ from tidelog.v1.controller_pb2 import (
 from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord
 
 _current_registration = brokers.current_registration
-_eligible = election._eligible
+_eligible = election._find_eligible
 _find = PartitionMap.find
 _choose_unclean_leader = election._choose_unclean_leader
 _next_state = election.next_state
@@ -41,13 +41,13 @@ def foreign_calls_served(_self: OwnCluster, _message: object, *, who: str) -> No
 # Elections
 
 
-@replaces(election, "_eligible")
+@replaces(election, "_find_eligible")
 def eligible_replicas_forgotten(_partition: PartitionImage, **_: Any) -> tuple[int, ...]:
     """Who leaves an ISR below min.insync.replicas is no candidate any more (KIP-966)."""
     return ()
 
 
-@replaces(election, "_eligible")
+@replaces(election, "_find_eligible")
 def lossy_replicas_eligible(
     partition: PartitionImage, *, isr: tuple[int, ...], without: Sequence[int]
 ) -> tuple[int, ...]:
@@ -80,7 +80,7 @@ def last_leader_before_eligible(partition: PartitionImage, **rest: Any) -> int |
     return _choose_unclean_leader(partition, **{**rest, "elr": ()})
 
 
-@replaces(damage, "_taken_out")
+@replaces(damage, "_take_out")
 def damage_not_acted_on(
     _broker_id: int, _topic: TopicImage, _partition: PartitionImage, _image: MetadataImage
 ) -> list[MetadataRecord]:
