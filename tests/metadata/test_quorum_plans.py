@@ -131,7 +131,7 @@ async def test_a_plan_whose_memory_is_gone_is_not_begun_again(
     assert not (await deleting).topics[0].error.code
     reply = await plan
     assert reply.error.code == common_pb2.REQUEST_TIMED_OUT
-    assert "look what became of it" in reply.error.message
+    assert "its outcome is no longer known" in reply.error.message
 
 
 async def test_what_stops_with_the_node_is_answered(nodes: Nodes) -> None:

@@ -8,7 +8,7 @@
                              the decisions, one module for each kind of command
     election, placement, topic_rules   rules that several decisions share (KIP-966)
     quorum_controller        the shell: a queue of commands in front, the replicated log behind
-    state_machine            of the replicated log: the image, the newest batches, followers
+    state_machine            the replicated log's: the image, the newest batches, followers
 
 A command never changes an image: it yields records, the quorum commits them, `delta` replays them.
 Begin with `image`, then `controller`.

@@ -1,8 +1,8 @@
-"""Replicas of new partitions: chosen by `placement` or named by who asks, and what records that is.
+"""Replicas of new partitions, chosen by `placement` or named in the request, and their records.
 
-Kafka's rules for named ones: partitions numbered on without gaps, the same number of replicas in
-each, brokers that are registered, none twice, one of them alive. Who is alive starts in the ISR,
-the first of them leads.
+Kafka's rules for named replicas: partitions are numbered on without gaps, each has the same number
+of replicas, on registered brokers, none twice, one of them alive. Live replicas start in the ISR,
+and the first of them leads.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -21,7 +21,7 @@ from tidelog.v1.metadata_records_pb2 import MetadataRecord, PartitionRecord
 
 
 def broker_slots(image: MetadataImage) -> list[BrokerSlot]:
-    """Every registered broker."""
+    """Every registered broker, as `placement` wants it."""
     return [
         BrokerSlot(broker.broker_id, broker.rack, not broker.is_fenced)
         for broker in image.brokers.values()
@@ -29,7 +29,7 @@ def broker_slots(image: MetadataImage) -> list[BrokerSlot]:
 
 
 def check_replication_factor(factor: int, image: MetadataImage) -> None:
-    """Raise INVALID_REPLICATION_FACTOR unless so many brokers are registered, one of them alive."""
+    """Raise INVALID_REPLICATION_FACTOR unless as many brokers are registered and one is alive."""
     if not 0 < factor <= len(image.brokers):
         raise KafkaError(
             common_pb2.INVALID_REPLICATION_FACTOR,
@@ -43,7 +43,7 @@ def check_replication_factor(factor: int, image: MetadataImage) -> None:
 def choose_replicas(
     image: MetadataImage, random: Random, *, partitions: int, factor: int, start: int | None = None
 ) -> list[Assigned]:
-    """Replicas by `placement`; without `start` the round begins anywhere."""
+    """Choose replicas by `placement`; without `start` the round begins at a random broker."""
     every, live = broker_slots(image), len(image.live_brokers())
     return place_replicas(
         every,
@@ -61,7 +61,7 @@ def assign_named(
     first_partition: int,
     factor: int | None = None,
 ) -> list[Assigned]:
-    """Replicas as they were asked for; `factor`: of the partitions there are already.
+    """Check and return the named replicas; `factor` is that of the topic's present partitions.
 
     Raises `KafkaError` INVALID_REPLICA_ASSIGNMENT.
     """
@@ -81,7 +81,7 @@ def assign_named(
 def partition_records(
     topic_id: bytes, placed: Iterable[Assigned], image: MetadataImage, *, first_partition: int = 0
 ) -> list[MetadataRecord]:
-    """New partitions of a topic; each has somebody alive among its replicas."""
+    """The records of new partitions; a replica of each is alive."""
     return [
         _record(topic_id, number, assigned, image)
         for number, assigned in enumerate(placed, start=first_partition)

@@ -1,4 +1,4 @@
-"""Which brokers there are and which of them are alive: registration, sessions, fencing (KIP-631).
+"""Brokers and their liveness: registration, sessions, fencing (KIP-631).
 
 A broker's life, as the image holds it:
 
@@ -9,8 +9,8 @@ A broker's life, as the image holds it:
     unfenced      found dead by a dial, see `reachability`                 fenced
     any           another incarnation registers, no live session is left   fenced, new broker epoch
 
-What fencing means for leaders and ISRs is `election`'s and always in the same batch. Sessions are
-the one thing kept outside the image: each controller measures them on its own monotonic clock.
+Leaders and ISRs change by the rules of `election`, always in the same batch as a fencing. Sessions
+are kept outside the image: each controller measures them on its own monotonic clock.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -47,7 +47,7 @@ ADDRESS_CHARACTERS_MAX = 300
 RACK_CHARACTERS_MAX = 300
 _LOST = {
     NOTHING: "",
-    UNFLUSHED: ", what was not flushed may be lost",
+    UNFLUSHED: ", unflushed records may be lost",
     EVERYTHING: ", with an empty disk",
 }
 
@@ -70,20 +70,20 @@ class FenceDeadBroker:
 def register_broker(
     request: RegisterBrokerRequest, image: MetadataImage, context: ControllerContext
 ) -> Decision[RegisterBrokerResponse]:
-    """Register an incarnation, fenced and out of all ISRs; where its start lost something, of ELRs.
+    """Register an incarnation, fenced and out of all ISRs; a lossy start leaves the ELRs, too.
 
-    Others take over its leaderships that this controller has heard of. Where all presumed alive may
-    be gone nobody leads for now, so that a cluster that starts as a whole forgets nobody who was in
-    sync; the first to come leads.
+    Brokers that this controller has heard of take over its leaderships. Where all that are presumed
+    alive may be gone the partition has no leader for now, so that a cluster that starts as a whole
+    forgets no in-sync replica; the first of them to come leads.
 
-    The reply's broker epoch is the offset the records commit at, which the caller puts in.
-    Registering the same incarnation again changes nothing. Another one is refused while its
+    The reply's broker epoch is the offset the records commit at, see `set_broker_epoch`.
+    Registering the same incarnation again changes nothing. Another incarnation is refused while its
     predecessor was heard of within a session: it must try again until that has passed. A session
     that a new controller only presumes does not count, so that a cluster that starts as a whole
     does not wait.
 
-    A registration replaces the one it names and no other, so that none of a process that is gone
-    replaces its successor however late it comes; the refusal tells which one is registered.
+    A registration replaces the one it names and no other, so that a late request of a process that
+    is gone never replaces its successor; the refusal holds the broker epoch that is registered.
     """
     _check_registration(request, image, context.config)
     existing = image.brokers.get(request.broker_id)
@@ -99,7 +99,7 @@ def register_broker(
             f"broker {request.broker_id} is registered and alive: stop the other one, or try again "
             f"until its session of {context.config.session_timeout_ms} ms has passed",
         )
-    cause = f"broker {request.broker_id} started anew{_LOST[request.start_loss]}"
+    cause = f"broker {request.broker_id} restarted{_LOST[request.start_loss]}"
     registration = MetadataRecord(
         register_broker=RegisterBrokerRecord(
             broker_id=request.broker_id,
@@ -125,7 +125,7 @@ def heartbeat(
 ) -> Decision[BrokerHeartbeatResponse]:
     """Keep a session; unfence a broker that has applied its registration, fence it on its wish.
 
-    A live broker that could lead what nobody leads is heard of: it leads.
+    A live broker that could lead a partition without a leader leads it now that it is heard of.
 
     A broker that wants to shut down is fenced in one batch with the changes that move its
     leaderships and take it out of ISRs, and may go when that has committed. While the cluster is
@@ -156,10 +156,10 @@ def heartbeat(
 def is_quiet(
     request: BrokerHeartbeatRequest, image: MetadataImage, context: ControllerContext
 ) -> bool:
-    """Whether the heartbeat only keeps a session, or is refused, so that its order is no matter.
+    """Whether the heartbeat only keeps a session, or is refused, so that its order does not matter.
 
-    One of a broker that wants to shut down is not, also when nothing is left to do: what is about
-    to unfence the broker must be decided before it is told that it may go.
+    The heartbeat of a broker that wants to shut down is never quiet: a queued heartbeat that is
+    about to unfence the broker must be decided before the broker hears that it may go.
     """
     broker = image.brokers.get(request.broker_id)
     if broker is None or broker.broker_epoch != request.broker_epoch:
@@ -170,7 +170,7 @@ def is_quiet(
 
 
 def _may_lead(broker: BrokerImage, image: MetadataImage, context: ControllerContext) -> bool:
-    """Whether a live broker could lead what nobody leads, and may: the cluster is not held."""
+    """Whether a live broker could lead a partition without a leader while there is no hold."""
     return not context.is_held and broker.broker_id in context.vacancies.candidates(image)
 
 
@@ -220,7 +220,7 @@ def fence_dead_broker(
 def is_replaceable(image: MetadataImage, broker_id: int, was_heard: Callable[[int], bool]) -> bool:
     """Whether each ISR keeps a member that was heard of, unless the broker is all of it.
 
-    One that is only presumed alive may have started anew, and lost what the dead one still has.
+    A broker that is only presumed alive may have restarted, and lost what the dead one still has.
     """
     return all(
         any(one != broker_id and was_heard(one) for one in partition.isr)
@@ -230,7 +230,7 @@ def is_replaceable(image: MetadataImage, broker_id: int, was_heard: Callable[[in
 
 
 def current_registration(image: MetadataImage, broker_id: int, broker_epoch: int) -> BrokerImage:
-    """The broker, when `broker_epoch` is its current one.
+    """Return the broker when `broker_epoch` is its current one.
 
     Raises `KafkaError` BROKER_ID_NOT_REGISTERED or STALE_BROKER_EPOCH: the sender must register
     again.

@@ -1,4 +1,4 @@
-"""The commands of a controller: a row for each, and all that is particular to it.
+"""The commands of a controller: a row for each, with everything that is particular to it.
 
 Owns the table. The quorum's queue, the handlers and the forwarders treat every row alike: a new
 command is its messages in the proto, a function that decides, and a row here.
@@ -42,7 +42,7 @@ ReplyT = TypeVar("ReplyT")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandRow(Generic[RequestT, ReplyT]):
-    """The messages of a command, its messages, its decision and the rules it is under."""
+    """A kind of command: its messages, its decision and the rules it is under."""
 
     request: type[RequestT]
     reply: type[ReplyT]
@@ -60,13 +60,13 @@ class CommandRow(Generic[RequestT, ReplyT]):
     """Whether the decision has no records, whatever else is decided: such a request waits in no
     queue. None: never."""
     complete: Callable[[ReplyT, int], None] | None = None
-    """Put into the reply what only the offset of the commit tells."""
+    """Put into the reply the values that the offset of the commit gives."""
     visible_when: Callable[[RequestT, ReplyT, MetadataImage], Shows] | None = None
     """The condition under which the asked broker's image shows the change, given the image it had
     before; None: the client need not find it there."""
 
     def refuse(self, error: TidelogError) -> ReplyT:
-        """The reply that says why the whole command was not followed."""
+        """Return the reply that says why the whole command was not followed."""
         make: Any = self.reply  # every reply has an error
         refusal: ReplyT = make(error=wire_error(error))
         return refusal

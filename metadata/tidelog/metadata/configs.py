@@ -1,8 +1,8 @@
-"""Configs of topics and of the cluster: what a change becomes, and where each value comes from.
+"""Configs of topics and of the cluster: the records of a change, and the source of each value.
 
-A topic's own value goes before the cluster's, and that before the built-in default. Checked is what
-would be in effect after the change, for every topic it touches: no image ever holds configs that a
-broker cannot work with. What the keys and their values can be is decided in `tidelog.log.config`.
+A topic's own value goes before the cluster's, and that before the built-in default. The configs in
+effect after a change are checked for every topic it touches: no image ever holds configs that a
+broker cannot work with. Keys and their possible values are declared in `tidelog.log.config`.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -37,7 +37,7 @@ _RECORD_TYPES: Mapping[ConfigResourceType, ConfigRecord.ResourceType] = {
 
 
 class _Resource(Protocol):
-    """What configs are set on, as every message names it."""
+    """The resource that configs are set on, as every message names it."""
 
     @property
     def type(self) -> ConfigResourceType: ...
@@ -48,11 +48,11 @@ class _Resource(Protocol):
 def alter_configs(
     request: AlterConfigsRequest, image: MetadataImage, context: ControllerContext
 ) -> Decision[AlterConfigsResponse]:
-    """One result per resource, in the order asked, each decided on what those before it leave.
+    """Decide on each resource, in the order asked, on the image that those before it leave.
 
-    All changes of a resource happen or none. A change that changes nothing has no record, so that
-    a request may be sent again. With `validate_only` no records. Errors of the whole request:
-    `KafkaError` INVALID_REQUEST.
+    Either every change of a resource happens or none. A change that changes nothing has no record,
+    so that a request may be sent again. With `validate_only` no records. Errors of the whole
+    request: `KafkaError` INVALID_REQUEST.
     """
     config = context.config
     _check_resources(request.resources, config)
@@ -66,7 +66,7 @@ def alter_configs(
             result.error.CopyFrom(wire_error(error))
             continue
         image = speculate(image, its_records)
-        # What may be committed and who may lead, by the new configs, from this batch on.
+        # The new configs rule from this batch on: what may be committed, which replica may lead.
         elected = elections(image, cause="configs changed") if its_records else []
         image = speculate(image, elected)
         records += [*its_records, *elected]
@@ -97,7 +97,7 @@ def _check_resources(resources: Sequence[_Resource], config: ControllerConfig) -
 
 
 def _set_on(resource: _Resource, image: MetadataImage) -> Mapping[str, str]:
-    """What is set on the resource itself; raises the `KafkaError` that says it is none."""
+    """Return the configs set on the resource itself. Raises `KafkaError` where there is none."""
     if resource.type == admin_pb2.TOPIC:
         topic = image.topics.get(resource.name)
         if topic is None:
@@ -147,11 +147,11 @@ def _check_changes(changes: Sequence[AlterConfigsRequest.Change], config: Contro
     if len({change.key for change in changes}) < len(changes):
         raise _invalid_error("a key is changed twice in one request: change it once")
     for change in changes:
-        topic_config(change.key)  # a slip in a key is told when it is deleted, too
+        topic_config(change.key)  # a misspelled key is an error when it is deleted, too
 
 
 def _check_defaults(defaults: Mapping[str, str], image: MetadataImage) -> None:
-    """Raise INVALID_CONFIG unless `defaults` go together, and with what each topic sets itself."""
+    """Raise INVALID_CONFIG unless `defaults` fit each other and each topic's own configs."""
     log_config(defaults)
     for topic in image.topics.values():
         try:

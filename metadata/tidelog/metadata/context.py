@@ -1,4 +1,4 @@
-"""The context of a decision: all that a controller goes by beside the command and the image."""
+"""The context of a decision: everything a controller goes by beside the command and the image."""
 
 # Pure: decides, never acts (rule R2).
 
@@ -23,7 +23,7 @@ class ControllerContext:
     now_ms: int
     """Monotonic time of the decision."""
     is_held: bool
-    """The cluster is about to stop as one: nobody is fenced and no ISR changes."""
+    """The cluster is about to stop as one: no broker is fenced and no ISR changes."""
     part: Slice
     """The part of the command's plan that this batch has room for."""
 

@@ -45,7 +45,7 @@ class Controller:
         self._attempts.restart(controller_epoch)
 
     def hold(self, until_ms: int) -> None:
-        """Fence nobody and refuse AlterPartition until this monotonic time.
+        """Fence no broker and refuse AlterPartition until this monotonic time.
 
         The cluster is about to stop as one. Registrations go on.
         """
@@ -56,7 +56,7 @@ class Controller:
         self._held_until_ms = None
 
     def hear(self, broker_id: int, broker_epoch: int, image: MetadataImage, now_ms: int) -> None:
-        """Something else than a heartbeat came of this incarnation of a broker."""
+        """Note that something other than a heartbeat came from this incarnation of a broker."""
         if image.has_live(broker_id, broker_epoch):
             self._sessions.touch(broker_id, now_ms)
 

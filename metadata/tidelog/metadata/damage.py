@@ -1,18 +1,19 @@
 """ReportReplicaState: a broker reports a damaged log, or a failed or working disk, of its replicas.
 
-A damaged replica is taken out of ISR, ELR and leadership in one step, before anybody is elected. It
-comes back as any other: by catching up with a leader, once it has cut its log. When it was the last
-that held everything, ISR and ELR are empty from now on, which is logged, and nobody leads until
-someone complete returns, the topic allows an unclean election, or an operator orders one.
+A damaged replica is taken out of ISR, ELR and leadership in one step, before any election. It comes
+back like any other: by catching up with a leader, once it has cut its log. When it was the last
+complete replica, ISR and ELR are empty from now on, which is logged, and the partition has no
+leader until a complete replica returns, the topic allows an unclean election, or an operator orders
+one.
 
-One whose disk refuses is offline: it leads nothing and joins no ISR until its broker starts anew,
-or says that it works again. It holds what it held, and is as eligible as any that leaves the ISR,
-unless a sync failed: that may have dropped what it acknowledged. Then it leaves the ELR, too, while
-another sound replica holds everything; as the last one it stays there, so that nobody who lacks
-something takes its place.
+A replica whose disk fails is offline: it leads nothing and joins no ISR until its broker restarts,
+or reports that the disk works again. Its log is unchanged, and it is as eligible as any replica
+that leaves the ISR, unless a sync failed: that may have dropped acknowledged records. Then it
+leaves the ELR, too, while another sound replica is complete; as the last one it stays there, so
+that no incomplete replica takes its place.
 
-One whose start cut its log is as one that lost power: out of ISR and ELR until it has caught up.
-The last known leader leads where nobody is left (KIP-966).
+A replica whose start cut its log is treated like one that lost power: it is out of ISR and ELR
+until it has caught up. The last known leader leads where no eligible replica is left (KIP-966).
 """
 
 # Pure: decides, never acts (rule R2).
@@ -43,7 +44,7 @@ _SAYS = {
 def report_damage(
     request: ReportReplicaStateRequest, image: MetadataImage, _context: ControllerContext
 ) -> Decision[ReportReplicaStateResponse]:
-    """One result per partition, in the order asked. What is known changes nothing.
+    """Decide on each partition, in the order asked. A condition that is known changes nothing.
 
     Raises `KafkaError` STALE_BROKER_EPOCH when the sender is an earlier incarnation of its broker.
     """
@@ -135,7 +136,7 @@ def _take_out(
         damaged=tuple(one for one in partition.replicas if one == broker_id or one in known),
     )
     if state.leader_id is None and not state.isr and not state.elr:
-        # Only now may it lead itself, where the topic allows that: it cuts its log first.
+        # Only now may the damaged replica lead, where the topic allows it: it cuts its log first.
         state = next_state(
             partition,
             topic_rules(topic, image),
@@ -179,9 +180,9 @@ def _take_lossy_out(
 
 
 def is_last_position(broker_id: int, partition: PartitionImage) -> bool:
-    """Whether no other replica is known to hold everything.
+    """Whether no other replica is known to be complete.
 
-    One that does, and whose disk failed, is the last one itself: it would have left otherwise.
+    A complete one whose disk failed is the last one itself: it would have left otherwise.
     """
     return not {*partition.isr, *partition.elr} - {broker_id}
 
@@ -189,7 +190,7 @@ def is_last_position(broker_id: int, partition: PartitionImage) -> bool:
 def _bring_online(
     broker_id: int, topic: TopicImage, partition: PartitionImage, image: MetadataImage
 ) -> State:
-    """It leads where it stayed as the last one; elsewhere it catches up like any other."""
+    """Let the replica lead where it stayed as the last one; elsewhere it catches up."""
     leader_id = partition.leader_id
     return next_state(
         partition,

@@ -28,7 +28,7 @@ class Reply(Protocol):
 
     @property
     def error(self) -> Error:
-        """Of the request as a whole."""
+        """The error of the request as a whole."""
 
 
 class ReplyWithOffset(Protocol):
@@ -47,10 +47,10 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Decision(Generic[ReplyT_co]):
-    """`reply` may be told only once `records`, if any, have committed and applied.
+    """`reply` may be sent only once `records`, if any, have committed and applied.
 
     A plan too large for one batch is decided slice by slice, see `plans`; until `is_last`, `reply`
-    holds the results of this slice alone and is not told.
+    holds the results of this slice alone and is not sent.
     """
 
     records: list[MetadataRecord]

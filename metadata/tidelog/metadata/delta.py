@@ -41,8 +41,8 @@ def replay(image: MetadataImage, batch: MetadataBatch, *, offset: int) -> Metada
 def is_void(image: MetadataImage, batch: MetadataBatch) -> bool:
     """Whether it was decided on another image than this one, or in an earlier controller epoch.
 
-    Its controller did not know of what was committed before it, so nothing of it may happen. This
-    is also what keeps a batch that was proposed twice from applying twice.
+    Its controller did not know of every batch committed before it, so nothing of it may happen. For
+    the same reason a batch that was proposed twice applies once.
     """
     return batch.base_offset != image.offset or batch.controller_epoch < image.controller_epoch
 
@@ -50,19 +50,19 @@ def is_void(image: MetadataImage, batch: MetadataBatch) -> bool:
 class Assembly:
     """The image that a snapshot's records make, piece by piece.
 
-    Raises `InvariantError` for what no image is.
+    Raises `InvariantError` for records that make no valid image.
     """
 
     def __init__(self) -> None:
         self._draft = _Draft(EMPTY_IMAGE, UNCOMMITTED_EPOCH)
 
     def add(self, records: Iterable[MetadataRecord]) -> None:
-        """The next records."""
+        """Apply the next records."""
         for record in records:
             self._draft.apply(record)
 
     def image(self, *, offset: int, controller_epoch: int) -> MetadataImage:
-        """The image, once all records were added."""
+        """Return the image, once all records were added."""
         return replace(self._draft.finish(), offset=offset, controller_epoch=controller_epoch)
 
 
@@ -135,7 +135,7 @@ class _Draft:
         return after
 
     def _at_risk(self, after: MetadataImage) -> Iterator[PartitionImage]:
-        """Partitions whose ISR may have a fenced member by these records, if they are wrong."""
+        """Partitions whose ISR could have a fenced member now, were these records wrong."""
         for touched in self._topics.touched:
             partition = after.partition(*touched)
             if partition is not None:

@@ -1,10 +1,10 @@
-"""Who leads, who is in sync, and who else holds all that is committed (KIP-966).
+"""Elections: the leader, the ISR and the eligible leader replicas of a partition (KIP-966).
 
 Each partition has its ISR and beside it its eligible leader replicas, the ELR: replicas that left
-the ISR while nothing more could be committed without them, so that they hold everything that is.
-That is so while the ISR is below min.insync.replicas, since leaders commit nothing then, and while
-nobody leads, since a new leader begins with an ISR that is decided here. The rules, each a small
-function below:
+the ISR while nothing more could be committed without them, so that they hold every committed
+record. That is so while the ISR is below min.insync.replicas, since leaders commit nothing then,
+and while there is no leader, since a new leader begins with an ISR that is decided here. The rules,
+each a small function below:
 
     _find_eligible          replicas that leave the ISR are eligible, but for lossy starts
     _choose_complete_leader the ISR first, then the ELR: neither lacks anything committed
@@ -35,7 +35,7 @@ MayLead = Callable[[int], bool]
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What an election decides; a `PartitionImage` without identity and epochs."""
+    """The result of an election: a `PartitionImage` without identity and epochs."""
 
     isr: tuple[int, ...]
     elr: tuple[int, ...]
@@ -55,15 +55,15 @@ def next_state(
     offline: tuple[int, ...] | None = None,
     is_unclean_asked: bool = False,
 ) -> State:
-    """The partition with this ISR, of which `may_lead` says who can be leader now.
+    """Return the state of the partition with this ISR; `may_lead` says which brokers can lead now.
 
-    `lost_data` replicas may have lost what they held, `damaged` ones did; `offline` ones cannot
-    write. None: those known so.
+    `lost_data` replicas may have lost records, `damaged` ones did, `offline` ones cannot write.
+    None: the replicas that are known so.
     """
     offline = partition.offline if offline is None else offline
     may_lead = exclude_offline(may_lead, offline)
     if damaged is None:
-        # A damaged leader was elected to cut its log; if it did not, it says so again.
+        # A damaged leader was elected to cut its log; if it did not, it reports again.
         damaged = tuple(one for one in partition.damaged if one != partition.leader_id)
     elr = _find_eligible(partition, isr=isr, without=(*lost_data, *damaged))
     leader_id = _choose_complete_leader(partition, isr=isr, elr=elr, may_lead=may_lead)
@@ -85,7 +85,7 @@ def next_state(
 def record_change(
     topic: TopicImage, partition: PartitionImage, state: State, *, cause: str
 ) -> Iterator[MetadataRecord]:
-    """The record that brings the partition into this state, unless it is in it."""
+    """Yield the record that brings the partition into this state, unless it is in it."""
     if state != present_state(partition):
         yield partition_change(
             topic.topic_id,
@@ -100,7 +100,7 @@ def record_change(
 
 
 def present_state(partition: PartitionImage) -> State:
-    """The state it is in."""
+    """Return the state the partition is in."""
     return State(
         isr=partition.isr,
         elr=partition.elr,
@@ -111,7 +111,7 @@ def present_state(partition: PartitionImage) -> State:
 
 
 def _describe_cause(cause: str, partition: PartitionImage, state: State) -> str:
-    """The cause, and what an elected leader may lack."""
+    """Add to the cause that the elected leader may lack committed records."""
     leader_id = state.leader_id
     if leader_id is None or leader_id in (*partition.isr, *partition.elr):
         return cause
@@ -130,8 +130,8 @@ def changes_without(
 ) -> list[MetadataRecord]:
     """Changes that take the brokers in `leaving` out of every ISR and leadership.
 
-    They stay eligible where nothing is committed without them, unless they start anew and lost
-    something (`start_loss`; None: they do not start). What starts anew is offline no more.
+    They stay eligible where nothing is committed without them, unless they restart and lost records
+    (`start_loss`; None: they do not restart). A broker that restarts is no longer offline.
     `may_lead` narrows down the live brokers that can lead instead.
     """
 
@@ -164,17 +164,17 @@ def changes_without(
 
 
 def changes_with(image: MetadataImage, returning: int, *, cause: str) -> list[MetadataRecord]:
-    """Changes that make the live broker leader where nobody leads and it may."""
+    """Changes that make the live broker the leader where there is none and it may lead."""
     return elections(image, may_lead=only_broker(returning), cause=cause)
 
 
 def only_broker(broker_id: int | None) -> MayLead:
-    """Nobody else may lead."""
+    """Let no other broker lead."""
     return lambda one: one == broker_id
 
 
 def exclude_offline(may_lead: MayLead, offline: Sequence[int]) -> MayLead:
-    """Nor may one lead whose disk failed."""
+    """Let no broker lead whose disk failed."""
     return lambda one: one not in offline and may_lead(one)
 
 
@@ -183,7 +183,7 @@ def elections(
 ) -> list[MetadataRecord]:
     """Leaders for partitions without one, out of all live brokers by default.
 
-    And the end of every ELR that the topic's configs, perhaps new, need no more.
+    Also ends every ELR that the topic's configs, which may be new, no longer need.
     """
     may_lead = may_lead or image.is_alive
     records: list[MetadataRecord] = []
@@ -200,7 +200,7 @@ def elections(
 
 
 def candidates(image: MetadataImage) -> frozenset[int]:
-    """Brokers that could lead a partition that nobody leads, were they heard of."""
+    """Brokers that could lead a partition without a leader, were they heard of."""
     found: set[int] = set()
     for topic, partition in image.partitions():
         if partition.leader_id is not None:
@@ -232,7 +232,7 @@ def _find_eligible(
 def _choose_complete_leader(
     partition: PartitionImage, *, isr: tuple[int, ...], elr: tuple[int, ...], may_lead: MayLead
 ) -> int | None:
-    """The present leader while it may, else the first such member of the ISR, then of the ELR."""
+    """Choose the present leader while it may lead, else the first of ISR, then ELR, that may."""
     leader_id = partition.leader_id
     if leader_id is not None and leader_id in isr and may_lead(leader_id):
         return leader_id
@@ -248,7 +248,7 @@ def _choose_unclean_leader(
     may_lead: MayLead,
     is_unclean: bool,
 ) -> int | None:
-    """Who leads though it may lack committed records; a damaged one only where nobody else can."""
+    """Choose a leader that may lack committed records; a damaged one only if no other can lead."""
     last_id = partition.last_known_leader_id
     last_id = partition.leader_id if last_id is None else last_id
     if not elr and last_id is not None and last_id not in damaged and may_lead(last_id):
@@ -260,7 +260,7 @@ def _choose_unclean_leader(
 
 
 def _is_forgotten(loss: StartLoss, rules: TopicRules) -> bool:
-    """Whether a start that lost this much may have lost records of the topic that count."""
+    """Whether a start that lost this much may have lost acknowledged records of the topic."""
     return loss == EVERYTHING or (loss == UNFLUSHED and not rules.is_every_record_flushed)
 
 
@@ -278,7 +278,7 @@ class UncleanElection:
 def find_unclean_elections(
     before: MetadataImage, records: Sequence[MetadataRecord]
 ) -> Iterator[UncleanElection]:
-    """Those among what was decided on the image `before`, for the log and the counters."""
+    """Find the unclean elections among records decided on `before`, for the log and metrics."""
     for record in records:
         change = record.partition_change
         if record.WhichOneof("record") != "partition_change" or not change.HasField("leader_id"):

@@ -33,7 +33,7 @@ class MetadataImage:
     commands_bytes: int = 0
     """Size of all `commands` in their serialized form."""
     next_producer_id: int = 0
-    """No producer id from here on was given to a broker."""
+    """The start of the next block: no broker has an id from here on."""
 
     def partition(self, topic: str, partition: int) -> PartitionImage | None:
         """The partition, or None when the topic or its partition does not exist."""
@@ -43,7 +43,7 @@ class MetadataImage:
         return found.partitions[partition]
 
     def topic_by_id(self, topic_id: bytes) -> TopicImage | None:
-        """The topic of this id, or None when it does not exist (any more)."""
+        """The topic of this id, or None when it does not exist."""
         name = self.topics_by_id.get(topic_id)
         return None if name is None else self.topics[name]
 

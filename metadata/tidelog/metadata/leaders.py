@@ -34,7 +34,7 @@ class RebalanceLeaders:
 def elect_leaders(
     request: ElectLeadersRequest, image: MetadataImage, _context: ControllerContext
 ) -> Decision[ElectLeadersResponse]:
-    """One result per partition that was named, in the order asked; all: those that needed one."""
+    """Decide on each named partition, in the order asked; on all: answer those that needed it."""
     records: list[MetadataRecord] = []
     response = ElectLeadersResponse()
     is_unclean = request.election_type == admin_pb2.UNCLEAN

@@ -1,6 +1,6 @@
-"""Adding partitions to topics (KIP-195): what is allowed, and what records it becomes.
+"""Adding partitions to topics (KIP-195): what is allowed, and the records of it.
 
-Partitions that are there stay as they are: records with a key may go to others from now on.
+Existing partitions stay as they are: records with a key may go to other partitions from now on.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -24,11 +24,11 @@ from tidelog.v1.metadata_records_pb2 import MetadataRecord
 def create_partitions(
     request: CreatePartitionsRequest, image: MetadataImage, context: ControllerContext
 ) -> Decision[CreatePartitionsResponse]:
-    """One result per topic, in the order asked; with `validate_only` no records.
+    """Decide on each topic, in the order asked; with `validate_only` without records.
 
-    Of a large plan one slice is decided. Errors of the whole request: `KafkaError` INVALID_REQUEST
-    for too many topics at once, INVALID_PARTITIONS where the cluster has no room for all of it,
-    REQUEST_TIMED_OUT as of `Slice.grow`.
+    A large plan is decided slice by slice. Errors of the whole request: `KafkaError`
+    INVALID_REQUEST for too many topics at once, INVALID_PARTITIONS where the cluster has no room
+    for all of it, REQUEST_TIMED_OUT as of `Slice.grow`.
     """
     config, random, part = context.config, context.random, context.part
     if len(request.topics) > config.topics_per_request_max:

@@ -1,4 +1,4 @@
-"""Where replicas go: never two of a partition on one broker, over all racks, evenly spread.
+"""Placement of replicas: never two of a partition on one broker, over all racks, evenly spread.
 
 Kafka's two rounds of shifts: first replicas go round the brokers from `start`; the others follow at
 a distance that begins at `shift` and grows by one with each round, so that the followers of one
@@ -21,7 +21,7 @@ from typing import NamedTuple
 from tidelog.core.errors import invariant
 
 _SHIFTS_TRIED_MAX = 3
-"""Where racks leave the first shift no even spread, the next one has it most often."""
+"""Attempts at an even spread: where racks prevent it for one shift, the next mostly has it."""
 
 Assigned = tuple[int, ...]
 
@@ -39,7 +39,7 @@ def place_replicas(
 ) -> list[Assigned]:
     """Replicas of each partition, preferred leader first; the caller draws `start` and `shift`.
 
-    There is at least one live broker, and a broker for each replica.
+    Expects at least one live broker, and a broker for each replica.
     """
     slots = list(slots)
     live = _alternate([slot for slot in slots if slot.is_live])
@@ -61,13 +61,13 @@ def place_replicas(
 
 
 def unevenness(brokers: Sequence[int], placed: Iterable[Sequence[int]]) -> int:
-    """How many replicas the fullest of the brokers has more than the emptiest."""
+    """The difference in replicas between the fullest broker and the emptiest."""
     load = _load(brokers, placed)
     return max(load.values()) - min(load.values())
 
 
 def next_start(slots: Iterable[BrokerSlot], last_leader: int) -> int:
-    """Where the round goes on after a partition whose first replica is on that broker."""
+    """The place at which the round goes on after a partition that `last_leader` is first in."""
     live = _alternate([slot for slot in slots if slot.is_live])
     return live.index(last_leader) + 1 if last_leader in live else 0
 

@@ -5,8 +5,8 @@ alone; whether this node is the active controller, and the proof of it, is `Acti
 
 One task decides. It takes the commands that wait, decides each on the image that those before it
 will leave, proposes all records as one batch and answers when that has applied. A batch names the
-offset it was decided on and is void at any other, so a controller that lost its place without
-knowing changes nothing. Nor does it answer: what needs no record is told only after a barrier has
+offset it was decided on and is void at any other, so a controller that was replaced without knowing
+it changes nothing. Nor does it answer: a reply without records is sent only after a barrier has
 proved that this node still led when it was decided.
 """
 
@@ -56,7 +56,7 @@ class _Waiting:
     command: Any  # of any row
     reply: asyncio.Future[Any]
     is_begun: bool = False
-    """A slice of its plan has happened: whatever comes, its outcome is not that nothing did."""
+    """A slice of its plan has happened: no later error may say that nothing did."""
 
     @property
     def row(self) -> CommandRow[Any, Any]:
@@ -99,13 +99,13 @@ class _Batch:
 
 
 class QuorumController:
-    """One controller node. Any may be asked; only the active one does not answer NOT_CONTROLLER.
+    """A controller node. All may be asked; all but the active one answer NOT_CONTROLLER.
 
-    A reply without an error is told only after its records committed and applied. REQUEST_TIMED_OUT
+    A reply without an error is sent only after its records committed and applied. REQUEST_TIMED_OUT
     means that they may yet, or that a part of a large plan has: look, or ask again. Any other error
     means that they never will. A reply with a controller epoch was decided by the controller that
-    led in this Raft term, on an image that held all that was committed before it was asked; without
-    one nobody decided.
+    led in this Raft term, on an image that held every batch committed before the request; without a
+    controller epoch no controller decided.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class QuorumController:
 
     @property
     def offline_partitions(self) -> int:
-        """Partitions that nobody leads; 0 unless this node is the active controller."""
+        """Number of partitions without a leader; 0 unless this node is the active controller."""
         if not self.is_active:
             return 0
         topics = self.image.topics.values()
@@ -156,7 +156,7 @@ class QuorumController:
 
     @property
     def leader_id(self) -> int | None:
-        """The controller that leads as far as this node knows."""
+        """The active controller as far as this node knows."""
         return self._log.leader_id
 
     async def start(self) -> None:
@@ -171,7 +171,7 @@ class QuorumController:
         ]
 
     async def stop(self) -> None:
-        """Leave the quorum; all that wait are answered, followers end."""
+        """Leave the quorum; waiting commands are answered, followers end."""
         await self._log.stop()
         self._active.end()
         await self._detector.stop()
@@ -187,7 +187,7 @@ class QuorumController:
     async def submit(self, request: Any) -> Any:  # request and reply of one row of `COMMANDS`
         """Decide on a request, commit and answer; see `commands`, and the class for the reply.
 
-        A registration that is refused has its predecessor looked for.
+        A registration that is refused as a duplicate has its predecessor dialled.
         """
         row = COMMANDS[type(request)]
         if row.is_quiet is not None:
@@ -232,11 +232,11 @@ class QuorumController:
         return self._log.term
 
     def status(self) -> QuorumStatus:
-        """What this voter knows of the quorum; served by any controller."""
+        """The quorum as this voter knows it; served by any controller."""
         return self._log.status()
 
     def hold(self, until_ms: int) -> None:
-        """See `Controller.hold`. Each controller must be told, since any may become active."""
+        """See `Controller.hold`. Hold every controller, since any may become active."""
         self._controller.hold(until_ms)
 
     def release(self) -> None:
@@ -291,9 +291,9 @@ class QuorumController:
     async def _decide(self, waiting: list[_Waiting]) -> list[_Waiting]:
         """Decide on commands in order, commit their records as one batch, answer.
 
-        Returns those that need another batch: what had no room, then plans that go on. Raises the
-        `TidelogError` that all those without an answer get. After an unknown outcome nothing is
-        decided until it is known.
+        Returns the commands that need another batch: those without room, then plans that go on.
+        Raises the `TidelogError` that all commands without an answer get. After an unknown outcome
+        nothing is decided until it is known.
         """
         if self._active.is_outcome_unknown:
             await self._active.settle()
@@ -379,7 +379,7 @@ class QuorumController:
                     _log.exception("leaderships were not moved back")
 
     def _on_leadership(self) -> None:
-        """Start anew whenever this node becomes active: it heard no heartbeats while it was not."""
+        """Activate the controller when this node becomes active: it has heard no heartbeats yet."""
         term = self._active.update()
         if term is not None:
             self._controller.activate(self._clock.monotonic_ms(), controller_epoch=term)
@@ -398,13 +398,13 @@ def _log_late(command: object, reply: Reply) -> None:
 
 
 def _check_is_known(one: _Waiting, image: MetadataImage) -> None:
-    """Raise `ProposalUnknownError` where nobody knows any more how far a plan has come."""
+    """Raise `ProposalUnknownError` where the progress of a begun plan is no longer known."""
     if one.is_begun and one.command.command_id not in image.commands:
-        raise ProposalUnknownError("much was decided meanwhile: look what became of it")
+        raise ProposalUnknownError("its outcome is no longer known: look, or ask again")
 
 
 def _complete(row: CommandRow[Any, Any], reply: Any, *, offset: int, term: int) -> Any:
-    """Put into a row's reply what only the commit tells."""
+    """Put into a row's reply the values that the commit gives."""
     reply.controller_epoch = term
     if row.complete is not None:
         row.complete(reply, offset)

@@ -13,7 +13,7 @@ from tidelog.metadata.image import MetadataImage
 
 
 class Sessions:
-    """When this controller last heard of each broker."""
+    """The time at which this controller last heard of each broker."""
 
     def __init__(self, timeout_ms: int) -> None:
         self._timeout_ms = timeout_ms
@@ -26,7 +26,7 @@ class Sessions:
         self._heard_ms.clear()
 
     def touch(self, broker_id: int, now_ms: int) -> None:
-        """The registered broker was heard of."""
+        """Note that the registered broker was heard of."""
         self._heard_ms[broker_id] = now_ms
 
     def has_heard(self, broker_id: int) -> bool:
@@ -49,7 +49,7 @@ class Sessions:
 
 
 class Vacancies:
-    """Who could lead what nobody leads, looked up once for each image."""
+    """The brokers that could lead partitions without a leader, looked up once for each image."""
 
     def __init__(self) -> None:
         self._image: MetadataImage | None = None

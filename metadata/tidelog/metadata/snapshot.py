@@ -1,8 +1,8 @@
 """Snapshots: an image as records, and the image that records make again, exactly.
 
 Owns the order of the aspects and how their records are cut into pieces. Pieces are made while they
-are asked for, out of an image that never changes, so that no loop waits for a whole snapshot. What
-a record does to an image is `delta`'s alone.
+are asked for, out of an image that never changes, so that no loop waits for a whole snapshot.
+Replay is `delta`'s alone.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -19,15 +19,15 @@ from tidelog.metadata.images import brokers, commands, configs, producer_ids, to
 from tidelog.v1.metadata_records_pb2 import MetadataRecord, MetadataSnapshotPiece
 
 PIECE_BYTES = 16_384
-"""A piece ends with the record that reaches this; one takes a few milliseconds to make."""
+"""Size at which a piece ends; a piece takes a few milliseconds to make."""
 RECORDS_MAX = 1 << 20
-"""More than any image has that its controllers' limits allow."""
+"""Records in a snapshot; more than any image has within the limits of its controllers."""
 
 
 def pieces_of(image: MetadataImage) -> Iterator[MetadataSnapshotPiece]:
-    """The image piece by piece, each made when it is asked for; at least one, the last is marked.
+    """Yield the image piece by piece, each made when it is asked for; the last one is marked.
 
-    Topics, brokers, configs and commands stay in their order: some decisions go by it.
+    Topics, brokers, configs and commands keep their order: some decisions depend on it.
     """
     piece = MetadataSnapshotPiece(offset=image.offset, controller_epoch=image.controller_epoch)
     size_bytes = 0
@@ -47,7 +47,7 @@ def pieces_of(image: MetadataImage) -> Iterator[MetadataSnapshotPiece]:
 
 
 class SnapshotReader:
-    """Makes an image of the pieces of one snapshot; nothing shows before the last one is there."""
+    """Makes an image of the pieces of one snapshot, once the last one has come."""
 
     def __init__(self) -> None:
         self._first: MetadataSnapshotPiece | None = None
@@ -55,7 +55,7 @@ class SnapshotReader:
         self._assembly = Assembly()
 
     def take(self, piece: MetadataSnapshotPiece) -> MetadataImage | None:
-        """The image, once `piece` was the last one.
+        """Add a piece; return the image when it was the last one.
 
         Errors: `CorruptMessageError` for a piece that does not continue the last: begin again with
         another reader. `InvariantError` for records that no image has.

@@ -1,6 +1,6 @@
-"""Creating and deleting topics: what is allowed, and what records it becomes.
+"""Creating and deleting topics: what is allowed, and the records of it.
 
-Never touches partitions of existing topics, but of those that a slice of the same plan began.
+Never touches partitions of existing topics, except topics that a slice of the same plan began.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -59,11 +59,12 @@ def validate_topic_name(name: str) -> None:
 def create_topics(
     request: CreateTopicsRequest, image: MetadataImage, context: ControllerContext
 ) -> Decision[CreateTopicsResponse]:
-    """One result per topic, in the order asked; those without an error are created.
+    """Decide on each topic, in the order asked; those without an error are created.
 
-    Replicas on live brokers start in the ISR. With `validate_only` no records. Of a large plan one
-    slice is decided. Errors of the whole request: `KafkaError` INVALID_REQUEST, INVALID_PARTITIONS
-    where the cluster has no room for all of it, REQUEST_TIMED_OUT as of `Slice.grow`.
+    Replicas on live brokers start in the ISR. With `validate_only` no records. A large plan is
+    decided slice by slice. Errors of the whole request: `KafkaError` INVALID_REQUEST,
+    INVALID_PARTITIONS where the cluster has no room for all of it, REQUEST_TIMED_OUT as of
+    `Slice.grow`.
     """
     part = context.part
     _check_count(len(request.topics), limit=context.config.topics_per_request_max)
@@ -94,9 +95,9 @@ def create_topics(
 def delete_topics(
     request: DeleteTopicsRequest, image: MetadataImage, context: ControllerContext
 ) -> Decision[DeleteTopicsResponse]:
-    """One result per name, in the order asked; those that exist are deleted.
+    """Decide on each name, in the order asked; topics that exist are deleted.
 
-    Of a large plan one slice is decided.
+    A large plan is decided slice by slice.
     """
     part = context.part
     _check_count(len(request.names), limit=context.config.topics_per_request_max)
@@ -143,7 +144,7 @@ def _check_count(count: int, *, limit: int) -> None:
 
 
 class _Creation:
-    """One slice of a request's topics, each checked against the image and those before it."""
+    """A slice of a request's topics, each checked against the image and those before it."""
 
     def __init__(
         self, image: MetadataImage, config: ControllerConfig, random: Random, part: Slice
@@ -166,7 +167,7 @@ class _Creation:
         )
 
     def plan(self, topic: NewTopic) -> Planned:
-        """Raises the `TidelogError` that says why the topic cannot be."""
+        """Plan a topic. Raises the `TidelogError` that says why it cannot be created."""
         self._check_name(topic.name)
         planned = self._check_topic(topic)
         log_config(topic.configs, self._image.cluster_configs)
@@ -177,7 +178,7 @@ class _Creation:
         return planned
 
     def begin(self, topic: NewTopic, planned: Planned, topic_id: bytes) -> list[MetadataRecord]:
-        """The topic, with as many of its partitions as the slice has room for."""
+        """Begin the topic, with as many of its partitions as the slice has room for."""
         empty = TopicImage(topic.name, topic_id, (), {})
         return [
             *_topic_records(topic, topic_id),
@@ -185,7 +186,7 @@ class _Creation:
         ]
 
     def go_on(self, topic: NewTopic) -> list[MetadataRecord]:
-        """More partitions of a topic that an earlier slice began."""
+        """Add partitions to a topic that an earlier slice began."""
         return self._part.go_on(
             topic.assignments, self._image, self._random, count=self._count(topic)
         )
@@ -236,7 +237,7 @@ def _may_collide(name: str) -> bool:
 
 
 def _collision_key(name: str) -> str:
-    """Names with the same key would be told apart by '.' and '_' alone, which metrics cannot."""
+    """The key of names that differ only in '.' and '_', which metrics cannot tell apart."""
     return name.replace(".", "_")
 
 

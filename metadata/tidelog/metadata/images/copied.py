@@ -18,7 +18,7 @@ class Copied(Generic[_K, _V]):
 
     def __init__(self, of_image: Mapping[_K, _V]) -> None:
         self.now: Mapping[_K, _V] = of_image
-        """As it is after the records so far."""
+        """The mapping after the records so far."""
         self._copy: dict[_K, _V] | None = None
 
     @property

@@ -24,7 +24,7 @@ from tidelog.v1 import metadata_records_pb2 as records
 class PartitionImage:
     """A partition. `replicas` in order of preference; `leader_id` is None or a member of `isr`.
 
-    Who is in which set is decided in `tidelog.metadata.election`.
+    `tidelog.metadata.election` decides which replica is in which set.
     """
 
     partition: int
@@ -36,11 +36,11 @@ class PartitionImage:
     elr: tuple[int, ...] = ()
     """Eligible leader replicas: outside the ISR, and hold all that is committed (KIP-966)."""
     last_known_leader_id: int | None = None
-    """Who led last; None while somebody leads."""
+    """The last leader; None while there is one."""
     damaged: tuple[int, ...] = ()
-    """Whose log was found damaged, and that did not join the ISR since."""
+    """Replicas whose log was found damaged, and that have not joined the ISR since."""
     offline: tuple[int, ...] = ()
-    """Whose disk failed, and that neither started anew since nor said that it works again."""
+    """Replicas whose disk failed, until the broker restarts or reports that it works again."""
 
 
 @dataclass(frozen=True, slots=True)
