@@ -100,7 +100,7 @@ _ENTRY_POINTS = (
 )
 BUILDERS: dict[str, tuple[str, ...]] = {
     "ReplicaManager": _ROOT_OF_A_NODE,
-    "Quorum": _ROOT_OF_A_NODE,
+    "QuorumController": _ROOT_OF_A_NODE,
     "build_replicated_log": (*_ROOT_OF_A_NODE, "simulation/*"),
     "MetadataFollower": _ROOT_OF_A_NODE,
     "Lifecycle": _ROOT_OF_A_NODE,
@@ -440,7 +440,11 @@ LONG_FUNCTION = "def f():\n" + "    x = 1\n" * FUNCTION_LINES_MAX
             "broker/tidelog/broker/replication/fetcher.py",
             "m = rm.ReplicaManager(x=1)",
         ),
-        (builder_complaints, "metadata/tidelog/metadata/quorum.py", "clock = SystemClock()"),
+        (
+            builder_complaints,
+            "metadata/tidelog/metadata/quorum_controller.py",
+            "clock = SystemClock()",
+        ),
         (size_complaints, "log/tidelog/log/x.py", "x = " + "1" * LINE_COLUMNS_MAX),
         (size_complaints, "log/tidelog/log/x.py", LONG_FUNCTION),
         (size_complaints, "log/tidelog/log/x.py", "x = 1\n" * (FILE_LINES_MAX + 1)),
@@ -473,7 +477,7 @@ def test_rule_finds_the_counterexample(rule: Rule, path: str, text: str) -> None
         ),
         (library_complaints, "raft/tidelog/raft/grpc_transport.py", "import grpc"),
         (library_complaints, "core/tidelog/core/system.py", "import os, time, random"),
-        (builder_complaints, "node/tidelog/node/server.py", "Quorum(log=log)"),
+        (builder_complaints, "node/tidelog/node/server.py", "QuorumController(log=log)"),
         (size_complaints, "log/tidelog/log/x.py", "x = 1\n" * FILE_LINES_MAX),
         (thread_complaints, "core/tidelog/core/system.py", "import threading, mmap"),
         (word_complaints, "log/tidelog/log/x.py", '"""Offsets of one log."""\nx = "What?"'),

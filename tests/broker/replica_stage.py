@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tests.log.partition_logs import batch, contents
+from tests.metadata.decision_contexts import decision_context
 
 from tidelog.broker.partition.partition import HostedPartition
 from tidelog.broker.partition.replica_config import ReplicaConfig
@@ -274,7 +275,9 @@ class ReplicaStage:
 
     def elect_unclean(self) -> None:
         """As an operator orders it."""
-        decision = elect_leaders(ElectLeadersRequest(election_type=UNCLEAN), self.image)
+        decision = elect_leaders(
+            ElectLeadersRequest(election_type=UNCLEAN), self.image, decision_context()
+        )
         self.commit(*decision.records)
 
     def fence(self, broker_id: int) -> None:
@@ -308,7 +311,7 @@ class ReplicaStage:
         await asyncio.sleep(0.002)
         if request.broker_id in self.blind:
             raise CallFailedError("no controller answers")
-        decision = alter_partition(request, self.image)
+        decision = alter_partition(request, self.image, decision_context())
         if decision.records:
             self.commit(*decision.records)
         if self.alter_partition_errors:
@@ -319,7 +322,7 @@ class ReplicaStage:
         await asyncio.sleep(0.002)
         if request.broker_id in self.blind or self.is_deaf_to_damage:
             raise CallFailedError("no controller answers")
-        decision = report_damage(request, self.image)
+        decision = report_damage(request, self.image, decision_context())
         if decision.records:
             self.commit(*decision.records)
         return decision.reply

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from tidelog.broker.controller_link.controller_forwarder import ClusterChanges
+from tidelog.broker.controller_link.controller_forwarder import ControllerForwarder
 from tidelog.core.errors import CallFailedError, TidelogError, UnreachableError
 from tidelog.core.system import SystemRandom
 from tidelog.metadata.image import MetadataImage
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import AlterConfigsRequest, AlterConfigsResponse
-from tidelog.v1.methods import CONTROLLER_ALTER_CONFIGS
+from tidelog.v1.methods import ALTER_CONFIGS
 
 
 class StubControllers:
@@ -24,7 +24,7 @@ class StubControllers:
         self._answer = answer
 
     async def call(self, method: object, request: AlterConfigsRequest, *, timeout_ms: int) -> Any:
-        assert method is CONTROLLER_ALTER_CONFIGS
+        assert method is ALTER_CONFIGS
         self.command_ids.append(request.command_id)
         self.timeouts_ms.append(timeout_ms)
         if isinstance(self._answer, TidelogError):
@@ -48,8 +48,8 @@ class StubFollower:
         return condition(self.image)
 
 
-def changer(controllers: StubControllers, follower: StubFollower) -> ClusterChanges:
-    return ClusterChanges(
+def changer(controllers: StubControllers, follower: StubFollower) -> ControllerForwarder:
+    return ControllerForwarder(
         controllers=controllers,  # type: ignore[arg-type]
         follower=follower,  # type: ignore[arg-type]
         random=SystemRandom(),
@@ -59,7 +59,9 @@ def changer(controllers: StubControllers, follower: StubFollower) -> ClusterChan
 
 async def test_the_answer_comes_when_the_own_image_is_where_the_change_is() -> None:
     controllers, follower = StubControllers(AlterConfigsResponse(metadata_offset=7)), StubFollower()
-    asked = asyncio.create_task(changer(controllers, follower).alter_configs(AlterConfigsRequest()))
+    asked = asyncio.create_task(
+        changer(controllers, follower).forward(ALTER_CONFIGS, AlterConfigsRequest())
+    )
     for offset in (5, 6):
         follower.image = MetadataImage(offset=offset)
         for _ in range(5):
@@ -73,7 +75,7 @@ async def test_a_committed_change_is_answered_also_when_the_own_image_stays_behi
     controllers, follower = StubControllers(AlterConfigsResponse(metadata_offset=7)), StubFollower()
     follower.is_out_of_time = True
     assert not (
-        await changer(controllers, follower).alter_configs(AlterConfigsRequest())
+        await changer(controllers, follower).forward(ALTER_CONFIGS, AlterConfigsRequest())
     ).error.code
 
 
@@ -87,15 +89,17 @@ async def test_a_committed_change_is_answered_also_when_the_own_image_stays_behi
 async def test_without_an_answer_the_error_says_whether_the_outcome_is_known(
     failure: TidelogError, code: common_pb2.ErrorCode
 ) -> None:
-    asked = changer(StubControllers(failure), StubFollower()).alter_configs(AlterConfigsRequest())
+    asked = changer(StubControllers(failure), StubFollower()).forward(
+        ALTER_CONFIGS, AlterConfigsRequest()
+    )
     assert (await asked).error.code == code
 
 
 async def test_the_callers_timeout_is_kept_to_a_bound() -> None:
     controllers, follower = StubControllers(AlterConfigsResponse()), StubFollower()
     for timeout_ms in (200, 0, 10**9):
-        await changer(controllers, follower).alter_configs(
-            AlterConfigsRequest(timeout_ms=timeout_ms)
+        await changer(controllers, follower).forward(
+            ALTER_CONFIGS, AlterConfigsRequest(timeout_ms=timeout_ms)
         )
     assert controllers.timeouts_ms == [200, 15_000, 15_000]
 
@@ -103,8 +107,10 @@ async def test_the_callers_timeout_is_kept_to_a_bound() -> None:
 async def test_a_change_without_an_id_gets_one_and_keeps_its_own() -> None:
     controllers, follower = StubControllers(AlterConfigsResponse()), StubFollower()
     for request in (AlterConfigsRequest(), AlterConfigsRequest(), AlterConfigsRequest()):
-        await changer(controllers, follower).alter_configs(request)
-    await changer(controllers, follower).alter_configs(AlterConfigsRequest(command_id=b"i" * 16))
+        await changer(controllers, follower).forward(ALTER_CONFIGS, request)
+    await changer(controllers, follower).forward(
+        ALTER_CONFIGS, AlterConfigsRequest(command_id=b"i" * 16)
+    )
     assert len(set(controllers.command_ids)) == 4
     assert {len(one) for one in controllers.command_ids} == {16}
     assert controllers.command_ids[-1] == b"i" * 16

@@ -11,10 +11,10 @@ import pytest
 from tidelog.broker.controller_link.channel import ControllerChannel
 from tidelog.broker.controller_link.epoch import ControllerEpoch, StaleControllerError
 from tidelog.core.errors import CallFailedError, UnreachableError
-from tidelog.metadata.attempts import NumberedRequest
-from tidelog.metadata.committed import CommittedMetadata
+from tidelog.metadata.attempts import is_numbered
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.image import EMPTY_IMAGE
+from tidelog.metadata.state_machine import MetadataStateMachine
 from tidelog.net.own_cluster import OwnCluster
 from tidelog.node.handlers.controller import ControllerHandler
 from tidelog.raft.replicated_log import CommittedEntry, PeerStatus, QuorumStatus
@@ -60,12 +60,8 @@ class StubQuorum:
             peers=(PeerStatus(2, 40, 12), PeerStatus(3, 0, None)),
         )
 
-    async def register_broker(self, request: RegisterBrokerRequest) -> RegisterBrokerResponse:
+    async def submit(self, request: RegisterBrokerRequest) -> RegisterBrokerResponse:
         return RegisterBrokerResponse(broker_epoch=request.broker_id * 100)
-
-    broker_heartbeat = alter_partition = register_broker
-    create_topics = delete_topics = alter_configs = register_broker
-    allocate_producer_ids = report_damage = elect_leaders = register_broker
 
 
 class StubPeers:
@@ -118,7 +114,7 @@ def handler(
 async def test_active_controller_decides_by_itself() -> None:
     peers = StubPeers(lambda _a, _r: AssertionError("not to be asked"))
     served = handler(StubQuorum(is_active=True, leader_id=1), peers)
-    response = await served.register_broker(RegisterBrokerRequest(broker_id=7))
+    response = await served.decide(REGISTER_BROKER, RegisterBrokerRequest(broker_id=7))
     assert response.broker_epoch == 700
     assert peers.asked == []
 
@@ -127,7 +123,7 @@ async def test_request_is_forwarded_to_the_leader_and_marked() -> None:
     peers = StubPeers(lambda _a, _r: RegisterBrokerResponse(broker_epoch=5))
     served = handler(StubQuorum(is_active=False, leader_id=3), peers)
     request = RegisterBrokerRequest(broker_id=7)
-    assert (await served.register_broker(request)).broker_epoch == 5
+    assert (await served.decide(REGISTER_BROKER, request)).broker_epoch == 5
     assert peers.asked == [("c:3", RegisterBrokerRequest(broker_id=7, forwarded=True))]
     assert not request.forwarded
 
@@ -135,7 +131,7 @@ async def test_request_is_forwarded_to_the_leader_and_marked() -> None:
 async def test_forwarded_request_is_never_forwarded_again() -> None:
     peers = StubPeers(lambda _a, _r: AssertionError("not to be asked"))
     served = handler(StubQuorum(is_active=False, leader_id=3), peers)
-    response = await served.broker_heartbeat(BrokerHeartbeatRequest(forwarded=True))
+    response = await served.decide(methods.BROKER_HEARTBEAT, BrokerHeartbeatRequest(forwarded=True))
     assert response.error.code == common_pb2.NOT_CONTROLLER
     assert "node 3 leads" in response.error.message
     assert peers.asked == []
@@ -152,7 +148,8 @@ async def test_failed_forward_says_whether_the_outcome_is_known(
     failure: Exception, code: common_pb2.ErrorCode
 ) -> None:
     served = handler(StubQuorum(is_active=False, leader_id=2), StubPeers(lambda _a, _r: failure))
-    assert (await served.register_broker(RegisterBrokerRequest())).error.code == code
+    answer = await served.decide(REGISTER_BROKER, RegisterBrokerRequest())
+    assert answer.error.code == code
 
 
 async def test_channel_goes_on_to_the_controller_that_answers_and_stays_there() -> None:
@@ -258,20 +255,20 @@ def test_every_request_that_has_numbers_is_numbered() -> None:
     }
     assert with_numbers == {method.name for method in NUMBERED}
     for method in NUMBERED:
-        assert isinstance(method.request_type(), NumberedRequest)
+        assert is_numbered(method.request_type())
 
 
 DECIDING: list[Method[Any, Any]] = [
     methods.REGISTER_BROKER,
     methods.BROKER_HEARTBEAT,
     methods.ALTER_PARTITION,
-    methods.CONTROLLER_CREATE_TOPICS,
-    methods.CONTROLLER_DELETE_TOPICS,
-    methods.CONTROLLER_ALTER_CONFIGS,
+    methods.CREATE_TOPICS,
+    methods.DELETE_TOPICS,
+    methods.ALTER_CONFIGS,
     methods.ALLOCATE_PRODUCER_IDS,
     methods.REPORT_REPLICA_STATE,
-    methods.CONTROLLER_CREATE_PARTITIONS,
-    methods.CONTROLLER_ELECT_LEADERS,
+    methods.CREATE_PARTITIONS,
+    methods.ELECT_LEADERS,
     methods.REPORT_UNREACHABLE_BROKER,
 ]
 
@@ -347,10 +344,13 @@ async def test_an_answer_that_nobody_decided_has_no_epoch_to_refuse(
 
 
 def test_every_deciding_method_of_the_controllers_answers_with_its_epoch() -> None:
-    service = controller_pb2.DESCRIPTOR.services_by_name["Controller"]
-    undecided = {"FollowMetadata", "DescribeQuorum"}
-    deciding = {method.name for method in DECIDING}
-    assert deciding == {method.name for method in service.methods} - undecided
+    services = ("tidelog.v1.Admin", "tidelog.v1.Controller")
+    listed = [method for service in services for method in methods.rpcs_of(service)]
+    undecided = [method for method in listed if method not in DECIDING]
+    assert {method.name for method in undecided} == {
+        *("DescribeTopics", "DescribeCluster", "DescribeConfigs"),
+        *("FollowMetadata", "DescribeQuorum"),
+    }
     for method in DECIDING:
         assert "controller_epoch" in method.response_type.DESCRIPTOR.fields_by_name
 
@@ -374,7 +374,7 @@ async def test_a_voter_describes_itself_whether_it_leads_or_not() -> None:
 
 @pytest.mark.parametrize("accepts_snapshot", [True, False])
 async def test_the_metadata_is_streamed_as_the_caller_takes_it(accepts_snapshot: bool) -> None:
-    committed = CommittedMetadata(ControllerConfig(cluster_id="tide"))
+    committed = MetadataStateMachine(ControllerConfig(cluster_id="tide"))
     batch = MetadataBatch(controller_epoch=1, records=[MetadataRecord(no_op=NoOpRecord())])
     committed.apply(CommittedEntry(4, 1, batch.SerializeToString()))
     quorum = StubQuorum(is_active=False, leader_id=3)

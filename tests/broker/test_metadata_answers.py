@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from tidelog.broker.controller_link.controller_forwarder import ClusterChanges
+from tidelog.broker.controller_link.controller_forwarder import ControllerForwarder
 from tidelog.broker.controller_link.producer_ids import ProducerIds
 from tidelog.broker.controller_link.unreachable_reports import UnreachableReports
 from tidelog.broker.replica_manager import ReplicaManager
@@ -31,7 +31,7 @@ def handler(image: MetadataImage) -> BrokerHandler:
         replica_manager=cast(ReplicaManager, None),  # not asked here
         image=lambda: image,
         controller_id=lambda: None,
-        changes=cast(ClusterChanges, None),  # not asked here
+        forwarder=cast(ControllerForwarder, None),  # not asked here
         producer_ids=cast(ProducerIds, None),  # not asked here
         reports=cast(UnreachableReports, None),  # not asked here
     )
@@ -113,7 +113,7 @@ async def test_a_late_batch_of_a_deleted_topic_makes_no_topic() -> None:
         replica_manager=cast(ReplicaManager, Parts()),
         image=lambda: EMPTY_IMAGE,
         controller_id=lambda: None,
-        changes=cast(ClusterChanges, Parts()),
+        forwarder=cast(ControllerForwarder, Parts()),
         producer_ids=cast(ProducerIds, None),  # not asked here
         reports=cast(UnreachableReports, None),  # not asked here
     )

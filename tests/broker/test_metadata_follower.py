@@ -10,10 +10,10 @@ from tidelog.broker.controller_link.channel import ControllerChannel
 from tidelog.broker.controller_link.epoch import ControllerEpoch
 from tidelog.broker.controller_link.metadata_follower import SOURCE_LAG_MS_MAX, MetadataFollower
 from tidelog.core.errors import InvariantError, UnreachableError
-from tidelog.metadata.committed import OnBatch
 from tidelog.metadata.delta import replay
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.snapshot import pieces_of
+from tidelog.metadata.state_machine import OnBatch
 from tidelog.v1.controller_pb2 import FollowMetadataRequest, FollowMetadataResponse
 from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord, RegisterBrokerRecord
 

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from google.protobuf import message_factory
 
 from tidelog.broker.controller_link.channel import ControllerChannel
 from tidelog.broker.controller_link.epoch import ControllerEpoch
@@ -16,9 +15,10 @@ from tidelog.core.system import SystemClock
 from tidelog.metadata.image import EMPTY_IMAGE
 from tidelog.net.call import Call
 from tidelog.net.own_cluster import OwnCluster
+from tidelog.node.handlers.admin import AdminHandler
 from tidelog.node.handlers.broker import BrokerHandler
 from tidelog.node.handlers.controller import ControllerHandler
-from tidelog.v1 import controller_pb2
+from tidelog.v1 import methods
 from tidelog.v1.common_pb2 import INCONSISTENT_CLUSTER_ID
 from tidelog.v1.controller_pb2 import (
     BrokerHeartbeatRequest,
@@ -29,11 +29,13 @@ from tidelog.v1.controller_pb2 import (
 from tidelog.v1.data_pb2 import FetchRequest, FetchResponse
 from tidelog.v1.methods import BROKER_HEARTBEAT
 
-NOT_COMPARED = {"DescribeQuorum", "FollowMetadata"}
-"""The first is for operators' tools; the second has tests of its own."""
+NOT_COMPARED = {"DescribeQuorum", "FollowMetadata"} | {
+    *("DescribeTopics", "DescribeCluster", "DescribeConfigs")
+}
+"""Clients and operators' tools ask all but the second, which has tests of its own."""
 CALLS = [
-    method.name
-    for method in controller_pb2.DESCRIPTOR.services_by_name["Controller"].methods
+    method
+    for method in methods.rpcs_of("tidelog.v1.Controller") + methods.rpcs_of("tidelog.v1.Admin")
     if method.name not in NOT_COMPARED
 ]
 FOREIGN = ["other", ""]
@@ -87,17 +89,32 @@ def controller_handler() -> ControllerHandler:
     )
 
 
-@pytest.mark.parametrize("cluster_id", FOREIGN)
-@pytest.mark.parametrize("name", CALLS)
-async def test_a_controller_decides_nothing_for_a_node_of_another_cluster(
-    name: str, cluster_id: str
-) -> None:
-    method = controller_pb2.DESCRIPTOR.services_by_name["Controller"].methods_by_name[name]
-    request: Any = message_factory.GetMessageClass(method.input_type)()
-    request.cluster_id = cluster_id
-    snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
+def admin_handler() -> AdminHandler:
+    parts: Any = Parts()
+    return AdminHandler(
+        config=parts,
+        voters={},
+        peers=parts,
+        image=parts,
+        controller_id=parts,
+        forwarder=parts,
+        controller=controller_handler(),
+    )
 
-    response = await getattr(controller_handler(), snake)(request)
+
+@pytest.mark.parametrize("cluster_id", FOREIGN)
+@pytest.mark.parametrize("method", CALLS, ids=lambda method: method.name)
+async def test_a_controller_decides_nothing_for_a_node_of_another_cluster(
+    method: methods.Method[Any, Any], cluster_id: str
+) -> None:
+    request: Any = method.request_type()
+    request.cluster_id = cluster_id
+    served = {**controller_handler().rpcs()}
+    if "from_broker" in method.request_type.DESCRIPTOR.fields_by_name:
+        request.from_broker = True
+        served = {**admin_handler().rpcs()}
+
+    response = await served[method.name](request)
 
     assert response.error.code == INCONSISTENT_CLUSTER_ID
     assert response.cluster_id == "own"
@@ -192,7 +209,7 @@ def broker_handler(reports: Reports) -> BrokerHandler:
         replica_manager=replicas,
         image=parts,
         controller_id=parts,
-        changes=parts,
+        forwarder=parts,
         producer_ids=parts,
         reports=heard,
     )

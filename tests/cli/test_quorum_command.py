@@ -16,8 +16,8 @@ from tidelog.cli.main import main
 from tidelog.client import ports
 from tidelog.core.errors import UnreachableError
 from tidelog.core.system import SystemDisk
-from tidelog.metadata.committed import CommittedMetadata
 from tidelog.metadata.config import ControllerConfig
+from tidelog.metadata.state_machine import MetadataStateMachine
 from tidelog.net import grpc_transport
 from tidelog.raft.durable_state import NO_OP, REGULAR, SnapshotId
 from tidelog.raft.replicated_log import CommittedEntry
@@ -66,7 +66,7 @@ class Controllers(FakeCluster):
 
     def __init__(self) -> None:
         super().__init__()
-        self.committed = CommittedMetadata(ControllerConfig(cluster_id="c", follow_bytes_max=1))
+        self.committed = MetadataStateMachine(ControllerConfig(cluster_id="c", follow_bytes_max=1))
         self.quorum = {n: DescribeQuorumResponse(node_id=n, cluster_id="c") for n in ADDRESSES}
 
     async def close(self) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from tests.client.fake_partition import FakePartition, FakeTopic
 from tests.client.fake_stream import FakeFetchStream, FakeStream
+from tests.metadata.decision_contexts import decision_context
 
 from tidelog.client.errors import CallFailedError, TidelogError, UnreachableError
 from tidelog.metadata.config import ControllerConfig
@@ -448,7 +449,7 @@ class FakeCluster:
     ) -> admin_pb2.AlterConfigsResponse:
         if code != common_pb2.NONE:
             return admin_pb2.AlterConfigsResponse(error=Error(code=code))
-        decision = alter_configs(request, self._image(), config=CONTROLLER)
+        decision = alter_configs(request, self._image(), decision_context(CONTROLLER))
         for record in decision.records:
             configs = self.configs.setdefault(record.config.resource_name, {})
             if record.config.HasField("value"):

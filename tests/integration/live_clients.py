@@ -16,7 +16,7 @@ from tidelog.v1.admin_pb2 import CreateTopicsRequest
 from tidelog.v1.controller_pb2 import BrokerHeartbeatRequest
 from tidelog.v1.methods import (
     BROKER_HEARTBEAT,
-    CONTROLLER_CREATE_TOPICS,
+    CREATE_TOPICS,
     Method,
     Request,
     Response,
@@ -106,10 +106,10 @@ class Reader:
         `is_forwarded`: the node must decide itself or say that it does not lead. Returns
         `decided`, `refused` or `no answer`.
         """
-        request = CreateTopicsRequest(validate_only=True, forwarded=is_forwarded)
+        request = CreateTopicsRequest(validate_only=True, from_broker=True, forwarded=is_forwarded)
         for name in self._some_names():
             request.topics.add(name=name, partitions=1, replication_factor=1)
-        return await self._ask(node, CONTROLLER_CREATE_TOPICS, request, timeout_ms)
+        return await self._ask(node, CREATE_TOPICS, request, timeout_ms)
 
     async def heartbeat(self, node: LiveNode, *, timeout_ms: int) -> str:
         """A heartbeat of nobody, which the node must decide itself; returns as `read`."""
@@ -120,7 +120,7 @@ class Reader:
         """Ask the node itself to create a topic; returns as `read`."""
         request = CreateTopicsRequest(forwarded=True)
         request.topics.add(name=name, partitions=1, replication_factor=1)
-        return await self._ask(node, CONTROLLER_CREATE_TOPICS, request, timeout_ms)
+        return await self._ask(node, CREATE_TOPICS, request, timeout_ms)
 
     async def close(self) -> None:
         """Close its connections."""

@@ -17,7 +17,6 @@ from tidelog.v1.admin_pb2 import AlterConfigsRequest, CreateTopicsRequest, Delet
 from tidelog.v1.methods import (
     ALTER_CONFIGS,
     BROKER_HEARTBEAT,
-    CONTROLLER_CREATE_TOPICS,
     CREATE_TOPICS,
     DELETE_TOPICS,
     Method,
@@ -30,7 +29,7 @@ _DECIDING = frozenset(
         method.path
         for method in (
             *(CREATE_TOPICS, DELETE_TOPICS, ALTER_CONFIGS),
-            *(CONTROLLER_CREATE_TOPICS, BROKER_HEARTBEAT),
+            BROKER_HEARTBEAT,
         )
     }
 )

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from random import Random as PythonRandom
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 from tests.metadata.fake_quorum import Nodes
 
 from tidelog.log.config import log_config
-from tidelog.metadata.attempts import NumberedRequest
-from tidelog.metadata.commands import IdentifiedCommand
+from tidelog.metadata.attempts import NumberedRequest, is_numbered
+from tidelog.metadata.brokers import ExpireSessions
+from tidelog.metadata.commands import COMMANDS
 from tidelog.metadata.config import ControllerConfig
-from tidelog.metadata.controller import Command, Controller, ExpireSessions, Reply
+from tidelog.metadata.controller import Controller
 from tidelog.metadata.delta import replay
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, PartitionImage
 from tidelog.v1.admin_pb2 import (
@@ -71,7 +72,7 @@ class World:
         self.controller_epoch = 0
         self.attempts = 0
         self.activate()
-        self.last_identified: Command = ExpireSessions()
+        self.last_identified: Any = ExpireSessions()
         self._ids = SeededRandom(seed)
 
     def activate(self) -> None:
@@ -79,11 +80,11 @@ class World:
         self.controller_epoch += 1
         self.controller.activate(self.now_ms, controller_epoch=self.controller_epoch)
 
-    def do(self, command: Command) -> Reply:
+    def do(self, command: Any) -> Any:
         """Decide and commit; a numbered request without a number is the next attempt."""
-        if isinstance(command, NumberedRequest) and not command.attempt:
+        if is_numbered(command) and not command.attempt:
             command = self.attempt(command)
-        if isinstance(command, IdentifiedCommand):
+        if COMMANDS[type(command)].needs_id:
             command.command_id = command.command_id or self._ids.randbytes(16)
             self.last_identified = command
         decision = self.controller.handle(command, self.image, self.now_ms)

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from tidelog.core.env import Random
 from tidelog.metadata.config import ControllerConfig
-from tidelog.metadata.quorum import Quorum
+from tidelog.metadata.quorum_controller import QuorumController
 from tidelog.net.transport import Dialled, DialOutcome
 from tidelog.raft.replicated_log import (
     CommittedEntry,
@@ -197,7 +197,9 @@ class Nodes:
         self.raft = FakeRaft()
         self.logs = [FakeLog(1, self.raft), FakeLog(2, self.raft)]
         self.quorums = [
-            Quorum(log=log, clock=self.clock, random=random, dial=self._dial, config=CONFIG)
+            QuorumController(
+                log=log, clock=self.clock, random=random, dial=self._dial, config=CONFIG
+            )
             for log in self.logs
         ]
 
@@ -223,22 +225,22 @@ def registration(
 _numbers = count(1)
 
 
-def attempt(quorum: Quorum, request: NumberedT) -> NumberedT:
+def attempt(quorum: QuorumController, request: NumberedT) -> NumberedT:
     """The next attempt of a request, meant for this controller as it is now."""
     copied = deepcopy(request)
     copied.controller_epoch, copied.attempt = quorum.term, next(_numbers)
     return copied
 
 
-async def start_broker(quorum: Quorum, broker_id: int) -> BrokerHeartbeatRequest:
+async def start_broker(quorum: QuorumController, broker_id: int) -> BrokerHeartbeatRequest:
     """Registered and unfenced; the heartbeat that keeps it so."""
-    registered = await quorum.register_broker(registration(broker_id))
+    registered = await quorum.submit(registration(broker_id))
     beat = BrokerHeartbeatRequest(
         broker_id=broker_id,
         broker_epoch=registered.broker_epoch,
         metadata_offset=registered.broker_epoch,
     )
-    assert not (await quorum.broker_heartbeat(attempt(quorum, beat))).is_fenced
+    assert not (await quorum.submit(attempt(quorum, beat))).is_fenced
     return beat
 
 

@@ -14,8 +14,7 @@ from tests.broker.partition_cores import LAG_MS_MAX, Core, found
 from tests.metadata.fake_quorum import Nodes, attempt, registration, start_broker, until
 
 from tidelog.broker.replica.effects import ProposeIsr
-from tidelog.metadata.attempts import NumberedRequest
-from tidelog.metadata.controller import ExpireSessions
+from tidelog.metadata.brokers import ExpireSessions
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import ErrorCode
 from tidelog.v1.controller_pb2 import (
@@ -30,6 +29,8 @@ from tidelog.v1.controller_pb2 import (
 
 if TYPE_CHECKING:
     from tests.metadata.conftest import World
+
+Numbered = BrokerHeartbeatRequest | AlterPartitionRequest | ReportReplicaStateRequest
 
 
 @pytest.fixture
@@ -73,7 +74,7 @@ def report(world: World, broker_id: int) -> ReportReplicaStateRequest:
     )
 
 
-def numbered(world: World, kind: str) -> NumberedRequest:
+def numbered(world: World, kind: str) -> Numbered:
     """A request of this kind that would change something, not numbered yet."""
     match kind:
         case "heartbeat":
@@ -85,9 +86,10 @@ def numbered(world: World, kind: str) -> NumberedRequest:
     return report(world, 2)
 
 
-def code_of(world: World, request: NumberedRequest) -> ErrorCode:
+def code_of(world: World, request: Numbered) -> ErrorCode:
     """What the whole request is answered."""
-    return world.do(request).error.code
+    code: ErrorCode = world.do(request).error.code
+    return code
 
 
 every_kind = pytest.mark.parametrize("kind", ["heartbeat", "AlterPartition", "ReportReplicaState"])
@@ -211,18 +213,18 @@ def test_a_late_heartbeat_does_not_unfence_a_stopping_broker(led: World) -> None
 async def test_a_stopping_broker_goes_after_the_heartbeat_that_unfences_it(nodes: Nodes) -> None:
     """Decided on before it, and not committed yet: "you may go" would come too early."""
     active, log = nodes.quorums[0], nodes.logs[0]
-    registered = await active.register_broker(registration(1))
+    registered = await active.submit(registration(1))
     beat = BrokerHeartbeatRequest(
         broker_id=1,
         broker_epoch=registered.broker_epoch,
         metadata_offset=registered.broker_epoch,
     )
     log.gate.clear()
-    unfencing = asyncio.create_task(active.broker_heartbeat(attempt(active, beat)))
+    unfencing = asyncio.create_task(active.submit(attempt(active, beat)))
     proposed = len(log.proposed)
     await until(lambda: len(log.proposed) > proposed)
     beat.want_shut_down = True
-    stopping = asyncio.create_task(active.broker_heartbeat(attempt(active, beat)))
+    stopping = asyncio.create_task(active.submit(attempt(active, beat)))
     log.gate.set()
     assert not (await unfencing).is_fenced
     assert (await stopping).should_shut_down
@@ -236,11 +238,11 @@ async def test_a_command_that_waited_for_a_controller_to_lead_again_is_refused(
     active, log = nodes.quorums[0], nodes.logs[0]
     beat = await start_broker(active, 1)
     log.gate.clear()
-    held = asyncio.create_task(active.register_broker(registration(2)))
+    held = asyncio.create_task(active.submit(registration(2)))
     proposed = len(log.proposed)
     await until(lambda: len(log.proposed) > proposed)
     beat.want_shut_down = True
-    queued = asyncio.create_task(active.broker_heartbeat(attempt(active, beat)))
+    queued = asyncio.create_task(active.submit(attempt(active, beat)))
     await until(lambda: active._queue.qsize() == 1)
     nodes.raft.elect(nodes.logs[1])
     nodes.raft.elect(log)

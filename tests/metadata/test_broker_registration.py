@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tidelog.metadata.controller import ExpireSessions
+from tidelog.metadata.brokers import ExpireSessions
 from tidelog.v1 import common_pb2
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.metadata.controller import ExpireSessions
+from tidelog.metadata.brokers import ExpireSessions
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.snapshot import SnapshotReader, pieces_of
 from tidelog.v1.admin_pb2 import (

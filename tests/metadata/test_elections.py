@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tidelog.metadata.election import incomplete_elections
+from tidelog.metadata.election import find_unclean_elections
 from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import EVERYTHING, NOTHING, UNFLUSHED, StartLoss
 
@@ -158,7 +158,7 @@ def test_an_election_that_may_lose_records_is_told_apart(world: World) -> None:
     world.register(a, incarnation=2, start_loss=UNFLUSHED)
     before = world.image
     decision = world.controller.handle(world.heartbeat(a), before, world.now_ms)
-    (election,) = incomplete_elections(before, decision.records)
+    (election,) = find_unclean_elections(before, decision.records)
     assert (election.leader_id, election.is_last_known_leader) == (a, True)
 
 
@@ -169,7 +169,7 @@ def test_a_clean_election_is_none_that_may_lose_records(world: World) -> None:
     before = world.image
     decision = world.controller.handle(world.heartbeat(b), before, world.now_ms)
     assert len(decision.records) == 2
-    assert not list(incomplete_elections(before, decision.records))
+    assert not list(find_unclean_elections(before, decision.records))
 
 
 @pytest.mark.parametrize("is_allowed", [True, False])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.metadata.controller import ExpireSessions
+from tidelog.metadata.brokers import ExpireSessions
 from tidelog.v1.admin_pb2 import PREFERRED, UNCLEAN
 from tidelog.v1.controller_pb2 import NOTHING, UNFLUSHED, ReportReplicaStateRequest
 

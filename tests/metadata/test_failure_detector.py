@@ -12,7 +12,7 @@ from tidelog.core.errors import KafkaError
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.failure_detector import FailureDetector
 from tidelog.metadata.image import BrokerImage, MetadataImage
-from tidelog.metadata.quorum import Quorum
+from tidelog.metadata.quorum_controller import QuorumController
 from tidelog.net.transport import Dialled, DialOutcome
 from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import (
@@ -205,12 +205,12 @@ async def test_the_dial_goes_on_when_its_reporter_is_gone() -> None:
 
 
 @pytest.fixture
-async def active(nodes: Nodes) -> Quorum:
+async def active(nodes: Nodes) -> QuorumController:
     await start_broker(nodes.quorums[0], 1)
     return nodes.quorums[0]
 
 
-async def report(quorum: Quorum, broker_id: int = 1) -> ReportUnreachableBrokerResponse:
+async def report(quorum: QuorumController, broker_id: int = 1) -> ReportUnreachableBrokerResponse:
     epoch = quorum.image.brokers[broker_id].broker_epoch
     return await quorum.report_unreachable_broker(
         ReportUnreachableBrokerRequest(broker_id=broker_id, broker_epoch=epoch, reporter_id=2)
@@ -218,7 +218,7 @@ async def report(quorum: Quorum, broker_id: int = 1) -> ReportUnreachableBrokerR
 
 
 async def test_a_report_is_answered_when_the_fencing_has_committed(
-    nodes: Nodes, active: Quorum
+    nodes: Nodes, active: QuorumController
 ) -> None:
     nodes.answers["h:1"] = REFUSED
     answer = await report(active)
@@ -228,7 +228,7 @@ async def test_a_report_is_answered_when_the_fencing_has_committed(
 
 
 async def test_a_report_that_changes_nothing_is_answered_after_a_barrier(
-    nodes: Nodes, active: Quorum
+    nodes: Nodes, active: QuorumController
 ) -> None:
     before = nodes.logs[0].barriers
     assert not (await report(active)).is_fenced
@@ -236,7 +236,7 @@ async def test_a_report_that_changes_nothing_is_answered_after_a_barrier(
     assert active.image.is_alive(1)
 
 
-async def test_a_replaced_controller_dials_nobody(nodes: Nodes, active: Quorum) -> None:
+async def test_a_replaced_controller_dials_nobody(nodes: Nodes, active: QuorumController) -> None:
     nodes.raft.elect(None)
     answer = await report(active)
     assert answer.error.code == common_pb2.NOT_CONTROLLER
@@ -244,7 +244,7 @@ async def test_a_replaced_controller_dials_nobody(nodes: Nodes, active: Quorum) 
 
 
 async def test_a_fencing_that_was_not_committed_is_an_error_to_the_reporter(
-    nodes: Nodes, active: Quorum
+    nodes: Nodes, active: QuorumController
 ) -> None:
     nodes.answers["h:1"] = REFUSED
     nodes.logs[0].gate.clear()
@@ -258,12 +258,12 @@ async def test_a_fencing_that_was_not_committed_is_an_error_to_the_reporter(
 
 
 async def test_a_refused_registration_has_the_predecessor_dialled(
-    nodes: Nodes, active: Quorum
+    nodes: Nodes, active: QuorumController
 ) -> None:
     nodes.answers["h:1"] = Dialled(DialOutcome.ANSWERED, bytes([2]) * 16)
     epoch = active.image.brokers[1].broker_epoch
     successor = registration(1, incarnation=2, previous_broker_epoch=epoch)
-    refused = await active.register_broker(successor)
+    refused = await active.submit(successor)
     assert refused.error.code == common_pb2.DUPLICATE_BROKER_REGISTRATION
     await until(lambda: not active.image.is_alive(1))
-    assert not (await active.register_broker(successor)).error.code
+    assert not (await active.submit(successor)).error.code

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.metadata.decision_contexts import decision_context
 
 from tidelog.metadata import leaders
-from tidelog.metadata.controller import RebalanceLeaders
-from tidelog.metadata.leaders import has_imbalance
+from tidelog.metadata.leaders import RebalanceLeaders, has_imbalance
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import UNCLEAN
 
@@ -85,7 +85,8 @@ def test_many_leaderships_are_given_back_a_few_at_a_time(
         world.alter(name, [1, 2, 3])
     rounds = 0
     while has_imbalance(world.image):
-        assert len(leaders.rebalanced(world.image)) <= 2
+        decided = leaders.rebalance_leaders(RebalanceLeaders(), world.image, decision_context())
+        assert len(decided.records) <= 2
         world.do(RebalanceLeaders())
         rounds += 1
     assert rounds == 3, "five leaderships, two at a time"

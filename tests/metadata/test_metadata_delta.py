@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tidelog.core.errors import InvariantError
-from tidelog.metadata import delta
 from tidelog.metadata.delta import UNCOMMITTED_EPOCH, replay, speculate
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.records import fencing, partition_change
@@ -181,6 +180,14 @@ def test_the_last_member_that_earlier_versions_left_in_an_isr_leads_when_it_is_b
     assert world.partition("t").leader_id == owner
 
 
+def test_no_batch_registers_a_broker_again_and_leaves_it_in_an_isr(world: World) -> None:
+    world.start(1, 2, 3)
+    world.create("t")
+    again = RegisterBrokerRecord(broker_id=2, incarnation_id=b"n" * 16)
+    with pytest.raises(InvariantError, match="a fenced broker is in no ISR"):
+        speculate(world.image, [MetadataRecord(register_broker=again)])
+
+
 def test_no_batch_takes_a_fenced_broker_into_an_isr(world: World) -> None:
     world.start(1, 2, 3)
     world.create("t")
@@ -208,14 +215,14 @@ def _command(number: int, *, message: str = "") -> MetadataRecord:
 
 
 def test_the_newest_commands_are_remembered_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delta, "COMMANDS_MAX", 3)
+    monkeypatch.setattr("tidelog.metadata.images.commands.COMMANDS_MAX", 3)
     image = speculate(EMPTY_IMAGE, map(_command, range(5)))
     assert [int.from_bytes(one, "big") for one in image.commands] == [2, 3, 4]
     assert image.commands_bytes == sum(one.ByteSize() for one in image.commands.values())
 
 
 def test_commands_are_remembered_within_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delta, "COMMANDS_BYTES_MAX", 300)
+    monkeypatch.setattr("tidelog.metadata.images.commands.COMMANDS_BYTES_MAX", 300)
     image = speculate(EMPTY_IMAGE, [_command(n, message="m" * 100) for n in range(5)])
     assert [int.from_bytes(one, "big") for one in image.commands] == [3, 4]
     larger = speculate(image, [_command(9, message="m" * 400)])
@@ -227,3 +234,21 @@ def test_no_batch_follows_a_command_twice() -> None:
     image = speculate(EMPTY_IMAGE, [_command(1)])
     with pytest.raises(InvariantError):
         speculate(image, [_command(1)])
+
+
+@pytest.mark.parametrize("kind", [one.name for one in MetadataRecord.DESCRIPTOR.fields])
+def test_every_kind_of_record_has_an_aspect_that_replays_it(kind: str) -> None:
+    record = MetadataRecord()
+    getattr(record, kind).SetInParent()
+    try:
+        speculate(EMPTY_IMAGE, [record])
+    except InvariantError as error:
+        found = str(error)  # an empty record may be wrong in itself
+    else:
+        found = ""
+    assert "this version knows" not in found
+
+
+def test_a_record_of_no_kind_stops_the_node() -> None:
+    with pytest.raises(InvariantError, match="a kind of record this version knows"):
+        speculate(EMPTY_IMAGE, [MetadataRecord()])

@@ -87,7 +87,7 @@ def test_a_controlled_shutdown(world: World, told: list[Event], replicas: list[i
 
 
 @pytest.mark.parametrize(
-    ("loss", "words"), [(UNFLUSHED, "not flushed may be lost"), (EVERYTHING, "an empty disk")]
+    ("loss", "words"), [(UNFLUSHED, "unflushed records may be lost"), (EVERYTHING, "an empty disk")]
 )
 def test_a_start_says_what_it_lost(
     world: World, told: list[Event], replicas: list[int], loss: int, words: str

@@ -11,9 +11,9 @@ import pytest
 from tests.metadata.fake_quorum import CONFIG, Nodes, creation, registration, start_broker
 
 from tidelog.core.errors import InvariantError
-from tidelog.metadata.committed import CommittedMetadata, Followed
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.snapshot import SnapshotReader, pieces_of
+from tidelog.metadata.state_machine import Followed, MetadataStateMachine
 from tidelog.raft.replicated_log import CommittedEntry, ProposalUnknownError
 from tidelog.v1.metadata_records_pb2 import (
     MetadataBatch,
@@ -32,9 +32,9 @@ def topic_entry(index: int, *, base: int, term: int = 1) -> CommittedEntry:
     return CommittedEntry(index, term, batch.SerializeToString())
 
 
-def grown(entries: int, **limits: int) -> CommittedMetadata:
+def grown(entries: int, **limits: int) -> MetadataStateMachine:
     """After entries 1, 2, …, each with a topic."""
-    committed = CommittedMetadata(replace(CONFIG, **limits))  # type: ignore[arg-type]  # ints
+    committed = MetadataStateMachine(replace(CONFIG, **limits))  # type: ignore[arg-type]  # ints
     for index in range(1, entries + 1):
         committed.apply(topic_entry(index, base=index - 1))
     return committed
@@ -47,12 +47,12 @@ def offsets(followed: Followed) -> list[int]:
 
 async def test_followers_get_old_batches_then_new_ones_then_keep_alives(nodes: Nodes) -> None:
     active, other = nodes.quorums
-    await active.register_broker(registration(1))
-    await active.register_broker(registration(2))
+    await active.submit(registration(1))
+    await active.submit(registration(2))
     async with aclosing(other.follow(3)) as batches:
         assert offsets(await anext(batches)) == [6]
         assert await anext(batches) == [], "nothing new: a keep-alive"
-        await active.register_broker(registration(3))
+        await active.submit(registration(3))
         found = await anext(batches)
         assert offsets(found) == [9]
         assert isinstance(found, list)
@@ -67,11 +67,11 @@ async def test_one_answer_to_a_follower_is_bounded_in_bytes() -> None:
 
 async def test_a_follower_ahead_of_its_source_gets_nothing_twice(nodes: Nodes) -> None:
     active = nodes.quorums[0]
-    await active.register_broker(registration(1))
+    await active.submit(registration(1))
     async with aclosing(active.follow(3, accepts_snapshot=True)) as batches:
         assert await anext(batches) == []
     async with aclosing(active.follow(100, accepts_snapshot=True)) as batches:
-        await active.register_broker(registration(2))
+        await active.submit(registration(2))
         assert await anext(batches) == []
 
 
@@ -80,7 +80,7 @@ async def test_what_a_follower_replays_is_the_controllers_image(
 ) -> None:
     active = nodes.quorums[0]
     await start_broker(active, 1)
-    await active.create_topics(creation("t"))
+    await active.submit(creation("t"))
     async with aclosing(active.follow(0)) as batches:
         found = await anext(batches)
     assert isinstance(found, list)
@@ -179,7 +179,7 @@ def test_records_are_of_the_image_at_the_call_and_restore_it() -> None:
     committed = grown(3)
     records, image = committed.records(), committed.image
     committed.apply(topic_entry(4, base=3))
-    restored = CommittedMetadata(CONFIG)
+    restored = MetadataStateMachine(CONFIG)
     restored.restore(records, index=3, term=1)
     assert restored.image == image
     restored.apply(topic_entry(4, base=3))
@@ -224,4 +224,4 @@ def test_half_a_snapshot_stops_the_node() -> None:
     assert len(pieces) > 1
     for wrong in (pieces[:-1], [], [*pieces, pieces[-1]]):
         with pytest.raises(InvariantError):
-            CommittedMetadata(CONFIG).restore(wrong, index=1_000, term=1)
+            MetadataStateMachine(CONFIG).restore(wrong, index=1_000, term=1)

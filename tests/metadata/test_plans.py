@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tidelog.core.errors import InvariantError
-from tidelog.metadata.controller import Command, Controller
+from tidelog.metadata.controller import Controller
 from tidelog.metadata.decision import Decision
 from tidelog.metadata.delta import speculate
 from tidelog.metadata.image import EMPTY_IMAGE
@@ -43,7 +43,7 @@ def started(world: World, new_random: type[SeededRandom]) -> World:
     return world
 
 
-def slices(world: World, command: Command) -> Iterator[Decision[object]]:
+def slices(world: World, command: object) -> Iterator[Decision[object]]:
     """Each slice of the command's plan, committed before the next is decided."""
     while True:
         decision = world.controller.handle(command, world.image, world.now_ms)
@@ -53,7 +53,9 @@ def slices(world: World, command: Command) -> Iterator[Decision[object]]:
             return
 
 
-def creation(*counts: int, command_id: bytes = ID, validate_only: bool = False) -> Command:
+def creation(
+    *counts: int, command_id: bytes = ID, validate_only: bool = False
+) -> CreateTopicsRequest:
     topics = [
         NewTopic(name=f"t{number}", partitions=count, replication_factor=3)
         for number, count in enumerate(counts)

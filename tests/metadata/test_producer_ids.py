@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.metadata.decision_contexts import decision_context
 from tests.metadata.fake_quorum import Nodes, start_broker
 
 from tidelog.core.errors import InvariantError
@@ -59,7 +60,7 @@ def test_no_id_is_above_the_largest_there_is(world: World, start: int, is_given:
 def test_a_record_that_gives_ids_again_stops_the_node(world: World) -> None:
     world.start(1)
     request = AllocateProducerIdsRequest(broker_id=1, broker_epoch=world.epoch(1))
-    decision = allocate_producer_ids(request, world.image)
+    decision = allocate_producer_ids(request, world.image, decision_context())
     world.commit(decision.records)
     with pytest.raises(InvariantError, match="given out twice"):
         world.commit(decision.records)
@@ -69,7 +70,7 @@ async def test_two_requests_of_one_batch_get_two_blocks(nodes: Nodes) -> None:
     active = nodes.quorums[0]
     beat = await start_broker(active, 1)
     request = AllocateProducerIdsRequest(broker_id=1, broker_epoch=beat.broker_epoch)
-    replies = await asyncio.gather(*(active.allocate_producer_ids(request) for _ in range(3)))
+    replies = await asyncio.gather(*(active.submit(request) for _ in range(3)))
     assert len(nodes.logs[0].proposed) == 3
     assert [reply.producer_id_start for reply in replies] == [0, 1000, 2000]
     assert {reply.controller_epoch for reply in replies} == {2}
@@ -80,7 +81,7 @@ async def test_a_block_is_told_only_once_it_has_committed(nodes: Nodes) -> None:
     beat = await start_broker(active, 1)
     request = AllocateProducerIdsRequest(broker_id=1, broker_epoch=beat.broker_epoch)
     log.gate.clear()
-    asking = asyncio.create_task(active.allocate_producer_ids(request))
+    asking = asyncio.create_task(active.submit(request))
     await asyncio.sleep(0.01)
     assert not asking.done()
     nodes.raft.elect(nodes.logs[1])
@@ -119,7 +120,7 @@ class _Cluster:
                 log.is_answer_lost = False
             case "ask":
                 asked = (
-                    quorum.allocate_producer_ids(request)
+                    quorum.submit(request)
                     for quorum in self.nodes.quorums
                     for _ in range(1 + number)
                 )

@@ -32,7 +32,7 @@ def partitions_proposed(log: FakeLog) -> list[int]:
 async def test_a_plan_is_answered_when_its_last_slice_has_applied(nodes: Nodes) -> None:
     active, log = nodes.quorums[0], nodes.logs[0]
     await start_broker(active, 1)
-    asked = asyncio.create_task(active.create_topics(creation("t", partitions=3 * ROOM + 1)))
+    asked = asyncio.create_task(active.submit(creation("t", partitions=3 * ROOM + 1)))
     while len(partitions_proposed(log)) < 4:
         assert not asked.done()
         await asyncio.sleep(0)
@@ -46,10 +46,10 @@ async def test_commands_that_come_meanwhile_are_decided_between_the_slices(nodes
     active, log = nodes.quorums[0], nodes.logs[0]
     await start_broker(active, 1)
     log.gate.clear()
-    plan = asyncio.create_task(active.create_topics(creation("t", partitions=9 * ROOM)))
+    plan = asyncio.create_task(active.submit(creation("t", partitions=9 * ROOM)))
     await until(lambda: len(partitions_proposed(log)) == 1)
-    registering = asyncio.create_task(active.register_broker(registration(2)))
-    small = asyncio.create_task(active.create_topics(creation("small")))
+    registering = asyncio.create_task(active.submit(registration(2)))
+    small = asyncio.create_task(active.submit(creation("small")))
     await asyncio.sleep(0)
     log.gate.set()
     assert not (await registering).error.code
@@ -68,7 +68,7 @@ async def test_many_plans_at_once_share_the_room_of_each_batch(nodes: Nodes) -> 
     active, log = nodes.quorums[0], nodes.logs[0]
     await start_broker(active, 1)
     names = "abcde"
-    plans = [active.create_topics(creation(name, partitions=2 * ROOM)) for name in names]
+    plans = [active.submit(creation(name, partitions=2 * ROOM)) for name in names]
     for reply in await asyncio.gather(*plans):
         assert not reply.topics[0].error.code
     assert partitions_proposed(log) == [ROOM] * 10
@@ -79,7 +79,7 @@ async def test_a_repeated_command_joins_its_plan_while_that_is_under_way(nodes: 
     active, log = nodes.quorums[0], nodes.logs[0]
     await start_broker(active, 1)
     request = creation("a", "b", command_id=ID, partitions=2 * ROOM)
-    replies = await asyncio.gather(active.create_topics(request), active.create_topics(request))
+    replies = await asyncio.gather(active.submit(request), active.submit(request))
     assert replies[0].topics == replies[1].topics
     assert [topic.error.code for topic in replies[0].topics] == [0, 0]
     assert partitions_proposed(log) == [ROOM] * 4
@@ -90,12 +90,12 @@ async def test_of_a_plan_that_was_begun_nobody_is_told_that_nothing_happened(nod
     await start_broker(active, 1)
     log.proposals_left = 2
     request = creation("a", "b", command_id=ID, partitions=2 * ROOM)
-    cut = await active.create_topics(request)
+    cut = await active.submit(request)
     assert cut.error.code == common_pb2.REQUEST_TIMED_OUT
     assert "part of it has happened" in cut.error.message
     begun = nodes.quorums[1].image
     assert [len(topic.partitions) for topic in begun.topics.values()] == [2 * ROOM]
-    done = await nodes.quorums[1].create_topics(request)
+    done = await nodes.quorums[1].submit(request)
     assert [topic.error.code for topic in done.topics] == [0, 0]
     after = nodes.quorums[1].image.topics
     assert after["a"].topic_id == begun.topics["a"].topic_id == done.topics[0].topic_id
@@ -106,7 +106,7 @@ async def test_a_plan_goes_on_when_its_caller_is_gone(nodes: Nodes) -> None:
     active, log = nodes.quorums[0], nodes.logs[0]
     await start_broker(active, 1)
     log.gate.clear()
-    asked = asyncio.create_task(active.create_topics(creation("t", partitions=3 * ROOM)))
+    asked = asyncio.create_task(active.submit(creation("t", partitions=3 * ROOM)))
     await until(lambda: len(partitions_proposed(log)) == 1)
     asked.cancel()
     log.gate.set()
@@ -119,19 +119,19 @@ async def test_a_plan_whose_memory_is_gone_is_not_begun_again(
 ) -> None:
     active, log = nodes.quorums[0], nodes.logs[0]
     await start_broker(active, 1)
-    await active.create_topics(creation("other"))
-    monkeypatch.setattr("tidelog.metadata.delta.COMMANDS_MAX", 1)
+    await active.submit(creation("other"))
+    monkeypatch.setattr("tidelog.metadata.images.commands.COMMANDS_MAX", 1)
     log.gate.clear()
-    plan = asyncio.create_task(active.create_topics(creation("a", "b", "c", partitions=ROOM)))
+    plan = asyncio.create_task(active.submit(creation("a", "b", "c", partitions=ROOM)))
     await until(lambda: len(partitions_proposed(log)) == 2)
     other = DeleteTopicsRequest(names=["other"], command_id=ID)
-    deleting = asyncio.create_task(active.delete_topics(other))
+    deleting = asyncio.create_task(active.submit(other))
     await asyncio.sleep(0)
     log.gate.set()
     assert not (await deleting).topics[0].error.code
     reply = await plan
     assert reply.error.code == common_pb2.REQUEST_TIMED_OUT
-    assert "look what became of it" in reply.error.message
+    assert "its outcome is no longer known" in reply.error.message
 
 
 async def test_what_stops_with_the_node_is_answered(nodes: Nodes) -> None:
@@ -139,8 +139,7 @@ async def test_what_stops_with_the_node_is_answered(nodes: Nodes) -> None:
     await start_broker(active, 1)
     log.gate.clear()
     plans = [
-        asyncio.create_task(active.create_topics(creation(name, partitions=2 * ROOM)))
-        for name in "abc"
+        asyncio.create_task(active.submit(creation(name, partitions=2 * ROOM))) for name in "abc"
     ]
     await until(lambda: len(partitions_proposed(log)) == 1)
     await active.stop()
@@ -158,6 +157,6 @@ async def test_a_broken_invariant_is_no_refusal(
     def broken(*_: object) -> None:
         raise InvariantError("broken invariant")
 
-    monkeypatch.setattr("tidelog.metadata.quorum.speculate", broken)
+    monkeypatch.setattr("tidelog.metadata.quorum_controller.speculate", broken)
     with pytest.raises(InvariantError):
-        await active.create_topics(creation("t"))
+        await active.submit(creation("t"))

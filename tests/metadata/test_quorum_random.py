@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.metadata.fake_quorum import CONFIG, FakeRaft, Nodes, creation, registration, start_broker
 
-from tidelog.metadata.committed import CommittedMetadata
 from tidelog.metadata.image import MetadataImage
+from tidelog.metadata.state_machine import MetadataStateMachine
 from tidelog.raft.replicated_log import CommittedEntry
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import CreateTopicsResponse, DeleteTopicsRequest, DeleteTopicsResponse
@@ -44,7 +44,7 @@ class Truth:
     """All that is committed, and what each command was answered when it was followed."""
 
     def __init__(self, raft: FakeRaft) -> None:
-        self.committed = CommittedMetadata(CONFIG)
+        self.committed = MetadataStateMachine(CONFIG)
         self.raft = raft
         self.is_isolated = False
         raft.logs.append(self)  # type: ignore[arg-type]  # what it needs of a log
@@ -93,13 +93,13 @@ async def _ask(nodes: Nodes, truth: Truth, kind: str, node: int, name: str, numb
     if kind.startswith("create"):
         partitions = _PARTITIONS if kind == "create many" else 1
         request = creation(name, command_id=command_id, partitions=partitions)
-        created = await quorum.create_topics(request)
+        created = await quorum.submit(request)
         code, epoch = created.error.code, created.controller_epoch
         if epoch:
             truth.check_created(created, name, command_id)
     elif kind == "delete":
         deletion = DeleteTopicsRequest(names=[name], command_id=command_id)
-        deleted = await quorum.delete_topics(deletion)
+        deleted = await quorum.submit(deletion)
         code, epoch = deleted.error.code, deleted.controller_epoch
         if epoch:
             truth.check_deleted(deleted, name, command_id)
@@ -107,7 +107,7 @@ async def _ask(nodes: Nodes, truth: Truth, kind: str, node: int, name: str, numb
         known = truth.image.brokers.get(2)
         replaced = known.broker_epoch if known else 0
         asked = registration(2, incarnation=number, previous_broker_epoch=replaced)
-        registered = await quorum.register_broker(asked)
+        registered = await quorum.submit(asked)
         code, epoch = registered.error.code, registered.controller_epoch
         if epoch and code == common_pb2.NONE:
             assert truth.image.brokers[2].broker_epoch == registered.broker_epoch

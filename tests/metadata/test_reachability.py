@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tidelog.metadata.controller import Checked, FenceDeadBroker
+from tidelog.metadata.brokers import FenceDeadBroker
+from tidelog.metadata.decision import Checked
 from tidelog.metadata.image import BrokerImage
 from tidelog.metadata.reachability import Damping, Verdict, verdict_on
 from tidelog.net.transport import Dialled, DialOutcome

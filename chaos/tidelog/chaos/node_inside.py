@@ -10,14 +10,14 @@ from tidelog.broker.replica.isr import FollowerState
 from tidelog.broker.replica.leader import Leader
 from tidelog.log.epochs import EpochEntry
 from tidelog.log.partition_log import PartitionLog
-from tidelog.metadata.quorum import Quorum
+from tidelog.metadata.quorum_controller import QuorumController
 from tidelog.node.server import BrokerParts, Node
 
 Held = dict[tuple[str, int], HostedPartition]
 NOTHING_HELD: Held = {}
 
 
-def quorum_of(node: Node) -> Quorum | None:
+def quorum_of(node: Node) -> QuorumController | None:
     """Its controller, if it is one."""
     return node._quorum  # noqa: SLF001
 

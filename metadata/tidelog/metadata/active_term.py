@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from tidelog.core.env import Clock, Random
 from tidelog.core.errors import KafkaError
-from tidelog.metadata.committed import CommittedMetadata
 from tidelog.metadata.config import ControllerConfig
+from tidelog.metadata.state_machine import MetadataStateMachine
 from tidelog.raft.replicated_log import CommittedEntry, ProposalUnknownError, ReplicatedLog
 from tidelog.v1 import common_pb2
 from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord
 
 _BATCH_ID_BYTES = 16
 _NOWHERE = -1
-"""An offset that no image has."""
+"""A base offset that no image has, so that the batch is void."""
 
 
 class ActiveTerm:
@@ -27,14 +27,14 @@ class ActiveTerm:
         self,
         *,
         log: ReplicatedLog,
-        committed: CommittedMetadata,
+        machine: MetadataStateMachine,
         clock: Clock,
         random: Random,
         config: ControllerConfig,
     ) -> None:
         self.is_outcome_unknown = False
         self._log = log
-        self._committed = committed
+        self._machine = machine
         self._clock = clock
         self._random = random
         self._timeout_ms = config.commit_timeout_ms
@@ -44,30 +44,30 @@ class ActiveTerm:
     def is_active(self) -> bool:
         """Whether this node leads and has replayed all that was committed before it did.
 
-        As far as it knows: good for choosing whom to ask.
+        As far as it knows: good enough to choose the controller to ask.
         """
         return self._term is not None and self._log.is_leader
 
     def update(self) -> int | None:
-        """Look at the log's leadership; the term, when this node has become active in it."""
+        """Look at the log's leadership; return the term when this node has become active in it."""
         before, self._term = self._term, self._log.term if self._log.is_leader else None
         return None if self._term == before else self._term
 
     def end(self) -> None:
-        """This node takes no part any more."""
+        """End this node's part: it is not active from now on."""
         self._term = None
 
     def current(self) -> int:
-        """The term to decide in; raises NOT_CONTROLLER while this node is not active."""
+        """Return the term to decide in; raises NOT_CONTROLLER while this node is not active."""
         term = self._term
         if term is None or not self.is_active or term != self._log.term:
             raise self.refusal()
         return term
 
     async def confirm(self) -> int:
-        """The term in which a majority confirmed, after this call began, that this node leads.
+        """Return the term in which a majority confirmed, since this call, that this node leads.
 
-        All that was committed before the call has applied. Errors: a `TidelogError`, mostly
+        Every batch committed before the call has applied. Errors: a `TidelogError`, mostly
         NOT_CONTROLLER; nothing was decided.
         """
         term = self.current()
@@ -79,24 +79,25 @@ class ActiveTerm:
     async def commit(self, records: list[MetadataRecord], *, base_offset: int, term: int) -> int:
         """Commit a batch and return its offset; it has applied then. Errors as `propose`."""
         entry = await self._propose(records, base_offset=base_offset, term=term)
-        if not self._committed.has_applied(entry.index):
-            raise void()
+        if not self._machine.has_applied(entry.index):
+            raise void_error()
         return entry.index
 
     async def settle(self) -> None:
-        """Have it known what became of the last batch: commit one behind it, void anywhere.
+        """Resolve the last batch's outcome by committing a void batch after it.
 
-        The log is in order: by then the last one has applied, or never will.
+        The log is in order: once the void batch is committed, the last one has applied or never
+        will.
         """
         term = self.current()
         try:
             await self._propose([], base_offset=_NOWHERE, term=term)
         except ProposalUnknownError:
-            raise self.refusal() from None  # of those that wait nothing was proposed
+            raise self.refusal() from None  # nothing of the waiting commands was proposed
         self.is_outcome_unknown = False
 
     def refusal(self) -> KafkaError:
-        """NOT_CONTROLLER, with who is."""
+        """NOT_CONTROLLER, with the active controller where it is known."""
         leader_id = self._log.leader_id
         is_known = leader_id is not None and leader_id != self._log.node_id
         where = f"controller {leader_id} leads" if is_known else "no controller leads yet"
@@ -121,8 +122,8 @@ class ActiveTerm:
         )
 
 
-def void() -> KafkaError:
-    """What was decided did not happen and never will."""
+def void_error() -> KafkaError:
+    """The error of a decision that did not happen and never will."""
     return KafkaError(
         common_pb2.NOT_CONTROLLER,
         "another controller decided first and this decision is void: try again",

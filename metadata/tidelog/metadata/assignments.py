@@ -1,8 +1,8 @@
-"""Replicas of new partitions: chosen by `placement` or named by who asks, and what records that is.
+"""Replicas of new partitions, chosen by `placement` or named in the request, and their records.
 
-Kafka's rules for named ones: partitions numbered on without gaps, the same number of replicas in
-each, brokers that are registered, none twice, one of them alive. Who is alive starts in the ISR,
-the first of them leads.
+Kafka's rules for named replicas: partitions are numbered on without gaps, each has the same number
+of replicas, on registered brokers, none twice, one of them alive. Live replicas start in the ISR,
+and the first of them leads.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -14,22 +14,22 @@ from collections.abc import Iterable, Sequence
 from tidelog.core.env import Random
 from tidelog.core.errors import KafkaError
 from tidelog.metadata.image import MetadataImage
-from tidelog.metadata.placement import Assigned, Seat, place_replicas
+from tidelog.metadata.placement import Assigned, BrokerSlot, place_replicas
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import ReplicaAssignment
 from tidelog.v1.metadata_records_pb2 import MetadataRecord, PartitionRecord
 
 
-def seats(image: MetadataImage) -> list[Seat]:
-    """Every registered broker."""
+def broker_slots(image: MetadataImage) -> list[BrokerSlot]:
+    """Every registered broker, as `placement` wants it."""
     return [
-        Seat(broker.broker_id, broker.rack, not broker.is_fenced)
+        BrokerSlot(broker.broker_id, broker.rack, not broker.is_fenced)
         for broker in image.brokers.values()
     ]
 
 
 def check_replication_factor(factor: int, image: MetadataImage) -> None:
-    """Raise INVALID_REPLICATION_FACTOR unless so many brokers are registered, one of them alive."""
+    """Raise INVALID_REPLICATION_FACTOR unless as many brokers are registered and one is alive."""
     if not 0 < factor <= len(image.brokers):
         raise KafkaError(
             common_pb2.INVALID_REPLICATION_FACTOR,
@@ -40,11 +40,11 @@ def check_replication_factor(factor: int, image: MetadataImage) -> None:
         raise KafkaError(common_pb2.INVALID_REPLICATION_FACTOR, "all brokers are fenced")
 
 
-def chosen(
+def choose_replicas(
     image: MetadataImage, random: Random, *, partitions: int, factor: int, start: int | None = None
 ) -> list[Assigned]:
-    """Replicas by `placement`; without `start` the round begins anywhere."""
-    every, live = seats(image), len(image.live_brokers())
+    """Choose replicas by `placement`; without `start` the round begins at a random broker."""
+    every, live = broker_slots(image), len(image.live_brokers())
     return place_replicas(
         every,
         partitions=partitions,
@@ -54,21 +54,23 @@ def chosen(
     )
 
 
-def named(
+def assign_named(
     assignments: Sequence[ReplicaAssignment],
     image: MetadataImage,
     *,
     first_partition: int,
     factor: int | None = None,
 ) -> list[Assigned]:
-    """Replicas as they were asked for; `factor`: of the partitions there are already.
+    """Check and return the named replicas; `factor` is that of the topic's present partitions.
 
     Raises `KafkaError` INVALID_REPLICA_ASSIGNMENT.
     """
     by_number = sorted(assignments, key=lambda one: one.partition)
     expected = list(range(first_partition, first_partition + len(assignments)))
     if [one.partition for one in by_number] != expected:
-        raise _refused(f"the partitions must be numbered from {first_partition} on without gaps")
+        raise _assignment_error(
+            f"the partitions must be numbered from {first_partition} on without gaps"
+        )
     placed = [tuple(one.broker_ids) for one in by_number]
     factor = len(placed[0]) if factor is None else factor
     for number, replicas in zip(expected, placed, strict=True):
@@ -79,7 +81,7 @@ def named(
 def partition_records(
     topic_id: bytes, placed: Iterable[Assigned], image: MetadataImage, *, first_partition: int = 0
 ) -> list[MetadataRecord]:
-    """New partitions of a topic; each has somebody alive among its replicas."""
+    """The records of new partitions; a replica of each is alive."""
     return [
         _record(topic_id, number, assigned, image)
         for number, assigned in enumerate(placed, start=first_partition)
@@ -104,17 +106,23 @@ def _record(
 
 def _check(number: int, replicas: Assigned, image: MetadataImage, factor: int) -> None:
     if not replicas:
-        raise _refused(f"partition {number} has no replica")
+        raise _assignment_error(f"partition {number} has no replica")
     if len(set(replicas)) != len(replicas):
-        raise _refused(f"partition {number} has two replicas on one broker: {list(replicas)}")
+        raise _assignment_error(
+            f"partition {number} has two replicas on one broker: {list(replicas)}"
+        )
     unknown = sorted(set(replicas) - image.brokers.keys())
     if unknown:
-        raise _refused(f"partition {number} names brokers that are not registered: {unknown}")
+        raise _assignment_error(
+            f"partition {number} names brokers that are not registered: {unknown}"
+        )
     if len(replicas) != factor:
-        raise _refused(f"partition {number} has {len(replicas)} replicas, the others have {factor}")
+        raise _assignment_error(
+            f"partition {number} has {len(replicas)} replicas, the others have {factor}"
+        )
     if not any(image.is_alive(one) for one in replicas):
-        raise _refused(f"all brokers of partition {number} are fenced: {list(replicas)}")
+        raise _assignment_error(f"all brokers of partition {number} are fenced: {list(replicas)}")
 
 
-def _refused(why: str) -> KafkaError:
+def _assignment_error(why: str) -> KafkaError:
     return KafkaError(common_pb2.INVALID_REPLICA_ASSIGNMENT, why[:1_000])

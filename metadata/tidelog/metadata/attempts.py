@@ -1,4 +1,4 @@
-"""Attempts that come late: which requests of a broker the controller may still follow.
+"""Late attempts: brokers' requests that the controller must not follow any longer.
 
 A broker that gets no answer asks again, and nobody knows when the attempts it gave up arrive: a
 network may hold one for as long as it likes. So each attempt names the controller epoch it is meant
@@ -10,8 +10,8 @@ of the same kind of request are refused, for good:
     of an earlier controller epoch        a later controller   `check_controller_epoch`
     of an earlier broker epoch            any                  `brokers.current_registration`
 
-Therefore a decision says what became of every earlier attempt, too, and its sender may act on a
-refusal. What is remembered ends with the controller epoch, which ends all attempts that name it.
+Therefore a decision settles every earlier attempt, too, and its sender may act on a refusal. The
+memory ends with the controller epoch, which ends all attempts that name it.
 
 Kinds are numbered apart: heartbeats overtake ISR changes, and neither may have the other refused.
 """
@@ -21,19 +21,30 @@ Kinds are numbered apart: heartbeats overtake ISR changes, and neither may have 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Protocol, TypeGuard
+
+from google.protobuf.message import Message
 
 from tidelog.core.errors import KafkaError
 from tidelog.metadata.delta import UNCOMMITTED_EPOCH
 from tidelog.metadata.image import MetadataImage
 from tidelog.v1 import common_pb2
-from tidelog.v1.controller_pb2 import (
-    AlterPartitionRequest,
-    BrokerHeartbeatRequest,
-    ReportReplicaStateRequest,
-)
 
-NumberedRequest = AlterPartitionRequest | BrokerHeartbeatRequest | ReportReplicaStateRequest
 LATE_CODES = frozenset({common_pb2.STALE_CONTROLLER_EPOCH, common_pb2.STALE_ATTEMPT})
+
+
+class NumberedRequest(Protocol):
+    """A request of a broker that names the controller it is meant for and its attempt."""
+
+    broker_id: int
+    broker_epoch: int
+    controller_epoch: int
+    attempt: int
+
+
+def is_numbered(request: object) -> TypeGuard[NumberedRequest]:
+    """Whether requests of this kind are numbered: its message has the field `attempt`."""
+    return isinstance(request, Message) and "attempt" in request.DESCRIPTOR.fields_by_name
 
 
 @dataclass(slots=True)
@@ -45,14 +56,14 @@ class _Newest:
 
 
 class Attempts:
-    """The memory of one controller: three numbers for each registered broker."""
+    """A controller's memory of attempts: three numbers for each registered broker."""
 
     def __init__(self) -> None:
         self._controller_epoch = 0
         self._newest: dict[int, _Newest] = {}
 
     def restart(self, controller_epoch: int) -> None:
-        """Begin an epoch as the active controller; what was meant for any other is refused."""
+        """Begin an epoch as the active controller; attempts meant for any other are refused."""
         self._controller_epoch = controller_epoch
         self._newest.clear()
 

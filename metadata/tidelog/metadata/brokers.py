@@ -1,4 +1,4 @@
-"""Which brokers there are and which of them are alive: registration, sessions, fencing (KIP-631).
+"""Brokers and their liveness: registration, sessions, fencing (KIP-631).
 
 A broker's life, as the image holds it:
 
@@ -9,8 +9,8 @@ A broker's life, as the image holds it:
     unfenced      found dead by a dial, see `reachability`                 fenced
     any           another incarnation registers, no live session is left   fenced, new broker epoch
 
-What fencing means for leaders and ISRs is `election`'s and always in the same batch. Sessions are
-the one thing kept outside the image: each controller measures them on its own monotonic clock.
+Leaders and ISRs change by the rules of `election`, always in the same batch as a fencing. Sessions
+are kept outside the image: each controller measures them on its own monotonic clock.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -18,14 +18,16 @@ the one thing kept outside the image: each controller measures them on its own m
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from tidelog.core.errors import KafkaError
 from tidelog.metadata.config import ControllerConfig
-from tidelog.metadata.decision import Decision
+from tidelog.metadata.context import ControllerContext
+from tidelog.metadata.decision import Checked, Decision
 from tidelog.metadata.delta import UNCOMMITTED_EPOCH
-from tidelog.metadata.election import candidates, changes_with, changes_without
+from tidelog.metadata.election import changes_with, changes_without
 from tidelog.metadata.image import BrokerImage, MetadataImage
-from tidelog.metadata.reachability import suspect
+from tidelog.metadata.reachability import live_incarnation
 from tidelog.metadata.records import fencing
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
@@ -45,85 +47,45 @@ ADDRESS_CHARACTERS_MAX = 300
 RACK_CHARACTERS_MAX = 300
 _LOST = {
     NOTHING: "",
-    UNFLUSHED: ", what was not flushed may be lost",
+    UNFLUSHED: ", unflushed records may be lost",
     EVERYTHING: ", with an empty disk",
 }
 
 
-class Sessions:
-    """When this controller last heard of each broker."""
-
-    def __init__(self, timeout_ms: int) -> None:
-        self._timeout_ms = timeout_ms
-        self._started_ms = 0
-        self._heard_ms: dict[int, int] = {}
-
-    def restart(self, now_ms: int) -> None:
-        """Give every broker a full session from now: a new active controller has heard of none."""
-        self._started_ms = now_ms
-        self._heard_ms.clear()
-
-    def touch(self, broker_id: int, now_ms: int) -> None:
-        """The registered broker was heard of."""
-        self._heard_ms[broker_id] = now_ms
-
-    def has_heard(self, broker_id: int) -> bool:
-        """Whether the broker was heard of since this controller became the active one."""
-        return broker_id in self._heard_ms
-
-    def was_heard(self, broker_id: int, now_ms: int) -> bool:
-        """Whether the broker itself was heard of, by this controller, within a session."""
-        heard_ms = self._heard_ms.get(broker_id)
-        return heard_ms is not None and now_ms - heard_ms < self._timeout_ms
-
-    def expired(self, image: MetadataImage, now_ms: int) -> list[int]:
-        """Unfenced brokers whose session is over, the longest silent first."""
-        silent = []
-        for broker_id in image.live_brokers():
-            last_ms = self._heard_ms.get(broker_id, self._started_ms)
-            if now_ms - last_ms >= self._timeout_ms:
-                silent.append((last_ms, broker_id))
-        return [broker_id for _, broker_id in sorted(silent)]
+@dataclass(frozen=True, slots=True)
+class ExpireSessions:
+    """Fence the brokers that were not heard of for a session."""
 
 
-class Vacancies:
-    """Who could lead what nobody leads, looked up once for each image."""
+@dataclass(frozen=True, slots=True)
+class FenceDeadBroker:
+    """Fence one incarnation of a broker that was found dead before its session ended."""
 
-    def __init__(self) -> None:
-        self._image: MetadataImage | None = None
-        self._candidates: frozenset[int] = frozenset()
-
-    def candidates(self, image: MetadataImage) -> frozenset[int]:
-        """See `election.candidates`."""
-        if image is not self._image:
-            self._image, self._candidates = image, candidates(image)
-        return self._candidates
+    broker_id: int
+    broker_epoch: int
+    cause: str
+    """Finding of the dial, for people."""
 
 
 def register_broker(
-    request: RegisterBrokerRequest,
-    image: MetadataImage,
-    *,
-    sessions: Sessions,
-    config: ControllerConfig,
-    now_ms: int,
+    request: RegisterBrokerRequest, image: MetadataImage, context: ControllerContext
 ) -> Decision[RegisterBrokerResponse]:
-    """Register an incarnation, fenced and out of all ISRs; where its start lost something, of ELRs.
+    """Register an incarnation, fenced and out of all ISRs; a lossy start leaves the ELRs, too.
 
-    Others take over its leaderships that this controller has heard of. Where all presumed alive may
-    be gone nobody leads for now, so that a cluster that starts as a whole forgets nobody who was in
-    sync; the first to come leads.
+    Brokers that this controller has heard of take over its leaderships. Where all that are presumed
+    alive may be gone the partition has no leader for now, so that a cluster that starts as a whole
+    forgets no in-sync replica; the first of them to come leads.
 
-    The reply's broker epoch is the offset the records commit at, which the caller puts in.
-    Registering the same incarnation again changes nothing. Another one is refused while its
+    The reply's broker epoch is the offset the records commit at, see `set_broker_epoch`.
+    Registering the same incarnation again changes nothing. Another incarnation is refused while its
     predecessor was heard of within a session: it must try again until that has passed. A session
     that a new controller only presumes does not count, so that a cluster that starts as a whole
     does not wait.
 
-    A registration replaces the one it names and no other, so that none of a process that is gone
-    replaces its successor however late it comes; the refusal tells which one is registered.
+    A registration replaces the one it names and no other, so that a late request of a process that
+    is gone never replaces its successor; the refusal holds the broker epoch that is registered.
     """
-    _check_registration(request, image, config)
+    _check_registration(request, image, context.config)
     existing = image.brokers.get(request.broker_id)
     if existing is not None and existing.incarnation_id == request.incarnation_id:
         return Decision([], RegisterBrokerResponse(broker_epoch=existing.broker_epoch))
@@ -131,13 +93,13 @@ def register_broker(
     is_committed = existing is None or existing.broker_epoch != UNCOMMITTED_EPOCH
     if is_committed and is_late_registration(request, registered):
         return Decision([], _late_registration(request, registered))
-    if existing is not None and _may_still_run(existing, sessions, now_ms):
+    if existing is not None and _may_still_run(existing, context):
         raise KafkaError(
             common_pb2.DUPLICATE_BROKER_REGISTRATION,
             f"broker {request.broker_id} is registered and alive: stop the other one, or try again "
-            f"until its session of {config.session_timeout_ms} ms has passed",
+            f"until its session of {context.config.session_timeout_ms} ms has passed",
         )
-    cause = f"broker {request.broker_id} started anew{_LOST[request.start_loss]}"
+    cause = f"broker {request.broker_id} restarted{_LOST[request.start_loss]}"
     registration = MetadataRecord(
         register_broker=RegisterBrokerRecord(
             broker_id=request.broker_id,
@@ -151,7 +113,7 @@ def register_broker(
         image,
         [request.broker_id],
         cause=cause,
-        may_lead=sessions.has_heard,
+        may_lead=context.sessions.has_heard,
         start_loss=request.start_loss,
     )
     records = [registration, *changes]
@@ -159,28 +121,22 @@ def register_broker(
 
 
 def heartbeat(
-    request: BrokerHeartbeatRequest,
-    image: MetadataImage,
-    *,
-    sessions: Sessions,
-    vacancies: Vacancies,
-    is_held: bool,
-    now_ms: int,
+    request: BrokerHeartbeatRequest, image: MetadataImage, context: ControllerContext
 ) -> Decision[BrokerHeartbeatResponse]:
     """Keep a session; unfence a broker that has applied its registration, fence it on its wish.
 
-    A live broker that could lead what nobody leads is heard of: it leads.
+    A live broker that could lead a partition without a leader leads it now that it is heard of.
 
     A broker that wants to shut down is fenced in one batch with the changes that move its
     leaderships and take it out of ISRs, and may go when that has committed. While the cluster is
     held it may go at once.
     """
     broker = current_registration(image, request.broker_id, request.broker_epoch)
-    sessions.touch(broker.broker_id, now_ms)
+    context.sessions.touch(broker.broker_id, context.now_ms)
     records: list[MetadataRecord] = []
     is_fenced = broker.is_fenced
     if request.want_shut_down:
-        if not is_fenced and not is_held:
+        if not is_fenced and not context.is_held:
             records = fence(image, [broker.broker_id], cause="controlled shutdown")
             is_fenced = True
     elif _is_up_to_date(request, broker):
@@ -188,7 +144,7 @@ def heartbeat(
         cause = f"broker {broker.broker_id} is back"
         records = [unfenced, *changes_with(image, broker.broker_id, cause=cause)]
         is_fenced = False
-    elif not is_fenced and not is_held and broker.broker_id in vacancies.candidates(image):
+    elif not is_fenced and _may_lead(broker, image, context):
         cause = f"broker {broker.broker_id} is heard of again"
         records = changes_with(image, broker.broker_id, cause=cause)
     reply = BrokerHeartbeatResponse(
@@ -198,19 +154,24 @@ def heartbeat(
 
 
 def is_quiet(
-    request: BrokerHeartbeatRequest, image: MetadataImage, *, vacancies: Vacancies, is_held: bool
+    request: BrokerHeartbeatRequest, image: MetadataImage, context: ControllerContext
 ) -> bool:
-    """Whether the heartbeat only keeps a session, or is refused, so that its order is no matter.
+    """Whether the heartbeat only keeps a session, or is refused, so that its order does not matter.
 
-    One of a broker that wants to shut down is not, also when nothing is left to do: what is about
-    to unfence the broker must be decided before it is told that it may go.
+    The heartbeat of a broker that wants to shut down is never quiet: a queued heartbeat that is
+    about to unfence the broker must be decided before the broker hears that it may go.
     """
     broker = image.brokers.get(request.broker_id)
     if broker is None or broker.broker_epoch != request.broker_epoch:
         return True
     if request.want_shut_down or _is_up_to_date(request, broker):
         return False
-    return broker.is_fenced or is_held or broker.broker_id not in vacancies.candidates(image)
+    return broker.is_fenced or not _may_lead(broker, image, context)
+
+
+def _may_lead(broker: BrokerImage, image: MetadataImage, context: ControllerContext) -> bool:
+    """Whether a live broker could lead a partition without a leader while there is no hold."""
+    return not context.is_held and broker.broker_id in context.vacancies.candidates(image)
 
 
 def _is_up_to_date(request: BrokerHeartbeatRequest, broker: BrokerImage) -> bool:
@@ -225,34 +186,41 @@ def fence(image: MetadataImage, broker_ids: list[int], *, cause: str) -> list[Me
     return [*fenced, *changes_without(image, broker_ids, cause=f"{who} fenced: {cause}")]
 
 
-def fence_dead(
-    image: MetadataImage,
-    broker_id: int,
-    broker_epoch: int,
-    *,
-    was_heard: Callable[[int], bool],
-    cause: str,
-) -> list[MetadataRecord]:
-    """Fence a broker found dead, if it is still that incarnation: none that registered since.
+def expire_sessions(
+    _command: ExpireSessions, image: MetadataImage, context: ControllerContext
+) -> Decision[Checked]:
+    """Fence the brokers whose session is over; nobody while the cluster is held."""
+    if context.is_held:
+        return Decision([], Checked())
+    expired = context.sessions.find_expired(image, context.now_ms)
+    cause = f"silent for {context.config.session_timeout_ms} ms"
+    return Decision(fence(image, expired, cause=cause), Checked())
+
+
+def fence_dead_broker(
+    command: FenceDeadBroker, image: MetadataImage, context: ControllerContext
+) -> Decision[Checked]:
+    """Fence a broker found dead, if it is still that incarnation and the cluster is not held.
 
     Raises `KafkaError` BROKER_NOT_AVAILABLE where that would leave an ISR to brokers that are only
     presumed alive, after a start or a change of controllers: ask again when they were heard of.
     """
-    if suspect(image, broker_id, broker_epoch) is None:
-        return []
-    if not is_replaceable(image, broker_id, was_heard):
+    broker_id = command.broker_id
+    if context.is_held or live_incarnation(image, broker_id, command.broker_epoch) is None:
+        return Decision([], Checked())
+    if not is_replaceable(image, broker_id, context.was_heard):
         raise KafkaError(
             common_pb2.BROKER_NOT_AVAILABLE,
             f"broker {broker_id} is dead, but this controller has heard of nobody who is in sync "
             "where it is: its session goes on",
         )
-    return fence(image, [broker_id], cause=cause)
+    return Decision(fence(image, [broker_id], cause=command.cause), Checked())
 
 
 def is_replaceable(image: MetadataImage, broker_id: int, was_heard: Callable[[int], bool]) -> bool:
     """Whether each ISR keeps a member that was heard of, unless the broker is all of it.
 
-    One that is only presumed alive may have started anew, and lost what the dead one still has.
+    A broker that is only presumed alive may have restarted, and lost what the dead one still has.
     """
     return all(
         any(one != broker_id and was_heard(one) for one in partition.isr)
@@ -262,7 +230,7 @@ def is_replaceable(image: MetadataImage, broker_id: int, was_heard: Callable[[in
 
 
 def current_registration(image: MetadataImage, broker_id: int, broker_epoch: int) -> BrokerImage:
-    """The broker, when `broker_epoch` is its current one.
+    """Return the broker when `broker_epoch` is its current one.
 
     Raises `KafkaError` BROKER_ID_NOT_REGISTERED or STALE_BROKER_EPOCH: the sender must register
     again.
@@ -296,11 +264,17 @@ def _late_registration(request: RegisterBrokerRequest, registered: int) -> Regis
     return RegisterBrokerResponse(error=error, broker_epoch=registered)
 
 
-def _may_still_run(broker: BrokerImage, sessions: Sessions, now_ms: int) -> bool:
+def _may_still_run(broker: BrokerImage, context: ControllerContext) -> bool:
     """Whether the incarnation has a live session, or was decided on a moment ago in this batch."""
     if broker.broker_epoch == UNCOMMITTED_EPOCH:
         return True
-    return not broker.is_fenced and sessions.was_heard(broker.broker_id, now_ms)
+    return not broker.is_fenced and context.was_heard(broker.broker_id)
+
+
+def set_broker_epoch(reply: RegisterBrokerResponse, offset: int) -> None:
+    """Complete the reply of a registration that was new: its broker epoch is its offset."""
+    if not reply.error.code:
+        reply.broker_epoch = reply.broker_epoch or offset
 
 
 def _check_registration(

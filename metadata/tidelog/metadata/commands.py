@@ -1,139 +1,167 @@
-"""Commands by the ids that clients drew for them: none is followed twice.
+"""The commands of a controller: a row for each, with everything that is particular to it.
 
-A client whose answer was lost, or came with an unknown outcome, sends the same command again under
-the same id. What was followed is held in the image with its answer, in the batch that followed it:
-whoever is the controller by then knows. Of a plan that takes several batches each holds the results
-of its slice, so that it goes on where it ended. Commands without an id are idempotent by what they
-say (incarnations, broker epochs, partition epochs). Only the newest commands are held, see `delta`.
+Owns the table. The quorum's queue, the handlers and the forwarders treat every row alike: a new
+command is its messages in the proto, a function that decides, and a row here.
 """
 
 # Pure: decides, never acts (rule R2).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from copy import deepcopy
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
-from google.protobuf.message import Message
-
-from tidelog.core.errors import KafkaError, invariant
-from tidelog.metadata.decision import Decision
-from tidelog.metadata.image import MetadataImage
-from tidelog.metadata.plans import Slice
-from tidelog.v1 import common_pb2
-from tidelog.v1.admin_pb2 import (
-    AlterConfigsRequest,
-    AlterConfigsResponse,
-    CreatePartitionsRequest,
-    CreatePartitionsResponse,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-    DeleteTopicsRequest,
-    DeleteTopicsResponse,
+from tidelog.core.errors import TidelogError
+from tidelog.metadata import (
+    brokers,
+    configs,
+    damage,
+    leaders,
+    partitions,
+    producer_ids,
+    replication,
+    topics,
 )
-from tidelog.v1.metadata_records_pb2 import CommandRecord, MetadataRecord
+from tidelog.metadata.context import ControllerContext
+from tidelog.metadata.decision import (
+    Checked,
+    Decision,
+    Shows,
+    set_metadata_offset,
+    shows_offset,
+    wire_error,
+)
+from tidelog.metadata.image import MetadataImage
+from tidelog.v1 import admin_pb2 as admin
+from tidelog.v1 import controller_pb2 as controller
 
-COMMAND_ID_BYTES = 16
-_FIELDS: Mapping[type, str] = {
-    CreateTopicsRequest: "create_topics",
-    DeleteTopicsRequest: "delete_topics",
-    AlterConfigsRequest: "alter_configs",
-    CreatePartitionsRequest: "create_partitions",
-}
-PlanCommand = CreateTopicsRequest | DeleteTopicsRequest | CreatePartitionsRequest
-"""A command that may need several batches, see `plans`."""
-PlanReply = CreateTopicsResponse | DeleteTopicsResponse | CreatePartitionsResponse
-IdentifiedCommand = PlanCommand | AlterConfigsRequest
-IdentifiedReply = PlanReply | AlterConfigsResponse
-
-
-def earlier_reply(command: object, image: MetadataImage) -> IdentifiedReply | None:
-    """What the command was answered when it was followed; None: it was not yet, or has no id.
-
-    Errors: `KafkaError` INVALID_REQUEST for an id of another length or of another kind of command.
-    """
-    record = _held(command, image)
-    return None if record is None or record.is_unfinished else _reply_in(record)
+RequestT = TypeVar("RequestT")
+ReplyT = TypeVar("ReplyT")
 
 
-def next_slice(command: PlanCommand, image: MetadataImage, *, room: int) -> Slice:
-    """The part of the command's plan that is next. Errors as of `earlier_reply`."""
-    record = _held(command, image)
-    if record is None:
-        return Slice(room)
-    results = [one.name for one in _plan_reply_in(record).topics]
-    if results != _names(command)[: len(results)]:
-        raise _of_another()
-    return Slice(room, results=len(results), growing_topic_id=record.growing_topic_id)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandRow(Generic[RequestT, ReplyT]):
+    """A kind of command: its messages, its decision and the rules it is under."""
+
+    request: type[RequestT]
+    reply: type[ReplyT]
+    """Has `error` and `controller_epoch`."""
+    decide: Callable[[RequestT, MetadataImage, ControllerContext], Decision[ReplyT]]
+    needs_id: bool = False
+    """It may be decided twice and do two things: it has a `command_id`, and the image remembers its
+    reply (`command_ids`). Others are idempotent by what they name."""
+    is_refused_while_held: bool = False
+    """It may change an ISR: refused while the cluster is about to stop as one."""
+    plan_items: Callable[[RequestT], list[str]] | None = None
+    """Names that the reply's `topics` are about, in their order, of a plan that may take several
+    batches (`plans`); None: one batch holds any such command."""
+    is_quiet: Callable[[RequestT, MetadataImage, ControllerContext], bool] | None = None
+    """Whether the decision has no records, whatever else is decided: such a request waits in no
+    queue. None: never."""
+    complete: Callable[[ReplyT, int], None] | None = None
+    """Put into the reply the values that the offset of the commit gives."""
+    visible_when: Callable[[RequestT, ReplyT, MetadataImage], Shows] | None = None
+    """The condition under which the asked broker's image shows the change, given the image it had
+    before; None: the client need not find it there."""
+
+    def refuse(self, error: TidelogError) -> ReplyT:
+        """Return the reply that says why the whole command was not followed."""
+        make: Any = self.reply  # every reply has an error
+        refusal: ReplyT = make(error=wire_error(error))
+        return refusal
 
 
-def followed(command: object, decision: Decision[Any], image: MetadataImage) -> Decision[Any]:
-    """The decision with what remembers it, and with the results that earlier slices gave.
+def _index(rows: Iterable[CommandRow[Any, Any]]) -> dict[type, CommandRow[Any, Any]]:
+    return {row.request: row for row in rows}
 
-    Nothing is remembered of a command without an id, nor of one by which nothing happens.
-    """
-    command_id = _id_of(command)
-    earlier = image.commands.get(command_id) if command_id else None
-    if not command_id or not (decision.records or earlier):
-        return decision
-    record = CommandRecord(
-        command_id=command_id,
-        is_unfinished=not decision.is_last,
-        growing_topic_id=decision.growing_topic_id,
+
+def _topic_names(request: admin.CreateTopicsRequest | admin.CreatePartitionsRequest) -> list[str]:
+    return [topic.name for topic in request.topics]
+
+
+COMMANDS = _index(
+    (
+        CommandRow(
+            request=controller.RegisterBrokerRequest,
+            reply=controller.RegisterBrokerResponse,
+            decide=brokers.register_broker,
+            complete=brokers.set_broker_epoch,
+        ),
+        CommandRow(
+            request=controller.BrokerHeartbeatRequest,
+            reply=controller.BrokerHeartbeatResponse,
+            decide=brokers.heartbeat,
+            is_quiet=brokers.is_quiet,
+        ),
+        CommandRow(
+            request=controller.AlterPartitionRequest,
+            reply=controller.AlterPartitionResponse,
+            decide=replication.alter_partition,
+            is_refused_while_held=True,
+        ),
+        CommandRow(
+            request=controller.ReportReplicaStateRequest,
+            reply=controller.ReportReplicaStateResponse,
+            decide=damage.report_damage,
+        ),
+        CommandRow(
+            request=controller.AllocateProducerIdsRequest,
+            reply=controller.AllocateProducerIdsResponse,
+            decide=producer_ids.allocate_producer_ids,
+        ),
+        CommandRow(
+            request=admin.CreateTopicsRequest,
+            reply=admin.CreateTopicsResponse,
+            decide=topics.create_topics,
+            needs_id=True,
+            plan_items=_topic_names,
+            visible_when=topics.show_created,
+        ),
+        CommandRow(
+            request=admin.DeleteTopicsRequest,
+            reply=admin.DeleteTopicsResponse,
+            decide=topics.delete_topics,
+            needs_id=True,
+            plan_items=lambda request: list(request.names),
+            visible_when=topics.show_deleted,
+        ),
+        CommandRow(
+            request=admin.CreatePartitionsRequest,
+            reply=admin.CreatePartitionsResponse,
+            decide=partitions.create_partitions,
+            needs_id=True,
+            plan_items=_topic_names,
+            complete=set_metadata_offset,
+            visible_when=shows_offset,
+        ),
+        CommandRow(
+            request=admin.AlterConfigsRequest,
+            reply=admin.AlterConfigsResponse,
+            decide=configs.alter_configs,
+            needs_id=True,
+            complete=set_metadata_offset,
+            visible_when=shows_offset,
+        ),
+        CommandRow(
+            request=admin.ElectLeadersRequest,
+            reply=admin.ElectLeadersResponse,
+            decide=leaders.elect_leaders,
+            is_refused_while_held=True,
+            visible_when=leaders.show_elected,
+        ),
+        # The controller's own: no RPC asks for them.
+        CommandRow(
+            request=brokers.ExpireSessions,
+            reply=Checked,
+            decide=brokers.expire_sessions,
+        ),
+        CommandRow(
+            request=brokers.FenceDeadBroker, reply=Checked, decide=brokers.fence_dead_broker
+        ),
+        CommandRow(
+            request=leaders.RebalanceLeaders, reply=Checked, decide=leaders.rebalance_leaders
+        ),
     )
-    of_slice: Message = getattr(record, _FIELDS[type(command)])
-    of_slice.CopyFrom(decision.reply)
-    of_slice.SetInParent()
-    reply = decision.reply
-    if earlier is not None:
-        reply = _reply_in(earlier)
-        reply.MergeFrom(decision.reply)
-    records = [*decision.records, MetadataRecord(command=record)]
-    return replace(decision, records=records, reply=reply)
-
-
-def _held(command: object, image: MetadataImage) -> CommandRecord | None:
-    command_id = _id_of(command)
-    if not command_id:
-        return None
-    if len(command_id) != COMMAND_ID_BYTES:
-        raise KafkaError(
-            common_pb2.INVALID_REQUEST, f"a command id has {COMMAND_ID_BYTES} bytes, or none"
-        )
-    record = image.commands.get(command_id)
-    if record is not None and record.WhichOneof("reply") != _FIELDS[type(command)]:
-        raise _of_another()
-    return record
-
-
-def _of_another() -> KafkaError:
-    return KafkaError(
-        common_pb2.INVALID_REQUEST, "this command id was used for another command: draw one"
-    )
-
-
-def _names(command: PlanCommand) -> list[str]:
-    if isinstance(command, DeleteTopicsRequest):
-        return list(command.names)
-    return [one.name for one in command.topics]
-
-
-def _plan_reply_in(record: CommandRecord) -> PlanReply:
-    reply = _reply_in(record)
-    invariant(not isinstance(reply, AlterConfigsResponse), "a plan's reply", record)
-    return reply  # type: ignore[return-value]  # checked on the line above
-
-
-def _reply_in(record: CommandRecord) -> IdentifiedReply:
-    field = record.WhichOneof("reply")
-    invariant(field is not None, "a command is remembered with its reply", record)
-    reply: IdentifiedReply = deepcopy(getattr(record, field or ""))
-    return reply
-
-
-def _id_of(command: object) -> bytes:
-    if isinstance(command, IdentifiedCommand):
-        return command.command_id
-    return b""
+)
+"""Every command by the type of its request."""

@@ -1,4 +1,4 @@
-"""What a controller can be told, and the limits it keeps. Decides nothing."""
+"""The configuration of a controller and the limits it keeps. Decides nothing."""
 
 # Pure: decides, never acts (rule R2).
 

@@ -1,8 +1,8 @@
-"""Configs of topics and of the cluster: what a change becomes, and where each value comes from.
+"""Configs of topics and of the cluster: the records of a change, and the source of each value.
 
-A topic's own value goes before the cluster's, and that before the built-in default. Checked is what
-would be in effect after the change, for every topic it touches: no image ever holds configs that a
-broker cannot work with. What the keys and their values can be is decided in `tidelog.log.config`.
+A topic's own value goes before the cluster's, and that before the built-in default. The configs in
+effect after a change are checked for every topic it touches: no image ever holds configs that a
+broker cannot work with. Keys and their possible values are declared in `tidelog.log.config`.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -15,6 +15,7 @@ from typing import Protocol
 from tidelog.core.errors import KafkaError
 from tidelog.log.config import TOPIC_CONFIGS, log_config, topic_config
 from tidelog.metadata.config import ControllerConfig
+from tidelog.metadata.context import ControllerContext
 from tidelog.metadata.decision import Decision, wire_error
 from tidelog.metadata.delta import speculate
 from tidelog.metadata.election import elections
@@ -36,7 +37,7 @@ _RECORD_TYPES: Mapping[ConfigResourceType, ConfigRecord.ResourceType] = {
 
 
 class _Resource(Protocol):
-    """What configs are set on, as every message names it."""
+    """The resource that configs are set on, as every message names it."""
 
     @property
     def type(self) -> ConfigResourceType: ...
@@ -45,26 +46,27 @@ class _Resource(Protocol):
 
 
 def alter_configs(
-    request: AlterConfigsRequest, image: MetadataImage, *, config: ControllerConfig
+    request: AlterConfigsRequest, image: MetadataImage, context: ControllerContext
 ) -> Decision[AlterConfigsResponse]:
-    """One result per resource, in the order asked, each decided on what those before it leave.
+    """Decide on each resource, in the order asked, on the image that those before it leave.
 
-    All changes of a resource happen or none. A change that changes nothing has no record, so that
-    a request may be sent again. With `validate_only` no records. Errors of the whole request:
-    `KafkaError` INVALID_REQUEST.
+    Either every change of a resource happens or none. A change that changes nothing has no record,
+    so that a request may be sent again. With `validate_only` no records. Errors of the whole
+    request: `KafkaError` INVALID_REQUEST.
     """
+    config = context.config
     _check_resources(request.resources, config)
     records: list[MetadataRecord] = []
     response = AlterConfigsResponse()
     for resource in request.resources:
         result = response.resources.add(type=resource.type, name=resource.name)
         try:
-            its_records = _altered(resource, image, config)
+            its_records = _alter(resource, image, config)
         except KafkaError as error:
             result.error.CopyFrom(wire_error(error))
             continue
         image = speculate(image, its_records)
-        # What may be committed and who may lead, by the new configs, from this batch on.
+        # The new configs rule from this batch on: what may be committed, which replica may lead.
         elected = elections(image, cause="configs changed") if its_records else []
         image = speculate(image, elected)
         records += [*its_records, *elected]
@@ -80,7 +82,7 @@ def describe_configs(
     for resource in request.resources:
         result = response.resources.add(type=resource.type, name=resource.name)
         try:
-            result.configs.extend(_described(resource, image))
+            result.configs.extend(_describe(resource, image))
         except KafkaError as error:
             result.error.CopyFrom(wire_error(error))
     return response
@@ -89,13 +91,13 @@ def describe_configs(
 def _check_resources(resources: Sequence[_Resource], config: ControllerConfig) -> None:
     limit = config.config_resources_per_request_max
     if len(resources) > limit:
-        raise _invalid(f"{len(resources)} resources in one request: send at most {limit}")
+        raise _invalid_error(f"{len(resources)} resources in one request: send at most {limit}")
     if len({(resource.type, resource.name) for resource in resources}) < len(resources):
-        raise _invalid("a resource is named twice in one request: name it once")
+        raise _invalid_error("a resource is named twice in one request: name it once")
 
 
 def _set_on(resource: _Resource, image: MetadataImage) -> Mapping[str, str]:
-    """What is set on the resource itself; raises the `KafkaError` that says it is none."""
+    """Return the configs set on the resource itself. Raises `KafkaError` where there is none."""
     if resource.type == admin_pb2.TOPIC:
         topic = image.topics.get(resource.name)
         if topic is None:
@@ -105,11 +107,11 @@ def _set_on(resource: _Resource, image: MetadataImage) -> Mapping[str, str]:
             )
         return topic.configs
     if resource.type != admin_pb2.CLUSTER or resource.name:
-        raise _invalid("configs are set on a topic, or on the cluster, which has no name")
+        raise _invalid_error("configs are set on a topic, or on the cluster, which has no name")
     return image.cluster_configs
 
 
-def _altered(
+def _alter(
     resource: AlterConfigsRequest.Resource, image: MetadataImage, config: ControllerConfig
 ) -> list[MetadataRecord]:
     before = _set_on(resource, image)
@@ -141,15 +143,15 @@ def _altered(
 def _check_changes(changes: Sequence[AlterConfigsRequest.Change], config: ControllerConfig) -> None:
     limit = config.config_changes_per_resource_max
     if len(changes) > limit:
-        raise _invalid(f"{len(changes)} changes of one resource: send at most {limit}")
+        raise _invalid_error(f"{len(changes)} changes of one resource: send at most {limit}")
     if len({change.key for change in changes}) < len(changes):
-        raise _invalid("a key is changed twice in one request: change it once")
+        raise _invalid_error("a key is changed twice in one request: change it once")
     for change in changes:
-        topic_config(change.key)  # a slip in a key is told when it is deleted, too
+        topic_config(change.key)  # a misspelled key is an error when it is deleted, too
 
 
 def _check_defaults(defaults: Mapping[str, str], image: MetadataImage) -> None:
-    """Raise INVALID_CONFIG unless `defaults` go together, and with what each topic sets itself."""
+    """Raise INVALID_CONFIG unless `defaults` fit each other and each topic's own configs."""
     log_config(defaults)
     for topic in image.topics.values():
         try:
@@ -159,7 +161,7 @@ def _check_defaults(defaults: Mapping[str, str], image: MetadataImage) -> None:
             raise KafkaError(common_pb2.INVALID_CONFIG, message) from error
 
 
-def _described(
+def _describe(
     resource: _Resource, image: MetadataImage
 ) -> Iterator[DescribeConfigsResponse.Config]:
     own, defaults = _set_on(resource, image), image.cluster_configs
@@ -180,5 +182,5 @@ def _described(
         )
 
 
-def _invalid(message: str) -> KafkaError:
+def _invalid_error(message: str) -> KafkaError:
     return KafkaError(common_pb2.INVALID_REQUEST, message)

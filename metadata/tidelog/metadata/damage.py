@@ -1,18 +1,19 @@
 """ReportReplicaState: a broker reports a damaged log, or a failed or working disk, of its replicas.
 
-A damaged replica is taken out of ISR, ELR and leadership in one step, before anybody is elected. It
-comes back as any other: by catching up with a leader, once it has cut its log. When it was the last
-that held everything, ISR and ELR are empty from now on, which is logged, and nobody leads until
-someone complete returns, the topic allows an unclean election, or an operator orders one.
+A damaged replica is taken out of ISR, ELR and leadership in one step, before any election. It comes
+back like any other: by catching up with a leader, once it has cut its log. When it was the last
+complete replica, ISR and ELR are empty from now on, which is logged, and the partition has no
+leader until a complete replica returns, the topic allows an unclean election, or an operator orders
+one.
 
-One whose disk refuses is offline: it leads nothing and joins no ISR until its broker starts anew,
-or says that it works again. It holds what it held, and is as eligible as any that leaves the ISR,
-unless a sync failed: that may have dropped what it acknowledged. Then it leaves the ELR, too, while
-another sound replica holds everything; as the last one it stays there, so that nobody who lacks
-something takes its place.
+A replica whose disk fails is offline: it leads nothing and joins no ISR until its broker restarts,
+or reports that the disk works again. Its log is unchanged, and it is as eligible as any replica
+that leaves the ISR, unless a sync failed: that may have dropped acknowledged records. Then it
+leaves the ELR, too, while another sound replica is complete; as the last one it stays there, so
+that no incomplete replica takes its place.
 
-One whose start cut its log is as one that lost power: out of ISR and ELR until it has caught up.
-The last known leader leads where nobody is left (KIP-966).
+A replica whose start cut its log is treated like one that lost power: it is out of ISR and ELR
+until it has caught up. The last known leader leads where no eligible replica is left (KIP-966).
 """
 
 # Pure: decides, never acts (rule R2).
@@ -21,8 +22,9 @@ from __future__ import annotations
 
 from tidelog.core.errors import KafkaError
 from tidelog.metadata.brokers import current_registration
+from tidelog.metadata.context import ControllerContext
 from tidelog.metadata.decision import Decision, wire_error
-from tidelog.metadata.election import State, changed, next_state, only
+from tidelog.metadata.election import State, next_state, only_broker, record_change
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
 from tidelog.metadata.replication import check_partition_epoch, find_partition
 from tidelog.metadata.topic_rules import topic_rules
@@ -40,9 +42,9 @@ _SAYS = {
 
 
 def report_damage(
-    request: ReportReplicaStateRequest, image: MetadataImage
+    request: ReportReplicaStateRequest, image: MetadataImage, _context: ControllerContext
 ) -> Decision[ReportReplicaStateResponse]:
-    """One result per partition, in the order asked. What is known changes nothing.
+    """Decide on each partition, in the order asked. A condition that is known changes nothing.
 
     Raises `KafkaError` STALE_BROKER_EPOCH when the sender is an earlier incarnation of its broker.
     """
@@ -58,7 +60,7 @@ def report_damage(
             if not _is_known(request.broker_id, asked, partition):
                 state = _state_after(request.broker_id, asked, topic, partition, image)
                 cause = _cause(request.broker_id, asked)
-                records += changed(topic, partition, state, cause=cause)
+                records += record_change(topic, partition, state, cause=cause)
         except KafkaError as error:
             result.error.CopyFrom(wire_error(error))
     return Decision(records, response)
@@ -114,15 +116,15 @@ def _state_after(
     match asked.condition:
         case ReportReplicaStateRequest.OFFLINE | ReportReplicaStateRequest.SYNC_FAILED:
             is_whole = asked.condition == ReportReplicaStateRequest.OFFLINE
-            return _taken_offline(broker_id, topic, partition, image, is_whole=is_whole)
+            return _take_offline(broker_id, topic, partition, image, is_whole=is_whole)
         case ReportReplicaStateRequest.ONLINE:
-            return _online_again(broker_id, topic, partition, image)
+            return _bring_online(broker_id, topic, partition, image)
         case ReportReplicaStateRequest.LOSSY_START:
-            return _forgetful(broker_id, topic, partition, image)
-    return _taken_out(broker_id, topic, partition, image)
+            return _take_lossy_out(broker_id, topic, partition, image)
+    return _take_out(broker_id, topic, partition, image)
 
 
-def _taken_out(
+def _take_out(
     broker_id: int, topic: TopicImage, partition: PartitionImage, image: MetadataImage
 ) -> State:
     known = {one for one in partition.damaged if one != partition.leader_id}
@@ -134,7 +136,7 @@ def _taken_out(
         damaged=tuple(one for one in partition.replicas if one == broker_id or one in known),
     )
     if state.leader_id is None and not state.isr and not state.elr:
-        # Only now may it lead itself, where the topic allows that: it cuts its log first.
+        # Only now may the damaged replica lead, where the topic allows it: it cuts its log first.
         state = next_state(
             partition,
             topic_rules(topic, image),
@@ -145,7 +147,7 @@ def _taken_out(
     return state
 
 
-def _taken_offline(
+def _take_offline(
     broker_id: int,
     topic: TopicImage,
     partition: PartitionImage,
@@ -160,12 +162,12 @@ def _taken_offline(
         topic_rules(topic, image),
         isr=tuple(one for one in partition.isr if one != broker_id),
         may_lead=image.is_alive,
-        forgetful=() if stays_eligible else (broker_id,),
+        lost_data=() if stays_eligible else (broker_id,),
         offline=tuple(one for one in partition.replicas if one in offline),
     )
 
 
-def _forgetful(
+def _take_lossy_out(
     broker_id: int, topic: TopicImage, partition: PartitionImage, image: MetadataImage
 ) -> State:
     return next_state(
@@ -173,27 +175,27 @@ def _forgetful(
         topic_rules(topic, image),
         isr=tuple(one for one in partition.isr if one != broker_id),
         may_lead=image.is_alive,
-        forgetful=(broker_id,),
+        lost_data=(broker_id,),
     )
 
 
 def is_last_position(broker_id: int, partition: PartitionImage) -> bool:
-    """Whether no other replica is known to hold everything.
+    """Whether no other replica is known to be complete.
 
-    One that does, and whose disk failed, is the last one itself: it would have left otherwise.
+    A complete one whose disk failed is the last one itself: it would have left otherwise.
     """
     return not {*partition.isr, *partition.elr} - {broker_id}
 
 
-def _online_again(
+def _bring_online(
     broker_id: int, topic: TopicImage, partition: PartitionImage, image: MetadataImage
 ) -> State:
-    """It leads where it stayed as the last one; elsewhere it catches up like any other."""
+    """Let the replica lead where it stayed as the last one; elsewhere it catches up."""
     leader_id = partition.leader_id
     return next_state(
         partition,
         topic_rules(topic, image),
         isr=partition.isr,
-        may_lead=image.is_alive if leader_id is None else only(leader_id),
+        may_lead=image.is_alive if leader_id is None else only_broker(leader_id),
         offline=tuple(one for one in partition.offline if one != broker_id),
     )

@@ -1,20 +1,20 @@
-"""Who leads, who is in sync, and who else holds all that is committed (KIP-966).
+"""Elections: the leader, the ISR and the eligible leader replicas of a partition (KIP-966).
 
 Each partition has its ISR and beside it its eligible leader replicas, the ELR: replicas that left
-the ISR while nothing more could be committed without them, so that they hold everything that is.
-That is so while the ISR is below min.insync.replicas, since leaders commit nothing then, and while
-nobody leads, since a new leader begins with an ISR that is decided here. The rules, each a small
-function below:
+the ISR while nothing more could be committed without them, so that they hold every committed
+record. That is so while the ISR is below min.insync.replicas, since leaders commit nothing then,
+and while there is no leader, since a new leader begins with an ISR that is decided here. The rules,
+each a small function below:
 
-    _eligible            who leaves the ISR is eligible, but for those whose start lost records
-    _complete_leader     the ISR first, then the ELR: neither lacks anything committed
-    _incomplete_leader   both empty: the last leader; where it is allowed, any live replica
-    next_state           the ELR ends as soon as a leader may commit without it
-    works                whose disk failed leads nothing
+    _find_eligible          replicas that leave the ISR are eligible, but for lossy starts
+    _choose_complete_leader the ISR first, then the ELR: neither lacks anything committed
+    _choose_unclean_leader  both empty: the last known leader, or any live replica where allowed
+    next_state              the ELR ends as soon as a leader may commit without it
+    exclude_offline         a replica whose disk failed leads nothing
 
-A damaged replica is in neither set. An incomplete leader begins alone: what it lacks is lost, and
-the others cut their logs to its. The controller that elects it says so in its log. Each change says
-why it was made: see `_told`.
+A damaged replica is in neither set. The leader of an unclean election begins alone: what it lacks
+is lost, and the others cut their logs to its. The controller that elects it says so in its log.
+Each change has a cause, see `_describe_cause`.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -35,7 +35,7 @@ MayLead = Callable[[int], bool]
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What an election decides; a `PartitionImage` without identity and epochs."""
+    """The result of an election: a `PartitionImage` without identity and epochs."""
 
     isr: tuple[int, ...]
     elr: tuple[int, ...]
@@ -50,29 +50,29 @@ def next_state(
     *,
     isr: tuple[int, ...],
     may_lead: MayLead,
-    forgetful: Sequence[int] = (),
+    lost_data: Sequence[int] = (),
     damaged: tuple[int, ...] | None = None,
     offline: tuple[int, ...] | None = None,
     is_unclean_asked: bool = False,
 ) -> State:
-    """The partition with this ISR, of which `may_lead` says who can be leader now.
+    """Return the state of the partition with this ISR; `may_lead` says which brokers can lead now.
 
-    `forgetful` replicas may have lost what they held, `damaged` ones did; `offline` ones cannot
-    write. None: those known so.
+    `lost_data` replicas may have lost records, `damaged` ones did, `offline` ones cannot write.
+    None: the replicas that are known so.
     """
     offline = partition.offline if offline is None else offline
-    may_lead = works(may_lead, offline)
+    may_lead = exclude_offline(may_lead, offline)
     if damaged is None:
-        # A damaged leader was elected to cut its log; if it did not, it says so again.
+        # A damaged leader was elected to cut its log; if it did not, it reports again.
         damaged = tuple(one for one in partition.damaged if one != partition.leader_id)
-    elr = _eligible(partition, isr=isr, without=(*forgetful, *damaged))
-    leader_id = _complete_leader(partition, isr=isr, elr=elr, may_lead=may_lead)
+    elr = _find_eligible(partition, isr=isr, without=(*lost_data, *damaged))
+    leader_id = _choose_complete_leader(partition, isr=isr, elr=elr, may_lead=may_lead)
     if leader_id is not None:
         isr = tuple(one for one in partition.replicas if one in isr or one == leader_id)
         elr = tuple(one for one in elr if one != leader_id)
     elif not isr:
         is_unclean = rules.is_unclean_allowed or is_unclean_asked
-        leader_id = _incomplete_leader(
+        leader_id = _choose_unclean_leader(
             partition, elr=elr, damaged=damaged, may_lead=may_lead, is_unclean=is_unclean
         )
         if leader_id is not None:
@@ -82,10 +82,10 @@ def next_state(
     return State(isr, elr, leader_id, damaged, offline)
 
 
-def changed(
+def record_change(
     topic: TopicImage, partition: PartitionImage, state: State, *, cause: str
 ) -> Iterator[MetadataRecord]:
-    """The record that brings the partition into this state, unless it is in it."""
+    """Yield the record that brings the partition into this state, unless it is in it."""
     if state != present_state(partition):
         yield partition_change(
             topic.topic_id,
@@ -95,12 +95,12 @@ def changed(
             elr=state.elr,
             damaged=state.damaged,
             offline=state.offline,
-            cause=_told(cause, partition, state),
+            cause=_describe_cause(cause, partition, state),
         )
 
 
 def present_state(partition: PartitionImage) -> State:
-    """The state it is in."""
+    """Return the state the partition is in."""
     return State(
         isr=partition.isr,
         elr=partition.elr,
@@ -110,8 +110,8 @@ def present_state(partition: PartitionImage) -> State:
     )
 
 
-def _told(cause: str, partition: PartitionImage, state: State) -> str:
-    """The cause, and what an elected leader may lack."""
+def _describe_cause(cause: str, partition: PartitionImage, state: State) -> str:
+    """Add to the cause that the elected leader may lack committed records."""
     leader_id = state.leader_id
     if leader_id is None or leader_id in (*partition.isr, *partition.elr):
         return cause
@@ -130,8 +130,8 @@ def changes_without(
 ) -> list[MetadataRecord]:
     """Changes that take the brokers in `leaving` out of every ISR and leadership.
 
-    They stay eligible where nothing is committed without them, unless they start anew and lost
-    something (`start_loss`; None: they do not start). What starts anew is offline no more.
+    They stay eligible where nothing is committed without them, unless they restart and lost records
+    (`start_loss`; None: they do not restart). A broker that restarts is no longer offline.
     `may_lead` narrows down the live brokers that can lead instead.
     """
 
@@ -143,38 +143,38 @@ def changes_without(
     starting = () if start_loss is None else leaving
     for topic in image.topics.values():
         rules = topic_rules(topic, image)
-        forgetful = leaving if _is_forgotten(start_loss or NOTHING, rules) else ()
+        lost_data = leaving if _is_forgotten(start_loss or NOTHING, rules) else ()
         for partition in topic.partitions:
             concerned = (
                 any(one in partition.isr for one in leaving)
-                or any(one in partition.elr for one in forgetful)
+                or any(one in partition.elr for one in lost_data)
                 or any(one in partition.offline for one in starting)
             )
             if concerned:
                 state = next_state(
                     partition,
                     rules,
-                    isr=_without(partition.isr, leaving),
+                    isr=_exclude(partition.isr, leaving),
                     may_lead=can_lead,
-                    forgetful=forgetful,
-                    offline=_without(partition.offline, starting),
+                    lost_data=lost_data,
+                    offline=_exclude(partition.offline, starting),
                 )
-                records += changed(topic, partition, state, cause=cause)
+                records += record_change(topic, partition, state, cause=cause)
     return records
 
 
 def changes_with(image: MetadataImage, returning: int, *, cause: str) -> list[MetadataRecord]:
-    """Changes that make the live broker leader where nobody leads and it may."""
-    return elections(image, may_lead=only(returning), cause=cause)
+    """Changes that make the live broker the leader where there is none and it may lead."""
+    return elections(image, may_lead=only_broker(returning), cause=cause)
 
 
-def only(broker_id: int | None) -> MayLead:
-    """Nobody else may lead."""
+def only_broker(broker_id: int | None) -> MayLead:
+    """Let no other broker lead."""
     return lambda one: one == broker_id
 
 
-def works(may_lead: MayLead, offline: Sequence[int]) -> MayLead:
-    """Nor may one lead whose disk failed."""
+def exclude_offline(may_lead: MayLead, offline: Sequence[int]) -> MayLead:
+    """Let no broker lead whose disk failed."""
     return lambda one: one not in offline and may_lead(one)
 
 
@@ -183,7 +183,7 @@ def elections(
 ) -> list[MetadataRecord]:
     """Leaders for partitions without one, out of all live brokers by default.
 
-    And the end of every ELR that the topic's configs, perhaps new, need no more.
+    Also ends every ELR that the topic's configs, which may be new, no longer need.
     """
     may_lead = may_lead or image.is_alive
     records: list[MetadataRecord] = []
@@ -193,14 +193,14 @@ def elections(
             continue
         rules = topic_rules(topic, image)
         for partition in vacant:
-            able = may_lead if partition.leader_id is None else only(partition.leader_id)
+            able = may_lead if partition.leader_id is None else only_broker(partition.leader_id)
             state = next_state(partition, rules, isr=partition.isr, may_lead=able)
-            records += changed(topic, partition, state, cause=cause)
+            records += record_change(topic, partition, state, cause=cause)
     return records
 
 
 def candidates(image: MetadataImage) -> frozenset[int]:
-    """Brokers that could lead a partition that nobody leads, were they heard of."""
+    """Brokers that could lead a partition without a leader, were they heard of."""
     found: set[int] = set()
     for topic, partition in image.partitions():
         if partition.leader_id is not None:
@@ -215,11 +215,11 @@ def candidates(image: MetadataImage) -> frozenset[int]:
     return frozenset(found)
 
 
-def _without(members: tuple[int, ...], leaving: Sequence[int]) -> tuple[int, ...]:
+def _exclude(members: tuple[int, ...], leaving: Sequence[int]) -> tuple[int, ...]:
     return tuple(one for one in members if one not in leaving)
 
 
-def _eligible(
+def _find_eligible(
     partition: PartitionImage, *, isr: tuple[int, ...], without: Sequence[int]
 ) -> tuple[int, ...]:
     return tuple(
@@ -229,10 +229,10 @@ def _eligible(
     )
 
 
-def _complete_leader(
+def _choose_complete_leader(
     partition: PartitionImage, *, isr: tuple[int, ...], elr: tuple[int, ...], may_lead: MayLead
 ) -> int | None:
-    """The present leader while it may, else the first such member of the ISR, then of the ELR."""
+    """Choose the present leader while it may lead, else the first of ISR, then ELR, that may."""
     leader_id = partition.leader_id
     if leader_id is not None and leader_id in isr and may_lead(leader_id):
         return leader_id
@@ -240,7 +240,7 @@ def _complete_leader(
     return next(filter(may_lead, [*in_order, *elr]), None)
 
 
-def _incomplete_leader(
+def _choose_unclean_leader(
     partition: PartitionImage,
     *,
     elr: tuple[int, ...],
@@ -248,7 +248,7 @@ def _incomplete_leader(
     may_lead: MayLead,
     is_unclean: bool,
 ) -> int | None:
-    """Who leads though it may lack committed records; a damaged one only where nobody else can."""
+    """Choose a leader that may lack committed records; a damaged one only if no other can lead."""
     last_id = partition.last_known_leader_id
     last_id = partition.leader_id if last_id is None else last_id
     if not elr and last_id is not None and last_id not in damaged and may_lead(last_id):
@@ -260,12 +260,12 @@ def _incomplete_leader(
 
 
 def _is_forgotten(loss: StartLoss, rules: TopicRules) -> bool:
-    """Whether a start that lost this much may have lost records of the topic that count."""
+    """Whether a start that lost this much may have lost acknowledged records of the topic."""
     return loss == EVERYTHING or (loss == UNFLUSHED and not rules.is_every_record_flushed)
 
 
 @dataclass(frozen=True, slots=True)
-class IncompleteElection:
+class UncleanElection:
     """A leader that may lack committed records."""
 
     topic: str
@@ -275,10 +275,10 @@ class IncompleteElection:
     is_last_known_leader: bool
 
 
-def incomplete_elections(
+def find_unclean_elections(
     before: MetadataImage, records: Sequence[MetadataRecord]
-) -> Iterator[IncompleteElection]:
-    """Those among what was decided on the image `before`, for the log and the counters."""
+) -> Iterator[UncleanElection]:
+    """Find the unclean elections among records decided on `before`, for the log and metrics."""
     for record in records:
         change = record.partition_change
         if record.WhichOneof("record") != "partition_change" or not change.HasField("leader_id"):
@@ -289,7 +289,7 @@ def incomplete_elections(
             continue
         leader_id = change.leader_id
         if leader_id not in partition.isr and leader_id not in partition.elr:
-            yield IncompleteElection(
+            yield UncleanElection(
                 topic=topic.name,
                 partition=change.partition,
                 leader_id=leader_id,

@@ -1,8 +1,8 @@
 """Dials brokers whose connections broke, and has the dead ones fenced before their session ends.
 
-Owns the dials under way: one a broker, a bounded number in all, each shared by all reports about
-its broker. What an answer means, and how long to wait before the next, is `reachability`'s; what
-fencing changes is decided by the controller.
+Owns the dials under way: one for each broker, a bounded number in total, each shared by all reports
+about its broker. `reachability` decides what an answer means and how long to wait before the next
+dial; the controller decides what fencing changes.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from tidelog.core.env import Clock
 from tidelog.core.errors import KafkaError
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.image import MetadataImage
-from tidelog.metadata.reachability import Damping, suspect, verdict_on
+from tidelog.metadata.reachability import Damping, live_incarnation, verdict_on
 from tidelog.net.transport import Dialled
 from tidelog.v1 import common_pb2
 
 Dial = Callable[[str, int], Awaitable[Dialled]]
 """Address and time-out, milliseconds. Never raises."""
 Fence = Callable[[int, int, str], Awaitable[None]]
-"""Broker id, its epoch, what was found. Returns when it has committed; errors: a `TidelogError`."""
+"""Broker id, broker epoch, cause. Returns once it has committed; errors: a `TidelogError`."""
 
 _log = structlog.get_logger(__name__)
 
@@ -33,11 +33,11 @@ _log = structlog.get_logger(__name__)
 class _Probe:
     broker_epoch: int
     has_begun: bool = False
-    """Whether the dial has: what breaks from now on, it may not tell."""
+    """Whether the dial has begun: a connection that breaks later needs another one."""
 
 
 class FailureDetector:
-    """Of one controller, while it is the active one."""
+    """The failure detector of one controller, while it is the active one."""
 
     def __init__(
         self,
@@ -64,10 +64,10 @@ class FailureDetector:
         self._waiting = 0
 
     async def report(self, broker_id: int, broker_epoch: int) -> bool:
-        """A connection of this incarnation broke; whether it is fenced by now, or replaced.
+        """Dial an incarnation whose connection broke; return whether it is fenced or replaced now.
 
-        Errors: `KafkaError` THROTTLING_QUOTA_EXCEEDED when too many reports wait; what fencing
-        raises.
+        Errors: `KafkaError` THROTTLING_QUOTA_EXCEEDED when too many reports wait; errors of the
+        fencing.
         """
         if self._waiting >= self._config.reports_waiting_max:
             raise KafkaError(
@@ -76,27 +76,27 @@ class FailureDetector:
             )
         self._waiting += 1
         try:
-            await self._probed(broker_id, broker_epoch)
+            await self._await_probe(broker_id, broker_epoch)
         finally:
             self._waiting -= 1
-        return suspect(self._image(), broker_id, broker_epoch) is None
+        return live_incarnation(self._image(), broker_id, broker_epoch) is None
 
     def doubt(self, broker_id: int) -> None:
-        """Another incarnation asks to be registered: dial the present one, if nobody does."""
+        """Dial the registered incarnation, unless it is dialled: another one wants its place."""
         broker = self._image().brokers.get(broker_id)
         if broker is not None and not broker.is_fenced and broker_id not in self._probes:
             self._begin(broker_id, broker.broker_epoch)
 
     async def stop(self) -> None:
-        """Dial nobody any more; reports that wait fail."""
+        """End all dials; reports that wait fail."""
         tasks = [task for _, task in self._probes.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _probed(self, broker_id: int, broker_epoch: int) -> None:
-        """Return when a dial of this incarnation, begun after this call, was answered for."""
-        while suspect(self._image(), broker_id, broker_epoch) is not None:
+    async def _await_probe(self, broker_id: int, broker_epoch: int) -> None:
+        """Return once a dial of this incarnation that began after this call has its verdict."""
+        while live_incarnation(self._image(), broker_id, broker_epoch) is not None:
             probe, task = self._probes.get(broker_id) or self._begin(broker_id, broker_epoch)
             is_of_use = probe.broker_epoch == broker_epoch and not probe.has_begun
             await asyncio.wait([task])
@@ -113,7 +113,7 @@ class FailureDetector:
 
         def forget(task: asyncio.Task[None]) -> None:
             del self._probes[broker_id]
-            _ = task.cancelled() or task.exception()  # seen, also where no report waits any more
+            _ = task.cancelled() or task.exception()  # retrieved, also where no report waits
 
         task.add_done_callback(forget)
         return probe, task
@@ -124,7 +124,7 @@ class FailureDetector:
         if wait_ms > 0:
             await asyncio.sleep(wait_ms / 1000)
         async with self._slots:
-            broker = suspect(self._image(), broker_id, broker_epoch)
+            broker = live_incarnation(self._image(), broker_id, broker_epoch)
             if broker is None:
                 return
             probe.has_begun = True
@@ -134,7 +134,7 @@ class FailureDetector:
         try:
             if verdict.is_dead:
                 await self._fence(broker_id, broker_epoch, verdict.value)
-                is_fenced = suspect(self._image(), broker_id, broker_epoch) is None
+                is_fenced = live_incarnation(self._image(), broker_id, broker_epoch) is None
         finally:
             self._damping.note(broker_id, self._clock.monotonic_ms(), is_fenced=is_fenced)
             _log.info(

@@ -9,11 +9,12 @@ election, ordered here for once, finds a leader where no complete replica can le
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tidelog.core.errors import KafkaError
-from tidelog.metadata.decision import Decision, wire_error
-from tidelog.metadata.election import State, changed, next_state, present_state
+from tidelog.metadata.context import ControllerContext
+from tidelog.metadata.decision import Checked, Decision, Shows, wire_error
+from tidelog.metadata.election import State, next_state, present_state, record_change
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
 from tidelog.metadata.topic_rules import topic_rules
 from tidelog.v1 import admin_pb2, common_pb2
@@ -25,14 +26,19 @@ _MOVES_AT_ONCE_MAX = 1_000
 """The automatic check leaves the rest to its next round, as Kafka's does."""
 
 
+@dataclass(frozen=True, slots=True)
+class RebalanceLeaders:
+    """Let preferred leaders lead again that are in sync."""
+
+
 def elect_leaders(
-    request: ElectLeadersRequest, image: MetadataImage
+    request: ElectLeadersRequest, image: MetadataImage, _context: ControllerContext
 ) -> Decision[ElectLeadersResponse]:
-    """One result per partition that was named, in the order asked; all: those that needed one."""
+    """Decide on each named partition, in the order asked; on all: answer those that needed it."""
     records: list[MetadataRecord] = []
     response = ElectLeadersResponse()
     is_unclean = request.election_type == admin_pb2.UNCLEAN
-    for name, numbers in _asked(request, image).items():
+    for name, numbers in _list_asked(request, image).items():
         topic = image.topics.get(name)
         for number in numbers:
             result = ElectLeadersResponse.Partition(topic=name, partition=number)
@@ -43,7 +49,7 @@ def elect_leaders(
                         common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
                         f"there is no partition {number} of a topic {name[:260]!r}",
                     )
-                leader_id, its_records = _elected(topic, partition, image, is_unclean=is_unclean)
+                leader_id, its_records = _elect(topic, partition, image, is_unclean=is_unclean)
                 result.leader_id = leader_id
                 records += its_records
             except KafkaError as error:
@@ -54,17 +60,44 @@ def elect_leaders(
 
 
 def has_imbalance(image: MetadataImage) -> bool:
-    """Whether `rebalanced` has something to do."""
-    return next(_moves(image), None) is not None
+    """Whether `rebalance_leaders` has something to do."""
+    return next(_find_moves(image), None) is not None
 
 
-def rebalanced(image: MetadataImage) -> list[MetadataRecord]:
-    """Give leaderships to preferred leaders that are in sync; a bounded number at one time."""
-    moves = _moves(image)
-    return [record for record, _ in zip(moves, range(_MOVES_AT_ONCE_MAX), strict=False)]
+def rebalance_leaders(
+    _command: RebalanceLeaders, image: MetadataImage, context: ControllerContext
+) -> Decision[Checked]:
+    """Give leaderships to preferred leaders that are in sync; a bounded number at one time.
+
+    Nothing moves while the cluster is held.
+    """
+    moves = iter(()) if context.is_held else _find_moves(image)
+    records = [record for record, _ in zip(moves, range(_MOVES_AT_ONCE_MAX), strict=False)]
+    return Decision(records, Checked())
 
 
-def _asked(request: ElectLeadersRequest, image: MetadataImage) -> Mapping[str, list[int]]:
+def show_elected(
+    _request: ElectLeadersRequest, reply: ElectLeadersResponse, before: MetadataImage
+) -> Shows:
+    """The condition under which an image shows the elected leaders, or newer ones."""
+    return lambda image: all(
+        _shows_leader(one, image, before)
+        for one in reply.partitions
+        if one.error.code == common_pb2.NONE
+    )
+
+
+def _shows_leader(
+    elected: ElectLeadersResponse.Partition, image: MetadataImage, before: MetadataImage
+) -> bool:
+    now = image.partition(elected.topic, elected.partition)
+    was = before.partition(elected.topic, elected.partition)
+    if was is None or now is None or now.leader_epoch > was.leader_epoch:
+        return True
+    return now.leader_id == elected.leader_id
+
+
+def _list_asked(request: ElectLeadersRequest, image: MetadataImage) -> Mapping[str, list[int]]:
     named = {topic.name: list(dict.fromkeys(topic.partitions)) for topic in request.topics}
     for name in named if request.topics else image.topics:
         topic = image.topics.get(name)
@@ -73,7 +106,7 @@ def _asked(request: ElectLeadersRequest, image: MetadataImage) -> Mapping[str, l
     return named
 
 
-def _elected(
+def _elect(
     topic: TopicImage, partition: PartitionImage, image: MetadataImage, *, is_unclean: bool
 ) -> tuple[int, list[MetadataRecord]]:
     leader_id, preferred_id = partition.leader_id, partition.replicas[0]
@@ -82,7 +115,7 @@ def _elected(
             common_pb2.ELECTION_NOT_NEEDED, f"broker {leader_id} leads the partition already"
         )
     if not is_unclean:
-        state = _preferred(partition, image)
+        state = _elect_preferred(partition, image)
         if state is None:
             raise KafkaError(
                 common_pb2.PREFERRED_LEADER_NOT_AVAILABLE,
@@ -90,7 +123,7 @@ def _elected(
                 "start it, or wait until it has caught up",
             )
         cause = "the preferred leader was asked for"
-        return preferred_id, list(changed(topic, partition, state, cause=cause))
+        return preferred_id, list(record_change(topic, partition, state, cause=cause))
     state = next_state(
         partition,
         topic_rules(topic, image),
@@ -104,10 +137,10 @@ def _elected(
             f"no broker of the replicas {list(partition.replicas)} is alive: start one",
         )
     cause = "an unclean election was asked for"
-    return state.leader_id, list(changed(topic, partition, state, cause=cause))
+    return state.leader_id, list(record_change(topic, partition, state, cause=cause))
 
 
-def _preferred(partition: PartitionImage, image: MetadataImage) -> State | None:
+def _elect_preferred(partition: PartitionImage, image: MetadataImage) -> State | None:
     preferred_id = partition.replicas[0]
     if preferred_id not in partition.isr or not image.is_alive(preferred_id):
         return None
@@ -117,9 +150,9 @@ def _preferred(partition: PartitionImage, image: MetadataImage) -> State | None:
     return replace(present_state(partition), leader_id=preferred_id, damaged=damaged)
 
 
-def _moves(image: MetadataImage) -> Iterator[MetadataRecord]:
+def _find_moves(image: MetadataImage) -> Iterator[MetadataRecord]:
     for topic, partition in image.partitions():
         if partition.leader_id not in (None, partition.replicas[0]):
-            state = _preferred(partition, image)
+            state = _elect_preferred(partition, image)
             if state is not None:
-                yield from changed(topic, partition, state, cause=_PREFERRED)
+                yield from record_change(topic, partition, state, cause=_PREFERRED)

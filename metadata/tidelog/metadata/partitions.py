@@ -1,6 +1,6 @@
-"""Adding partitions to topics (KIP-195): what is allowed, and what records it becomes.
+"""Adding partitions to topics (KIP-195): what is allowed, and the records of it.
 
-Partitions that are there stay as they are: records with a key may go to others from now on.
+Existing partitions stay as they are: records with a key may go to other partitions from now on.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -9,32 +9,28 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tidelog.core.env import Random
 from tidelog.core.errors import KafkaError, TidelogError
 from tidelog.metadata import assignments
 from tidelog.metadata.config import ControllerConfig
+from tidelog.metadata.context import ControllerContext
 from tidelog.metadata.decision import Decision, wire_error
 from tidelog.metadata.image import MetadataImage, TopicImage
-from tidelog.metadata.plans import Planned, Slice, check_total, partitions_left
+from tidelog.metadata.plans import Planned, check_total, partitions_left
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import CreatePartitionsRequest, CreatePartitionsResponse
 from tidelog.v1.metadata_records_pb2 import MetadataRecord
 
 
 def create_partitions(
-    request: CreatePartitionsRequest,
-    image: MetadataImage,
-    *,
-    config: ControllerConfig,
-    random: Random,
-    part: Slice,
+    request: CreatePartitionsRequest, image: MetadataImage, context: ControllerContext
 ) -> Decision[CreatePartitionsResponse]:
-    """One result per topic, in the order asked; with `validate_only` no records.
+    """Decide on each topic, in the order asked; with `validate_only` without records.
 
-    Of a large plan the `part` is decided. Errors of the whole request: `KafkaError` INVALID_REQUEST
-    for too many topics at once, INVALID_PARTITIONS where the cluster has no room for all of it,
-    REQUEST_TIMED_OUT as of `Slice.grown`.
+    A large plan is decided slice by slice. Errors of the whole request: `KafkaError`
+    INVALID_REQUEST for too many topics at once, INVALID_PARTITIONS where the cluster has no room
+    for all of it, REQUEST_TIMED_OUT as of `Slice.grow`.
     """
+    config, random, part = context.config, context.random, context.part
     if len(request.topics) > config.topics_per_request_max:
         raise KafkaError(
             common_pb2.INVALID_REQUEST,
@@ -57,13 +53,13 @@ def create_partitions(
         try:
             if counts[asked.name] > 1:
                 raise KafkaError(common_pb2.INVALID_REQUEST, "the request names this topic twice")
-            topic, planned = _planned(asked, image, partitions_left=left)
+            topic, planned = _plan(asked, image, partitions_left=left)
         except TidelogError as error:
             result.error.CopyFrom(wire_error(error))
             continue
         left -= planned.partitions - len(topic.partitions)
         if not request.validate_only:
-            records += part.grown(topic, planned, image, random)
+            records += part.grow(topic, planned, image, random)
     return part.decision(records, response, results=len(response.topics), asked=len(request.topics))
 
 
@@ -82,7 +78,7 @@ def _check_total(
     )
 
 
-def _planned(
+def _plan(
     asked: CreatePartitionsRequest.Topic, image: MetadataImage, *, partitions_left: int
 ) -> tuple[TopicImage, Planned]:
     topic = image.topics.get(asked.name)
@@ -102,7 +98,9 @@ def _planned(
             f"{asked.count - present} partitions are to be added, "
             f"{len(asked.assignments)} are assigned",
         )
-    named = assignments.named(asked.assignments, image, first_partition=present, factor=factor)
+    named = assignments.assign_named(
+        asked.assignments, image, first_partition=present, factor=factor
+    )
     return topic, Planned(asked.count, factor, named)
 
 

@@ -1,4 +1,4 @@
-"""Where replicas go: never two of a partition on one broker, over all racks, evenly spread.
+"""Placement of replicas: never two of a partition on one broker, over all racks, evenly spread.
 
 Kafka's two rounds of shifts: first replicas go round the brokers from `start`; the others follow at
 a distance that begins at `shift` and grows by one with each round, so that the followers of one
@@ -21,12 +21,12 @@ from typing import NamedTuple
 from tidelog.core.errors import invariant
 
 _SHIFTS_TRIED_MAX = 3
-"""Where racks leave the first shift no even spread, the next one has it most often."""
+"""Attempts at an even spread: where racks prevent it for one shift, the next mostly has it."""
 
 Assigned = tuple[int, ...]
 
 
-class Seat(NamedTuple):
+class BrokerSlot(NamedTuple):
     """A broker that may hold replicas; `rack` "": it has none."""
 
     broker_id: int
@@ -35,59 +35,59 @@ class Seat(NamedTuple):
 
 
 def place_replicas(
-    seats: Iterable[Seat], *, partitions: int, replication_factor: int, start: int, shift: int
+    slots: Iterable[BrokerSlot], *, partitions: int, replication_factor: int, start: int, shift: int
 ) -> list[Assigned]:
     """Replicas of each partition, preferred leader first; the caller draws `start` and `shift`.
 
-    There is at least one live broker, and a broker for each replica.
+    Expects at least one live broker, and a broker for each replica.
     """
-    seats = list(seats)
-    live = _alternating([seat for seat in seats if seat.is_live])
-    fenced = _alternating([seat for seat in seats if not seat.is_live])
+    slots = list(slots)
+    live = _alternate([slot for slot in slots if slot.is_live])
+    fenced = _alternate([slot for slot in slots if not slot.is_live])
     invariant(bool(live), "somebody alive leads", live)
-    invariant(0 < replication_factor <= len(seats), "a broker for each replica", replication_factor)
+    invariant(0 < replication_factor <= len(slots), "a broker for each replica", replication_factor)
     count = min(replication_factor, len(live))
-    racks = _racks(seats)
+    racks = _racks(slots)
     placed: list[Assigned] = []
     for further in range(_SHIFTS_TRIED_MAX):
-        placed = _placed(live, racks, partitions, count, start=start, shift=shift + further)
+        placed = _place(live, racks, partitions, count, start=start, shift=shift + further)
         if unevenness(live, placed) <= 1:
             break
     missing = replication_factor - count
     return [
-        (*first, *_spread(first, _turned(fenced, number), racks, missing))
+        (*first, *_spread(first, _rotate(fenced, number), racks, missing))
         for number, first in enumerate(placed)
     ]
 
 
 def unevenness(brokers: Sequence[int], placed: Iterable[Sequence[int]]) -> int:
-    """How many replicas the fullest of the brokers has more than the emptiest."""
+    """The difference in replicas between the fullest broker and the emptiest."""
     load = _load(brokers, placed)
     return max(load.values()) - min(load.values())
 
 
-def next_start(seats: Iterable[Seat], last_leader: int) -> int:
-    """Where the round goes on after a partition whose first replica is on that broker."""
-    live = _alternating([seat for seat in seats if seat.is_live])
+def next_start(slots: Iterable[BrokerSlot], last_leader: int) -> int:
+    """The place at which the round goes on after a partition that `last_leader` is first in."""
+    live = _alternate([slot for slot in slots if slot.is_live])
     return live.index(last_leader) + 1 if last_leader in live else 0
 
 
-def _alternating(seats: Sequence[Seat]) -> list[int]:
+def _alternate(slots: Sequence[BrokerSlot]) -> list[int]:
     """The first broker of each rack, then the second of each, and so on."""
     by_rack: dict[str, list[int]] = {}
-    for seat in sorted(seats):
-        by_rack.setdefault(seat.rack, []).append(seat.broker_id)
+    for slot in sorted(slots):
+        by_rack.setdefault(slot.rack, []).append(slot.broker_id)
     rounds = zip_longest(*(by_rack[rack] for rack in sorted(by_rack)))
     return [broker_id for broker_id in chain.from_iterable(rounds) if broker_id is not None]
 
 
-def _racks(seats: Sequence[Seat]) -> Mapping[int, str]:
+def _racks(slots: Sequence[BrokerSlot]) -> Mapping[int, str]:
     """The rack of each broker; where nobody has one, each broker is one."""
-    has_racks = any(seat.rack for seat in seats)
-    return {seat.broker_id: seat.rack if has_racks else str(seat.broker_id) for seat in seats}
+    has_racks = any(slot.rack for slot in slots)
+    return {slot.broker_id: slot.rack if has_racks else str(slot.broker_id) for slot in slots}
 
 
-def _placed(
+def _place(
     ring: Sequence[int],
     racks: Mapping[int, str],
     partitions: int,
@@ -100,14 +100,14 @@ def _placed(
     for number in range(partitions):
         place = (start + number) % len(ring)
         others = [ring[(place + 1 + step) % len(ring)] for step in range(len(ring) - 1)]
-        turned = _turned(others, shift + number // len(ring))
+        turned = _rotate(others, shift + number // len(ring))
         first = ring[place]
         placed.append((first, *_spread((first,), turned, racks, count - 1)))
     _level(ring, racks, placed)
     return placed
 
 
-def _turned(brokers: Sequence[int], by: int) -> Iterator[int]:
+def _rotate(brokers: Sequence[int], by: int) -> Iterator[int]:
     return (brokers[(by + step) % len(brokers)] for step in range(len(brokers)))
 
 
@@ -134,7 +134,7 @@ def _level(ring: Sequence[int], racks: Mapping[int, str], placed: list[Assigned]
     load = _load(ring, placed)
     while (move := _next_move(racks, placed, load)) is not None:
         number, fuller, emptier = move
-        placed[number] = _moved(placed[number], fuller, emptier)
+        placed[number] = _move(placed[number], fuller, emptier)
         load[fuller] -= 1
         load[emptier] += 1
 
@@ -150,13 +150,13 @@ def _next_move(
                 break
             for number, assigned in enumerate(placed):
                 if fuller in assigned[1:] and emptier not in assigned:
-                    moved = _moved(assigned, fuller, emptier)
+                    moved = _move(assigned, fuller, emptier)
                     if _rack_count(moved, racks) >= _rack_count(assigned, racks):
                         return number, fuller, emptier
     return None
 
 
-def _moved(assigned: Assigned, source: int, target: int) -> Assigned:
+def _move(assigned: Assigned, source: int, target: int) -> Assigned:
     return tuple(target if one == source else one for one in assigned)
 
 

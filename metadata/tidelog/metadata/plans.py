@@ -1,9 +1,9 @@
 """Plans: creations and deletions of many partitions, followed in slices, each in its own batch.
 
-A slice has room for so many partitions, so that no batch keeps a node's loop for long, and other
-commands are decided between two of them. How far a plan has come stands in the image, in the
-command's record, committed with the slice itself: whoever leads goes on where the last slice ended
-when the same command comes again (decision 0028). Decides what fits; never what is allowed.
+A slice has room for a bounded number of partitions, so that no batch keeps a node's loop for long,
+and other commands are decided between two slices. The progress of a plan stands in the image, in
+the command's record, committed with the slice itself: any controller goes on where the last slice
+ended when the same command comes again (decision 0028). Decides what fits; never what is allowed.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -33,7 +33,7 @@ class Planned(NamedTuple):
     partitions: int
     factor: int
     named: list[Assigned] | None
-    """Replicas that were asked for, of the last of its partitions; None: the controller chooses."""
+    """Named replicas of the last of its partitions; None: the controller chooses."""
 
 
 @dataclass(slots=True)
@@ -62,16 +62,16 @@ class Slice:
         self.room -= partitions
         self.used += partitions
 
-    def grown(
+    def grow(
         self, topic: TopicImage, planned: Planned, image: MetadataImage, random: Random
     ) -> list[MetadataRecord]:
-        """Partitions that `topic` lacks to be as planned, as many as there is room for.
+        """Add partitions that `topic` still lacks, as many as there is room for.
 
-        Raises `KafkaError` REQUEST_TIMED_OUT while nobody is alive to lead one: earlier ones stay.
+        Raises `KafkaError` REQUEST_TIMED_OUT while no broker of one is alive: earlier ones stay.
         """
         present = len(topic.partitions)
         count = min(planned.partitions - present, self.room)
-        placed = _placed(topic, planned, image, random, count=count)
+        placed = _place(topic, planned, image, random, count=count)
         if not all(any(map(image.is_alive, one)) for one in placed):
             raise KafkaError(
                 common_pb2.REQUEST_TIMED_OUT,
@@ -90,9 +90,9 @@ class Slice:
         *,
         count: int,
     ) -> list[MetadataRecord]:
-        """More of the topic that the last slice left growing, unless it was deleted since.
+        """Add partitions to the topic that the last slice left growing, unless it is deleted.
 
-        `count` partitions are to be there in the end. Errors as of `grown`.
+        `count` is its number of partitions in the end. Errors as of `grow`.
         """
         topic = image.topic_by_id(self.growing_topic_id)
         self.growing_topic_id = b""
@@ -101,12 +101,12 @@ class Slice:
         by_number = sorted(asked, key=lambda one: one.partition)
         named = [tuple(one.broker_ids) for one in by_number] or None
         factor = len(topic.partitions[0].replicas)
-        return self.grown(topic, Planned(count, factor, named), image, random)
+        return self.grow(topic, Planned(count, factor, named), image, random)
 
     def decision(
         self, records: list[MetadataRecord], reply: _ReplyT, *, results: int, asked: int
     ) -> Decision[_ReplyT]:
-        """The slice with `results` new ones, of `asked` that the whole plan has."""
+        """The decision of this slice: `results` new results of the `asked` of the whole plan."""
         is_last = self.results + results == asked and not self.growing_topic_id
         return Decision(
             records,
@@ -118,14 +118,14 @@ class Slice:
 
 
 def partitions_left(image: MetadataImage, *, partitions_max: int) -> int:
-    """Partitions that the cluster's limit leaves."""
+    """The number of partitions that the cluster's limit leaves."""
     return partitions_max - sum(len(topic.partitions) for topic in image.topics.values())
 
 
 def check_total(added: Iterable[int], left: int, *, partitions_max: int) -> None:
     """Refuse a plan as a whole that the cluster has no room for, before any of it is decided.
 
-    `added` are the partitions of each item. One that is too large all by itself is refused by
+    `added` are the partitions of each item. An item that is too large by itself is refused by
     itself, and does not count here. Raises `KafkaError` INVALID_PARTITIONS.
     """
     total = sum(one for one in added if 0 < one <= left)
@@ -137,10 +137,10 @@ def check_total(added: Iterable[int], left: int, *, partitions_max: int) -> None
         )
 
 
-def _placed(
+def _place(
     topic: TopicImage, planned: Planned, image: MetadataImage, random: Random, *, count: int
 ) -> list[Assigned]:
-    """Replicas of the next `count` partitions; of nobody where nobody is alive."""
+    """Place the next `count` partitions; on no broker where none is alive."""
     present = len(topic.partitions)
     if planned.named is not None:
         done = present - (planned.partitions - len(planned.named))
@@ -150,5 +150,7 @@ def _placed(
     start = None
     if present:
         # The round goes on where the topic's last one ended, so that leaders stay evenly spread.
-        start = next_start(assignments.seats(image), topic.partitions[-1].replicas[0])
-    return assignments.chosen(image, random, partitions=count, factor=planned.factor, start=start)
+        start = next_start(assignments.broker_slots(image), topic.partitions[-1].replicas[0])
+    return assignments.choose_replicas(
+        image, random, partitions=count, factor=planned.factor, start=start
+    )

@@ -1,7 +1,7 @@
 """Producer ids in blocks: each belongs to one broker, for good, before any of it is used (KIP-730).
 
 The image holds where the next block begins, so no id is in two blocks, whatever fails in between:
-a block whose answer was lost, or whose broker died, is gone and nobody misses it.
+a block whose answer was lost, or whose broker died, is never used, and that is harmless.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from tidelog.core.errors import KafkaError
 from tidelog.metadata.brokers import current_registration
+from tidelog.metadata.context import ControllerContext
 from tidelog.metadata.decision import Decision
 from tidelog.metadata.image import MetadataImage
 from tidelog.v1 import common_pb2
@@ -21,12 +22,12 @@ PRODUCER_ID_MAX = 2**63 - 1
 
 
 def allocate_producer_ids(
-    request: AllocateProducerIdsRequest, image: MetadataImage
+    request: AllocateProducerIdsRequest, image: MetadataImage, _context: ControllerContext
 ) -> Decision[AllocateProducerIdsResponse]:
-    """The next block, to the broker that asks; it may be used once the record has committed.
+    """Give the next block to the broker that asks; it may be used once the record has committed.
 
     Raises `KafkaError` STALE_BROKER_EPOCH and BROKER_ID_NOT_REGISTERED as `current_registration`,
-    POLICY_VIOLATION when all ids there are have been given out.
+    POLICY_VIOLATION when every producer id was given out.
     """
     current_registration(image, request.broker_id, request.broker_epoch)
     start = image.next_producer_id

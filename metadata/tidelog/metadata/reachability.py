@@ -1,4 +1,4 @@
-"""What a dial says about a broker, and when one may be dialled again. Pure.
+"""Verdicts of dials about brokers, and the wait until a broker may be dialled again.
 
 A process that ended answers nothing, and its kernel refuses for it: that is proof. So is another
 incarnation at its address. Silence proves nothing; the session decides. Fencing a live broker is
@@ -16,12 +16,12 @@ from enum import Enum
 from tidelog.metadata.image import BrokerImage, MetadataImage
 from tidelog.net.transport import Dialled, DialOutcome
 
-# A broker that gave no reason for this many times its wait is as good as new.
+# A broker that caused no dial for this many times its wait begins with the first wait again.
 _FORGIVEN_AFTER_WAITS = 8
 
 
 class Verdict(Enum):
-    """On one incarnation of a broker."""
+    """The verdict on one incarnation of a broker."""
 
     ALIVE = "it answers"
     DEAD_REFUSED = "its address refuses connections"
@@ -35,7 +35,7 @@ class Verdict(Enum):
 
 
 def verdict_on(broker: BrokerImage, dialled: Dialled) -> Verdict:
-    """What a dial of the broker's address, begun while it was registered so, says about it."""
+    """Judge a broker by a dial of its address that began while it was registered so."""
     match dialled.outcome:
         case DialOutcome.REFUSED:
             return Verdict.DEAD_REFUSED
@@ -47,14 +47,14 @@ def verdict_on(broker: BrokerImage, dialled: Dialled) -> Verdict:
             return Verdict.UNKNOWN
 
 
-def suspect(image: MetadataImage, broker_id: int, broker_epoch: int) -> BrokerImage | None:
-    """The broker, if it is the incarnation that a report names and was not fenced yet."""
+def live_incarnation(image: MetadataImage, broker_id: int, broker_epoch: int) -> BrokerImage | None:
+    """Return the broker if it is the incarnation that a report names and is not fenced."""
     return image.brokers[broker_id] if image.has_live(broker_id, broker_epoch) else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Wait:
-    """After something happened `times` times in a row, the last time at `last_ms`."""
+    """A wait that doubles: something happened `times` times in a row, last at `last_ms`."""
 
     first_ms: int
     max_ms: int
@@ -72,7 +72,7 @@ class _Wait:
 
 
 class Damping:
-    """When each broker may be dialled next. Grows with the brokers that were ever dialled."""
+    """The next dial of each broker. Grows with the number of brokers that were ever dialled."""
 
     def __init__(
         self, *, vain_ms: int, vain_ms_max: int, fenced_ms: int, fenced_ms_max: int
@@ -82,13 +82,13 @@ class Damping:
         self._waits: dict[tuple[int, bool], _Wait] = {}
 
     def wait_ms(self, broker_id: int, now_ms: int) -> int:
-        """How long from now on until the broker may be dialled."""
+        """Milliseconds until the broker may be dialled."""
         found = (self._waits.get((broker_id, is_fenced)) for is_fenced in (False, True))
         due_ms = max((one.last_ms + one.wait_ms for one in found if one is not None), default=0)
         return max(0, due_ms - now_ms)
 
     def note(self, broker_id: int, now_ms: int, *, is_fenced: bool) -> None:
-        """It was dialled, and fenced, or in vain."""
+        """Note a dial after which the broker was fenced, or not."""
         key = (broker_id, is_fenced)
         fresh = self._fenced if is_fenced else self._vain
         self._waits[key] = self._waits.get(key, fresh).again(now_ms)

@@ -1,4 +1,4 @@
-"""Metadata records made from what they change, so that the epochs in them are always right.
+"""Metadata records made from the state they change, so that their epochs are always right.
 
 Owns the arithmetic of epochs on the deciding side. `tidelog.metadata.delta` checks it on the other.
 """
@@ -15,7 +15,7 @@ from tidelog.v1.metadata_records_pb2 import (
 )
 
 CAUSE_CHARACTERS_MAX = 200
-"""Of a record's cause; a batch may hold one for each partition."""
+"""Length of a record's cause; a batch may hold one for each partition."""
 
 
 def partition_change(
@@ -31,9 +31,9 @@ def partition_change(
 ) -> MetadataRecord:
     """The record that gives `partition` this ISR and leader.
 
-    `damaged` and `offline` None: those known so. The cause is told wherever the record goes.
+    `damaged` and `offline` None: the replicas that are known so. The cause goes with the record.
 
-    As in KRaft now, the leader epoch grows when the leader changes (also to none); beyond KRaft,
+    As in KRaft, the leader epoch grows when the leader changes (also to none); beyond KRaft,
     also when a replica is found out of use. It does not when only the ISR changes. The partition
     epoch grows by one each time.
     """
@@ -62,8 +62,8 @@ def partition_change(
 def has_more(before: tuple[int, ...], after: tuple[int, ...] | None) -> bool:
     """Whether a replica was found out of use just now.
 
-    What it fetched before says nothing any more of what it holds: a fetch that is still on its way
-    must not take it back into the ISR, so the leader begins a new epoch, without a memory.
+    Its earlier fetches no longer prove what it holds: a fetch that is still on its way must not
+    take it back into the ISR, so the leader begins a new epoch, in which no replica has fetched.
     """
     return after is not None and not set(after) <= set(before)
 

@@ -1,4 +1,4 @@
-"""AlterPartition: which changes of an ISR its leader may make (KIP-497, KIP-903).
+"""AlterPartition: the changes of an ISR that its leader may make (KIP-497, KIP-903).
 
 Decides on ISRs that leaders ask for. ISRs that change because a broker goes away are `election`'s.
 """
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from tidelog.core.errors import KafkaError
 from tidelog.metadata.brokers import current_registration
+from tidelog.metadata.context import ControllerContext
 from tidelog.metadata.decision import Decision, wire_error
-from tidelog.metadata.election import changed, next_state, only
+from tidelog.metadata.election import next_state, only_broker, record_change
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
 from tidelog.metadata.topic_rules import topic_rules
 from tidelog.v1 import common_pb2
@@ -23,9 +24,9 @@ from tidelog.v1.metadata_records_pb2 import MetadataRecord
 
 
 def alter_partition(
-    request: AlterPartitionRequest, image: MetadataImage
+    request: AlterPartitionRequest, image: MetadataImage, _context: ControllerContext
 ) -> Decision[AlterPartitionResponse]:
-    """One result per partition, in the order asked, each with the state it is in afterwards.
+    """Decide on each partition, in the order asked; each result has the state it is in afterwards.
 
     Raises `KafkaError` STALE_BROKER_EPOCH when the sender is an earlier incarnation of its broker.
     """
@@ -42,14 +43,14 @@ def alter_partition(
             _check_sender(request.broker_id, asked, partition)
             isr = _new_isr(request.broker_id, asked, partition, image)
             cause = f"leader {request.broker_id}: {asked.cause or 'it asked for this ISR'}"
-            records += _altered(result, topic, partition, isr=isr, image=image, cause=cause)
+            records += _alter_isr(result, topic, partition, isr=isr, image=image, cause=cause)
         except KafkaError as error:
             result.error.CopyFrom(wire_error(error))
         results.append(result)
     return Decision(records, AlterPartitionResponse(partitions=results))
 
 
-def _altered(
+def _alter_isr(
     result: AlterPartitionResponse.Partition,
     topic: TopicImage,
     partition: PartitionImage,
@@ -58,15 +59,15 @@ def _altered(
     image: MetadataImage,
     cause: str,
 ) -> list[MetadataRecord]:
-    """Who left may be eligible; who is in the ISR now is whole, as its leader saw."""
+    """Change the ISR: replicas that left may be eligible, members are complete."""
     state = next_state(
         partition,
         topic_rules(topic, image),
         isr=isr,
-        may_lead=only(partition.leader_id),
+        may_lead=only_broker(partition.leader_id),
         damaged=tuple(one for one in partition.damaged if one not in isr),
     )
-    records = list(changed(topic, partition, state, cause=cause))
+    records = list(record_change(topic, partition, state, cause=cause))
     result.isr[:] = state.isr
     result.elr[:] = state.elr
     result.partition_epoch += len(records)
@@ -77,7 +78,7 @@ def find_partition(
     asked: AlterPartitionRequest.Partition | ReportReplicaStateRequest.Partition,
     image: MetadataImage,
 ) -> tuple[TopicImage, PartitionImage]:
-    """Raises `KafkaError` UNKNOWN_TOPIC_ID or UNKNOWN_TOPIC_OR_PARTITION."""
+    """Return topic and partition. Raises UNKNOWN_TOPIC_ID or UNKNOWN_TOPIC_OR_PARTITION."""
     topic = image.topic_by_id(asked.topic_id)
     if topic is None:
         raise KafkaError(
@@ -134,7 +135,7 @@ def _check_sender(
 
 
 def check_partition_epoch(asked: int, partition: PartitionImage) -> None:
-    """Raises `KafkaError` INVALID_UPDATE_VERSION unless it is the current one."""
+    """Raise `KafkaError` INVALID_UPDATE_VERSION unless it is the current partition epoch."""
     if asked != partition.partition_epoch:
         raise KafkaError(
             common_pb2.INVALID_UPDATE_VERSION,
@@ -144,11 +145,11 @@ def check_partition_epoch(asked: int, partition: PartitionImage) -> None:
 
 
 def check_is_online(broker_id: int, partition: PartitionImage) -> None:
-    """Raises `KafkaError` INELIGIBLE_REPLICA: its word is from before its disk failed."""
+    """Raise `KafkaError` INELIGIBLE_REPLICA for a replica whose disk failed."""
     if broker_id in partition.offline:
         raise KafkaError(
             common_pb2.INELIGIBLE_REPLICA,
-            f"broker {broker_id} cannot be in the ISR: its disk failed, start it anew",
+            f"broker {broker_id} cannot be in the ISR: its disk failed, restart it",
         )
 
 
@@ -158,7 +159,7 @@ def _new_isr(
     partition: PartitionImage,
     image: MetadataImage,
 ) -> tuple[int, ...]:
-    """The ISR asked for, in replica order, when it may be.
+    """Return the ISR asked for, in replica order, when it is allowed.
 
     Each member must be unfenced and in the incarnation that the leader saw catch up (KIP-903): a
     later one may have lost what the earlier one had. Nor may its disk have failed since.

@@ -1,8 +1,8 @@
 """Snapshots: an image as records, and the image that records make again, exactly.
 
-Owns the order of the records and how they are cut into pieces. Pieces are made while they are asked
-for, out of an image that never changes, so that no loop waits for a whole one. What a record does
-to an image is `delta`'s alone.
+Owns the order of the aspects and how their records are cut into pieces. Pieces are made while they
+are asked for, out of an image that never changes, so that no loop waits for a whole snapshot.
+Replay is `delta`'s alone.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -10,31 +10,24 @@ to an image is `delta`'s alone.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from tidelog.core.errors import CorruptMessageError
 from tidelog.metadata.delta import Assembly
-from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
-from tidelog.metadata.records import fencing
-from tidelog.v1.metadata_records_pb2 import (
-    ConfigRecord,
-    MetadataRecord,
-    MetadataSnapshotPiece,
-    PartitionRecord,
-    ProducerIdsRecord,
-    RegisterBrokerRecord,
-    TopicRecord,
-)
+from tidelog.metadata.image import MetadataImage
+from tidelog.metadata.images import brokers, commands, configs, producer_ids, topics
+from tidelog.v1.metadata_records_pb2 import MetadataRecord, MetadataSnapshotPiece
 
 PIECE_BYTES = 16_384
-"""A piece ends with the record that reaches this; one takes a few milliseconds to make."""
+"""Size at which a piece ends; a piece takes a few milliseconds to make."""
 RECORDS_MAX = 1 << 20
-"""More than any image has that its controllers' limits allow."""
+"""Records in a snapshot; more than any image has within the limits of its controllers."""
 
 
 def pieces_of(image: MetadataImage) -> Iterator[MetadataSnapshotPiece]:
-    """The image piece by piece, each made when it is asked for; at least one, the last is marked.
+    """Yield the image piece by piece, each made when it is asked for; the last one is marked.
 
-    Topics, brokers, configs and commands stay in their order: some decisions go by it.
+    Topics, brokers, configs and commands keep their order: some decisions depend on it.
     """
     piece = MetadataSnapshotPiece(offset=image.offset, controller_epoch=image.controller_epoch)
     size_bytes = 0
@@ -54,7 +47,7 @@ def pieces_of(image: MetadataImage) -> Iterator[MetadataSnapshotPiece]:
 
 
 class SnapshotReader:
-    """Makes an image of the pieces of one snapshot; nothing shows before the last one is there."""
+    """Makes an image of the pieces of one snapshot, once the last one has come."""
 
     def __init__(self) -> None:
         self._first: MetadataSnapshotPiece | None = None
@@ -62,7 +55,7 @@ class SnapshotReader:
         self._assembly = Assembly()
 
     def take(self, piece: MetadataSnapshotPiece) -> MetadataImage | None:
-        """The image, once `piece` was the last one.
+        """Add a piece; return the image when it was the last one.
 
         Errors: `CorruptMessageError` for a piece that does not continue the last: begin again with
         another reader. `InvariantError` for records that no image has.
@@ -91,51 +84,10 @@ def _identity(piece: MetadataSnapshotPiece) -> tuple[int, int]:
 
 
 def _records_of(image: MetadataImage) -> Iterator[MetadataRecord]:
-    for broker in image.brokers.values():
-        registration = RegisterBrokerRecord(
-            broker_id=broker.broker_id,
-            incarnation_id=broker.incarnation_id,
-            address=broker.address,
-            rack=broker.rack,
-            broker_epoch=broker.broker_epoch,
-        )
-        yield MetadataRecord(register_broker=registration)
-        if not broker.is_fenced:
-            yield fencing(broker, fenced=False)
-    for key, value in image.cluster_configs.items():
-        yield _config(ConfigRecord.CLUSTER, "", key, value)
-    for topic in image.topics.values():
-        yield MetadataRecord(topic=TopicRecord(name=topic.name, topic_id=topic.topic_id))
-        for key, value in topic.configs.items():
-            yield _config(ConfigRecord.TOPIC, topic.name, key, value)
-        for partition in topic.partitions:
-            yield _partition(topic, partition)
-    for command in image.commands.values():
-        yield MetadataRecord(command=command)
-    if image.next_producer_id:
-        given = ProducerIdsRecord(next_producer_id=image.next_producer_id)
-        yield MetadataRecord(producer_ids=given)
-
-
-def _config(kind: ConfigRecord.ResourceType, name: str, key: str, value: str) -> MetadataRecord:
-    return MetadataRecord(
-        config=ConfigRecord(resource_type=kind, resource_name=name, key=key, value=value)
-    )
-
-
-def _partition(topic: TopicImage, partition: PartitionImage) -> MetadataRecord:
-    return MetadataRecord(
-        partition=PartitionRecord(
-            topic_id=topic.topic_id,
-            partition=partition.partition,
-            replicas=partition.replicas,
-            isr=partition.isr,
-            leader_id=partition.leader_id,
-            leader_epoch=partition.leader_epoch,
-            partition_epoch=partition.partition_epoch,
-            elr=partition.elr,
-            last_known_leader_id=partition.last_known_leader_id,
-            damaged=partition.damaged,
-            offline=partition.offline,
-        )
+    return chain(
+        brokers.records_of(image.brokers),
+        configs.records_of(image.cluster_configs),
+        topics.records_of(image.topics),
+        commands.records_of(image.commands),
+        producer_ids.records_of(image.next_producer_id),
     )

@@ -1,4 +1,4 @@
-"""What a topic's configs say about who may lead it and what counts as committed."""
+"""The rules of a topic's configs about its leaders and about committed records."""
 
 # Pure: decides, never acts (rule R2).
 
@@ -18,15 +18,15 @@ FLUSH_MESSAGES = "flush.messages"
 
 @dataclass(frozen=True, slots=True)
 class TopicRules:
-    """Made by `topic_rules`, for as long as the topic's and the cluster's configs stay."""
+    """The rules by `topic_rules`, valid until the topic's or the cluster's configs change."""
 
     min_insync_replicas: int
     is_unclean_allowed: bool
     is_every_record_flushed: bool
-    """Before it is acknowledged: a power cut takes nothing that counts."""
+    """Each record is flushed before it is acknowledged: a power cut loses none of these."""
 
     def is_enough(self, isr: tuple[int, ...], partition: PartitionImage) -> bool:
-        """Whether a leader with this ISR may commit; one rule with the brokers' leaders."""
+        """Whether a leader with this ISR may commit; the same rule as in the brokers' leaders."""
         return len(isr) >= min(self.min_insync_replicas, len(partition.replicas))
 
 

@@ -1,6 +1,6 @@
-"""Creating and deleting topics: what is allowed, and what records it becomes.
+"""Creating and deleting topics: what is allowed, and the records of it.
 
-Never touches partitions of existing topics, but of those that a slice of the same plan began.
+Never touches partitions of existing topics, except topics that a slice of the same plan began.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -15,7 +15,8 @@ from tidelog.core.errors import KafkaError, TidelogError
 from tidelog.log.config import log_config
 from tidelog.metadata import assignments
 from tidelog.metadata.config import ControllerConfig
-from tidelog.metadata.decision import Decision, wire_error
+from tidelog.metadata.context import ControllerContext
+from tidelog.metadata.decision import Decision, Shows, wire_error
 from tidelog.metadata.image import MetadataImage, TopicImage
 from tidelog.metadata.plans import Planned, Slice, check_total, partitions_left
 from tidelog.v1 import common_pb2
@@ -37,6 +38,8 @@ _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 # The controllers' own log lies beside the partitions under this name, as Kafka's does.
 _RESERVED = frozenset({"__cluster_metadata"})
 TOPIC_ID_BYTES = 16
+SETTLED = frozenset({common_pb2.NONE, common_pb2.TOPIC_ALREADY_EXISTS})
+"""Results of a creation after which the topic exists."""
 
 
 def validate_topic_name(name: str) -> None:
@@ -54,21 +57,18 @@ def validate_topic_name(name: str) -> None:
 
 
 def create_topics(
-    request: CreateTopicsRequest,
-    image: MetadataImage,
-    *,
-    config: ControllerConfig,
-    random: Random,
-    part: Slice,
+    request: CreateTopicsRequest, image: MetadataImage, context: ControllerContext
 ) -> Decision[CreateTopicsResponse]:
-    """One result per topic, in the order asked; those without an error are created.
+    """Decide on each topic, in the order asked; those without an error are created.
 
-    Replicas on live brokers start in the ISR. With `validate_only` no records. Of a large plan the
-    `part` is decided. Errors of the whole request: `KafkaError` INVALID_REQUEST, INVALID_PARTITIONS
-    where the cluster has no room for all of it, REQUEST_TIMED_OUT as of `Slice.grown`.
+    Replicas on live brokers start in the ISR. With `validate_only` no records. A large plan is
+    decided slice by slice. Errors of the whole request: `KafkaError` INVALID_REQUEST,
+    INVALID_PARTITIONS where the cluster has no room for all of it, REQUEST_TIMED_OUT as of
+    `Slice.grow`.
     """
-    _check_count(len(request.topics), limit=config.topics_per_request_max)
-    creation = _Creation(image, config, random, part)
+    part = context.part
+    _check_count(len(request.topics), limit=context.config.topics_per_request_max)
+    creation = _Creation(image, context.config, context.random, part)
     response = CreateTopicsResponse()
     records: list[MetadataRecord] = []
     if part.is_first:
@@ -79,7 +79,7 @@ def create_topics(
         if part.is_full:
             break
         try:
-            planned = creation.planned(topic)
+            planned = creation.plan(topic)
         except TidelogError as error:
             response.topics.add(name=topic.name, error=wire_error(error))
             continue
@@ -87,23 +87,20 @@ def create_topics(
             name=topic.name, partitions=planned.partitions, replication_factor=planned.factor
         )
         if not request.validate_only:
-            result.topic_id = random.randbytes(TOPIC_ID_BYTES)
+            result.topic_id = context.random.randbytes(TOPIC_ID_BYTES)
             records += creation.begin(topic, planned, result.topic_id)
     return part.decision(records, response, results=len(response.topics), asked=len(request.topics))
 
 
 def delete_topics(
-    request: DeleteTopicsRequest,
-    image: MetadataImage,
-    *,
-    config: ControllerConfig,
-    part: Slice,
+    request: DeleteTopicsRequest, image: MetadataImage, context: ControllerContext
 ) -> Decision[DeleteTopicsResponse]:
-    """One result per name, in the order asked; those that exist are deleted.
+    """Decide on each name, in the order asked; topics that exist are deleted.
 
-    Of a large plan the `part` is decided.
+    A large plan is decided slice by slice.
     """
-    _check_count(len(request.names), limit=config.topics_per_request_max)
+    part = context.part
+    _check_count(len(request.names), limit=context.config.topics_per_request_max)
     gone: set[str] = set()
     records = []
     response = DeleteTopicsResponse()
@@ -122,6 +119,23 @@ def delete_topics(
     return part.decision(records, response, results=len(response.topics), asked=len(request.names))
 
 
+def show_created(
+    request: CreateTopicsRequest, reply: CreateTopicsResponse, _before: MetadataImage
+) -> Shows:
+    """The condition under which an image holds the topics that exist by now."""
+    is_decided = not request.validate_only
+    created = [one.name for one in reply.topics if is_decided and one.error.code in SETTLED]
+    return lambda image: all(name in image.topics for name in created)
+
+
+def show_deleted(
+    _request: DeleteTopicsRequest, reply: DeleteTopicsResponse, _before: MetadataImage
+) -> Shows:
+    """The condition under which an image lacks the topics that were deleted."""
+    gone = [one.name for one in reply.topics if one.error.code == common_pb2.NONE]
+    return lambda image: not any(name in image.topics for name in gone)
+
+
 def _check_count(count: int, *, limit: int) -> None:
     if count > limit:
         raise KafkaError(
@@ -130,7 +144,7 @@ def _check_count(count: int, *, limit: int) -> None:
 
 
 class _Creation:
-    """One slice of a request's topics, each checked against the image and those before it."""
+    """A slice of a request's topics, each checked against the image and those before it."""
 
     def __init__(
         self, image: MetadataImage, config: ControllerConfig, random: Random, part: Slice
@@ -152,10 +166,10 @@ class _Creation:
             partitions_max=self._config.partitions_max,
         )
 
-    def planned(self, topic: NewTopic) -> Planned:
-        """Raises the `TidelogError` that says why the topic cannot be."""
+    def plan(self, topic: NewTopic) -> Planned:
+        """Plan a topic. Raises the `TidelogError` that says why it cannot be created."""
         self._check_name(topic.name)
-        planned = self._checked(topic)
+        planned = self._check_topic(topic)
         log_config(topic.configs, self._image.cluster_configs)
         self._begun.add(topic.name)
         if _may_collide(topic.name):
@@ -164,15 +178,15 @@ class _Creation:
         return planned
 
     def begin(self, topic: NewTopic, planned: Planned, topic_id: bytes) -> list[MetadataRecord]:
-        """The topic, with as many of its partitions as the slice has room for."""
+        """Begin the topic, with as many of its partitions as the slice has room for."""
         empty = TopicImage(topic.name, topic_id, (), {})
         return [
             *_topic_records(topic, topic_id),
-            *self._part.grown(empty, planned, self._image, self._random),
+            *self._part.grow(empty, planned, self._image, self._random),
         ]
 
     def go_on(self, topic: NewTopic) -> list[MetadataRecord]:
-        """More partitions of a topic that an earlier slice began."""
+        """Add partitions to a topic that an earlier slice began."""
         return self._part.go_on(
             topic.assignments, self._image, self._random, count=self._count(topic)
         )
@@ -180,7 +194,7 @@ class _Creation:
     def _count(self, topic: NewTopic) -> int:
         return len(topic.assignments) or topic.partitions or self._config.num_partitions
 
-    def _checked(self, topic: NewTopic) -> Planned:
+    def _check_topic(self, topic: NewTopic) -> Planned:
         count = self._count(topic)
         if topic.assignments:
             if topic.partitions or topic.replication_factor:
@@ -189,7 +203,7 @@ class _Creation:
                     "replicas are assigned: leave partitions and replication factor out",
                 )
             self._check_partition_count(count)
-            named = assignments.named(topic.assignments, self._image, first_partition=0)
+            named = assignments.assign_named(topic.assignments, self._image, first_partition=0)
             return Planned(count, len(named[0]), named)
         factor = topic.replication_factor or self._config.default_replication_factor
         self._check_partition_count(count)
@@ -223,7 +237,7 @@ def _may_collide(name: str) -> bool:
 
 
 def _collision_key(name: str) -> str:
-    """Names with the same key would be told apart by '.' and '_' alone, which metrics cannot."""
+    """The key of names that differ only in '.' and '_', which metrics cannot tell apart."""
     return name.replace(".", "_")
 
 

@@ -67,7 +67,8 @@ class Edge:
             return await _answered(serve(asked, context), context)
 
         async def counted(asked: Any, context: Context) -> Any:
-            self._admit(context, is_between_nodes=is_between_nodes)
+            is_from_node = is_between_nodes or getattr(asked, "from_broker", False)
+            self._admit(context, is_from_node=is_from_node)
             return await self._counted(serve(asked, context), context)
 
         return make(
@@ -99,12 +100,12 @@ class Edge:
 
         return behaviour
 
-    def _admit(self, context: Context, *, is_between_nodes: bool) -> None:
+    def _admit(self, context: Context, *, is_from_node: bool) -> None:
         """Refuse callers that must read first; other nodes only for their own unread bytes."""
         if not self._unread.size_bytes:
             return
         peer = context.peer()
-        if self._unread.is_over(peer) or not (is_between_nodes or self._unread.has_room(peer)):
+        if self._unread.is_over(peer) or not (is_from_node or self._unread.has_room(peer)):
             raise _TooMuchUnreadError(peer)
 
     async def _counted(self, serving: Any, context: Context) -> Any:

@@ -1,14 +1,13 @@
 """The gRPC listener: serves handler objects by service descriptors, with health and reflection.
 
 Transports messages and never interprets them: method handlers are built from the service
-descriptors, so a new RPC needs a handler method of its name in snake case and no change here.
+descriptors, so a new RPC needs a callable in its handler (`handlers`) and no change here.
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -28,6 +27,7 @@ from tidelog.net.grpc_connections import (
     resident_bytes,
 )
 from tidelog.net.grpc_edge import Edge, call_of
+from tidelog.net.handlers import callable_for
 from tidelog.net.unfinished_requests import UnfinishedLimits, UnfinishedRequests
 from tidelog.net.unread_responses import NodeResponses, UnreadLimits, UnreadResponses
 
@@ -142,8 +142,7 @@ class GrpcServer:
         )
 
     def _method(self, method: MethodDescriptor, handler: object) -> grpc.RpcMethodHandler[Any, Any]:
-        name = re.sub(r"(?<!^)(?=[A-Z])", "_", method.name).lower()
-        serve = getattr(handler, name)
+        serve = callable_for(handler, method.name)
         if "call" in inspect.signature(serve).parameters:
             return self._edge.handler(
                 method,

@@ -12,7 +12,7 @@ from importlib.metadata import version
 import structlog
 
 from tidelog.broker.controller_link.channel import ControllerChannel
-from tidelog.broker.controller_link.controller_forwarder import ClusterChanges
+from tidelog.broker.controller_link.controller_forwarder import ControllerForwarder
 from tidelog.broker.controller_link.epoch import ControllerEpoch
 from tidelog.broker.controller_link.lifecycle import BrokerIdentity, Lifecycle
 from tidelog.broker.controller_link.metadata_follower import MetadataFollower
@@ -22,7 +22,7 @@ from tidelog.broker.replica_manager import ReplicaManager
 from tidelog.core.env import Clock, Disk, Random
 from tidelog.core.workers import InPlace, Workers
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
-from tidelog.metadata.quorum import Quorum
+from tidelog.metadata.quorum_controller import QuorumController
 from tidelog.net.own_cluster import OwnCluster
 from tidelog.net.peers import Peers
 from tidelog.net.strangers import Strangers
@@ -85,7 +85,7 @@ class Node:
         *,
         config: NodeConfig,
         ports: Ports,
-        quorum: Quorum | None,
+        quorum: QuorumController | None,
         broker: BrokerParts | None,
         journal: NodeJournal,
         reports: UnreachableReports,
@@ -155,7 +155,7 @@ class Node:
             numbers.update(self._broker.replica_manager.stats())
         if self._quorum is not None:
             numbers["active_controller"] = float(self._quorum.is_active)
-            numbers["unclean_leader_elections"] = self._quorum.incomplete_elections
+            numbers["unclean_leader_elections"] = self._quorum.unclean_leader_elections
             numbers["committed_metadata_offset"] = self._quorum.image.offset
             numbers["offline_partitions"] = self._quorum.offline_partitions
         return numbers
@@ -202,8 +202,9 @@ class Node:
             prepare_stop=self._prepare_stop,
             list_events=self._journal.list_events,
         )
+        controller, broker = None, self._broker
         if self._quorum is not None:
-            self.services["tidelog.v1.Controller"] = ControllerHandler(
+            controller = ControllerHandler(
                 node_id=config.node_id,
                 own=own,
                 quorum=self._quorum,
@@ -211,24 +212,26 @@ class Node:
                 voters=config.controller_voters,
                 reports=self._reports,
             )
-        if self._broker is not None:
+            self.services["tidelog.v1.Controller"] = controller.rpcs()
+        if broker is not None:
             self.services["tidelog.v1.Broker"] = BrokerHandler(
                 own=own,
-                replica_manager=self._broker.replica_manager,
+                replica_manager=broker.replica_manager,
                 image=self._image,
                 controller_id=self._controller_id,
-                changes=self._broker.changes,
-                producer_ids=self._broker.producer_ids,
+                forwarder=broker.forwarder,
+                producer_ids=broker.producer_ids,
                 reports=self._reports,
             )
-            self.services["tidelog.v1.Admin"] = AdminHandler(
-                config=config.controller,
-                voters=config.controller_voters,
-                peers=peers,
-                image=self._image,
-                controller_id=self._controller_id,
-                changes=self._broker.changes,
-            )
+        self.services["tidelog.v1.Admin"] = AdminHandler(
+            config=config.controller,
+            voters=config.controller_voters,
+            peers=peers,
+            image=self._image,
+            controller_id=self._controller_id,
+            forwarder=None if broker is None else broker.forwarder,
+            controller=controller,
+        ).rpcs()
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +242,7 @@ class BrokerParts:
     replica_manager: ReplicaManager
     follower: MetadataFollower
     lifecycle: Lifecycle
-    changes: ClusterChanges
+    forwarder: ControllerForwarder
     producer_ids: ProducerIds
 
 
@@ -282,7 +285,7 @@ def build_node(config: NodeConfig, ports: Ports) -> Node:
     )
 
 
-def _build_quorum(config: NodeConfig, ports: Ports, journal: NodeJournal) -> Quorum:
+def _build_quorum(config: NodeConfig, ports: Ports, journal: NodeJournal) -> QuorumController:
     if ports.raft_transport is None:
         raise ValueError("a controller needs a raft_transport")
     replicated_log = build_replicated_log(
@@ -301,7 +304,7 @@ def _build_quorum(config: NodeConfig, ports: Ports, journal: NodeJournal) -> Quo
     async def dial(address: str, timeout_ms: int) -> Dialled:
         return await ports.peers.dial(address, timeout_ms=timeout_ms)
 
-    return Quorum(
+    return QuorumController(
         log=replicated_log,
         clock=ports.clock,
         random=ports.random,
@@ -350,7 +353,7 @@ def _build_broker(
         on_fatal=ports.on_fatal,
         note=journal.note,
     )
-    changes = ClusterChanges(
+    forwarder = ControllerForwarder(
         controllers=controllers,
         follower=follower,
         random=ports.random,
@@ -366,7 +369,7 @@ def _build_broker(
         replica_manager,
         follower,
         lifecycle,
-        changes,
+        forwarder,
         producer_ids,
     )
 

@@ -52,20 +52,22 @@ class ReplicaAssignment(_message.Message):
     def __init__(self, partition: _Optional[int] = ..., broker_ids: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class CreateTopicsRequest(_message.Message):
-    __slots__ = ("topics", "timeout_ms", "validate_only", "command_id", "cluster_id", "forwarded")
+    __slots__ = ("topics", "timeout_ms", "validate_only", "command_id", "from_broker", "cluster_id", "forwarded")
     TOPICS_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
     VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
     COMMAND_ID_FIELD_NUMBER: _ClassVar[int]
+    FROM_BROKER_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     FORWARDED_FIELD_NUMBER: _ClassVar[int]
     topics: _containers.RepeatedCompositeFieldContainer[NewTopic]
     timeout_ms: int
     validate_only: bool
     command_id: bytes
+    from_broker: bool
     cluster_id: str
     forwarded: bool
-    def __init__(self, topics: _Optional[_Iterable[_Union[NewTopic, _Mapping]]] = ..., timeout_ms: _Optional[int] = ..., validate_only: _Optional[bool] = ..., command_id: _Optional[bytes] = ..., cluster_id: _Optional[str] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+    def __init__(self, topics: _Optional[_Iterable[_Union[NewTopic, _Mapping]]] = ..., timeout_ms: _Optional[int] = ..., validate_only: _Optional[bool] = ..., command_id: _Optional[bytes] = ..., from_broker: _Optional[bool] = ..., cluster_id: _Optional[str] = ..., forwarded: _Optional[bool] = ...) -> None: ...
 
 class CreateTopicsResponse(_message.Message):
     __slots__ = ("topics", "error", "controller_epoch", "cluster_id")
@@ -93,18 +95,20 @@ class CreateTopicsResponse(_message.Message):
     def __init__(self, topics: _Optional[_Iterable[_Union[CreateTopicsResponse.Topic, _Mapping]]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., controller_epoch: _Optional[int] = ..., cluster_id: _Optional[str] = ...) -> None: ...
 
 class DeleteTopicsRequest(_message.Message):
-    __slots__ = ("names", "timeout_ms", "command_id", "cluster_id", "forwarded")
+    __slots__ = ("names", "timeout_ms", "command_id", "from_broker", "cluster_id", "forwarded")
     NAMES_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
     COMMAND_ID_FIELD_NUMBER: _ClassVar[int]
+    FROM_BROKER_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     FORWARDED_FIELD_NUMBER: _ClassVar[int]
     names: _containers.RepeatedScalarFieldContainer[str]
     timeout_ms: int
     command_id: bytes
+    from_broker: bool
     cluster_id: str
     forwarded: bool
-    def __init__(self, names: _Optional[_Iterable[str]] = ..., timeout_ms: _Optional[int] = ..., command_id: _Optional[bytes] = ..., cluster_id: _Optional[str] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+    def __init__(self, names: _Optional[_Iterable[str]] = ..., timeout_ms: _Optional[int] = ..., command_id: _Optional[bytes] = ..., from_broker: _Optional[bool] = ..., cluster_id: _Optional[str] = ..., forwarded: _Optional[bool] = ...) -> None: ...
 
 class DeleteTopicsResponse(_message.Message):
     __slots__ = ("topics", "error", "controller_epoch", "cluster_id")
@@ -277,7 +281,7 @@ class DescribeConfigsResponse(_message.Message):
     def __init__(self, resources: _Optional[_Iterable[_Union[DescribeConfigsResponse.Resource, _Mapping]]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ...) -> None: ...
 
 class AlterConfigsRequest(_message.Message):
-    __slots__ = ("resources", "timeout_ms", "validate_only", "command_id", "cluster_id", "forwarded")
+    __slots__ = ("resources", "timeout_ms", "validate_only", "command_id", "from_broker", "cluster_id", "forwarded")
     class Change(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -298,15 +302,17 @@ class AlterConfigsRequest(_message.Message):
     TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
     VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
     COMMAND_ID_FIELD_NUMBER: _ClassVar[int]
+    FROM_BROKER_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     FORWARDED_FIELD_NUMBER: _ClassVar[int]
     resources: _containers.RepeatedCompositeFieldContainer[AlterConfigsRequest.Resource]
     timeout_ms: int
     validate_only: bool
     command_id: bytes
+    from_broker: bool
     cluster_id: str
     forwarded: bool
-    def __init__(self, resources: _Optional[_Iterable[_Union[AlterConfigsRequest.Resource, _Mapping]]] = ..., timeout_ms: _Optional[int] = ..., validate_only: _Optional[bool] = ..., command_id: _Optional[bytes] = ..., cluster_id: _Optional[str] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+    def __init__(self, resources: _Optional[_Iterable[_Union[AlterConfigsRequest.Resource, _Mapping]]] = ..., timeout_ms: _Optional[int] = ..., validate_only: _Optional[bool] = ..., command_id: _Optional[bytes] = ..., from_broker: _Optional[bool] = ..., cluster_id: _Optional[str] = ..., forwarded: _Optional[bool] = ...) -> None: ...
 
 class AlterConfigsResponse(_message.Message):
     __slots__ = ("resources", "error", "metadata_offset", "controller_epoch", "cluster_id")
@@ -372,7 +378,7 @@ class PrepareStopResponse(_message.Message):
     def __init__(self, error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ...) -> None: ...
 
 class ElectLeadersRequest(_message.Message):
-    __slots__ = ("election_type", "topics", "timeout_ms", "cluster_id", "forwarded")
+    __slots__ = ("election_type", "topics", "timeout_ms", "from_broker", "cluster_id", "forwarded")
     class Topic(_message.Message):
         __slots__ = ("name", "partitions")
         NAME_FIELD_NUMBER: _ClassVar[int]
@@ -383,14 +389,16 @@ class ElectLeadersRequest(_message.Message):
     ELECTION_TYPE_FIELD_NUMBER: _ClassVar[int]
     TOPICS_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
+    FROM_BROKER_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     FORWARDED_FIELD_NUMBER: _ClassVar[int]
     election_type: ElectionType
     topics: _containers.RepeatedCompositeFieldContainer[ElectLeadersRequest.Topic]
     timeout_ms: int
+    from_broker: bool
     cluster_id: str
     forwarded: bool
-    def __init__(self, election_type: _Optional[_Union[ElectionType, str]] = ..., topics: _Optional[_Iterable[_Union[ElectLeadersRequest.Topic, _Mapping]]] = ..., timeout_ms: _Optional[int] = ..., cluster_id: _Optional[str] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+    def __init__(self, election_type: _Optional[_Union[ElectionType, str]] = ..., topics: _Optional[_Iterable[_Union[ElectLeadersRequest.Topic, _Mapping]]] = ..., timeout_ms: _Optional[int] = ..., from_broker: _Optional[bool] = ..., cluster_id: _Optional[str] = ..., forwarded: _Optional[bool] = ...) -> None: ...
 
 class ElectLeadersResponse(_message.Message):
     __slots__ = ("partitions", "error", "controller_epoch", "cluster_id")
@@ -480,7 +488,7 @@ class JournalEvent(_message.Message):
     def __init__(self, sequence: _Optional[int] = ..., time_ms: _Optional[int] = ..., last_ms: _Optional[int] = ..., count: _Optional[int] = ..., kind: _Optional[str] = ..., cause: _Optional[str] = ..., before: _Optional[str] = ..., after: _Optional[str] = ..., topic: _Optional[str] = ..., partition: _Optional[int] = ..., broker_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., partition_epoch: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., metadata_offset: _Optional[int] = ...) -> None: ...
 
 class CreatePartitionsRequest(_message.Message):
-    __slots__ = ("topics", "timeout_ms", "validate_only", "command_id", "cluster_id", "forwarded")
+    __slots__ = ("topics", "timeout_ms", "validate_only", "command_id", "from_broker", "cluster_id", "forwarded")
     class Topic(_message.Message):
         __slots__ = ("name", "count", "assignments")
         NAME_FIELD_NUMBER: _ClassVar[int]
@@ -494,15 +502,17 @@ class CreatePartitionsRequest(_message.Message):
     TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
     VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
     COMMAND_ID_FIELD_NUMBER: _ClassVar[int]
+    FROM_BROKER_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
     FORWARDED_FIELD_NUMBER: _ClassVar[int]
     topics: _containers.RepeatedCompositeFieldContainer[CreatePartitionsRequest.Topic]
     timeout_ms: int
     validate_only: bool
     command_id: bytes
+    from_broker: bool
     cluster_id: str
     forwarded: bool
-    def __init__(self, topics: _Optional[_Iterable[_Union[CreatePartitionsRequest.Topic, _Mapping]]] = ..., timeout_ms: _Optional[int] = ..., validate_only: _Optional[bool] = ..., command_id: _Optional[bytes] = ..., cluster_id: _Optional[str] = ..., forwarded: _Optional[bool] = ...) -> None: ...
+    def __init__(self, topics: _Optional[_Iterable[_Union[CreatePartitionsRequest.Topic, _Mapping]]] = ..., timeout_ms: _Optional[int] = ..., validate_only: _Optional[bool] = ..., command_id: _Optional[bytes] = ..., from_broker: _Optional[bool] = ..., cluster_id: _Optional[str] = ..., forwarded: _Optional[bool] = ...) -> None: ...
 
 class CreatePartitionsResponse(_message.Message):
     __slots__ = ("topics", "error", "metadata_offset", "controller_epoch", "cluster_id")

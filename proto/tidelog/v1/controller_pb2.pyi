@@ -1,4 +1,3 @@
-from tidelog.v1 import admin_pb2 as _admin_pb2
 from tidelog.v1 import common_pb2 as _common_pb2
 from tidelog.v1 import metadata_records_pb2 as _metadata_records_pb2
 from google.protobuf.internal import containers as _containers

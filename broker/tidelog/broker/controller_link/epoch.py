@@ -11,7 +11,7 @@ from copy import deepcopy
 from typing import TypeVar
 
 from tidelog.core.errors import TidelogError
-from tidelog.metadata.attempts import NumberedRequest
+from tidelog.metadata.attempts import is_numbered
 from tidelog.v1 import common_pb2
 
 RequestT = TypeVar("RequestT")
@@ -54,9 +54,9 @@ class ControllerEpoch:
 
         Requests without attempt numbers stay unchanged. See `tidelog.metadata.attempts`.
         """
-        if not isinstance(request, NumberedRequest):
+        if not is_numbered(request):
             return request
         self._attempts += 1
         attempt = deepcopy(request)
         attempt.controller_epoch, attempt.attempt = self.highest, self._attempts
-        return attempt
+        return attempt  # type: ignore[return-value]  # a copy of the request

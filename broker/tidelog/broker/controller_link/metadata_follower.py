@@ -22,10 +22,10 @@ from tidelog.core.errors import (
     KafkaError,
     UnreachableError,
 )
-from tidelog.metadata.committed import OnBatch
 from tidelog.metadata.delta import replay
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.metadata.snapshot import SnapshotReader
+from tidelog.metadata.state_machine import OnBatch
 from tidelog.net.peers import Peers
 from tidelog.v1.controller_pb2 import FollowMetadataRequest, FollowMetadataResponse
 from tidelog.v1.methods import FOLLOW_METADATA

@@ -171,5 +171,4 @@ HARMLESS: Mapping[str, Harmless] = {
     "/grpc.health.v1.Health/Watch": _always,
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": _always,
     **{f"/tidelog.v1.Admin/{name}": one for name, one in _ADMIN_CHANGES.items()},
-    **{f"/tidelog.v1.Controller/{name}": one for name, one in _ADMIN_CHANGES.items()},
 }

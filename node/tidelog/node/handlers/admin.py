@@ -4,38 +4,32 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
 
-from tidelog.broker.controller_link.controller_forwarder import ClusterChanges
+from tidelog.broker.controller_link.controller_forwarder import ControllerForwarder
 from tidelog.core.errors import KafkaError, TidelogError
 from tidelog.core.turns import in_turns
-from tidelog.core.wire_errors import to_wire
+from tidelog.core.wire_errors import error_message, to_wire
 from tidelog.metadata import configs
+from tidelog.metadata.commands import COMMANDS
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
 from tidelog.net.peers import Peers
 from tidelog.node.handlers.broker import unknown_topic
-from tidelog.v1 import common_pb2
+from tidelog.node.handlers.controller import ControllerHandler
+from tidelog.v1 import common_pb2, methods
 from tidelog.v1.admin_pb2 import (
-    AlterConfigsRequest,
-    AlterConfigsResponse,
-    CreatePartitionsRequest,
-    CreatePartitionsResponse,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-    DeleteTopicsRequest,
-    DeleteTopicsResponse,
     DescribeClusterRequest,
     DescribeClusterResponse,
     DescribeConfigsRequest,
     DescribeConfigsResponse,
     DescribeTopicsRequest,
     DescribeTopicsResponse,
-    ElectLeadersRequest,
-    ElectLeadersResponse,
 )
 from tidelog.v1.common_pb2 import Endpoint
 from tidelog.v1.data_pb2 import ListOffsetsRequest, ListOffsetsResponse
-from tidelog.v1.methods import LIST_OFFSETS
+from tidelog.v1.methods import LIST_OFFSETS, Method, Request, Response
 
 OFFSETS_TIMEOUT_MS = 2000
 # (topic, partition) -> (high watermark, log start offset, log end offset)
@@ -43,7 +37,10 @@ Offsets = Mapping[tuple[str, int], tuple[int, int, int]]
 
 
 class AdminHandler:
-    """Changes go to the controllers; descriptions come from the image and the leaders."""
+    """Changes go to the controllers; descriptions come from the image and the leaders.
+
+    `forwarder` is None on a node that is no broker, `controller` on one that is no controller.
+    """
 
     def __init__(
         self,
@@ -53,26 +50,30 @@ class AdminHandler:
         peers: Peers,
         image: Callable[[], MetadataImage],
         controller_id: Callable[[], int | None],
-        changes: ClusterChanges,
+        forwarder: ControllerForwarder | None,
+        controller: ControllerHandler | None,
     ) -> None:
         self._config = config
         self._voters = voters
         self._peers = peers
         self._image = image
         self._controller_id = controller_id
-        self._changes = changes
+        self._forwarder = forwarder
+        self._controller = controller
 
-    async def create_topics(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
-        """See `Admin.CreateTopics`."""
-        return await self._changes.create_topics(request)
-
-    async def delete_topics(self, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
-        """See `Admin.DeleteTopics`."""
-        return await self._changes.delete_topics(request)
-
-    async def create_partitions(self, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
-        """See `Admin.CreatePartitions`."""
-        return await self._changes.create_partitions(request)
+    def rpcs(self) -> Mapping[str, Callable[..., Any]]:
+        """The callables of `tidelog.v1.Admin` by RPC: a command each, or a method below."""
+        commands = {
+            method.name: partial(self._change, method)
+            for method in methods.rpcs_of("tidelog.v1.Admin")
+            if method.request_type in COMMANDS
+        }
+        return {
+            **commands,
+            methods.DESCRIBE_TOPICS.name: self.describe_topics,
+            methods.DESCRIBE_CLUSTER.name: self.describe_cluster,
+            methods.DESCRIBE_CONFIGS.name: self.describe_configs,
+        }
 
     async def describe_cluster(self, request: DescribeClusterRequest) -> DescribeClusterResponse:
         """See `Admin.DescribeCluster`."""
@@ -117,13 +118,20 @@ class AdminHandler:
         except KafkaError as error:
             return DescribeConfigsResponse(error=to_wire(error))
 
-    async def alter_configs(self, request: AlterConfigsRequest) -> AlterConfigsResponse:
-        """See `Admin.AlterConfigs`."""
-        return await self._changes.alter_configs(request)
-
-    async def elect_leaders(self, request: ElectLeadersRequest) -> ElectLeadersResponse:
-        """See `Admin.ElectLeaders`."""
-        return await self._changes.elect_leaders(request)
+    async def _change(self, method: Method[Request, Response], request: Any) -> Response:
+        """Pass a client's change on to the controllers; decide on one that a broker passed on."""
+        if self._forwarder is not None and not (request.from_broker or request.forwarded):
+            return await self._forwarder.forward(method, request)
+        if self._controller is not None:
+            return await self._controller.decide(method, request)
+        refused: Any = method.response_type  # every command's response has .error
+        response: Response = refused(
+            error=error_message(
+                common_pb2.NOT_CONTROLLER,
+                "this node is no controller: ask one that is",
+            )
+        )
+        return response
 
     async def _offsets(self, image: MetadataImage, topics: list[TopicImage]) -> Offsets:
         """Ask every leader once, all at the same time; leaders that do not answer are left out."""

@@ -14,7 +14,7 @@ from collections.abc import (
 from contextlib import aclosing
 from typing import Any
 
-from tidelog.broker.controller_link.controller_forwarder import ClusterChanges
+from tidelog.broker.controller_link.controller_forwarder import ControllerForwarder
 from tidelog.broker.controller_link.producer_ids import ProducerIds
 from tidelog.broker.controller_link.unreachable_reports import UnreachableReports
 from tidelog.broker.replica_manager import ReplicaManager
@@ -56,7 +56,7 @@ class BrokerHandler:
         replica_manager: ReplicaManager,
         image: Callable[[], MetadataImage],
         controller_id: Callable[[], int | None],
-        changes: ClusterChanges,
+        forwarder: ControllerForwarder,
         producer_ids: ProducerIds,
         reports: UnreachableReports,
     ) -> None:
@@ -64,7 +64,7 @@ class BrokerHandler:
         self._replica_manager = replica_manager
         self._image = image
         self._controller_id = controller_id
-        self._changes = changes
+        self._forwarder = forwarder
         self._producer_ids = producer_ids
         self._reports = reports
         self._topics = _TopicAnswers()
@@ -150,7 +150,7 @@ class BrokerHandler:
             )
         failed: dict[str, common_pb2.Error] = {}
         if request.allow_auto_topic_creation:
-            failed = await self._changes.create_missing(dict.fromkeys(request.topics))
+            failed = await self._forwarder.create_missing(dict.fromkeys(request.topics))
         image = self._image()
         # Answering a topic requested twice only once bounds the answer.
         names = list(dict.fromkeys(request.topics)) or sorted(image.topics)
@@ -166,7 +166,7 @@ class BrokerHandler:
 
     async def _begin(self, request: ProduceRequest) -> Coroutine[Any, Any, ProduceResponse]:
         """Work on a request, once its topics exist or cannot be created."""
-        failed = await self._changes.create_missing(
+        failed = await self._forwarder.create_missing(
             # A request with a topic id does not mean any other incarnation.
             dict.fromkeys(one.topic for one in request.partitions if not one.topic_id)
         )

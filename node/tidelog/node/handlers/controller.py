@@ -1,47 +1,27 @@
-"""Handlers of `tidelog.v1.Controller`; what this controller must not decide is forwarded."""
+"""The handler of `tidelog.v1.Controller`: decides while its controller is active, else forwards."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
 from tidelog.broker.controller_link.unreachable_reports import UnreachableReports
 from tidelog.core.errors import CallFailedError, KafkaError, UnreachableError
 from tidelog.core.wire_errors import error_message, to_wire
-from tidelog.metadata.quorum import Quorum
+from tidelog.metadata.commands import COMMANDS
+from tidelog.metadata.quorum_controller import QuorumController
 from tidelog.net.own_cluster import OwnCluster
 from tidelog.net.peers import Peers
 from tidelog.raft.replicated_log import QuorumStatus
 from tidelog.v1 import common_pb2, methods
-from tidelog.v1.admin_pb2 import (
-    AlterConfigsRequest,
-    AlterConfigsResponse,
-    CreatePartitionsRequest,
-    CreatePartitionsResponse,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-    DeleteTopicsRequest,
-    DeleteTopicsResponse,
-    ElectLeadersRequest,
-    ElectLeadersResponse,
-)
 from tidelog.v1.common_pb2 import Endpoint
 from tidelog.v1.controller_pb2 import (
-    AllocateProducerIdsRequest,
-    AllocateProducerIdsResponse,
-    AlterPartitionRequest,
-    AlterPartitionResponse,
-    BrokerHeartbeatRequest,
-    BrokerHeartbeatResponse,
     DescribeQuorumRequest,
     DescribeQuorumResponse,
     FollowMetadataRequest,
     FollowMetadataResponse,
-    RegisterBrokerRequest,
-    RegisterBrokerResponse,
-    ReportReplicaStateRequest,
-    ReportReplicaStateResponse,
     ReportUnreachableBrokerRequest,
     ReportUnreachableBrokerResponse,
 )
@@ -52,14 +32,17 @@ FORWARD_TIMEOUT_MS = 5000
 
 
 class ControllerHandler:
-    """Serves from the local quorum when it is active, else asks the active controller once."""
+    """Serves from the local quorum while it is active, else asks the active controller once.
+
+    Serves the commands of `tidelog.v1.Admin`, too, once a broker has passed them on.
+    """
 
     def __init__(
         self,
         *,
         node_id: int,
         own: OwnCluster,
-        quorum: Quorum,
+        quorum: QuorumController,
         peers: Peers,
         voters: Mapping[int, str],
         reports: UnreachableReports,
@@ -71,68 +54,30 @@ class ControllerHandler:
         self._voters = voters
         self._reports = reports
 
-    async def register_broker(self, request: RegisterBrokerRequest) -> RegisterBrokerResponse:
-        """See `Controller.RegisterBroker`."""
-        return await self._decide(methods.REGISTER_BROKER, self._quorum.register_broker, request)
+    def rpcs(self) -> Mapping[str, Callable[..., Any]]:
+        """The callables of `tidelog.v1.Controller` by RPC: a command each, or a method below."""
+        commands = {
+            method.name: partial(self.decide, method)
+            for method in methods.rpcs_of("tidelog.v1.Controller")
+            if method.request_type in COMMANDS
+        }
+        return {
+            **commands,
+            methods.REPORT_UNREACHABLE_BROKER.name: self.report_unreachable_broker,
+            methods.FOLLOW_METADATA.name: self.follow_metadata,
+            methods.DESCRIBE_QUORUM.name: self.describe_quorum,
+        }
 
-    async def broker_heartbeat(self, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse:
-        """See `Controller.BrokerHeartbeat`."""
-        return await self._decide(methods.BROKER_HEARTBEAT, self._quorum.broker_heartbeat, request)
-
-    async def alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
-        """See `Controller.AlterPartition`."""
-        return await self._decide(methods.ALTER_PARTITION, self._quorum.alter_partition, request)
-
-    async def create_topics(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
-        """See `Controller.CreateTopics`."""
-        return await self._decide(
-            methods.CONTROLLER_CREATE_TOPICS, self._quorum.create_topics, request
-        )
-
-    async def delete_topics(self, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
-        """See `Controller.DeleteTopics`."""
-        return await self._decide(
-            methods.CONTROLLER_DELETE_TOPICS, self._quorum.delete_topics, request
-        )
-
-    async def alter_configs(self, request: AlterConfigsRequest) -> AlterConfigsResponse:
-        """See `Controller.AlterConfigs`."""
-        return await self._decide(
-            methods.CONTROLLER_ALTER_CONFIGS, self._quorum.alter_configs, request
-        )
-
-    async def allocate_producer_ids(
-        self, request: AllocateProducerIdsRequest
-    ) -> AllocateProducerIdsResponse:
-        """See `Controller.AllocateProducerIds`."""
-        return await self._decide(
-            methods.ALLOCATE_PRODUCER_IDS, self._quorum.allocate_producer_ids, request
-        )
-
-    async def report_replica_state(
-        self, request: ReportReplicaStateRequest
-    ) -> ReportReplicaStateResponse:
-        """See `Controller.ReportReplicaState`."""
-        return await self._decide(methods.REPORT_REPLICA_STATE, self._quorum.report_damage, request)
+    async def decide(self, method: Method[Request, Response], request: Request) -> Response:
+        """Decide on the command that a request of `method` is, here or at the active controller."""
+        return await self._serve(method, self._quorum.submit, request)
 
     async def report_unreachable_broker(
         self, request: ReportUnreachableBrokerRequest
     ) -> ReportUnreachableBrokerResponse:
-        """See `Controller.ReportUnreachableBroker`."""
-        return await self._decide(
+        """See `Controller.ReportUnreachableBroker`: the active controller dials, and may fence."""
+        return await self._serve(
             methods.REPORT_UNREACHABLE_BROKER, self._quorum.report_unreachable_broker, request
-        )
-
-    async def create_partitions(self, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
-        """See `Controller.CreatePartitions`."""
-        return await self._decide(
-            methods.CONTROLLER_CREATE_PARTITIONS, self._quorum.create_partitions, request
-        )
-
-    async def elect_leaders(self, request: ElectLeadersRequest) -> ElectLeadersResponse:
-        """See `Controller.ElectLeaders`."""
-        return await self._decide(
-            methods.CONTROLLER_ELECT_LEADERS, self._quorum.elect_leaders, request
         )
 
     async def follow_metadata(
@@ -175,7 +120,7 @@ class ControllerHandler:
         self._own.stamp(response)
         return response
 
-    async def _decide(
+    async def _serve(
         self,
         method: Method[Request, Response],
         local: Callable[[Request], Awaitable[Response]],
@@ -186,11 +131,11 @@ class ControllerHandler:
         except KafkaError as error:
             response = _answer(method, to_wire(error))
         else:
-            response = await self._decide_or_forward(method, local, request)
+            response = await self._serve_or_forward(method, local, request)
         self._own.stamp(response)
         return response
 
-    async def _decide_or_forward(
+    async def _serve_or_forward(
         self,
         method: Method[Request, Response],
         local: Callable[[Request], Awaitable[Response]],

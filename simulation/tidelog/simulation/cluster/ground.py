@@ -19,7 +19,7 @@ from tidelog.core.chance import SeededRandom
 from tidelog.history.history import ACKS_ALL, History
 from tidelog.log.file_names import LOG
 from tidelog.metadata.image import MetadataImage
-from tidelog.metadata.quorum import Quorum
+from tidelog.metadata.quorum_controller import QuorumController
 from tidelog.node.server import METADATA_DIRECTORY
 from tidelog.raft.wal import FILE_NAME
 from tidelog.simulation.cluster.budget import Flip, folder_of
@@ -355,7 +355,7 @@ class SimGround:
         quorum = self._quorum(node_id)
         return -1 if quorum is None else quorum.image.offset
 
-    def _quorum(self, node_id: int) -> Quorum | None:
+    def _quorum(self, node_id: int) -> QuorumController | None:
         node = self._world.machine(node_id).node
         return None if node is None else quorum_of(node)
 

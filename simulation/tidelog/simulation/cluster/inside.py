@@ -13,7 +13,7 @@ from tidelog.core.errors import CorruptMessageError
 from tidelog.log.file_names import LOG, file_name
 from tidelog.log.partition_log import PartitionLog
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
-from tidelog.metadata.quorum import Quorum
+from tidelog.metadata.quorum_controller import QuorumController
 from tidelog.records.batch import HEADER_BYTES, BatchHeader, parse_header
 from tidelog.simulation.cluster.cluster import Machine, SimCluster
 from tidelog.simulation.engine.disk import SimDisk
@@ -119,7 +119,7 @@ def has_failed_log(machine: Machine) -> bool:
     return node is not None and any(one.is_failed for one in held_by(node).values())
 
 
-def _quorums(cluster: SimCluster) -> Iterator[tuple[int, Quorum]]:
+def _quorums(cluster: SimCluster) -> Iterator[tuple[int, QuorumController]]:
     for node_id, machine in cluster.machines.items():
         quorum = None if machine.node is None else quorum_of(machine.node)
         if quorum is not None:

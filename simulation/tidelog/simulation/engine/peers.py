@@ -7,7 +7,6 @@ up cancels the handler, a crash breaks the calls in flight, a handler's refusal 
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any
@@ -17,6 +16,7 @@ from tidelog.core.errors import (
     TidelogError,
     UnreachableError,
 )
+from tidelog.net.handlers import callable_for
 from tidelog.net.transport import Dialled, DialOutcome
 from tidelog.simulation.engine.exchange import Exchange
 from tidelog.simulation.engine.network import Host, SimNetwork
@@ -215,5 +215,4 @@ class _Call(Exchange[Request, Response]):
 
 def _handler(server: Host, method: Method[Request, Response]) -> Any:  # as the method's kind
     assert server.services is not None  # who asks has looked
-    name = re.sub(r"(?<!^)(?=[A-Z])", "_", method.name).lower()
-    return getattr(server.services[method.service], name)
+    return callable_for(server.services[method.service], method.name)

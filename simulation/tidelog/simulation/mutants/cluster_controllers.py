@@ -26,9 +26,9 @@ from tidelog.v1.controller_pb2 import (
 from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord
 
 _current_registration = brokers.current_registration
-_eligible = election._eligible
+_eligible = election._find_eligible
 _find = PartitionMap.find
-_incomplete_leader = election._incomplete_leader
+_choose_unclean_leader = election._choose_unclean_leader
 _next_state = election.next_state
 
 
@@ -41,13 +41,13 @@ def foreign_calls_served(_self: OwnCluster, _message: object, *, who: str) -> No
 # Elections
 
 
-@replaces(election, "_eligible")
+@replaces(election, "_find_eligible")
 def eligible_replicas_forgotten(_partition: PartitionImage, **_: Any) -> tuple[int, ...]:
     """Who leaves an ISR below min.insync.replicas is no candidate any more (KIP-966)."""
     return ()
 
 
-@replaces(election, "_eligible")
+@replaces(election, "_find_eligible")
 def lossy_replicas_eligible(
     partition: PartitionImage, *, isr: tuple[int, ...], without: Sequence[int]
 ) -> tuple[int, ...]:
@@ -68,19 +68,19 @@ def untold_loss_forgotten(_found: dict[str, str] | None) -> StartLoss:
     return NOTHING
 
 
-@replaces(election, "_incomplete_leader")
+@replaces(election, "_choose_unclean_leader")
 def unclean_election_on(partition: PartitionImage, **rest: Any) -> int | None:
     """Anyone leads when nobody in sync is left, whatever the topic says."""
-    return _incomplete_leader(partition, **{**rest, "is_unclean": True})
+    return _choose_unclean_leader(partition, **{**rest, "is_unclean": True})
 
 
-@replaces(election, "_incomplete_leader")
+@replaces(election, "_choose_unclean_leader")
 def last_leader_before_eligible(partition: PartitionImage, **rest: Any) -> int | None:
     """The last leader leads again though others are eligible and it lost something."""
-    return _incomplete_leader(partition, **{**rest, "elr": ()})
+    return _choose_unclean_leader(partition, **{**rest, "elr": ()})
 
 
-@replaces(damage, "_taken_out")
+@replaces(damage, "_take_out")
 def damage_not_acted_on(
     _broker_id: int, _topic: TopicImage, _partition: PartitionImage, _image: MetadataImage
 ) -> list[MetadataRecord]:
@@ -142,14 +142,10 @@ def decided_on_stale_image(image: MetadataImage, batch: MetadataBatch) -> bool:
     return batch.controller_epoch < image.controller_epoch
 
 
-@replaces(brokers, "heartbeat")
-def unfenced_before_it_knows(request: Any, image: MetadataImage, **rest: Any) -> Any:
+@replaces(brokers, "_is_up_to_date")
+def unfenced_before_it_knows(_request: object, broker: BrokerImage) -> bool:
     """A broker is unfenced before it has applied its own registration (KIP-631)."""
-    request.metadata_offset = max(request.metadata_offset, request.broker_epoch)
-    return _heartbeat(request, image, **rest)
-
-
-_heartbeat = brokers.heartbeat
+    return broker.is_fenced
 
 
 # Images and topics

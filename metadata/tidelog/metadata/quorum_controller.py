@@ -5,8 +5,8 @@ alone; whether this node is the active controller, and the proof of it, is `Acti
 
 One task decides. It takes the commands that wait, decides each on the image that those before it
 will leave, proposes all records as one batch and answers when that has applied. A batch names the
-offset it was decided on and is void at any other, so a controller that lost its place without
-knowing changes nothing. Nor does it answer: what needs no record is told only after a barrier has
+offset it was decided on and is void at any other, so a controller that was replaced without knowing
+it changes nothing. Nor does it answer: a reply without records is sent only after a barrier has
 proved that this node still led when it was decided.
 """
 
@@ -16,77 +16,51 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any
 
 import structlog
 
 from tidelog.core.env import Clock, Random
-from tidelog.core.errors import KafkaError, TidelogError, error_for, invariant
-from tidelog.metadata.active_term import ActiveTerm, void
-from tidelog.metadata.attempts import LATE_CODES, NumberedRequest
-from tidelog.metadata.commands import PlanCommand
-from tidelog.metadata.committed import CommittedMetadata, Followed, OnBatch
+from tidelog.core.errors import KafkaError, TidelogError, error_for
+from tidelog.metadata.active_term import ActiveTerm, void_error
+from tidelog.metadata.attempts import LATE_CODES, is_numbered
+from tidelog.metadata.brokers import ExpireSessions, FenceDeadBroker
+from tidelog.metadata.commands import COMMANDS, CommandRow
 from tidelog.metadata.config import ControllerConfig
-from tidelog.metadata.controller import (
-    Checked,
-    Command,
-    Controller,
-    ExpireSessions,
-    FenceDeadBroker,
-    RebalanceLeaders,
-    Reply,
-    refusal,
-)
-from tidelog.metadata.decision import Decision, wire_error
+from tidelog.metadata.controller import Controller
+from tidelog.metadata.decision import Decision, Reply, wire_error
 from tidelog.metadata.delta import speculate
-from tidelog.metadata.election import IncompleteElection, incomplete_elections
+from tidelog.metadata.election import UncleanElection, find_unclean_elections
 from tidelog.metadata.failure_detector import Dial, FailureDetector
 from tidelog.metadata.image import MetadataImage
-from tidelog.metadata.leaders import has_imbalance
+from tidelog.metadata.leaders import RebalanceLeaders, has_imbalance
+from tidelog.metadata.state_machine import Followed, MetadataStateMachine, OnBatch
 from tidelog.raft.replicated_log import (
     ProposalUnknownError,
     QuorumStatus,
     ReplicatedLog,
 )
 from tidelog.v1 import common_pb2
-from tidelog.v1.admin_pb2 import (
-    AlterConfigsRequest,
-    AlterConfigsResponse,
-    CreatePartitionsRequest,
-    CreatePartitionsResponse,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-    DeleteTopicsRequest,
-    DeleteTopicsResponse,
-    ElectLeadersRequest,
-    ElectLeadersResponse,
-)
 from tidelog.v1.controller_pb2 import (
-    AllocateProducerIdsRequest,
-    AllocateProducerIdsResponse,
-    AlterPartitionRequest,
-    AlterPartitionResponse,
-    BrokerHeartbeatRequest,
-    BrokerHeartbeatResponse,
     RegisterBrokerRequest,
-    RegisterBrokerResponse,
-    ReportReplicaStateRequest,
-    ReportReplicaStateResponse,
     ReportUnreachableBrokerRequest,
     ReportUnreachableBrokerResponse,
 )
 from tidelog.v1.metadata_records_pb2 import MetadataRecord
 
 _log = structlog.get_logger(__name__)
-_ReplyT = TypeVar("_ReplyT", bound=Reply)
 
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
-    command: Command
-    reply: asyncio.Future[Reply]
+    command: Any  # of any row
+    reply: asyncio.Future[Any]
     is_begun: bool = False
-    """A slice of its plan has happened: whatever comes, its outcome is not that nothing did."""
+    """A slice of its plan has happened: no later error may say that nothing did."""
+
+    @property
+    def row(self) -> CommandRow[Any, Any]:
+        return COMMANDS[type(self.command)]
 
     def answer(self, reply: Reply) -> None:
         if not self.reply.done():
@@ -95,7 +69,7 @@ class _Waiting:
     def refuse(self, error: TidelogError) -> None:
         if self.is_begun and not error.is_outcome_unknown:
             error = ProposalUnknownError(f"part of it has happened, ask again: {error.message}")
-        self.answer(refusal(self.command, error))
+        self.answer(self.row.refuse(error))
 
     def fail(self, error: Exception) -> None:
         if not self.reply.done():
@@ -110,28 +84,28 @@ class _Batch:
         self.room = room
         """Partitions that it may still create or remove."""
         self.records: list[MetadataRecord] = []
-        self.decided: list[tuple[_Waiting, Decision[Reply]]] = []
-        self.incomplete: list[IncompleteElection] = []
+        self.decided: list[tuple[_Waiting, Decision[Any]]] = []
+        self.unclean: list[UncleanElection] = []
         self.left_over: list[_Waiting] = []
 
-    def add(self, one: _Waiting, decision: Decision[Reply]) -> None:
+    def add(self, one: _Waiting, decision: Decision[Any]) -> None:
         before = self.image
         if decision.records:
             self.image = speculate(before, decision.records)
         self.room -= decision.partitions
         self.records += decision.records
         self.decided.append((one, decision))
-        self.incomplete += incomplete_elections(before, decision.records)
+        self.unclean += find_unclean_elections(before, decision.records)
 
 
-class Quorum:
-    """One controller node. Any may be asked; only the active one does not answer NOT_CONTROLLER.
+class QuorumController:
+    """A controller node. All may be asked; all but the active one answer NOT_CONTROLLER.
 
-    A reply without an error is told only after its records committed and applied. REQUEST_TIMED_OUT
+    A reply without an error is sent only after its records committed and applied. REQUEST_TIMED_OUT
     means that they may yet, or that a part of a large plan has: look, or ask again. Any other error
     means that they never will. A reply with a controller epoch was decided by the controller that
-    led in this Raft term, on an image that held all that was committed before it was asked; without
-    one nobody decided.
+    led in this Raft term, on an image that held every batch committed before the request; without a
+    controller epoch no controller decided.
     """
 
     def __init__(
@@ -148,9 +122,9 @@ class Quorum:
         self._clock = clock
         self._config = config
         self._controller = Controller(config, random)
-        self._committed = CommittedMetadata(config, on_batch)
+        self._machine = MetadataStateMachine(config, on_batch)
         self._active = ActiveTerm(
-            log=log, committed=self._committed, clock=clock, random=random, config=config
+            log=log, machine=self._machine, clock=clock, random=random, config=config
         )
         self._queue: asyncio.Queue[_Waiting] = asyncio.Queue(config.commands_queued_max)
         self._unfinished: deque[_Waiting] = deque()
@@ -159,13 +133,13 @@ class Quorum:
             image=lambda: self.image, dial=dial, fence=self._fence_dead, clock=clock, config=config
         )
         self._tasks: list[asyncio.Task[None]] = []
-        self.incomplete_elections = 0
+        self.unclean_leader_elections = 0
         """Leaders elected by this node that may have lacked committed records."""
 
     @property
     def image(self) -> MetadataImage:
         """The committed metadata this node knows."""
-        return self._committed.image
+        return self._machine.image
 
     @property
     def is_active(self) -> bool:
@@ -174,7 +148,7 @@ class Quorum:
 
     @property
     def offline_partitions(self) -> int:
-        """Partitions that nobody leads; 0 unless this node is the active controller."""
+        """Number of partitions without a leader; 0 unless this node is the active controller."""
         if not self.is_active:
             return 0
         topics = self.image.topics.values()
@@ -182,13 +156,13 @@ class Quorum:
 
     @property
     def leader_id(self) -> int | None:
-        """The controller that leads as far as this node knows."""
+        """The active controller as far as this node knows."""
         return self._log.leader_id
 
     async def start(self) -> None:
         """Start the log, replay it, and take part. Errors: `StorageError` as of the log."""
         self._log.on_leadership(self._on_leadership)
-        await self._log.start(self._committed)
+        await self._log.start(self._machine)
         self._on_leadership()
         self._tasks = [
             asyncio.create_task(self._decide_forever()),
@@ -197,7 +171,7 @@ class Quorum:
         ]
 
     async def stop(self) -> None:
-        """Leave the quorum; all that wait are answered, followers end."""
+        """Leave the quorum; waiting commands are answered, followers end."""
         await self._log.stop()
         self._active.end()
         await self._detector.stop()
@@ -208,62 +182,29 @@ class Quorum:
             self._unfinished.append(self._queue.get_nowait())
         for one in self._unfinished:
             one.refuse(self._active.refusal())
-        self._committed.close()
+        self._machine.close()
 
-    async def register_broker(self, request: RegisterBrokerRequest) -> RegisterBrokerResponse:
-        """See `brokers.register_broker`. One that is refused has its predecessor looked for."""
-        reply = await self._submit(request, RegisterBrokerResponse)
-        if reply.error.code == common_pb2.DUPLICATE_BROKER_REGISTRATION:
+    async def submit(self, request: Any) -> Any:  # request and reply of one row of `COMMANDS`
+        """Decide on a request, commit and answer; see `commands`, and the class for the reply.
+
+        A registration that is refused as a duplicate has its predecessor dialled.
+        """
+        row = COMMANDS[type(request)]
+        if row.is_quiet is not None:
+            try:
+                term = await self._active.confirm()
+            except TidelogError as error:
+                return row.refuse(error)
+            now_ms = self._clock.monotonic_ms()
+            if self._controller.is_quiet(request, self.image, now_ms):
+                reply = self._controller.handle(request, self.image, now_ms).reply
+                _log_late(request, reply)
+                return _complete(row, reply, offset=self.image.offset, term=term)
+        reply = await self._queue_up(request)
+        is_duplicate = reply.error.code == common_pb2.DUPLICATE_BROKER_REGISTRATION
+        if is_duplicate and isinstance(request, RegisterBrokerRequest):
             self._detector.doubt(request.broker_id)
         return reply
-
-    async def broker_heartbeat(self, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse:
-        """See `brokers.heartbeat`. One that only keeps a session waits for no other command."""
-        try:
-            term = await self._active.confirm()
-        except TidelogError as error:
-            return BrokerHeartbeatResponse(error=wire_error(error))
-        now_ms = self._clock.monotonic_ms()
-        if not self._controller.is_quiet(request, self.image, now_ms):
-            return await self._submit(request, BrokerHeartbeatResponse)
-        reply = self._controller.handle(request, self.image, now_ms).reply
-        _note_late(request, reply)
-        completed = _completed(reply, offset=self.image.offset, term=term)
-        return _as(BrokerHeartbeatResponse, completed)
-
-    async def alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
-        """See `replication.alter_partition`."""
-        return await self._submit(request, AlterPartitionResponse)
-
-    async def create_topics(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
-        """See `topics.create_topics`."""
-        return await self._submit(request, CreateTopicsResponse)
-
-    async def delete_topics(self, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
-        """See `topics.delete_topics`."""
-        return await self._submit(request, DeleteTopicsResponse)
-
-    async def create_partitions(self, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
-        """See `partitions.create_partitions`."""
-        return await self._submit(request, CreatePartitionsResponse)
-
-    async def alter_configs(self, request: AlterConfigsRequest) -> AlterConfigsResponse:
-        """See `configs.alter_configs`."""
-        return await self._submit(request, AlterConfigsResponse)
-
-    async def allocate_producer_ids(
-        self, request: AllocateProducerIdsRequest
-    ) -> AllocateProducerIdsResponse:
-        """See `producer_ids.allocate_producer_ids`."""
-        return await self._submit(request, AllocateProducerIdsResponse)
-
-    async def report_damage(self, request: ReportReplicaStateRequest) -> ReportReplicaStateResponse:
-        """See `damage.report_damage`."""
-        return await self._submit(request, ReportReplicaStateResponse)
-
-    async def elect_leaders(self, request: ElectLeadersRequest) -> ElectLeadersResponse:
-        """See `leaders.elect_leaders`."""
-        return await self._submit(request, ElectLeadersResponse)
 
     async def report_unreachable_broker(
         self, request: ReportUnreachableBrokerRequest
@@ -282,8 +223,8 @@ class Quorum:
     def follow(
         self, from_offset: int, *, accepts_snapshot: bool = False
     ) -> AsyncGenerator[Followed, None]:
-        """See `CommittedMetadata.follow`. Served by any controller."""
-        return self._committed.follow(from_offset, accepts_snapshot=accepts_snapshot)
+        """See `MetadataStateMachine.follow`. Served by any controller."""
+        return self._machine.follow(from_offset, accepts_snapshot=accepts_snapshot)
 
     @property
     def term(self) -> int:
@@ -291,18 +232,18 @@ class Quorum:
         return self._log.term
 
     def status(self) -> QuorumStatus:
-        """What this voter knows of the quorum; served by any controller."""
+        """The quorum as this voter knows it; served by any controller."""
         return self._log.status()
 
     def hold(self, until_ms: int) -> None:
-        """See `Controller.hold`. Each controller must be told, since any may become active."""
+        """See `Controller.hold`. Hold every controller, since any may become active."""
         self._controller.hold(until_ms)
 
     def release(self) -> None:
         """See `Controller.release`."""
         self._controller.release()
 
-    async def _submit(self, command: Command, reply_type: type[_ReplyT]) -> _ReplyT:
+    async def _queue_up(self, command: Any) -> Any:  # as `submit`
         waiting = _Waiting(command, asyncio.get_running_loop().create_future())
         if not self.is_active:
             waiting.refuse(self._active.refusal())
@@ -315,7 +256,7 @@ class Quorum:
             )
         else:
             self._queue.put_nowait(waiting)
-        return _as(reply_type, await waiting.reply)
+        return await waiting.reply
 
     async def _decide_forever(self) -> None:
         while True:
@@ -350,9 +291,9 @@ class Quorum:
     async def _decide(self, waiting: list[_Waiting]) -> list[_Waiting]:
         """Decide on commands in order, commit their records as one batch, answer.
 
-        Returns those that need another batch: what had no room, then plans that go on. Raises the
-        `TidelogError` that all those without an answer get. After an unknown outcome nothing is
-        decided until it is known.
+        Returns the commands that need another batch: those without room, then plans that go on.
+        Raises the `TidelogError` that all commands without an answer get. After an unknown outcome
+        nothing is decided until it is known.
         """
         if self._active.is_outcome_unknown:
             await self._active.settle()
@@ -364,13 +305,13 @@ class Quorum:
         else:
             await self._active.confirm()
             if self.image is not decided_on:
-                raise void()
-        for election in batch.incomplete:
-            self._note_incomplete(election)
+                raise void_error()
+        for election in batch.unclean:
+            self._note_unclean(election)
         for one, decision in batch.decided:
             if decision.is_last:
-                _note_late(one.command, decision.reply)
-                one.answer(_completed(decision.reply, offset=offset, term=term))
+                _log_late(one.command, decision.reply)
+                one.answer(_complete(one.row, decision.reply, offset=offset, term=term))
             else:
                 one.is_begun = True
                 batch.left_over.append(one)
@@ -380,7 +321,7 @@ class Quorum:
         now_ms = self._clock.monotonic_ms()
         batch = _Batch(self.image, room=self._config.partitions_per_batch_max)
         for one in waiting:
-            if batch.room <= 0 and isinstance(one.command, PlanCommand):
+            if batch.room <= 0 and one.row.plan_items is not None:
                 batch.left_over.append(one)
                 continue
             try:
@@ -395,8 +336,8 @@ class Quorum:
                 one.fail(error)
         return batch
 
-    def _note_incomplete(self, election: IncompleteElection) -> None:
-        self.incomplete_elections += 1
+    def _note_unclean(self, election: UncleanElection) -> None:
+        self.unclean_leader_elections += 1
         _log.error(
             "leader elected that may lack committed records",
             topic=election.topic,
@@ -413,7 +354,7 @@ class Quorum:
             if not self.is_active or not self._controller.has_expired_sessions(self.image, now_ms):
                 continue
             try:
-                reply = await self._submit(ExpireSessions(), Checked)
+                reply = await self._queue_up(ExpireSessions())
             except Exception:  # noqa: BLE001  # the task's top: sessions go on
                 _log.exception("silent brokers were not fenced")
                 continue
@@ -423,7 +364,7 @@ class Quorum:
                 _log.info("silent brokers fenced")
 
     async def _fence_dead(self, broker_id: int, broker_epoch: int, cause: str) -> None:
-        reply = await self._submit(FenceDeadBroker(broker_id, broker_epoch, cause), Checked)
+        reply = await self._queue_up(FenceDeadBroker(broker_id, broker_epoch, cause))
         if reply.error.code:
             raise error_for(reply.error.code, reply.error.message)
 
@@ -433,25 +374,20 @@ class Quorum:
             is_wanted = self._config.auto_leader_rebalance_enable and self.is_active
             if is_wanted and has_imbalance(self.image):
                 try:
-                    await self._submit(RebalanceLeaders(), Checked)
+                    await self._queue_up(RebalanceLeaders())
                 except Exception:  # noqa: BLE001  # the task's top: the next round tries again
                     _log.exception("leaderships were not moved back")
 
     def _on_leadership(self) -> None:
-        """Start anew whenever this node becomes active: it heard no heartbeats while it was not."""
+        """Activate the controller when this node becomes active: it has heard no heartbeats yet."""
         term = self._active.update()
         if term is not None:
             self._controller.activate(self._clock.monotonic_ms(), controller_epoch=term)
             _log.info("this node is the active controller", controller_epoch=term)
 
 
-def _as(reply_type: type[_ReplyT], reply: Reply) -> _ReplyT:
-    invariant(isinstance(reply, reply_type), "a command has one type of reply", reply)
-    return reply  # type: ignore[return-value]  # checked on the line above
-
-
-def _note_late(command: Command, reply: Reply) -> None:
-    if isinstance(command, NumberedRequest) and reply.error.code in LATE_CODES:
+def _log_late(command: object, reply: Reply) -> None:
+    if is_numbered(command) and reply.error.code in LATE_CODES:
         _log.info(
             "late attempt refused",
             request=type(command).__name__,
@@ -462,19 +398,14 @@ def _note_late(command: Command, reply: Reply) -> None:
 
 
 def _check_is_known(one: _Waiting, image: MetadataImage) -> None:
-    """Raise `ProposalUnknownError` where nobody knows any more how far a plan has come."""
-    if not one.is_begun or not isinstance(one.command, PlanCommand):
-        return
-    if one.command.command_id not in image.commands:
-        raise ProposalUnknownError("much was decided meanwhile: look what became of it")
+    """Raise `ProposalUnknownError` where the progress of a begun plan is no longer known."""
+    if one.is_begun and one.command.command_id not in image.commands:
+        raise ProposalUnknownError("its outcome is no longer known: look, or ask again")
 
 
-def _completed(reply: Reply, *, offset: int, term: int) -> Reply:
-    """With what only the commit tells: a new broker epoch, from which offset on a change shows."""
-    if not isinstance(reply, Checked):
-        reply.controller_epoch = term
-    if isinstance(reply, RegisterBrokerResponse) and not reply.error.code:
-        reply.broker_epoch = reply.broker_epoch or offset
-    if isinstance(reply, AlterConfigsResponse | CreatePartitionsResponse):
-        reply.metadata_offset = offset
+def _complete(row: CommandRow[Any, Any], reply: Any, *, offset: int, term: int) -> Any:
+    """Put into a row's reply the values that the commit gives."""
+    reply.controller_epoch = term
+    if row.complete is not None:
+        row.complete(reply, offset)
     return reply

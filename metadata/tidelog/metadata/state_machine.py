@@ -1,8 +1,7 @@
 """The committed metadata of this node: the image, and its newest batches, to be followed.
 
 Owns both, as the state machine of the replicated log. A bounded tail of the batches is held; a
-follower that needs older ones gets the image as a snapshot. Void batches are not kept, nobody needs
-them.
+follower that needs older ones gets the image as a snapshot. Void batches are not kept.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ class FollowedBatch(NamedTuple):
 
 
 Followed = list[FollowedBatch] | MetadataSnapshotPiece
-"""What a follower gets at a time; an empty list says that there was nothing for a while."""
+"""Batches, or a piece of a snapshot, for a follower; an empty list is a keep-alive."""
 
 
 OnBatch = Callable[[MetadataImage, MetadataBatch, int], None]
 """Called with a batch that applied: the image before it, the batch, its offset."""
 
 
-class CommittedMetadata:
+class MetadataStateMachine:
     """Grows by one batch at a time; any number of followers read it, each with its own cursor.
 
     It is the `StateMachine` of the replicated log.
@@ -74,7 +73,7 @@ class CommittedMetadata:
         self._wake_followers()
 
     def records(self) -> Iterator[bytes]:
-        """The image as of this call; each piece is made when it is asked for."""
+        """Yield the image as of this call in pieces, each made when it is asked for."""
         return (piece.SerializeToString(deterministic=True) for piece in pieces_of(self._image))
 
     def restore(self, records: Iterable[bytes], *, index: int, term: int) -> None:
@@ -99,10 +98,10 @@ class CommittedMetadata:
     def has_applied(self, offset: int) -> bool:
         """Whether the batch committed at `offset` applied: False when it was void.
 
-        Errors: `ProposalUnknownError` when so many did since that it is not known any more.
+        Errors: `ProposalUnknownError` when its tail no longer reaches back to `offset`.
         """
         if offset <= self._tail_base:
-            raise ProposalUnknownError("much was decided meanwhile: look what became of it")
+            raise ProposalUnknownError("its outcome is no longer known: look, or ask again")
         for followed in reversed(self._tail):
             if followed.offset <= offset:
                 return followed.offset == offset
@@ -111,10 +110,10 @@ class CommittedMetadata:
     async def follow(
         self, from_offset: int, *, accepts_snapshot: bool = False
     ) -> AsyncGenerator[Followed, None]:
-        """Batches after `from_offset`, old ones first, then each as it applies. Ends when closed.
+        """Yield batches after `from_offset`, old ones first, then each as it applies, until closed.
 
         A follower that accepts a snapshot gets one, piece by piece, where it is new (0) or batches
-        it needs are gone. Others get the oldest that are held: to their images these are void.
+        it needs are gone. Others get the oldest batches held: to their images these are void.
         """
         while not self._is_closed:
             if accepts_snapshot and self._needs_snapshot(from_offset):
@@ -142,7 +141,7 @@ class CommittedMetadata:
         return from_offset < self._tail_base or (from_offset == 0 and self._image.offset > 0)
 
     def _trim(self) -> None:
-        """Let the oldest go; the newest stays, however large it is."""
+        """Drop the oldest batches; the newest one stays, however large it is."""
         batches_max, bytes_max = self._config.tail_batches_max, self._config.tail_bytes_max
         while len(self._tail) > 1 and (
             len(self._tail) > batches_max or self._tail_bytes > bytes_max

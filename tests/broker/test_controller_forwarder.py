@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tidelog.broker.controller_link.controller_forwarder import ClusterChanges
+from tidelog.broker.controller_link.controller_forwarder import ControllerForwarder
 from tidelog.broker.controller_link.epoch import ControllerEpoch
 from tidelog.core.system import SystemClock, SystemDisk, SystemRandom
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
@@ -19,6 +19,7 @@ from tidelog.v1.admin_pb2 import (
     DeleteTopicsRequest,
     DeleteTopicsResponse,
 )
+from tidelog.v1.methods import CREATE_TOPICS, DELETE_TOPICS
 
 
 class StubControllers:
@@ -44,16 +45,16 @@ class StubFollower:
 
 async def test_changes_without_an_id_get_one_and_others_keep_theirs() -> None:
     controllers = StubControllers()
-    changes = ClusterChanges(
+    changes = ControllerForwarder(
         controllers=controllers,  # type: ignore[arg-type]
         follower=StubFollower(),  # type: ignore[arg-type]
         random=SystemRandom(),
         auto_create=True,
     )
-    await changes.create_topics(CreateTopicsRequest())
+    await changes.forward(CREATE_TOPICS, CreateTopicsRequest())
     await changes.create_missing({"t": None})
-    await changes.delete_topics(DeleteTopicsRequest())
-    await changes.create_topics(CreateTopicsRequest(command_id=b"i" * 16))
+    await changes.forward(DELETE_TOPICS, DeleteTopicsRequest())
+    await changes.forward(CREATE_TOPICS, CreateTopicsRequest(command_id=b"i" * 16))
     assert [len(one) for one in controllers.command_ids] == [16] * 4
     assert len(set(controllers.command_ids)) == 4
     assert controllers.command_ids[-1] == b"i" * 16
