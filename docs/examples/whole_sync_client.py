@@ -16,8 +16,14 @@ from concurrent.futures import Future
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from tidelog.client import BulkMetadata, NewTopic, Record, RecordMetadata, TopicPartition
-from tidelog.client.admin.events import EventFilter
+from tidelog.client import (
+    BulkMetadata,
+    EventFilter,
+    NewTopic,
+    Record,
+    RecordMetadata,
+    TopicPartition,
+)
 from tidelog.client.sync import Admin, CallerError, Consumer, LoopThread, Producer
 
 

@@ -10,7 +10,13 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from tidelog.client.backoff import Backoff
-from tidelog.client.errors import CallFailedError, KafkaError, TidelogError, error_from_wire
+from tidelog.client.errors import (
+    CallFailedError,
+    LeaderNotAvailableError,
+    TidelogError,
+    UnknownTopicOrPartitionError,
+    error_from_wire,
+)
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing
 from tidelog.v1 import common_pb2
@@ -70,9 +76,7 @@ class LeaderCalls:
                 raise error
             if self._routing.clock.monotonic_ms() >= deadline_ms:
                 names = ", ".join(f"{t}-{p}" for t, p in missing.keys() - found.keys())
-                raise error or KafkaError(
-                    common_pb2.LEADER_NOT_AVAILABLE, f"no leader answers for {names}"
-                )
+                raise error or LeaderNotAvailableError(f"no leader answers for {names}")
             self._routing.request_refresh()
             failures += 1
             await asyncio.sleep(self._backoff.delay_ms(failures, self._routing.random) / 1000)
@@ -82,8 +86,7 @@ class LeaderCalls:
         for tp in wanted:
             view = await self._routing.topic(tp.topic, timeout_ms=timeout_ms)
             if tp.partition not in view.leaders:
-                raise KafkaError(
-                    common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
+                raise UnknownTopicOrPartitionError(
                     f"topic {tp.topic!r} has partitions 0 to {len(view.leaders) - 1}, "
                     f"not {tp.partition}",
                 )

@@ -14,11 +14,6 @@ def error_message(code: ErrorCode, message: str) -> Error:
     return Error(code=code, message=message)
 
 
-def code_name(code: int) -> str:
-    """Kafka's name of a code; a code unknown to this version stays a number."""
-    return ErrorCode.Name(code) if code in ErrorCode.values() else f"{code}"
-
-
 def to_wire(error: TidelogError) -> Error:
     """Build the wire form of an exception; an unknown outcome never gets a definite code."""
     if error.is_outcome_unknown and error.code not in OUTCOME_UNKNOWN_CODES:

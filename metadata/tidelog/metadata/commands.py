@@ -18,11 +18,10 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from tidelog.core.errors import KafkaError, invariant
+from tidelog.core.errors import InvalidRequestError, KafkaError, invariant
 from tidelog.metadata.decision import Decision
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.plans import Slice
-from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (
     AlterConfigsRequest,
     AlterConfigsResponse,
@@ -99,9 +98,7 @@ def _held(command: object, image: MetadataImage) -> CommandRecord | None:
     if not command_id:
         return None
     if len(command_id) != COMMAND_ID_BYTES:
-        raise KafkaError(
-            common_pb2.INVALID_REQUEST, f"a command id has {COMMAND_ID_BYTES} bytes, or none"
-        )
+        raise InvalidRequestError(f"a command id has {COMMAND_ID_BYTES} bytes, or none")
     record = image.commands.get(command_id)
     if record is not None and record.WhichOneof("reply") != _FIELDS[type(command)]:
         raise _of_another()
@@ -109,9 +106,7 @@ def _held(command: object, image: MetadataImage) -> CommandRecord | None:
 
 
 def _of_another() -> KafkaError:
-    return KafkaError(
-        common_pb2.INVALID_REQUEST, "this command id was used for another command: draw one"
-    )
+    return InvalidRequestError("this command id was used for another command: draw one")
 
 
 def _names(command: PlanCommand) -> list[str]:

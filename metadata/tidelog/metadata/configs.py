@@ -12,14 +12,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from tidelog.core.errors import KafkaError
+from tidelog.core.errors import (
+    InvalidConfigError,
+    InvalidRequestError,
+    KafkaError,
+    UnknownTopicOrPartitionError,
+)
 from tidelog.log.config import TOPIC_CONFIGS, log_config, topic_config
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.decision import Decision, wire_error
 from tidelog.metadata.delta import speculate
 from tidelog.metadata.election import elections
 from tidelog.metadata.image import MetadataImage
-from tidelog.v1 import admin_pb2, common_pb2
+from tidelog.v1 import admin_pb2
 from tidelog.v1.admin_pb2 import (
     AlterConfigsRequest,
     AlterConfigsResponse,
@@ -99,8 +104,7 @@ def _set_on(resource: _Resource, image: MetadataImage) -> Mapping[str, str]:
     if resource.type == admin_pb2.TOPIC:
         topic = image.topics.get(resource.name)
         if topic is None:
-            raise KafkaError(
-                common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
+            raise UnknownTopicOrPartitionError(
                 f"topic {resource.name[:260]!r} does not exist",
             )
         return topic.configs
@@ -156,7 +160,7 @@ def _check_defaults(defaults: Mapping[str, str], image: MetadataImage) -> None:
             log_config(topic.configs, defaults)
         except KafkaError as error:
             message = f"topic {topic.name} would have {error.message}"
-            raise KafkaError(common_pb2.INVALID_CONFIG, message) from error
+            raise InvalidConfigError(message) from error
 
 
 def _described(
@@ -181,4 +185,4 @@ def _described(
 
 
 def _invalid(message: str) -> KafkaError:
-    return KafkaError(common_pb2.INVALID_REQUEST, message)
+    return InvalidRequestError(message)

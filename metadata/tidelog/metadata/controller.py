@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tidelog.core.env import Random
-from tidelog.core.errors import KafkaError, TidelogError
+from tidelog.core.errors import BrokerNotAvailableError, KafkaError, TidelogError
 from tidelog.metadata import (
     brokers,
     commands,
@@ -30,7 +30,6 @@ from tidelog.metadata.commands import PlanCommand
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.decision import Decision, wire_error
 from tidelog.metadata.image import MetadataImage
-from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (
     AlterConfigsRequest,
     AlterConfigsResponse,
@@ -284,7 +283,6 @@ class Controller:
 
     def _check_not_held(self, now_ms: int) -> None:
         if self._is_held(now_ms):
-            raise KafkaError(
-                common_pb2.BROKER_NOT_AVAILABLE,
+            raise BrokerNotAvailableError(
                 "the cluster is stopping: ISRs stay as they are, try again after the hold",
             )

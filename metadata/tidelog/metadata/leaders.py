@@ -11,7 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from tidelog.core.errors import KafkaError
+from tidelog.core.errors import (
+    ElectionNotNeededError,
+    EligibleLeadersNotAvailableError,
+    KafkaError,
+    PreferredLeaderNotAvailableError,
+    UnknownTopicOrPartitionError,
+)
 from tidelog.metadata.decision import Decision, wire_error
 from tidelog.metadata.election import State, changed, next_state, present_state
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
@@ -39,8 +45,7 @@ def elect_leaders(
             partition = image.partition(name, number)
             try:
                 if topic is None or partition is None:
-                    raise KafkaError(
-                        common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
+                    raise UnknownTopicOrPartitionError(
                         f"there is no partition {number} of a topic {name[:260]!r}",
                     )
                 leader_id, its_records = _elected(topic, partition, image, is_unclean=is_unclean)
@@ -78,14 +83,11 @@ def _elected(
 ) -> tuple[int, list[MetadataRecord]]:
     leader_id, preferred_id = partition.leader_id, partition.replicas[0]
     if leader_id is not None and (is_unclean or leader_id == preferred_id):
-        raise KafkaError(
-            common_pb2.ELECTION_NOT_NEEDED, f"broker {leader_id} leads the partition already"
-        )
+        raise ElectionNotNeededError(f"broker {leader_id} leads the partition already")
     if not is_unclean:
         state = _preferred(partition, image)
         if state is None:
-            raise KafkaError(
-                common_pb2.PREFERRED_LEADER_NOT_AVAILABLE,
+            raise PreferredLeaderNotAvailableError(
                 f"broker {preferred_id} is not in the ISR {list(partition.isr)}: "
                 "start it, or wait until it has caught up",
             )
@@ -99,8 +101,7 @@ def _elected(
         is_unclean_asked=True,
     )
     if state.leader_id is None:
-        raise KafkaError(
-            common_pb2.ELIGIBLE_LEADERS_NOT_AVAILABLE,
+        raise EligibleLeadersNotAvailableError(
             f"no broker of the replicas {list(partition.replicas)} is alive: start one",
         )
     cause = "an unclean election was asked for"

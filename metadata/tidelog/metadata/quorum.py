@@ -21,7 +21,7 @@ from typing import TypeVar
 import structlog
 
 from tidelog.core.env import Clock, Random
-from tidelog.core.errors import KafkaError, TidelogError, error_for, invariant
+from tidelog.core.errors import ThrottlingQuotaExceededError, TidelogError, error_for, invariant
 from tidelog.metadata.active_term import ActiveTerm, void
 from tidelog.metadata.attempts import LATE_CODES, NumberedRequest
 from tidelog.metadata.commands import PlanCommand
@@ -308,8 +308,7 @@ class Quorum:
             waiting.refuse(self._active.refusal())
         elif self._queue.qsize() + len(self._unfinished) >= self._config.commands_queued_max:
             waiting.refuse(
-                KafkaError(
-                    common_pb2.THROTTLING_QUOTA_EXCEEDED,
+                ThrottlingQuotaExceededError(
                     f"{self._config.commands_queued_max} commands wait already: try again later",
                 )
             )

@@ -32,7 +32,7 @@ from tidelog.client.admin.quorum import QuorumDescription, QuorumLookup
 from tidelog.client.backoff import Backoff
 from tidelog.client.errors import (
     CallFailedError,
-    KafkaError,
+    RequestTimedOutError,
     TidelogError,
     UnreachableError,
     error_from_wire,
@@ -44,7 +44,7 @@ from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing, RoutingConfig, parse_bootstrap
 from tidelog.core.env import Clock, Random
 from tidelog.net.transport import Transport
-from tidelog.v1 import admin_pb2, common_pb2
+from tidelog.v1 import admin_pb2
 from tidelog.v1.common_pb2 import Error
 from tidelog.v1.data_pb2 import DeleteRecordsRequest, DeleteRecordsResponse, MetadataRequest
 from tidelog.v1.methods import (
@@ -183,7 +183,7 @@ class Admin:
         """Give a topic more partitions, `total_count` in all; `assignments` of the new ones.
 
         Returns when each has a leader that every live broker knows of. Records with a key may go to
-        other partitions from then on. Raises KafkaError UNKNOWN_TOPIC_OR_PARTITION,
+        other partitions from then on. Raises UnknownTopicOrPartitionError,
         INVALID_PARTITIONS where that is no increase, INVALID_REPLICATION_FACTOR,
         INVALID_REPLICA_ASSIGNMENT. REQUEST_TIMED_OUT: perhaps there, not usable in time.
         """
@@ -255,7 +255,7 @@ class Admin:
     async def describe_configs(self, topic: str | None) -> dict[str, ConfigDescription]:
         """Every config of a topic, or with None the cluster's defaults for topics, by name.
 
-        Raises KafkaError UNKNOWN_TOPIC_OR_PARTITION.
+        Raises UnknownTopicOrPartitionError.
         """
         request = admin_pb2.DescribeConfigsRequest()
         request.resources.add(type=_resource_type(topic), name=topic or "")
@@ -275,7 +275,7 @@ class Admin:
         """Set configs of a topic, or with None the cluster's defaults; None takes a value back.
 
         All changes happen or none; returns when every live broker works with them. Raises
-        KafkaError UNKNOWN_TOPIC_OR_PARTITION, INVALID_CONFIG, INVALID_REQUEST. REQUEST_TIMED_OUT:
+        UnknownTopicOrPartitionError, INVALID_CONFIG, INVALID_REQUEST. REQUEST_TIMED_OUT:
         perhaps altered, not known to all in time.
         """
         request = admin_pb2.AlterConfigsRequest(
@@ -303,8 +303,8 @@ class Admin:
         """Let the preferred replicas of these topics lead (none named: of all), where in sync.
 
         With `unclean`, partitions that nobody leads get any live replica: committed records that it
-        lacks are lost. The result of a partition is None or why nobody was elected: KafkaError
-        ELECTION_NOT_NEEDED, PREFERRED_LEADER_NOT_AVAILABLE, ELIGIBLE_LEADERS_NOT_AVAILABLE,
+        lacks are lost. The result of a partition is None or why nobody was elected:
+        ElectionNotNeededError, PREFERRED_LEADER_NOT_AVAILABLE, ELIGIBLE_LEADERS_NOT_AVAILABLE,
         UNKNOWN_TOPIC_OR_PARTITION.
         """
         request = admin_pb2.ElectLeadersRequest(
@@ -348,7 +348,7 @@ class Admin:
         """Delete the records below an offset of each partition; -1: all that are committed.
 
         Returns when no in-sync replica holds them any more, with the low watermarks: the offsets
-        below which there is nothing. Raises KafkaError OFFSET_OUT_OF_RANGE above the high
+        below which there is nothing. Raises OffsetOutOfRangeError above the high
         watermark, POLICY_VIOLATION for a topic whose cleanup.policy does not hold delete,
         REQUEST_TIMED_OUT when an in-sync replica did not follow: ask again.
         """
@@ -437,8 +437,7 @@ class Admin:
             if not missing:
                 return
             failures += 1
-            error = KafkaError(
-                common_pb2.REQUEST_TIMED_OUT,
+            error = RequestTimedOutError(
                 f"created, but after {self._api_timeout_ms} ms {missing} has no leader that every "
                 "broker knows of: look at `topics describe`",
             )
@@ -463,8 +462,7 @@ class Admin:
         failures = 0
         while not await self._is_known(offset):
             failures += 1
-            error = KafkaError(
-                common_pb2.REQUEST_TIMED_OUT,
+            error = RequestTimedOutError(
                 f"altered, but after {self._api_timeout_ms} ms not every broker knows of it",
             )
             await self._back_off(failures, error, deadline_ms=deadline_ms)

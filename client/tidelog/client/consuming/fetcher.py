@@ -20,7 +20,7 @@ from tidelog.client.consuming.fetch_stream import Answer as FetchAnswer
 from tidelog.client.consuming.fetch_stream import Fetched, FetchLimits, FetchStreams
 from tidelog.client.errors import (
     CorruptMessageError,
-    KafkaError,
+    InconsistentTopicIdError,
     LogTruncationError,
     OffsetOutOfRangeError,
     TidelogError,
@@ -145,6 +145,7 @@ class Fetcher:
         for task in [*self._fetches.values(), *self._resets.values()]:
             task.cancel()
         self._wake.set()
+        self._arrived.set()  # there may be nothing left to wait for
 
     def resume(self, positions: Sequence[Position]) -> None:
         """These are not paused any more: what was kept of them comes next.
@@ -391,8 +392,7 @@ class Fetcher:
             topic, partition = position.tp
             self._fail(
                 position,
-                KafkaError(
-                    common_pb2.INCONSISTENT_TOPIC_ID,
+                InconsistentTopicIdError(
                     f"topic {topic!r} was deleted and made anew: offset {position.fetch_offset} of "
                     f"{topic}-{partition} counted in the old one, seek to one of the new",
                 ),
