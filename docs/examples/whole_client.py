@@ -55,6 +55,7 @@ from tidelog.client import (
     VoterStatus,
     __version__,
     errors,
+    require_all,
 )
 
 
@@ -164,8 +165,10 @@ async def make_topics(admin: Admin, name: str) -> None:
     )
     by_hand = NewTopic(f"{name}-by-hand", assignments=[[1, 2, 3]])
     await admin.create_topics([by_hand], validate_only=True)
-    created: list[CreatedTopic] = await admin.create_topics([by_hand])
-    print([f"{one.name}: {one.partitions} partitions" for one in created])
+    results = await admin.create_topics([by_hand, NewTopic(name)])
+    assert isinstance(results[name], errors.TopicAlreadyExistsError)  # the other one is made
+    created: dict[str, CreatedTopic] = require_all({by_hand.name: results[by_hand.name]})
+    print([f"{one.name}: {one.partitions} partitions" for one in created.values()])
     await admin.create_partitions(name, 3, validate_only=True)
     await admin.create_partitions(name, 3, assignments=[[3, 1, 2]])
     assert name in await admin.list_topics()
@@ -173,8 +176,9 @@ async def make_topics(admin: Admin, name: str) -> None:
     await admin.alter_configs(name, {"retention.ms": "86400000"})
     retention: ConfigDescription = (await admin.describe_configs(name))["retention.ms"]
     assert not retention.is_default
-    for topic in await admin.describe_topics([name]):
-        print(about_topic(topic))
+    print(about_topic(await admin.describe_topic(name)))
+    for topic in require_all(await admin.describe_topics()).values():
+        print(f"there is {topic.name}")
 
 
 def about_topic(topic: TopicDescription) -> str:
@@ -381,13 +385,15 @@ async def clear_up(admin: Admin, topic: str) -> None:
     """Offsets, elections, and deleting: some records, then all of it."""
     partition = TopicPartition(topic, 1)
     end: At = "latest"
-    newest = await admin.list_offsets([partition], at=end)
+    newest = require_all(await admin.list_offsets([partition], at=end))
     low = await admin.delete_records({partition: newest[partition].offset - 1})
     assert low == {partition: 99}
     for one, refusal in (await admin.elect_leaders([topic])).items():
         print(f"{one.topic}-{one.partition}: {refusal or 'its preferred replica leads again'}")
     await admin.elect_leaders([topic], unclean=True)  # nothing to do: every partition has a leader
-    await admin.delete_topics([topic, f"{topic}-by-hand"])
+    for name, error in (await admin.delete_topics([f"{topic}-by-hand", "nosuch"])).items():
+        print(f"{name}: {error or 'deleted'}")
+    await admin.delete_topic(topic)
 
 
 async def about_to_stop(admin: Admin) -> None:

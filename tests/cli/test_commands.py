@@ -235,6 +235,27 @@ def test_topics_are_created_listed_described_and_deleted(cluster: Closable, run:
     assert run("topics", "list").stdout == b""
 
 
+def test_of_topics_deleted_each_has_its_line(cluster: Closable, run: Run) -> None:
+    cluster.create("a")
+    cluster.create("b")
+    done = run("topics", "delete", "a", "nosuch", "b")
+    assert (done.code, done.stdout) == (1, b"deleted a\ndeleted b\n")
+    assert done.stderr.startswith("nosuch: ")
+    assert cluster.topics == {}
+
+
+def test_partitions_that_refuse_a_deletion_are_named(cluster: Closable, run: Run) -> None:
+    for state in cluster.create("t", partitions=2).partitions:
+        state.append(encoded([b"a"]))
+    refusal = Mishap("DeleteRecords", code=common_pb2.OFFSET_OUT_OF_RANGE)
+    cluster.mishaps.append(refusal)
+    done = run("topics", "delete-records", "t", "--before", "1")
+    assert done.code == 1
+    (refused,), (deleted,) = done.stderr.splitlines(), done.stdout.decode().splitlines()
+    assert {refused.partition(":")[0], deleted.partition(" ")[0]} == {"t-0", "t-1"}
+    assert deleted.endswith("begins at offset 1")
+
+
 def test_records_are_deleted_below_an_offset(cluster: Closable, run: Run) -> None:
     for state in cluster.create("t", partitions=3).partitions:
         state.append(encoded([b"a", b"b", b"c"]))

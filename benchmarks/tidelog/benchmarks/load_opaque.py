@@ -87,7 +87,7 @@ async def _leaders(bootstrap: str, topic: str) -> Sequence[str]:
     """The address of each partition's leader, once every replica is in sync."""
     async with Admin(bootstrap) as admin:
         while True:
-            (described,) = await admin.describe_topics([topic])
+            described = await admin.describe_topic(topic)
             if all(len(p.isr) == REPLICAS for p in described.partitions):
                 break
             await asyncio.sleep(0.05)

@@ -38,6 +38,7 @@ from tidelog.client.producing.producer_interceptors import (
 )
 from tidelog.client.producing.serializers import Serializer
 from tidelog.client.records import BulkMetadata, Record, RecordMetadata, TopicPartition
+from tidelog.client.results import require_all
 from tidelog.client.version import installed_version
 from tidelog.core.kafka_errors import *  # noqa: F403  # named again: mypy sees one star, not two
 from tidelog.records.compression import Codec
@@ -79,6 +80,7 @@ __all__ = [
     "VoterDescription",
     "VoterStatus",
     "errors",
+    "require_all",
 ]
 __all__ += errors.__all__
 

@@ -67,7 +67,7 @@ class CompactedTopic:
     async def _make_sure_it_exists(self) -> None:
         async with Admin(self._bootstrap, transport=self._transport) as admin:
             try:
-                await admin.describe_topics([self.name])
+                await admin.describe_topic(self.name)
             except UnknownTopicOrPartitionError:
                 await make_topic(admin, self.name)
 
