@@ -21,13 +21,12 @@ from tidelog.client.errors import (
 )
 from tidelog.client.ports import ClientPorts
 from tidelog.client.records import TopicPartition
+from tidelog.client.unwinding import unwind
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import MetadataRequest
 from tidelog.v1.methods import METADATA, Method, Request, Response
 
 T = TypeVar("T")
-UNWIND_MS = 100
-"""How long a close waits for a cancelled task to end; one that does not is left alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +93,8 @@ class Routing:
     async def close(self) -> None:
         """Stop the refresh under way; who waits for it gets a ClientClosedError."""
         self._is_closed = True
-        task = self._refreshing
-        if task is not None:
-            task.cancel()
-            await asyncio.wait([task], timeout=UNWIND_MS / 1000)
+        if self._refreshing is not None:
+            await unwind([self._refreshing])
 
     async def call_any(
         self,

@@ -29,6 +29,7 @@ from tidelog.client.errors import (
 from tidelog.client.offsets import OffsetLookup, Spec
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing
+from tidelog.client.unwinding import unwind
 from tidelog.records.batch import BatchHeader, parse_header
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import FetchPartition, PartitionFetchResult
@@ -128,15 +129,11 @@ class Fetcher:
         self._loop_task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
-        """Stop the loop and every call under way."""
+        """Stop the loop and every call under way; ends in time even if a call does not."""
         tasks = [*self._fetches.values(), *self._resets.values()]
         if self._loop_task is not None:
             tasks.append(self._loop_task)
-        for task in tasks:
-            task.cancel()
-        tasks += self._streams.close()
-        if tasks:
-            await asyncio.wait(tasks)
+        await unwind([*tasks, *self._streams.close()])
         self._arrived.set()
 
     def restart(self) -> None:
