@@ -221,7 +221,7 @@ async def write(bootstrap: str, topic: str) -> None:
     counting = Counting()
     interceptor: ProducerInterceptor[str, Level] = counting
     async with Producer(
-        bootstrap,
+        bootstrap_servers=bootstrap,  # or the first argument
         acks="all",
         enable_idempotence=True,
         linger_ms=5,
@@ -270,7 +270,7 @@ async def send_one_by_one(producer: Producer[str, Level], topic: str) -> None:
         timestamp_ms=None,
         on_delivery=CALLBACK,
     )
-    deleted = await producer.submit(topic, key="emden", value=None)  # a null: "it is gone"
+    deleted = await producer.submit(topic, None, "emden")  # a null for this key: "it is gone"
     print(f"from {(await outcome).offset} to {(await deleted).offset}")
 
 
@@ -289,7 +289,7 @@ async def read(bootstrap: str, topic: str) -> None:
     """A consumer with every option, and every way to read."""
     floods: ConsumerInterceptor[str, Level | None] = OnlyFloods(450)
     async with Consumer(
-        bootstrap,
+        bootstrap_servers=bootstrap,
         auto_offset_reset="earliest",
         on_truncation="raise",
         fetch_min_bytes=1,
@@ -462,7 +462,9 @@ async def close_by_hand(bootstrap: str) -> None:
 async def main(bootstrap: str) -> None:
     """All of it."""
     topic = f"levels-{uuid4().hex[:8]}"
-    async with Admin(bootstrap, request_timeout_ms=15_000, api_timeout_ms=60_000) as admin:
+    async with Admin(
+        bootstrap_servers=bootstrap, request_timeout_ms=15_000, api_timeout_ms=60_000
+    ) as admin:
         await make_topics(admin, topic)
         await look_at_the_cluster(admin, topic)
         await write(bootstrap, topic)

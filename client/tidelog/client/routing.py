@@ -48,6 +48,16 @@ class RoutingConfig:
     backoff: Backoff = field(default_factory=Backoff)
 
 
+def named_bootstrap(
+    bootstrap: str | Sequence[str] | None, bootstrap_servers: str | Sequence[str] | None
+) -> str | Sequence[str]:
+    """The one that is given: `bootstrap_servers` is Kafka's name. TypeError for none or both."""
+    given = bootstrap if bootstrap_servers is None else bootstrap_servers
+    if given is None or None not in (bootstrap, bootstrap_servers):
+        raise TypeError('name the brokers once: bootstrap="host:port,…", or bootstrap_servers=')
+    return given
+
+
 def parse_bootstrap(bootstrap: str | Sequence[str]) -> list[str]:
     """The `host:port` addresses of a comma-separated string or a list; ValueError for none."""
     parts = bootstrap.split(",") if isinstance(bootstrap, str) else bootstrap

@@ -38,7 +38,7 @@ from tidelog.client.offsets import At, ListedOffset, OffsetLookup, OffsetQuery
 from tidelog.client.ports import ClientPorts
 from tidelog.client.records import TopicPartition
 from tidelog.client.results import require_all
-from tidelog.client.routing import Routing, RoutingConfig, parse_bootstrap
+from tidelog.client.routing import Routing, RoutingConfig, named_bootstrap, parse_bootstrap
 from tidelog.core.env import Clock, Random
 from tidelog.net.transport import Transport
 from tidelog.v1 import admin_pb2
@@ -69,6 +69,7 @@ _ANSWER_MARGIN_MS = 4_000
 class Admin:
     """Use it as `async with Admin("127.0.0.1:9192") as admin`.
 
+    `bootstrap`, or by Kafka's name `bootstrap_servers`: brokers to ask first.
     `api_timeout_ms` bounds a whole operation with its retries, `request_timeout_ms` each attempt.
     A method for several items returns a dictionary with each one's result or error, one for a
     single item raises: `require_all` makes the first the second. Every method raises
@@ -77,14 +78,16 @@ class Admin:
 
     def __init__(
         self,
-        bootstrap: str | Sequence[str],
+        bootstrap: str | Sequence[str] | None = None,
         *,
+        bootstrap_servers: str | Sequence[str] | None = None,
         request_timeout_ms: int = 15_000,
         api_timeout_ms: int = 60_000,
         transport: Transport | None = None,
         clock: Clock | None = None,
         random: Random | None = None,
     ) -> None:
+        bootstrap = named_bootstrap(bootstrap, bootstrap_servers)
         self._request_timeout_ms = request_timeout_ms
         self._api_timeout_ms = api_timeout_ms
         backoff = Backoff()

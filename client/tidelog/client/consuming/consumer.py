@@ -30,7 +30,7 @@ from tidelog.client.offsets import (
 )
 from tidelog.client.ports import ClientPorts
 from tidelog.client.records import K, Record, TopicPartition, V
-from tidelog.client.routing import Routing, RoutingConfig
+from tidelog.client.routing import Routing, RoutingConfig, named_bootstrap
 from tidelog.core.env import Clock, Random
 from tidelog.net.transport import Transport
 
@@ -43,6 +43,7 @@ class Consumer(Generic[K, V]):
     """Reads records: `async with Consumer(...) as c`, `c.assign([("t", 0)])`, `async for r in c`.
 
     Sizes in bytes, times in milliseconds:
+    - `bootstrap`, or by Kafka's name `bootstrap_servers`: brokers to ask first, "host:port,…".
     - `auto_offset_reset`: where to start without a seek, and again when an offset is out of range:
       "earliest", "latest", or "none" (OffsetOutOfRangeError). So, too, where the topic was deleted
       and made anew ("none": InconsistentTopicIdError).
@@ -65,8 +66,9 @@ class Consumer(Generic[K, V]):
 
     def __init__(
         self,
-        bootstrap: str | Sequence[str],
+        bootstrap: str | Sequence[str] | None = None,
         *,
+        bootstrap_servers: str | Sequence[str] | None = None,
         auto_offset_reset: Literal["earliest", "latest", "none"] = "earliest",
         on_truncation: Literal["raise", "reset"] | None = None,
         fetch_min_bytes: int = 1,
@@ -86,6 +88,7 @@ class Consumer(Generic[K, V]):
         clock: Clock | None = None,
         random: Random | None = None,
     ) -> None:
+        bootstrap = named_bootstrap(bootstrap, bootstrap_servers)
         _check_options(auto_offset_reset, on_truncation, max_poll_records=max_poll_records)
         self._max_poll_records = max_poll_records
         self._interceptors = ConsumerInterceptors(interceptors or ())
