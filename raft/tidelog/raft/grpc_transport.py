@@ -68,10 +68,6 @@ class GrpcRaftTransport:
         """See `RaftTransport`."""
         return self._links[peer_id].send(message)
 
-    def is_connected(self, peer_id: int) -> bool:
-        """See `RaftTransport`."""
-        return self._links[peer_id].is_connected
-
     def check_cluster(self, message: raft_pb2.RaftMessage) -> None:
         """Raise `KafkaError` INCONSISTENT_CLUSTER_ID for a message from another cluster's node."""
         check_cluster(message, self._config, self._strangers)
