@@ -165,7 +165,7 @@ class _Draft:
             case "producer_ids":
                 self._give_producer_ids(record.producer_ids)
             case _:
-                invariant(kind == "no_op", "a kind of record this version knows", kind)
+                invariant(False, "a kind of record this version knows", kind)
 
     def finish(self) -> MetadataImage:
         for name, partitions in self._changed.items():
