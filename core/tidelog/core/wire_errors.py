@@ -6,8 +6,6 @@ from tidelog.core.errors import OUTCOME_UNKNOWN_CODES, TidelogError, error_for
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error, ErrorCode
 
-NO_ERROR = Error()
-
 
 def error_message(code: ErrorCode, message: str) -> Error:
     """Build the wire form of a code with its explanation."""
