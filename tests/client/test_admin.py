@@ -141,6 +141,18 @@ async def test_of_topics_created_those_that_are_not_usable_in_time_say_so() -> N
     assert isinstance(old, errors.TopicAlreadyExistsError)
 
 
+async def test_a_topic_created_that_nobody_can_be_asked_about_may_not_be_usable() -> None:
+    cluster = FakeCluster()
+    gone = errors.UnreachableError("gone")
+    cluster.mishaps.append(Mishap("Metadata", error=gone, times=1_000))
+    async with admin(cluster) as a:
+        created = (await a.create_topics([NewTopic("t")]))["t"]
+    assert isinstance(created, errors.RequestTimedOutError)
+    assert created.is_outcome_unknown
+    assert "is the cluster running" in created.message
+    assert list(cluster.topics) == ["t"]
+
+
 async def test_of_several_topics_each_is_deleted_or_says_why_not() -> None:
     cluster = FakeCluster()
     cluster.create("a")

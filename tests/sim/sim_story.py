@@ -11,7 +11,7 @@ import structlog
 from structlog.testing import capture_logs
 
 from tidelog.client import Consumer, Producer, require_all
-from tidelog.client.admin.admin import Admin
+from tidelog.client.admin import Admin
 from tidelog.client.admin.descriptions import PartitionDescription
 from tidelog.client.errors import TidelogError
 from tidelog.simulation.cluster.cluster import SimCluster, SimClusterConfig

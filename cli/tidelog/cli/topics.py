@@ -8,7 +8,7 @@ import click
 
 from tidelog.cli.configs import parse_configs
 from tidelog.cli.connection import API_TIMEOUT_MS, bootstrap_option, echo_results, run
-from tidelog.client.admin.admin import Admin
+from tidelog.client.admin import Admin
 from tidelog.client.admin.descriptions import PartitionDescription, TopicDescription
 from tidelog.client.errors import ElectionNotNeededError, TidelogError
 from tidelog.client.records import TopicPartition

@@ -132,7 +132,7 @@ class OffsetLookup:
     async def find(
         self, wanted: Mapping[TopicPartition, OffsetQuery], *, timeout_ms: int
     ) -> dict[TopicPartition, ListedOffset]:
-        """What there is in every partition. Raises the first refusal, without asking on."""
+        """The offset found in every partition; raises the first refusal, without asking on."""
         return require_all(await self.find_each(wanted, timeout_ms=timeout_ms, is_all=True))
 
     async def find_each(
@@ -142,7 +142,7 @@ class OffsetLookup:
         timeout_ms: int,
         is_all: bool = False,
     ) -> dict[TopicPartition, ListedOffset | TidelogError]:
-        """What there is in every partition, or its error; see `LeaderCalls.ask_each`."""
+        """The offset found in every partition, or its error; see `LeaderCalls.ask_each`."""
 
         async def ask(
             address: str, epochs: Mapping[TopicPartition, int]

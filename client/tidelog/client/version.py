@@ -5,8 +5,9 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 
 NOT_INSTALLED = "0+not.installed"
-"""Where the modules are imported from a folder that nobody installed; a valid version that sorts
-below all others."""
+"""Version of modules that are imported from a folder without an installed distribution: a valid
+version that sorts below all others.
+"""
 
 
 def installed_version() -> str:

@@ -1,4 +1,4 @@
-"""One class per wire code, with the advice to callers as data on the class.
+"""A class per wire code, with the advice to callers as data on the class.
 
     TidelogError    code, message, is_retriable, is_outcome_unknown
     └── KafkaError  an answer of a broker or controller; one class below it per `ErrorCode`

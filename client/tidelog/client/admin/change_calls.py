@@ -111,7 +111,11 @@ class ChangeCalls:
         late: dict[str, TidelogError] = {}
         failures = 0
         while topic_ids:
-            missing = await self._without_leader(topic_ids)
+            try:
+                missing = await self._without_leader(topic_ids)
+            except TidelogError as error:
+                what = f"created, but no broker says whether it is usable: {error.message}"
+                return {name: RequestTimedOutError(what) for name in topic_ids}
             late = {
                 name: RequestTimedOutError(
                     f"created, but after {self._api_timeout_ms} ms {part} has no leader that every "
@@ -123,7 +127,7 @@ class ChangeCalls:
                 break
             failures += 1
             try:
-                await self.back_off(failures, late[next(iter(late))], deadline_ms=deadline_ms)
+                await self.back_off(failures, next(iter(late.values())), deadline_ms=deadline_ms)
             except RequestTimedOutError:
                 break
         return late
