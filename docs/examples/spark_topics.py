@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from tidelog.client.arrow import read_table, write_table
+from tidelog.client.results import require_all
 from tidelog.client.sync import Admin
 
 ORDERS = 1_000
@@ -85,7 +86,7 @@ def main(bootstrap: str) -> None:
         frame = read_table(copies, bootstrap=bootstrap, columns=["key", "value"]).to_pandas()
         assert frame.groupby("key").size().to_dict() == {name.encode(): 250 for name in SHOPS}
         print(f"{len(frame)} of them are copied")
-        admin.delete_topics([orders, copies])
+        require_all(admin.delete_topics([orders, copies]))
 
 
 if __name__ == "__main__":

@@ -19,26 +19,44 @@ from uuid import uuid4
 
 from tidelog.client import (
     Admin,
+    At,
+    BrokerDescription,
     BulkMetadata,
+    ClusterDescription,
+    ClusterEvent,
+    Codec,
+    ConfigDescription,
     Consumer,
     ConsumerInterceptor,
+    CreatedTopic,
     Deserializer,
+    EventFilter,
     ListedOffset,
     NewTopic,
+    NodeDescription,
     OnDelivery,
+    PartitionDescription,
     Partitioner,
+    PartitionerName,
     PartitionLeader,
+    PeerDescription,
     Producer,
     ProducerInterceptor,
     ProducerRecord,
+    QuorumDescription,
     Record,
     RecordBatch,
     RecordMetadata,
     Serializer,
+    Story,
+    TopicDescription,
     TopicPartition,
+    VoterDescription,
+    VoterStatus,
+    __version__,
     errors,
+    require_all,
 )
-from tidelog.client.admin.events import EventFilter
 
 
 @dataclass(frozen=True)
@@ -91,6 +109,7 @@ def by_first_letter(
 
 
 CHOOSE: Partitioner = by_first_letter
+KAFKAS: PartitionerName = "murmur2"
 
 
 class Counting:
@@ -146,30 +165,55 @@ async def make_topics(admin: Admin, name: str) -> None:
     )
     by_hand = NewTopic(f"{name}-by-hand", assignments=[[1, 2, 3]])
     await admin.create_topics([by_hand], validate_only=True)
-    for created in await admin.create_topics([by_hand]):
-        print(f"{created.name}: {created.partitions} partitions")
+    results = await admin.create_topics([by_hand, NewTopic(name)])
+    assert isinstance(results[name], errors.TopicAlreadyExistsError)  # the other one is made
+    created: dict[str, CreatedTopic] = require_all({by_hand.name: results[by_hand.name]})
+    print([f"{one.name}: {one.partitions} partitions" for one in created.values()])
     await admin.create_partitions(name, 3, validate_only=True)
     await admin.create_partitions(name, 3, assignments=[[3, 1, 2]])
     assert name in await admin.list_topics()
     await admin.alter_configs(name, {"retention.ms": "86400000"}, validate_only=True)
     await admin.alter_configs(name, {"retention.ms": "86400000"})
-    configs = await admin.describe_configs(name)
-    assert not configs["retention.ms"].is_default
-    for topic in await admin.describe_topics([name]):
-        print(f"{topic.name}: leaders {[one.leader for one in topic.partitions]}")
+    retention: ConfigDescription = (await admin.describe_configs(name))["retention.ms"]
+    assert not retention.is_default
+    print(about_topic(await admin.describe_topic(name)))
+    for topic in require_all(await admin.describe_topics()).values():
+        print(f"there is {topic.name}")
+
+
+def about_topic(topic: TopicDescription) -> str:
+    """A topic in a line."""
+    first: PartitionDescription = topic.partitions[0]
+    return (
+        f"{topic.name}: {len(topic.partitions)} partitions, broker {first.leader} leads the first"
+    )
 
 
 async def look_at_the_cluster(admin: Admin, name: str) -> None:
     """Brokers, controllers, and what happened to a topic."""
-    cluster = await admin.describe_cluster()
+    cluster: ClusterDescription = await admin.describe_cluster()
     for broker in cluster.brokers:
-        node = await admin.describe_node(broker.address)
-        print(f"node {node.node_id}: pid {node.pid}, version {node.version}")
-    quorum = await admin.describe_quorum()
-    print(f"node {quorum.leader_id} leads {len(quorum.voters)} controllers")
-    story = await admin.list_events(EventFilter(topic=name))
-    news = await admin.list_events(after=story.position)
-    print(f"{len(story.events)} events of the topic, {len(news.events)} since")
+        print(about_broker(broker, await admin.describe_node(broker.address)))
+    quorum: QuorumDescription = await admin.describe_quorum()
+    print(f"node {quorum.leader_id} leads {[about_voter(voter) for voter in quorum.voters]}")
+    story: Story = await admin.list_events(EventFilter(topic=name))
+    news: Sequence[ClusterEvent] = (await admin.list_events(after=story.position)).events
+    print(f"{len(story.events)} events of the topic, {len(news)} since")
+
+
+def about_broker(broker: BrokerDescription, node: NodeDescription) -> str:
+    """A broker as the controllers know it, and as it says itself."""
+    differs = "" if node.version == __version__ else f", not {__version__} as this client"
+    return f"broker {broker.broker_id}: pid {node.pid}, version {node.version}{differs}"
+
+
+def about_voter(voter: VoterDescription) -> str:
+    """A controller; the leader also knows how far the others are."""
+    status: VoterStatus | None = voter.status
+    if status is None:
+        return f"{voter.node_id}: no answer"
+    peers: Sequence[PeerDescription] = status.peers
+    return f"{voter.node_id}: {status.role}, {[one.match_index for one in peers]}"
 
 
 async def write(bootstrap: str, topic: str) -> None:
@@ -177,7 +221,7 @@ async def write(bootstrap: str, topic: str) -> None:
     counting = Counting()
     interceptor: ProducerInterceptor[str, Level] = counting
     async with Producer(
-        bootstrap,
+        bootstrap_servers=bootstrap,  # or the first argument
         acks="all",
         enable_idempotence=True,
         linger_ms=5,
@@ -191,7 +235,7 @@ async def write(bootstrap: str, topic: str) -> None:
         request_timeout_ms=5_000,
         delivery_timeout_ms=60_000,
         close_timeout_ms=10_000,
-        partitioner=CHOOSE,
+        partitioner=CHOOSE if topic else KAFKAS,
         key_serializer=KEYS,
         value_serializer=VALUES,
         interceptors=[interceptor],
@@ -226,7 +270,7 @@ async def send_one_by_one(producer: Producer[str, Level], topic: str) -> None:
         timestamp_ms=None,
         on_delivery=CALLBACK,
     )
-    deleted = await producer.submit(topic, key="emden", value=None)  # a null: "it is gone"
+    deleted = await producer.submit(topic, None, "emden")  # a null for this key: "it is gone"
     print(f"from {(await outcome).offset} to {(await deleted).offset}")
 
 
@@ -245,7 +289,7 @@ async def read(bootstrap: str, topic: str) -> None:
     """A consumer with every option, and every way to read."""
     floods: ConsumerInterceptor[str, Level | None] = OnlyFloods(450)
     async with Consumer(
-        bootstrap,
+        bootstrap_servers=bootstrap,
         auto_offset_reset="earliest",
         on_truncation="raise",
         fetch_min_bytes=1,
@@ -313,9 +357,10 @@ async def read_batches(
     while await consumer.position(partitions[1]) < 100:
         batches += await consumer.getbatches(timeout_ms=1_000, max_records=1_000)
     for batch in batches:
+        codec: Codec = batch.codec
         print(
             f"{batch.topic}-{batch.partition}, offsets {batch.base_offset} to {batch.next_offset}: "
-            f"{batch.record_count} records, {batch.size_in_bytes} bytes by {batch.codec.name}, "
+            f"{batch.record_count} records, {batch.size_in_bytes} bytes by {codec.name}, "
             f"times {batch.base_timestamp_ms} to {batch.max_timestamp_ms}, "
             f"written under leader epoch {batch.leader_epoch}"
         )
@@ -339,13 +384,16 @@ async def read_one_by_one(
 async def clear_up(admin: Admin, topic: str) -> None:
     """Offsets, elections, and deleting: some records, then all of it."""
     partition = TopicPartition(topic, 1)
-    newest = await admin.list_offsets([partition], at="latest")
+    end: At = "latest"
+    newest = require_all(await admin.list_offsets([partition], at=end))
     low = await admin.delete_records({partition: newest[partition].offset - 1})
     assert low == {partition: 99}
     for one, refusal in (await admin.elect_leaders([topic])).items():
         print(f"{one.topic}-{one.partition}: {refusal or 'its preferred replica leads again'}")
     await admin.elect_leaders([topic], unclean=True)  # nothing to do: every partition has a leader
-    await admin.delete_topics([topic, f"{topic}-by-hand"])
+    for name, error in (await admin.delete_topics([f"{topic}-by-hand", "nosuch"])).items():
+        print(f"{name}: {error or 'deleted'}")
+    await admin.delete_topic(topic)
 
 
 async def about_to_stop(admin: Admin) -> None:
@@ -355,12 +403,10 @@ async def about_to_stop(admin: Admin) -> None:
 
 
 def advice(error: errors.TidelogError) -> str:
-    """Every error is a TidelogError; those that derive from another come before it."""
+    """Every error is a TidelogError: a broker's answer, or one of the client's own."""
     match error:
-        case errors.LogTruncationError():
-            return f"records that were read are gone: seek to {error.divergent_offset}"
-        case errors.OffsetOutOfRangeError():
-            return f"seek to {error.log_start_offset} or later"
+        case errors.KafkaError():
+            return advice_on_answer(error)
         case errors.DeserializationError():
             return f"seek to {error.offset + 1} to pass over the {error.part}"
         case errors.SerializationError() | errors.PartitionerError():
@@ -371,22 +417,34 @@ def advice(error: errors.TidelogError) -> str:
             )
         case errors.BufferExhaustedError():
             return "slow down: brokers do not keep up"
+        case errors.UnreachableError() | errors.CallFailedError():
+            return "is the cluster running?"
+        case errors.NothingAssignedError():
+            return "assign partitions first"
+        case errors.ClientClosedError():
+            return "make a new object"
+        case _:
+            return "try again" if error.is_retriable else "give up"
+
+
+def advice_on_answer(error: errors.KafkaError) -> str:
+    """A class for each error code, by Kafka's names; `code` is Kafka's number."""
+    match error:
+        case errors.LogTruncationError():
+            return f"records that were read are gone: seek to {error.divergent_offset}"
+        case errors.OffsetOutOfRangeError():
+            return f"seek to {error.log_start_offset} or later"
         case errors.MessageTooLargeError():
             return "send smaller records, or raise max.message.bytes"
         case errors.CorruptMessageError() | errors.UnsupportedCompressionTypeError():
             return "seek past the batch"
-        case errors.UnreachableError() | errors.CallFailedError():
-            return "is the cluster running?"
-        case (
-            errors.ClientClosedError()
-            | errors.OutOfOrderSequenceError()
-            | errors.InvalidProducerEpochError()
-        ):
-            return "make a new object"
-        case errors.KafkaError():
-            return f"Kafka's error {error.code}"
+        case errors.OutOfOrderSequenceError() | errors.InvalidProducerEpochError():
+            return "make a new producer"
+        case errors.TopicAlreadyExistsError():
+            return "choose another name"
         case _:
-            return "try again" if error.is_retriable else "give up"
+            again = "may have happened, try again" if error.is_outcome_unknown else "try again"
+            return f"error {error.code}: {again if error.is_retriable else 'give up'}"
 
 
 async def close_by_hand(bootstrap: str) -> None:
@@ -404,7 +462,9 @@ async def close_by_hand(bootstrap: str) -> None:
 async def main(bootstrap: str) -> None:
     """All of it."""
     topic = f"levels-{uuid4().hex[:8]}"
-    async with Admin(bootstrap, request_timeout_ms=15_000, api_timeout_ms=60_000) as admin:
+    async with Admin(
+        bootstrap_servers=bootstrap, request_timeout_ms=15_000, api_timeout_ms=60_000
+    ) as admin:
         await make_topics(admin, topic)
         await look_at_the_cluster(admin, topic)
         await write(bootstrap, topic)

@@ -16,8 +16,15 @@ from concurrent.futures import Future
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from tidelog.client import BulkMetadata, NewTopic, Record, RecordMetadata, TopicPartition
-from tidelog.client.admin.events import EventFilter
+from tidelog.client import (
+    BulkMetadata,
+    EventFilter,
+    NewTopic,
+    Record,
+    RecordMetadata,
+    TopicPartition,
+    require_all,
+)
 from tidelog.client.sync import Admin, CallerError, Consumer, LoopThread, Producer
 
 
@@ -34,12 +41,13 @@ def number_of_bytes(_topic: str, data: bytes | None) -> int:
 def make_topics(admin: Admin, name: str) -> None:
     """Topics: made, listed, described, configured."""
     admin.create_topic(name, partitions=1, replication_factor=3)
-    admin.create_topics([NewTopic(f"{name}-2", partitions=1, replication_factor=3)])
+    require_all(admin.create_topics([NewTopic(f"{name}-2", partitions=1, replication_factor=3)]))
     admin.create_partitions(name, 2)
     assert {name, f"{name}-2"} <= set(admin.list_topics())
     admin.alter_configs(name, {"retention.ms": "86400000"})
     assert admin.describe_configs(name)["retention.ms"].value == "86400000"
-    (topic,) = admin.describe_topics([name])
+    assert list(admin.describe_topics([name])) == [name]
+    topic = admin.describe_topic(name)
     print(f"{topic.name}: leaders {[one.leader for one in topic.partitions]}")
 
 
@@ -109,10 +117,11 @@ def move_about(consumer: Consumer[bytes | None, int], partitions: Sequence[Topic
 def clear_up(admin: Admin, topic: str) -> None:
     """Offsets, elections, and deleting: some records, then all of it."""
     partition = TopicPartition(topic, 0)
-    assert admin.list_offsets([partition], at="latest")[partition].offset == 49
-    admin.delete_records({partition: -1})
+    assert require_all(admin.list_offsets([partition], at="latest"))[partition].offset == 49
+    assert admin.delete_records({partition: -1}) == {partition: 49}
     print(f"{len(admin.elect_leaders([topic]))} partitions asked about their leader")
-    admin.delete_topics([topic, f"{topic}-2"])
+    admin.delete_topic(f"{topic}-2")
+    assert set(admin.delete_topics([topic]).values()) == {None}
     for broker in admin.describe_cluster().brokers:  # as a tool does that stops the whole cluster
         admin.prepare_stop(broker.address, hold_ms=1)
 

@@ -97,7 +97,7 @@ async def _settle(admin: Admin) -> None:
     """All in sync, and each node leads its share."""
     async with asyncio.timeout(LIMIT_S):
         while True:
-            (topic,) = await admin.describe_topics([TOPIC])
+            topic = await admin.describe_topic(TOPIC)
             if all(len(one.isr) == 3 for one in topic.partitions):
                 if all(one.leader == one.replicas[0] for one in topic.partitions):
                     return
@@ -106,7 +106,7 @@ async def _settle(admin: Admin) -> None:
 
 
 async def _fail_over(cluster: LocalCluster, admin: Admin, *, how: str, victim: int) -> Run:
-    (topic,) = await admin.describe_topics([TOPIC])
+    topic = await admin.describe_topic(TOPIC)
     led = [one.partition for one in topic.partitions if one.leader == victim]
     others = [one.partition for one in topic.partitions if one.leader != victim]
     controller_id = (await admin.describe_cluster()).controller_id

@@ -30,7 +30,7 @@ from typing import Any
 import aiohttp
 from tests.integration.local_cluster import LocalCluster
 
-from tidelog.client import Admin, NewTopic, Producer
+from tidelog.client import Admin, NewTopic, Producer, require_all
 from tidelog.client.errors import TidelogError
 
 TOPICS, TOPIC_PARTITIONS = 1_000, 5
@@ -114,7 +114,7 @@ def _start(cluster: LocalCluster) -> None:
 
 async def _create(cluster: LocalCluster, topics: list[NewTopic]) -> None:
     async with Admin(cluster.bootstrap) as admin:
-        await admin.create_topics(topics)
+        require_all(await admin.create_topics(topics))
 
 
 async def _until_whole(cluster: LocalCluster, partitions: int) -> None:
@@ -122,12 +122,12 @@ async def _until_whole(cluster: LocalCluster, partitions: int) -> None:
     async with Admin(cluster.bootstrap) as admin, asyncio.timeout(READY_S_MAX):
         while True:
             try:
-                topics = await admin.describe_topics()
+                topics = require_all(await admin.describe_topics())
             except TidelogError:
-                topics = []
+                topics = {}
             whole = [
                 partition
-                for topic in topics
+                for topic in topics.values()
                 for partition in topic.partitions
                 if partition.leader is not None and len(partition.isr) == len(partition.replicas)
             ]
@@ -145,7 +145,7 @@ async def _create_at_once(cluster: LocalCluster) -> dict[str, Any]:
         before = (await admin.describe_quorum()).term
         probes = [asyncio.create_task(_longest_answer(port)) for port in cluster.ports[3:6]]
         began_s = time.monotonic()
-        await admin.create_topics(topics)
+        require_all(await admin.create_topics(topics))
         seconds = time.monotonic() - began_s
         after = (await admin.describe_quorum()).term
         for probe in probes:

@@ -34,7 +34,7 @@ from tests.benchmarks.memory_clients import PARTITIONS, TASKS, TOPICS
 from tests.benchmarks.memory_samples import Growth, Memory
 from tests.integration.local_cluster import LocalCluster
 
-from tidelog.client import Admin, NewTopic
+from tidelog.client import Admin, NewTopic, require_all
 
 FLAT_BYTES = 2 << 20
 LINES = 10
@@ -113,9 +113,8 @@ async def create(bootstrap: str) -> None:
     """The topics; what is written stays for the readers."""
     async with Admin(bootstrap) as admin:
         configs = {"min.insync.replicas": "2"}
-        await admin.create_topics(
-            [NewTopic(name, PARTITIONS, 3, configs) for name in TOPICS.values()]
-        )
+        topics = [NewTopic(name, PARTITIONS, 3, configs) for name in TOPICS.values()]
+        require_all(await admin.create_topics(topics))
 
 
 def main() -> None:

@@ -123,7 +123,7 @@ async def _until_in_sync(admin: Admin) -> None:
     async with asyncio.timeout(LIMIT_S):
         while True:
             try:
-                (topic,) = await admin.describe_topics([TOPIC])
+                topic = await admin.describe_topic(TOPIC)
                 if all(len(one.isr) == 3 for one in topic.partitions):
                     if all(one.leader == one.replicas[0] for one in topic.partitions):
                         return
@@ -135,7 +135,7 @@ async def _until_in_sync(admin: Admin) -> None:
 
 async def _restart(cluster: LocalCluster, admin: Admin, load: Load, *, node_id: int) -> float:
     """Stop one node and start it; the longest silence on what it led, in seconds."""
-    (topic,) = await admin.describe_topics([TOPIC])
+    topic = await admin.describe_topic(TOPIC)
     led = [one.partition for one in topic.partitions if one.leader == node_id]
     pid = (await asyncio.to_thread(cluster.pids))[node_id]
     assert pid is not None

@@ -35,7 +35,7 @@ from tests.benchmarks.memory_samples import Growth, Memory
 from tests.benchmarks.soak_ledger import VIOLATIONS, Digest, Ledger, Place, Receipt
 from tests.integration.local_cluster import LocalCluster
 
-from tidelog.client import Admin, Consumer, NewTopic
+from tidelog.client import Admin, Consumer, NewTopic, require_all
 from tidelog.client.errors import TidelogError
 
 TOPICS = {"soak-a": 4, "soak-b": 3, "soak-c": 1}
@@ -155,10 +155,10 @@ class Striker:
 
     async def _is_in_sync(self) -> bool:
         try:
-            topics = await self._admin.describe_topics(list(TOPICS))
+            topics = require_all(await self._admin.describe_topics(list(TOPICS)))
         except TidelogError:
             return False
-        return all(len(one.isr) == 3 for topic in topics for one in topic.partitions)
+        return all(len(one.isr) == 3 for topic in topics.values() for one in topic.partitions)
 
 
 async def soak(
@@ -167,12 +167,9 @@ async def soak(
     """The result of one run."""
     sampler = Sampler()
     async with Admin(cluster.bootstrap) as admin:
-        await admin.create_topics(
-            [
-                NewTopic(name, count, 3, {"min.insync.replicas": "2"})
-                for name, count in TOPICS.items()
-            ]
-        )
+        configs = {"min.insync.replicas": "2"}
+        topics = [NewTopic(name, count, 3, configs) for name, count in TOPICS.items()]
+        require_all(await admin.create_topics(topics))
         striker = Striker(cluster, admin, sampler, seed)
         clients = await asyncio.create_subprocess_exec(
             *_command(cluster, folder, seed=seed, rate=rate),

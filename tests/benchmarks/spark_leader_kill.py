@@ -147,7 +147,7 @@ async def leader_killed(
             raise SystemExit("the read ended before its leader was killed: take more rows")
         await asyncio.sleep(POLL_S)
     async with Admin(cluster.bootstrap) as admin:
-        (topic,) = await admin.describe_topics([TOPIC])
+        topic = await admin.describe_topic(TOPIC)
     victim = topic.partitions[done * PARTITIONS // TASKS].leader
     if victim is None:
         raise SystemExit(f"nobody leads partition {done * PARTITIONS // TASKS}")

@@ -97,4 +97,4 @@ async def _create(bootstrap: str, name: str) -> None:
 
 async def _delete(bootstrap: str, name: str) -> None:
     async with Admin(bootstrap) as admin:
-        await admin.delete_topics([name])
+        await admin.delete_topic(name)

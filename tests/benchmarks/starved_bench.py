@@ -125,7 +125,7 @@ async def _send(producer: Producer, asked: argparse.Namespace) -> dict[str, Any]
 async def _until_led(admin: Admin) -> None:
     deadline_s = time.monotonic() + READY_S_MAX
     while True:
-        topic = (await admin.describe_topics([TOPIC]))[0]
+        topic = await admin.describe_topic(TOPIC)
         if all(one.leader is not None and len(one.isr) == 3 for one in topic.partitions):
             return
         if time.monotonic() > deadline_s:
@@ -134,7 +134,7 @@ async def _until_led(admin: Admin) -> None:
 
 
 async def _state(admin: Admin) -> dict[str, int]:
-    topic = (await admin.describe_topics([TOPIC]))[0]
+    topic = await admin.describe_topic(TOPIC)
     quorum = await admin.describe_quorum()
     epochs = sum(one.leader_epoch for one in topic.partitions)
     return {"term": quorum.term, "leader_epochs": epochs}

@@ -27,7 +27,7 @@ from tidelog.v1.controller_pb2 import (
     RegisterBrokerRequest,
     RegisterBrokerResponse,
 )
-from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord, NoOpRecord
+from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord, ProducerIdsRecord
 from tidelog.v1.methods import REGISTER_BROKER, Method
 
 VOTERS = {1: "a:1", 2: "b:2", 3: "c:3"}
@@ -375,7 +375,10 @@ async def test_a_voter_describes_itself_whether_it_leads_or_not() -> None:
 @pytest.mark.parametrize("accepts_snapshot", [True, False])
 async def test_the_metadata_is_streamed_as_the_caller_takes_it(accepts_snapshot: bool) -> None:
     committed = MetadataStateMachine(ControllerConfig(cluster_id="tide"))
-    batch = MetadataBatch(controller_epoch=1, records=[MetadataRecord(no_op=NoOpRecord())])
+    batch = MetadataBatch(
+        controller_epoch=1,
+        records=[MetadataRecord(producer_ids=ProducerIdsRecord(next_producer_id=1_000))],
+    )
     committed.apply(CommittedEntry(4, 1, batch.SerializeToString()))
     quorum = StubQuorum(is_active=False, leader_id=3)
     quorum.image, quorum.follow = committed.image, committed.follow

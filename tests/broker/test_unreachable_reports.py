@@ -13,7 +13,7 @@ from tidelog.broker.controller_link import unreachable_reports
 from tidelog.broker.controller_link.unreachable_reports import UnreachableReports
 from tidelog.core.errors import (
     CallFailedError,
-    KafkaError,
+    NotControllerError,
     TidelogError,
     UnreachableError,
     is_broken_connection,
@@ -192,4 +192,4 @@ def test_a_time_out_is_no_broken_connection() -> None:
     assert is_broken_connection(CallFailedError("broke", is_broken=True))
     assert not is_broken_connection(UnreachableError("not within 500 ms"))
     assert not is_broken_connection(CallFailedError("not within 500 ms"))
-    assert not is_broken_connection(KafkaError(common_pb2.NOT_CONTROLLER, "no"))
+    assert not is_broken_connection(NotControllerError("no"))

@@ -111,13 +111,19 @@ def test_partition_and_acks_and_compression_are_passed_on(cluster: Closable, run
     assert {request.acks for request in cluster.requests("Produce")} == {1}
 
 
-def test_records_that_were_refused_make_the_exit_code_1(cluster: Closable, run: Run) -> None:
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [(b"a\nb\n", "2 records were not acknowledged: "), (b"a\n", "1 record was not acknowledged: ")],
+)
+def test_records_that_were_refused_make_the_exit_code_1(
+    cluster: Closable, run: Run, lines: bytes, sentence: str
+) -> None:
     cluster.create("t")
     cluster.mishaps.append(Mishap("Produce", code=common_pb2.INVALID_TIMESTAMP))
-    done = run("produce", "t", stdin=b"a\nb\n")
+    done = run("produce", "t", stdin=lines)
     assert done.code == 1
     error, last = done.stderr.splitlines()
-    assert error.startswith("tidelog: 2 records were not")
+    assert error.startswith(f"tidelog: {sentence}")
     assert last == "0 records acknowledged"
 
 
@@ -126,7 +132,7 @@ def test_line_without_end_is_refused(cluster: Closable, run: Run) -> None:
     done = run("produce", "t", stdin=b"good\n" + b"x" * 3_000_000)
     assert done.code == 1
     assert "longer than 1048576 bytes" in done.stderr
-    assert done.stderr.endswith("1 records acknowledged\n")
+    assert done.stderr.endswith("\n1 record acknowledged\n")
 
 
 def test_consume_writes_value_bytes_and_newlines_only(cluster: Closable, run: Run) -> None:
@@ -233,6 +239,27 @@ def test_topics_are_created_listed_described_and_deleted(cluster: Closable, run:
     assert b"none" in run("topics", "describe", "t").stdout
     assert run("topics", "delete", "t").code == 0
     assert run("topics", "list").stdout == b""
+
+
+def test_of_topics_deleted_each_has_its_line(cluster: Closable, run: Run) -> None:
+    cluster.create("a")
+    cluster.create("b")
+    done = run("topics", "delete", "a", "nosuch", "b")
+    assert (done.code, done.stdout) == (1, b"deleted a\ndeleted b\n")
+    assert done.stderr.startswith("nosuch: ")
+    assert cluster.topics == {}
+
+
+def test_partitions_that_refuse_a_deletion_are_named(cluster: Closable, run: Run) -> None:
+    for state in cluster.create("t", partitions=2).partitions:
+        state.append(encoded([b"a"]))
+    refusal = Mishap("DeleteRecords", code=common_pb2.OFFSET_OUT_OF_RANGE)
+    cluster.mishaps.append(refusal)
+    done = run("topics", "delete-records", "t", "--before", "1")
+    assert done.code == 1
+    (refused,), (deleted,) = done.stderr.splitlines(), done.stdout.decode().splitlines()
+    assert {refused.partition(":")[0], deleted.partition(" ")[0]} == {"t-0", "t-1"}
+    assert deleted.endswith("begins at offset 1")
 
 
 def test_records_are_deleted_below_an_offset(cluster: Closable, run: Run) -> None:

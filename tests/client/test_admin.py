@@ -9,11 +9,25 @@ from typing import cast
 import pytest
 from tests.client.fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster, Mishap, encoded
 
-from tidelog.client import Admin, NewTopic, TopicPartition, errors
+from tidelog.client import (
+    Admin,
+    CreatedTopic,
+    ListedOffset,
+    NewTopic,
+    TopicDescription,
+    TopicPartition,
+    errors,
+    require_all,
+)
 from tidelog.client.offsets import At
 from tidelog.records.records import Record, encode_batch
 from tidelog.v1 import common_pb2
-from tidelog.v1.admin_pb2 import CreateTopicsRequest, CreateTopicsResponse
+from tidelog.v1.admin_pb2 import (
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+)
 from tidelog.v1.data_pb2 import MetadataRequest, MetadataResponse
 from tidelog.v1.methods import METADATA, Method, Request, Response
 
@@ -58,7 +72,7 @@ async def test_create_waits_for_a_broker_that_knows_the_topic_of_that_name_befor
         old = await cluster.call(
             ADDRESSES[2], METADATA, MetadataRequest(topics=["t"]), timeout_ms=1_000
         )
-        await a.delete_topics(["t"])
+        await a.delete_topic("t")
         cluster.old = [old, old]
         await a.create_topic("t")
     assert cluster.old == []
@@ -101,10 +115,82 @@ async def test_refused_topic_is_named_and_the_others_are_made() -> None:
     cluster = FakeCluster()
     cluster.create("old")
     async with admin(cluster) as a:
-        with pytest.raises(errors.KafkaError, match="'old' already exists") as caught:
-            await a.create_topics([NewTopic("old"), NewTopic("new")])
-        assert caught.value.code == common_pb2.TOPIC_ALREADY_EXISTS
+        results = await a.create_topics([NewTopic("old"), NewTopic("new")])
+        assert list(results) == ["old", "new"]
+        assert isinstance(results["old"], errors.TopicAlreadyExistsError)
+        assert isinstance(results["new"], CreatedTopic)
         assert await a.list_topics() == ["new", "old"]
+        with pytest.raises(errors.TopicAlreadyExistsError, match="'old' already exists"):
+            require_all(results)
+        with pytest.raises(errors.TopicAlreadyExistsError):
+            await a.create_topic("old")
+
+
+async def test_of_topics_created_those_that_are_not_usable_in_time_say_so() -> None:
+    cluster = FakeCluster()
+    cluster.before_answer = lambda method: (
+        cluster.move("late", 0, leader_id=None) if method == "CreateTopics" else None
+    )
+    cluster.create("old")
+    async with admin(cluster, api_timeout_ms=30) as a:
+        results = await a.create_topics([NewTopic("late"), NewTopic("good"), NewTopic("old")])
+    late, good, old = (results[name] for name in ("late", "good", "old"))
+    assert isinstance(late, errors.RequestTimedOutError)
+    assert "late-0 has no leader" in late.message
+    assert isinstance(good, CreatedTopic)
+    assert isinstance(old, errors.TopicAlreadyExistsError)
+
+
+async def test_a_topic_created_that_nobody_can_be_asked_about_may_not_be_usable() -> None:
+    cluster = FakeCluster()
+    gone = errors.UnreachableError("gone")
+    cluster.mishaps.append(Mishap("Metadata", error=gone, times=1_000))
+    async with admin(cluster) as a:
+        created = (await a.create_topics([NewTopic("t")]))["t"]
+    assert isinstance(created, errors.RequestTimedOutError)
+    assert created.is_outcome_unknown
+    assert "is the cluster running" in created.message
+    assert list(cluster.topics) == ["t"]
+
+
+async def test_of_several_topics_each_is_deleted_or_says_why_not() -> None:
+    cluster = FakeCluster()
+    cluster.create("a")
+    cluster.create("b")
+    async with admin(cluster) as a:
+        results = await a.delete_topics(["a", "nosuch", "b", "a"])
+        assert list(results) == ["a", "nosuch", "b"]
+        assert (results["a"], results["b"]) == (None, None)
+        assert isinstance(results["nosuch"], errors.UnknownTopicOrPartitionError)
+        assert await a.list_topics() == []
+
+
+class LosingItsController(FakeCluster):
+    """The first deletion is answered for its first topic, then no controller leads any more."""
+
+    async def _delete_topics(
+        self, node_id: int, request: DeleteTopicsRequest, code: common_pb2.ErrorCode
+    ) -> DeleteTopicsResponse:
+        first, *others = request.names
+        if self.topics.pop(first, None) is None:
+            others = list(request.names)
+        response = DeleteTopicsResponse()
+        if len(others) < len(request.names):
+            response.topics.add(name=first)
+        for name in others:
+            response.topics.add(name=name).error.code = common_pb2.NOT_CONTROLLER
+        return response
+
+
+async def test_what_was_answered_is_told_although_the_rest_was_given_up() -> None:
+    cluster = LosingItsController()
+    cluster.create("a")
+    async with admin(cluster, api_timeout_ms=30) as a:
+        results = await a.delete_topics(["a", "b"])
+        assert results["a"] is None
+        assert isinstance(results["b"], errors.NotControllerError)
+        with pytest.raises(errors.NotControllerError):  # nothing was answered: it failed as a whole
+            await a.delete_topics(["b", "c"])
 
 
 async def test_create_after_a_lost_answer_is_not_refused_as_existing() -> None:
@@ -137,7 +223,7 @@ async def test_a_change_of_unknown_outcome_is_asked_for_again_under_the_same_id(
     cluster.before_answer = undo
     async with admin(cluster, api_timeout_ms=2_000) as a:
         if method == "DeleteTopics":
-            await a.delete_topics(["t"])
+            await a.delete_topic("t")
         else:
             with pytest.raises(errors.KafkaError, match="has no leader"):
                 await a.create_topic("t")
@@ -165,8 +251,9 @@ async def test_what_is_left_of_a_change_is_another_command() -> None:
     """Under the old id it would be answered as the whole was, for ever."""
     cluster = HalfAnswering()
     async with admin(cluster, api_timeout_ms=2_000) as a:
-        await a.create_topics([NewTopic("a"), NewTopic("b")])
-        await a.create_topics([NewTopic("c")])
+        created = require_all(await a.create_topics([NewTopic("a"), NewTopic("b")]))
+        assert list(created) == ["a", "b"]
+        await a.create_topic("c")
     assert list(cluster.topics) == ["a", "b", "c"]
     assert len({request.command_id for request in cluster.requests("CreateTopics")}) == 3
 
@@ -188,15 +275,14 @@ async def test_changes_are_retried_while_no_controller_leads() -> None:
         cluster.mishaps.append(Mishap(method, code=common_pb2.NOT_CONTROLLER, times=2))
     async with admin(cluster) as a:
         await a.create_topic("u")
-        await a.delete_topics(["t"])
+        await a.delete_topic("t")
         assert await a.list_topics() == ["u"]
 
 
 async def test_deleting_what_is_not_there_is_refused() -> None:
     async with admin(FakeCluster()) as a:
-        with pytest.raises(errors.KafkaError) as caught:
-            await a.delete_topics(["t"])
-    assert caught.value.code == common_pb2.UNKNOWN_TOPIC_OR_PARTITION
+        with pytest.raises(errors.UnknownTopicOrPartitionError):
+            await a.delete_topic("t")
 
 
 async def test_descriptions_say_what_is_unknown() -> None:
@@ -204,11 +290,15 @@ async def test_descriptions_say_what_is_unknown() -> None:
     cluster.create("t", partitions=2)
     cluster.move("t", 0, leader_id=None)
     async with admin(cluster) as a:
-        (topic,) = await a.describe_topics(["t"])
+        described = await a.describe_topics(["t", "no"])
+        topic = described["t"]
+        assert isinstance(topic, TopicDescription)
         assert (topic.partitions[0].leader, topic.partitions[0].high_watermark) == (None, None)
         assert (topic.partitions[1].leader, topic.partitions[1].high_watermark) == (2, 0)
-        with pytest.raises(errors.KafkaError, match="'no' does not exist"):
-            await a.describe_topics(["no"])
+        assert isinstance(described["no"], errors.UnknownTopicOrPartitionError)
+        assert await a.describe_topic("t") == topic
+        with pytest.raises(errors.UnknownTopicOrPartitionError, match="'no' does not exist"):
+            await a.describe_topic("no")
 
 
 async def test_cluster_shows_fenced_brokers() -> None:
@@ -224,10 +314,23 @@ async def test_offsets_of_partitions_are_asked_of_their_leaders() -> None:
     cluster = FakeCluster()
     cluster.create("t", partitions=3)
     async with admin(cluster) as a:
-        offsets = await a.list_offsets([("t", p) for p in range(3)], at="latest")
+        offsets = require_all(await a.list_offsets([("t", p) for p in range(3)], at="latest"))
     assert [listed.offset for listed in offsets.values()] == [0, 0, 0]
     asked = {address for address, method, _ in cluster.calls if method == "ListOffsets"}
     assert asked == set(ADDRESSES.values())
+
+
+async def test_partitions_that_do_not_exist_are_named_and_the_others_answered() -> None:
+    cluster = FakeCluster()
+    cluster.create("t")
+    async with admin(cluster) as a:
+        offsets = await a.list_offsets([("t", 0), ("t", 9), ("no", 0), ("no", 1)], at="latest")
+        low_watermarks = await a.delete_records({("t", 9): 0, ("t", 0): -1})
+    assert list(offsets) == [("t", 0), ("t", 9), ("no", 0), ("no", 1)]
+    assert offsets[TopicPartition("t", 0)] == ListedOffset(0, None, 0)
+    for answer in (*list(offsets.values())[1:], low_watermarks[TopicPartition("t", 9)]):
+        assert isinstance(answer, errors.UnknownTopicOrPartitionError)
+    assert low_watermarks[TopicPartition("t", 0)] == 0
 
 
 @pytest.mark.parametrize(
@@ -250,7 +353,7 @@ async def test_offsets_are_found_by_time(at: At, expected: int) -> None:
     for timestamp_ms in (1_000, 3_000, 2_000):
         state.append(encode_batch([Record(0, timestamp_ms, None, b"v")]))
     async with admin(cluster) as a:
-        offsets = await a.list_offsets([("t", 0)], at=at)
+        offsets = require_all(await a.list_offsets([("t", 0)], at=at))
     assert offsets[TopicPartition("t", 0)].offset == expected
 
 
@@ -283,16 +386,36 @@ async def test_the_leader_that_an_error_names_is_asked_next() -> None:
         assert await a.delete_records({("t", 0): 0}) == {("t", 0): 0}
 
 
-@pytest.mark.parametrize("others", [common_pb2.REQUEST_TIMED_OUT, common_pb2.NONE])
-async def test_a_deletion_that_is_refused_says_so_at_once(others: common_pb2.ErrorCode) -> None:
+@pytest.mark.parametrize("times", [0, 1])
+async def test_of_several_partitions_each_is_emptied_or_says_why_not(times: int) -> None:
+    """Those that refuse are asked once; the others until they answer."""
+    cluster = FakeCluster()
+    for state in cluster.create("t", partitions=2).partitions:
+        state.append(encoded([b"a", b"b", b"c"]))
+    cluster.mishaps.append(Mishap("DeleteRecords", code=common_pb2.POLICY_VIOLATION))
+    for _ in range(times):
+        cluster.mishaps.append(Mishap("DeleteRecords", code=common_pb2.REQUEST_TIMED_OUT))
+    async with admin(cluster) as a:
+        results = await a.delete_records({("t", 0): 2, ("t", 1): -1})
+    refused = [one for one in results.values() if isinstance(one, errors.PolicyViolationError)]
+    assert len(refused) == 1
+    assert len(results) == 2
+    assert {one for one in results.values() if isinstance(one, int)} <= {2, 3}
+    assert len(cluster.requests("DeleteRecords")) == 2 + times
+
+
+async def test_partitions_whose_leaders_stay_silent_say_so_each() -> None:
     cluster = FakeCluster()
     cluster.create("t", partitions=2)
-    cluster.mishaps.append(Mishap("DeleteRecords", code=common_pb2.POLICY_VIOLATION))
-    cluster.mishaps.append(Mishap("DeleteRecords", code=others))
-    async with admin(cluster) as a:
-        with pytest.raises(errors.KafkaError) as caught:
-            await a.delete_records({("t", 0): 2, ("t", 1): -1})
-    assert caught.value.code == common_pb2.POLICY_VIOLATION
+    cluster.mishaps.append(Mishap("DeleteRecords", code=common_pb2.REQUEST_TIMED_OUT, times=1_000))
+    async with admin(cluster, api_timeout_ms=30) as a:
+        await a.list_topics()
+        cluster.move("t", 1, leader_id=None)
+        results = await a.delete_records({("t", 0): -1, ("t", 1): -1})
+    timed_out, leaderless = results.values()
+    assert isinstance(timed_out, errors.RequestTimedOutError)
+    assert isinstance(leaderless, errors.LeaderNotAvailableError)
+    assert "t-1" in leaderless.message
 
 
 async def test_unreachable_cluster_is_said_at_once() -> None:

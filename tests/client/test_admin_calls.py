@@ -32,7 +32,7 @@ CALLS: dict[str, Callable[[Admin], Awaitable[object]]] = {
     "Broker/DeleteRecords": lambda a: a.delete_records({("t", 0): -1}),
     "Broker/Metadata": lambda a: a.list_topics(),
     "Admin/CreateTopics": lambda a: a.create_topic("t"),
-    "Admin/DeleteTopics": lambda a: a.delete_topics(["t"]),
+    "Admin/DeleteTopics": lambda a: a.delete_topic("t"),
     "Admin/DescribeTopics": lambda a: a.describe_topics(),
     "Admin/DescribeCluster": lambda a: a.describe_cluster(),
     "Admin/DescribeConfigs": lambda a: a.describe_configs("t"),

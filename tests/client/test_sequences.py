@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidelog.client.errors import KafkaError, TidelogError, error_from_wire
+from tidelog.client.errors import InvalidTopicError, TidelogError, error_from_wire
 from tidelog.client.producing.sequences import (
     PRODUCER_EPOCH_MAX,
     Numbers,
@@ -97,7 +97,7 @@ def wire(code: common_pb2.ErrorCode) -> TidelogError:
         (wire(common_pb2.NOT_LEADER_OR_FOLLOWER), 9, True, Verdict.AGAIN),
         (wire(common_pb2.MESSAGE_TOO_LARGE), 2, False, Verdict.SPLIT),
         (wire(common_pb2.MESSAGE_TOO_LARGE), 1, False, Verdict.FAILED),
-        (KafkaError(common_pb2.INVALID_TOPIC, "no"), 2, False, Verdict.FAILED),
+        (InvalidTopicError("no"), 2, False, Verdict.FAILED),
     ],
 )
 def test_the_verdict_on_an_answer(

@@ -29,7 +29,7 @@ def test_cluster_is_written_read_and_managed_without_a_loop() -> None:
         assert admin.create_topic("t", partitions=1).name == "t"
         assert_type(admin.list_topics(), list[str])
     with Producer(BOOTSTRAP, transport=cluster) as producer:
-        sent = producer.send("t", value=b"a")
+        sent = producer.send("t", b"a")
         assert_type(sent, RecordMetadata)
         later = producer.submit("t", value=b"b")
         assert_type(later, Future[RecordMetadata])
@@ -50,7 +50,7 @@ def test_type_checkers_see_the_arguments() -> None:
         Producer(BOOTSTRAP, akcs=1)  # type: ignore[call-arg]
     with Producer(BOOTSTRAP, transport=FakeCluster()) as producer:
         with pytest.raises(TypeError):
-            producer.send("t")  # type: ignore[call-arg]
+            producer.send()  # type: ignore[call-arg]
         with pytest.raises(TypeError):
             producer.send("t", value="text")  # type: ignore[arg-type]
 

@@ -65,7 +65,7 @@ class Writer:
         if not self._living or self._random.random() < 0.2:
             await self._create()
         elif len(self._living) > TOPICS_PER_WRITER:
-            await self._admin.delete_topics([self._living.pop(0)])
+            await self._admin.delete_topic(self._living.pop(0))
         else:
             self._values += 1
             value = RETENTION_MS + 1000 * self._values + self._number

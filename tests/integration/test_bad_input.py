@@ -36,7 +36,7 @@ async def leader(running_cluster: LocalCluster) -> str:
             await admin.create_topic(TOPIC, partitions=1, replication_factor=3)
             async with Producer(running_cluster.bootstrap) as producer:
                 await producer.send(TOPIC, value=b"its leader has opened it")
-        (topic,) = await admin.describe_topics([TOPIC])
+        topic = await admin.describe_topic(TOPIC)
         cluster = await admin.describe_cluster()
     leader_id = topic.partitions[0].leader
     return next(broker.address for broker in cluster.brokers if broker.broker_id == leader_id)

@@ -54,7 +54,7 @@ async def test_brokers_store_and_the_controller_holds_no_partition(
     async with Admin(bootstrap) as admin:
         await _until_both_brokers_live(admin)
         await admin.create_topic("t", partitions=2, replication_factor=2)
-        (topic,) = await admin.describe_topics(["t"])
+        topic = await admin.describe_topic("t")
         cluster = await admin.describe_cluster()
     assert all(sorted(partition.isr) == [2, 3] for partition in topic.partitions)
     assert cluster.controller_id == 1

@@ -48,7 +48,7 @@ async def read_beside_the_deaf(cluster: LocalCluster) -> tuple[int, float]:
     async with Admin(cluster.bootstrap) as admin, Producer(cluster.bootstrap) as producer:
         await admin.create_topic("t", partitions=1, replication_factor=3)
         await producer.send_many("t", [bytes(RECORD_BYTES)] * RECORDS)
-        (topic,) = await admin.describe_topics(["t"])
+        topic = await admin.describe_topic("t")
         leader = topic.partitions[0].leader
         assert leader is not None
         before_mib = resident_mib(cluster)

@@ -15,7 +15,6 @@ from tidelog.v1.metadata_records_pb2 import (
     ConfigRecord,
     MetadataBatch,
     MetadataRecord,
-    NoOpRecord,
     PartitionChangeRecord,
     PartitionRecord,
     RegisterBrokerRecord,
@@ -55,7 +54,7 @@ def test_the_same_batch_twice_applies_once() -> None:
 
 
 def test_a_batch_of_an_earlier_controller_epoch_is_void() -> None:
-    image = replay(EMPTY_IMAGE, _batch(EMPTY_IMAGE, MetadataRecord(no_op=NoOpRecord())), offset=1)
+    image = replay(EMPTY_IMAGE, _batch(EMPTY_IMAGE, _topic("z")), offset=1)
     image = replay(image, _batch(image, _topic("a"), epoch=3), offset=2)
     assert replay(image, _batch(image, _topic("b"), epoch=2), offset=3) is image
 

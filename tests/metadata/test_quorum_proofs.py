@@ -23,7 +23,7 @@ from tidelog.v1.controller_pb2 import (
     BrokerHeartbeatRequest,
     RegisterBrokerRequest,
 )
-from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord, NoOpRecord
+from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord, ProducerIdsRecord
 
 
 class Decided(Protocol):
@@ -154,7 +154,7 @@ async def test_an_answer_from_an_image_that_changed_before_its_proof_is_not_told
     asked = asyncio.create_task(active.submit(creation("t")))
     await until(lambda: log.barriers > barriers)
     batch = MetadataBatch(controller_epoch=log.term, base_offset=active.image.offset)
-    batch.records.append(MetadataRecord(no_op=NoOpRecord()))
+    batch.records.append(MetadataRecord(producer_ids=ProducerIdsRecord(next_producer_id=1_000)))
     nodes.raft.commit(batch.SerializeToString())
     log.barrier_gate.set()
     answer = await asked

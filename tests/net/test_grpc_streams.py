@@ -11,14 +11,13 @@ import pytest
 
 from tidelog.core.errors import (
     CallFailedError,
-    KafkaError,
+    InvalidRequestError,
     UnreachableError,
     is_broken_connection,
 )
 from tidelog.net.grpc_server import GrpcServer
 from tidelog.net.grpc_transport import GrpcTransport
 from tidelog.net.transport import Stream
-from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import FetchRequest, FetchResponse
 from tidelog.v1.methods import FETCH_STREAM
 
@@ -47,7 +46,7 @@ class Echo:
                 if request.max_bytes == LAST:
                     return
                 if request.max_bytes == REFUSED:
-                    raise KafkaError(common_pb2.INVALID_REQUEST, "not that one")
+                    raise InvalidRequestError("not that one")
                 response = FetchResponse()
                 response.partitions.add(partition=request.max_bytes)
                 yield response

@@ -8,7 +8,6 @@ from typing import Any
 from tests.raft.raft_stage import ENGINES, FixedRandom
 
 from tidelog.core.chance import SeededRandom
-from tidelog.raft import rules
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import NO_OP, REGULAR, SnapshotId
 from tidelog.raft.engine import ConfirmedRead, EngineEntry, Ready
@@ -101,7 +100,7 @@ class OneVoter:
             proposals=proposals,
             reads=reads,
         )
-        if rules.must_sync(self.storage.is_dirty):
+        if self.storage.is_dirty:
             await self.storage.sync()
         self.committed += ready.committed
         self.reads += ready.reads

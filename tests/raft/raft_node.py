@@ -53,9 +53,6 @@ class Followers:
     async def stop(self) -> None:
         self.receiver = None
 
-    def is_connected(self, peer_id: int) -> bool:
-        return True
-
     def send(self, peer_id: int, message: RaftMessage) -> bool:
         self.sent.append((asyncio.get_running_loop().time(), message))
         answer = self._answer(peer_id, message)

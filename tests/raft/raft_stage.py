@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import invariant
-from tidelog.raft import rules
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.durable_state import SnapshotId
 from tidelog.raft.engine import Engine, Ready
@@ -177,7 +176,7 @@ class Stage:
             proposals=proposals,
             reads=reads,
         )
-        has_synced = rules.must_sync(storage.is_dirty)
+        has_synced = storage.is_dirty
         if has_synced:
             await storage.sync()
         self.in_flight += [m for m in (*ready.at_once, *ready.messages) if self._is_sent(m)]

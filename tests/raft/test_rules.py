@@ -43,13 +43,6 @@ def test_a_leader_is_heard_until_the_time_out() -> None:
     assert not rules.hears_leader(float("inf"), 0.3)
 
 
-def test_a_voter_with_a_new_disk_takes_no_part_and_follows_only_when_all_know() -> None:
-    assert rules.takes_part(False)
-    assert not rules.takes_part(True)
-    assert rules.may_follow(False)
-    assert not rules.may_follow(True)
-
-
 @pytest.mark.parametrize(
     ("commit", "has_caught_up"),
     [((7, 3), True), ((8, 3), True), ((6, 3), False), ((7, 2), False), ((9, None), False)],
@@ -134,22 +127,3 @@ def test_a_read_needs_a_round_that_began_with_it_or_later() -> None:
 def test_a_read_waits_for_the_terms_first_entry() -> None:
     assert rules.may_read(5, 5)
     assert not rules.may_read(5, 4)
-
-
-def test_what_is_unsynced_must_be_synced() -> None:
-    assert rules.must_sync(True)
-    assert not rules.must_sync(False)
-
-
-def test_a_promise_is_told_when_it_is_stored() -> None:
-    assert rules.may_promise(True)
-    assert not rules.may_promise(False)
-
-
-def test_a_hint_is_told_when_term_and_incarnation_are_stored() -> None:
-    assert rules.may_hint(True)
-    assert not rules.may_hint(False)
-
-
-def test_a_leaders_own_copy_is_what_is_stored_of_it() -> None:
-    assert rules.own_copy(3, 7) == 3

@@ -66,9 +66,6 @@ class Transport:
     async def stop(self) -> None:
         pass
 
-    def is_connected(self, peer_id: int) -> bool:
-        return peer_id in self._network.ends
-
     def send(self, peer_id: int, message: RaftMessage) -> bool:
         end = self._network.ends.get(peer_id)
         if end is None or self._loop.is_dead:

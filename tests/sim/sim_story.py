@@ -10,7 +10,7 @@ from typing import Any, Literal
 import structlog
 from structlog.testing import capture_logs
 
-from tidelog.client import Consumer, Producer
+from tidelog.client import Consumer, Producer, require_all
 from tidelog.client.admin import Admin
 from tidelog.client.admin.descriptions import PartitionDescription
 from tidelog.client.errors import TidelogError
@@ -43,7 +43,7 @@ class Story:
         return list((await self.state()).replicas)
 
     async def state(self) -> PartitionDescription:
-        return (await self.admin.describe_topics([TOPIC]))[0].partitions[0]
+        return (await self.admin.describe_topic(TOPIC)).partitions[0]
 
     async def until(self, condition: Callable[[PartitionDescription], bool]) -> None:
         async with asyncio.timeout(WAIT_S):
@@ -80,7 +80,7 @@ class Story:
 
     async def read(self) -> list[bytes]:
         """All there is."""
-        listed = await self.admin.list_offsets([(TOPIC, 0)], at="latest")
+        listed = require_all(await self.admin.list_offsets([(TOPIC, 0)], at="latest"))
         (end,) = (one.offset for one in listed.values())
         addresses = [self.cluster.address(one) for one in self.cluster.node_ids]
         consumer = Consumer(addresses, auto_offset_reset="none", **self.ports)

@@ -77,7 +77,7 @@ class Story:
         async with asyncio.timeout(WAIT_S):
             while True:
                 try:
-                    if condition(list((await self.admin.describe_topics([TOPIC]))[0].partitions)):
+                    if condition(list((await self.admin.describe_topic(TOPIC)).partitions)):
                         return self.now_s
                 except TidelogError:
                     pass

@@ -72,7 +72,7 @@ def test_slow_flushes_and_removals_hold_up_no_election() -> None:
             "doomed", partitions=20, replication_factor=3, configs={"flush.messages": "1"}
         )
         await asyncio.sleep(5)
-        await told.admin.delete_topics(["doomed"])
+        await told.admin.delete_topic("doomed")
         await told.produce(3)
         await asyncio.sleep(10)
         assert await state_of(told) == before

@@ -70,7 +70,7 @@ class Churn:
                 await self._live_through(admin)
                 if number < ROUNDS - 1:
                     self.round = None
-                    await admin.delete_topics([TOPIC])
+                    await admin.delete_topic(TOPIC)
             await asyncio.sleep(2)
             self.round = None
             await self._view.until_ready()

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from tests.integration.local_cluster import LocalCluster
 from tests.spark.spark_sessions import local_test_session
 
-from tidelog.client import Admin, Producer
+from tidelog.client import Admin, Producer, require_all
 from tidelog.client.admin.descriptions import NewTopic
 from tidelog.client.arrow.offset_ranges import OffsetBounds, TopicPartitions
 from tidelog.client.records import TopicPartition
@@ -316,13 +316,15 @@ def filled(running_cluster: LocalCluster) -> LocalCluster:
 
 async def fill(bootstrap: str) -> None:
     async with Admin(bootstrap) as admin, Producer(bootstrap) as producer:
-        await admin.create_topics([NewTopic(t, len(held), 3) for t, held in TOPICS.items()])
+        require_all(
+            await admin.create_topics([NewTopic(t, len(held), 3) for t, held in TOPICS.items()])
+        )
         for topic, partitions in TOPICS.items():
             for number, held in enumerate(partitions):
                 for time_ms in held.times_ms:
                     await producer.send(topic, value=b"v", partition=number, timestamp_ms=time_ms)
                 if held.start:
-                    await admin.delete_records({(topic, number): held.start})
+                    require_all(await admin.delete_records({(topic, number): held.start}))
 
 
 @pytest.mark.spark

@@ -25,7 +25,7 @@ from tests.spark.spark_cluster import (
 )
 from tests.spark.spark_sessions import local_test_session
 
-from tidelog.client import Admin, Producer
+from tidelog.client import Admin, Producer, require_all
 from tidelog.client.admin.descriptions import NewTopic
 from tidelog.core.system import SystemClock, SystemDisk, lock_directory
 from tidelog.spark.pipeline.job import Job
@@ -68,7 +68,7 @@ async def send(cluster: LocalCluster, topic: str, numbers: range) -> None:
 
 async def create(cluster: LocalCluster, topic: str) -> None:
     async with Admin(cluster.bootstrap) as admin:
-        await admin.create_topics([NewTopic(topic, 3, 3)])
+        require_all(await admin.create_topics([NewTopic(topic, 3, 3)]))
 
 
 class Pipeline:

@@ -17,7 +17,7 @@ from tests.integration.local_cluster import LocalCluster
 from tests.spark.spark_rows import stored
 from tests.spark.spark_sessions import local_test_session
 
-from tidelog.client import Admin, Producer
+from tidelog.client import Admin, Producer, require_all
 from tidelog.client.admin.descriptions import NewTopic
 from tidelog.client.records import TopicPartition
 from tidelog.net.grpc_transport import GrpcTransport
@@ -64,7 +64,7 @@ def places(frame: DataFrame) -> list[tuple[int, int]]:
 
 async def fill(admin: Admin, producer: Producer, topic: str) -> None:
     """Two partitions of five records each, a second apart."""
-    await admin.create_topics([NewTopic(topic, 2, 3)])
+    require_all(await admin.create_topics([NewTopic(topic, 2, 3)]))
     for partition in (0, 1):
         for second in range(5):
             time_ms = T0_MS + 1000 * second
@@ -98,21 +98,21 @@ async def test_a_topic_made_anew_is_read_by_workers_that_knew_the_old_one(
     running_cluster: LocalCluster, spark: SparkSession, admin: Admin
 ) -> None:
     for values in ([b"a", b"b"], [b"c"]):
-        await admin.create_topics([NewTopic("anew", 1, 3)])
+        require_all(await admin.create_topics([NewTopic("anew", 1, 3)]))
         async with Producer(running_cluster.bootstrap) as producer:
             for value in values:
                 await producer.send("anew", value=value)
         frame = load(spark, running_cluster, "anew").select("value")
         for _ in range(2):
             assert [bytes(row.value) for row in frame.collect()] == values
-        await admin.delete_topics(["anew"])
+        await admin.delete_topic("anew")
 
 
 @pytest.mark.timeout(900)
 async def test_a_thousand_partitions_are_a_thousand_tasks(
     running_cluster: LocalCluster, spark: SparkSession, admin: Admin, producer: Producer
 ) -> None:
-    await admin.create_topics([NewTopic("wide", 1000, 1)])
+    require_all(await admin.create_topics([NewTopic("wide", 1000, 1)]))
     await asyncio.gather(*(producer.send("wide", value=b"v", partition=n) for n in range(1000)))
     read = load(spark, running_cluster, "wide").select(f.spark_partition_id(), "partition")
     assert [tuple(row) for row in read.collect()] == [(n, n) for n in range(1000)]
@@ -134,7 +134,7 @@ def sent_to_compact(running_cluster: LocalCluster) -> dict[int, bytes]:
     async def send() -> dict[int, bytes]:
         sent: dict[int, bytes] = {}
         async with Admin(running_cluster.bootstrap) as admin:
-            await admin.create_topics([NewTopic("compacted", 1, 3, configs)])
+            require_all(await admin.create_topics([NewTopic("compacted", 1, 3, configs)]))
         async with Producer(running_cluster.bootstrap) as producer:
             for keys in rounds:
                 sends = (producer.send("compacted", key=key, value=b"v" * 100) for key in keys)
@@ -213,7 +213,7 @@ def look_into_no_compressed_batch(cluster: LocalCluster) -> None:
 
 async def produce(admin: Admin, tp: TopicPartition, batch: bytes) -> None:
     """Append a batch as it is."""
-    (topic,) = await admin.describe_topics([tp.topic])
+    topic = await admin.describe_topic(tp.topic)
     leader = topic.partitions[tp.partition].leader
     brokers = (await admin.describe_cluster()).brokers
     address = next(broker.address for broker in brokers if broker.broker_id == leader)
@@ -233,9 +233,9 @@ async def test_a_leader_killed_in_the_middle_costs_no_row_and_repeats_none(
     tmp_path: Path,
 ) -> None:
     count = 200_000
-    await admin.create_topics([NewTopic("killed", 1, 3)])
+    require_all(await admin.create_topics([NewTopic("killed", 1, 3)]))
     await producer.send_many("killed", [b"%0100d" % n for n in range(count)], partition=0)
-    (described,) = await admin.describe_topics(["killed"])
+    described = await admin.describe_topic("killed")
     leader = described.partitions[0].leader
     assert leader is not None
     frame = load(spark, running_cluster, "killed", **{"kafka.fetch.max.bytes": "100000"})

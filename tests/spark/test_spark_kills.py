@@ -26,7 +26,7 @@ from tests.spark.spark_rows import EXACT, account, stored
 from tests.spark.spark_sessions import local_test_session
 from tests.spark.spark_steps import READ, Steps, stepped_source
 
-from tidelog.client import Admin, Producer
+from tidelog.client import Admin, Producer, require_all
 from tidelog.client.admin.descriptions import NewTopic
 from tidelog.core.system import SystemClock, SystemDisk
 from tidelog.spark.commit_markers import MARKERS, Marker
@@ -130,7 +130,7 @@ def work(running_cluster: LocalCluster, spark: SparkSession, tmp_path: Path) -> 
 
 async def create(cluster: LocalCluster, *topics: NewTopic) -> None:
     async with Admin(cluster.bootstrap) as admin:
-        await admin.create_topics(topics)
+        require_all(await admin.create_topics(topics))
 
 
 async def filled(cluster: LocalCluster, topic: NewTopic, *, partitions: int) -> None:

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from tests.integration.local_cluster import LocalCluster
 
-from tidelog.client import Admin, Producer
+from tidelog.client import Admin, Producer, require_all
 from tidelog.client.admin.descriptions import NewTopic
 from tidelog.demo.flights_job import read_flights, summarise
 from tidelog.net.quiet_ports import quiet_ports
@@ -38,7 +38,7 @@ def load(spark: SparkSession, cluster: LocalCluster, **options: str) -> DataFram
 
 async def create(cluster: LocalCluster, topic: str, *, partitions: int) -> None:
     async with Admin(cluster.bootstrap) as admin:
-        await admin.create_topics([NewTopic(topic, partitions, 3)])
+        require_all(await admin.create_topics([NewTopic(topic, partitions, 3)]))
 
 
 def failure(frame: DataFrame) -> str:
@@ -132,7 +132,7 @@ async def test_a_topic_made_anew_fails_the_planned_read(
         await producer.send("anew", value=b"old")
     planned = load(spark, running_cluster, subscribe="anew").rdd
     async with Admin(running_cluster.bootstrap) as admin:
-        await admin.delete_topics(["anew"])
+        await admin.delete_topic("anew")
     await create(running_cluster, "anew", partitions=1)
     async with Producer(running_cluster.bootstrap) as producer:
         await producer.send("anew", value=b"new")

@@ -12,7 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from tests.integration.local_cluster import LocalCluster
 from tests.spark.spark_sessions import local_test_session
 
-from tidelog.client import Admin, Producer
+from tidelog.client import Admin, Producer, require_all
 from tidelog.client.admin.descriptions import NewTopic
 from tidelog.client.records import TopicPartition
 from tidelog.spark.stream_offsets import lag
@@ -27,7 +27,7 @@ def spark() -> Iterator[SparkSession]:
 
 async def create(cluster: LocalCluster, topic: str, *, partitions: int) -> None:
     async with Admin(cluster.bootstrap) as admin:
-        await admin.create_topics([NewTopic(topic, partitions, 3)])
+        require_all(await admin.create_topics([NewTopic(topic, partitions, 3)]))
 
 
 async def send(cluster: LocalCluster, topic: str, partition: int, *numbers: int) -> None:
@@ -133,7 +133,7 @@ async def test_a_topic_made_anew_fails_the_next_run_or_is_read_from_its_beginnin
     given = {"subscribe": "anew-stream", "startingOffsets": "earliest"}
     finish(load(spark, running_cluster, **given), tmp_path)
     async with Admin(running_cluster.bootstrap) as admin:
-        await admin.delete_topics(["anew-stream"])
+        await admin.delete_topic("anew-stream")
     await create(running_cluster, "anew-stream", partitions=1)
     await send(running_cluster, "anew-stream", 0, 4, 5, 6, 7, 8)
     with pytest.raises(StreamingQueryException, match='"anew-stream" was deleted and made anew'):

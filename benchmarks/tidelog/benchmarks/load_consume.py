@@ -14,7 +14,6 @@ from tidelog.benchmarks.stage import CHUNK_RECORDS, PARTITIONS, PROFILES, Figure
 from tidelog.client import Consumer, Producer
 
 WAIT_MS = 20_000
-IN_FLIGHT_CHUNKS = 4
 
 
 async def consume(stage: Stage, *, key: str, records: int, size_bytes: int) -> Figures:

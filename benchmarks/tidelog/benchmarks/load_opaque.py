@@ -14,6 +14,7 @@ from tidelog.benchmarks.errors import RunFailedError
 from tidelog.benchmarks.stage import GIB, REPLICAS, Figures, Stage, values
 from tidelog.client import Admin
 from tidelog.client.producing.produce_stream import ProduceStreams
+from tidelog.client.unwinding import unwind
 from tidelog.core.errors import RETRIABLE_CODES
 from tidelog.net.grpc_transport import GrpcTransport
 from tidelog.records.batch import HEADER_BYTES
@@ -54,7 +55,7 @@ async def opaque(
         took_s = await _load(stage, send, batches, messages)
         spent_s = stage.cpu_s() - before_s
     finally:
-        await asyncio.wait(streams.close())
+        await unwind(streams.close())
         await transport.close()
     sent_bytes = messages * len(batches)
     return {
@@ -87,7 +88,7 @@ async def _leaders(bootstrap: str, topic: str) -> Sequence[str]:
     """The address of each partition's leader, once every replica is in sync."""
     async with Admin(bootstrap) as admin:
         while True:
-            (described,) = await admin.describe_topics([topic])
+            described = await admin.describe_topic(topic)
             if all(len(p.isr) == REPLICAS for p in described.partitions):
                 break
             await asyncio.sleep(0.05)

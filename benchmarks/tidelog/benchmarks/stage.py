@@ -50,7 +50,7 @@ class Stage:
             try:
                 yield name
             finally:
-                await admin.delete_topics([name])
+                await admin.delete_topic(name)
 
     def cpu_s(self) -> float:
         """Processor seconds of the brokers so far."""

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from tidelog.core.errors import TidelogError
 
 DEFAULT_BOOTSTRAP = "127.0.0.1:9192,127.0.0.1:9193,127.0.0.1:9194"
 API_TIMEOUT_MS = 30_000
 
 T = TypeVar("T")
+Item = TypeVar("Item")
+Value = TypeVar("Value")
 
 bootstrap_option = click.option(
     "--bootstrap",
@@ -34,3 +39,26 @@ def run(work: Coroutine[Any, Any, T]) -> T:  # Any: what a coroutine may be sent
         raise click.ClickException(" ".join(str(error).split())) from error
     except KeyboardInterrupt:
         raise click.Abort from None
+
+
+def echo_results(
+    results: Mapping[Item, Value | TidelogError],
+    said: Callable[[Item, Value], str],
+    *,
+    name_of: Callable[[Item], str],
+) -> None:
+    """A line for each item: what is `said` of its value, or on stderr its name and its error.
+
+    Exits 1 after the last when there was an error.
+    """
+    from tidelog.core.errors import TidelogError
+
+    failures = 0
+    for item, result in results.items():
+        if isinstance(result, TidelogError):
+            failures += 1
+            click.echo(f"{name_of(item)}: {' '.join(result.message.split())}", err=True)
+        else:
+            click.echo(said(item, result))
+    if failures:
+        raise SystemExit(1)

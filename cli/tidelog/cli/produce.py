@@ -85,12 +85,19 @@ def produce(
         with _progress(tally):
             run(work())
         if tally.error is not None:
-            raise click.ClickException(f"{tally.failed} records were not: {tally.error}")
+            were = "was" if tally.failed == 1 else "were"
+            raise click.ClickException(
+                f"{_records(tally.failed)} {were} not acknowledged: {tally.error}"
+            )
     except click.ClickException as error:
         click.echo(f"tidelog: {error.format_message()}", err=True)
         raise click.exceptions.Exit(1) from error
     finally:
-        click.echo(f"{tally.acknowledged} records acknowledged", err=True)
+        click.echo(f"{_records(tally.acknowledged)} acknowledged", err=True)
+
+
+def _records(count: int) -> str:
+    return "1 record" if count == 1 else f"{count} records"
 
 
 async def _send_lines(

@@ -7,12 +7,11 @@ import json
 import click
 
 from tidelog.cli.configs import parse_configs
-from tidelog.cli.connection import API_TIMEOUT_MS, bootstrap_option, run
+from tidelog.cli.connection import API_TIMEOUT_MS, bootstrap_option, echo_results, run
 from tidelog.client.admin import Admin
 from tidelog.client.admin.descriptions import PartitionDescription, TopicDescription
-from tidelog.client.errors import TidelogError
+from tidelog.client.errors import ElectionNotNeededError, TidelogError
 from tidelog.client.records import TopicPartition
-from tidelog.v1.common_pb2 import ELECTION_NOT_NEEDED
 
 
 @click.group()
@@ -95,7 +94,7 @@ def describe(*, name: str, as_json: bool, bootstrap: str) -> None:
 
     async def work() -> TopicDescription:
         async with Admin(bootstrap, api_timeout_ms=API_TIMEOUT_MS) as admin:
-            return (await admin.describe_topics([name]))[0]
+            return await admin.describe_topic(name)
 
     topic = run(work())
     if as_json:
@@ -121,7 +120,7 @@ def alter(*, name: str, count: int, assignments: list[list[int]], bootstrap: str
         async with Admin(bootstrap, api_timeout_ms=API_TIMEOUT_MS) as admin:
             new = assignments
             if assignments:
-                (topic,) = await admin.describe_topics([name])
+                topic = await admin.describe_topic(name)
                 new = assignments[len(topic.partitions) :]
             await admin.create_partitions(name, count, assignments=new)
 
@@ -133,14 +132,13 @@ def alter(*, name: str, count: int, assignments: list[list[int]], bootstrap: str
 @click.argument("names", nargs=-1, required=True, metavar="NAME…")
 @bootstrap_option
 def delete(*, names: tuple[str, ...], bootstrap: str) -> None:
-    """Delete topics with all their records."""
+    """Delete topics with all their records; a line for each. Exit 1 when one was not deleted."""
 
-    async def work() -> None:
+    async def work() -> dict[str, TidelogError | None]:
         async with Admin(bootstrap, api_timeout_ms=API_TIMEOUT_MS) as admin:
-            await admin.delete_topics(names)
+            return await admin.delete_topics(names)
 
-    run(work())
-    click.echo(f"deleted {', '.join(names)}")
+    echo_results(run(work()), lambda name, _: f"deleted {name}", name_of=str)
 
 
 @topics.command()
@@ -158,18 +156,22 @@ def delete(*, names: tuple[str, ...], bootstrap: str) -> None:
 )
 @bootstrap_option
 def delete_records(*, name: str, partitions: tuple[int, ...], offset: int, bootstrap: str) -> None:
-    """Delete the oldest records of topic NAME; prints where each partition begins now."""
+    """Delete the oldest records of topic NAME; prints where each partition begins now.
 
-    async def work() -> dict[TopicPartition, int]:
+    Exit 1 when a partition refused.
+    """
+
+    async def work() -> dict[TopicPartition, int | TidelogError]:
         async with Admin(bootstrap, api_timeout_ms=API_TIMEOUT_MS) as admin:
             numbers = partitions
             if not numbers:
-                (topic,) = await admin.describe_topics([name])
+                topic = await admin.describe_topic(name)
                 numbers = tuple(p.partition for p in topic.partitions)
             return await admin.delete_records({(name, number): offset for number in numbers})
 
-    for (_, partition), low_watermark in run(work()).items():
-        click.echo(f"{name}-{partition} begins at offset {low_watermark}")
+    echo_results(
+        run(work()), lambda tp, low: f"{_tp_name(tp)} begins at offset {low}", name_of=_tp_name
+    )
 
 
 @topics.command()
@@ -190,15 +192,16 @@ def elect_leaders(*, names: tuple[str, ...], unclean: bool, bootstrap: str) -> N
         async with Admin(bootstrap, api_timeout_ms=API_TIMEOUT_MS) as admin:
             return await admin.elect_leaders(names, unclean=unclean)
 
-    refused = 0
-    for (topic, partition), error in run(work()).items():
-        if error is None:
-            click.echo(f"{topic}-{partition}: elected")
-        elif error.code != ELECTION_NOT_NEEDED:
-            refused += 1
-            click.echo(f"{topic}-{partition}: {error.message}", err=True)
-    if refused:
-        raise SystemExit(1)
+    results = {
+        tp: error
+        for tp, error in run(work()).items()
+        if not isinstance(error, ElectionNotNeededError)
+    }
+    echo_results(results, lambda tp, _: f"{_tp_name(tp)}: elected", name_of=_tp_name)
+
+
+def _tp_name(tp: TopicPartition) -> str:
+    return f"{tp.topic}-{tp.partition}"
 
 
 def _as_json(topic: TopicDescription) -> dict[str, object]:

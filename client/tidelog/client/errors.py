@@ -1,13 +1,17 @@
-"""The errors a user of the client meets: those of `tidelog.core.errors` and seven more.
+"""The errors a user of the client meets: those of a broker's answers, and the client's own.
 
-TidelogError
-├── OffsetOutOfRangeError
-│   └── LogTruncationError   records that were read are not in the log any more
+TidelogError                 code, message, is_retriable, is_outcome_unknown
+├── KafkaError               what a broker answered: a class per error code, by Kafka's names
+│   └── OffsetOutOfRangeError, TopicAlreadyExistsError, NotLeaderOrFollowerError …
+│       └── LogTruncationError   records that were read are not in the log any more
+├── UnreachableError         the call never reached its broker
+├── CallFailedError          the call broke or timed out: its outcome is unknown
 ├── DeliveryTimeoutError     not acknowledged in time; `is_outcome_unknown`: may be in the log
 ├── DeserializationError     a deserializer raised: says which record and which part of it
 ├── SerializationError       a serializer raised: says for which topic and which part
 ├── PartitionerError         a partitioner raised, or chose a partition that does not exist
 ├── BufferExhaustedError     the producer's buffer stayed full for max_block_ms
+├── NothingAssignedError     a consumer was read before `assign`
 └── ClientClosedError        used after close()
 """
 
@@ -15,20 +19,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from tidelog.core.errors import (
-    RETRIABLE_CODES,
-    CallFailedError,
-    CorruptMessageError,
-    InvalidProducerEpochError,
-    KafkaError,
-    MessageTooLargeError,
-    OffsetOutOfRangeError,
-    OutOfOrderSequenceError,
-    TidelogError,
-    UnreachableError,
-    UnsupportedCompressionTypeError,
-    error_for,
-)
+from tidelog.core import kafka_errors
+from tidelog.core.errors import CallFailedError, UnreachableError, error_for
+from tidelog.core.kafka_errors import *  # noqa: F403  # a class per code; the list stands there
+from tidelog.core.kafka_errors import KafkaError, OffsetOutOfRangeError, TidelogError
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
 
@@ -36,23 +30,15 @@ __all__ = [
     "BufferExhaustedError",
     "CallFailedError",
     "ClientClosedError",
-    "CorruptMessageError",
     "DeliveryTimeoutError",
     "DeserializationError",
-    "InvalidProducerEpochError",
-    "KafkaError",
     "LogTruncationError",
-    "MessageTooLargeError",
-    "OffsetOutOfRangeError",
-    "OutOfOrderSequenceError",
+    "NothingAssignedError",
     "PartitionerError",
     "SerializationError",
-    "TidelogError",
     "UnreachableError",
-    "UnsupportedCompressionTypeError",
-    "error_from_wire",
-    "raise_for",
 ]
+__all__ += kafka_errors.__all__
 
 
 class DeliveryTimeoutError(TidelogError):
@@ -147,11 +133,15 @@ class ClientClosedError(TidelogError):
     code = common_pb2.INVALID_REQUEST
 
 
-def error_from_wire(error: Error) -> TidelogError:
-    """The exception for an error a broker answered; whether to retry follows the wire code."""
-    result = error_for(error.code, error.message)
-    result.is_retriable = error.code in RETRIABLE_CODES
-    return result
+class NothingAssignedError(TidelogError):
+    """The consumer has no partitions to read: call `assign` first."""
+
+    code = common_pb2.INVALID_REQUEST
+
+
+def error_from_wire(error: Error) -> KafkaError:
+    """The exception for an error a broker answered."""
+    return error_for(error.code, error.message)
 
 
 def raise_for(error: Error) -> None:

@@ -10,7 +10,14 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from tidelog.client.backoff import Backoff
-from tidelog.client.errors import CallFailedError, KafkaError, TidelogError, error_from_wire
+from tidelog.client.errors import (
+    CallFailedError,
+    KafkaError,
+    LeaderNotAvailableError,
+    TidelogError,
+    UnknownTopicOrPartitionError,
+    error_from_wire,
+)
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing
 from tidelog.v1 import common_pb2
@@ -49,55 +56,77 @@ class LeaderCalls:
         self._routing = routing
         self._backoff = backoff
 
-    async def ask_all(
-        self, partitions: Iterable[TopicPartition], ask: Ask[Result], *, timeout_ms: int
-    ) -> dict[TopicPartition, Result]:
-        """The answer for every partition, each perhaps asked for several times.
-
-        Raises KafkaError for a topic or partition that does not exist, and the last failure after
-        `timeout_ms`.
-        """
-        deadline_ms = self._routing.clock.monotonic_ms() + timeout_ms
-        missing = dict.fromkeys(partitions)
-        await self.check_exists(missing, timeout_ms=timeout_ms)
-        found: dict[TopicPartition, Result] = {}
-        failures = 0
-        while True:
-            error = await self._ask_leaders([tp for tp in missing if tp not in found], ask, found)
-            if len(found) == len(missing):
-                return found
-            if error is not None and not error.is_retriable:
-                raise error
-            if self._routing.clock.monotonic_ms() >= deadline_ms:
-                names = ", ".join(f"{t}-{p}" for t, p in missing.keys() - found.keys())
-                raise error or KafkaError(
-                    common_pb2.LEADER_NOT_AVAILABLE, f"no leader answers for {names}"
-                )
-            self._routing.request_refresh()
-            failures += 1
-            await asyncio.sleep(self._backoff.delay_ms(failures, self._routing.random) / 1000)
-
-    async def check_exists(self, wanted: Iterable[TopicPartition], *, timeout_ms: int) -> None:
-        """Raise KafkaError unless every topic and partition exists."""
-        for tp in wanted:
-            view = await self._routing.topic(tp.topic, timeout_ms=timeout_ms)
-            if tp.partition not in view.leaders:
-                raise KafkaError(
-                    common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
-                    f"topic {tp.topic!r} has partitions 0 to {len(view.leaders) - 1}, "
-                    f"not {tp.partition}",
-                )
-
-    async def _ask_leaders(
+    async def ask_each(
         self,
         partitions: Iterable[TopicPartition],
         ask: Ask[Result],
-        found: dict[TopicPartition, Result],
-    ) -> TidelogError | None:
-        """Ask each leader once, all at the same time; fills `found`.
+        *,
+        timeout_ms: int,
+        is_all: bool = False,
+    ) -> dict[TopicPartition, Result | TidelogError]:
+        """The answer or the error of every partition, each perhaps asked for several times.
 
-        Returns one of the errors, if there are any: one that no retry can help before others.
+        An error that no retry can help is final at once, the last of others after `timeout_ms`.
+        With `is_all` the first final one ends it: partitions without an answer are left out then.
+        Raises UnreachableError when no address answers who leads.
         """
+        deadline_ms = self._routing.clock.monotonic_ms() + timeout_ms
+        wanted = list(dict.fromkeys(partitions))
+        results: dict[TopicPartition, Result | TidelogError] = {}
+        results |= await self._absent(wanted, timeout_ms=timeout_ms, is_one_enough=is_all)
+        last: dict[TopicPartition, TidelogError] = {}
+        failures = 0
+        while not (is_all and any(isinstance(one, TidelogError) for one in results.values())):
+            missing = [tp for tp in wanted if tp not in results]
+            for tp, answer in (await self._ask_leaders(missing, ask)).items():
+                if isinstance(answer, TidelogError) and answer.is_retriable:
+                    last[tp] = answer
+                else:
+                    results[tp] = answer
+            missing = [tp for tp in missing if tp not in results]
+            if missing and self._routing.clock.monotonic_ms() >= deadline_ms:
+                results |= {tp: last.get(tp) or _silent(tp) for tp in missing}
+            if not missing or len(results) == len(wanted):
+                break
+            self._routing.request_refresh()
+            failures += 1
+            await asyncio.sleep(self._backoff.delay_ms(failures, self._routing.random) / 1000)
+        return {tp: results[tp] for tp in wanted if tp in results}
+
+    async def check_exists(self, wanted: Iterable[TopicPartition], *, timeout_ms: int) -> None:
+        """Raise KafkaError unless every topic and partition exists."""
+        absent = await self._absent(wanted, timeout_ms=timeout_ms, is_one_enough=True)
+        for error in absent.values():
+            raise error
+
+    async def _absent(
+        self, wanted: Iterable[TopicPartition], *, timeout_ms: int, is_one_enough: bool
+    ) -> dict[TopicPartition, KafkaError]:
+        """The error of each partition that does not exist; of one at least where that is enough."""
+        by_topic: dict[str, list[TopicPartition]] = {}
+        for tp in wanted:
+            by_topic.setdefault(tp.topic, []).append(tp)
+        found: dict[TopicPartition, KafkaError] = {}
+        for topic, partitions in by_topic.items():
+            if found and is_one_enough:
+                break
+            try:
+                view = await self._routing.topic(topic, timeout_ms=timeout_ms)
+            except KafkaError as error:
+                found |= dict.fromkeys(partitions, error)
+                continue
+            for tp in partitions:
+                if tp.partition not in view.leaders:
+                    found[tp] = UnknownTopicOrPartitionError(
+                        f"topic {topic!r} has partitions 0 to {len(view.leaders) - 1}, "
+                        f"not {tp.partition}",
+                    )
+        return found
+
+    async def _ask_leaders(
+        self, partitions: Iterable[TopicPartition], ask: Ask[Result]
+    ) -> dict[TopicPartition, Result | TidelogError]:
+        """Ask each known leader once, all at the same time."""
         by_address: dict[str, dict[TopicPartition, int]] = {}
         for tp in partitions:
             leader = self._routing.metadata.leader(tp)
@@ -106,22 +135,27 @@ class LeaderCalls:
         answers = await asyncio.gather(
             *(_answer(ask, address, epochs) for address, epochs in by_address.items())
         )
-        errors: list[TidelogError] = []
-        for answer in answers:
+        found: dict[TopicPartition, Result | TidelogError] = {}
+        for epochs, answer in zip(by_address.values(), answers, strict=True):
             if isinstance(answer, TidelogError):
-                errors.append(answer)
-            else:
-                errors += [e for result in answer if (e := self._take(result, found)) is not None]
-        return min(errors, key=lambda error: error.is_retriable, default=None)
+                found |= dict.fromkeys(epochs, answer)
+                continue
+            for result in answer:
+                found[TopicPartition(result.topic, result.partition)] = self._taken(result)
+        return found
 
-    def _take(self, result: Result, found: dict[TopicPartition, Result]) -> TidelogError | None:
-        tp = TopicPartition(result.topic, result.partition)
+    def _taken(self, result: Result) -> Result | TidelogError:
+        """The answer for a partition, or its error; a leader that this names is taken over."""
         if result.error.code == common_pb2.NONE:
-            found[tp] = result
-            return None
+            return result
         if result.HasField("current_leader"):
+            tp = TopicPartition(result.topic, result.partition)
             self._routing.metadata.apply_hint(tp, result.current_leader)
         return error_from_wire(result.error)
+
+
+def _silent(tp: TopicPartition) -> TidelogError:
+    return LeaderNotAvailableError(f"no leader answers for {tp.topic}-{tp.partition}")
 
 
 async def _answer(

@@ -7,8 +7,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal, NamedTuple, TypeVar
 
 from tidelog.client.backoff import Backoff
+from tidelog.client.errors import TidelogError
 from tidelog.client.leader_calls import LeaderCalls
 from tidelog.client.records import TopicPartition
+from tidelog.client.results import require_all
 from tidelog.client.routing import Routing
 from tidelog.v1.data_pb2 import ListOffsetsRequest, ListOffsetsResponse
 from tidelog.v1.methods import LIST_OFFSETS
@@ -130,7 +132,17 @@ class OffsetLookup:
     async def find(
         self, wanted: Mapping[TopicPartition, OffsetQuery], *, timeout_ms: int
     ) -> dict[TopicPartition, ListedOffset]:
-        """What there is in every partition. Raises as `LeaderCalls.ask_all`."""
+        """The offset found in every partition; raises the first refusal, without asking on."""
+        return require_all(await self.find_each(wanted, timeout_ms=timeout_ms, is_all=True))
+
+    async def find_each(
+        self,
+        wanted: Mapping[TopicPartition, OffsetQuery],
+        *,
+        timeout_ms: int,
+        is_all: bool = False,
+    ) -> dict[TopicPartition, ListedOffset | TidelogError]:
+        """The offset found in every partition, or its error; see `LeaderCalls.ask_each`."""
 
         async def ask(
             address: str, epochs: Mapping[TopicPartition, int]
@@ -157,11 +169,13 @@ class OffsetLookup:
             )
             return response.partitions
 
-        found = await self.leaders.ask_all(wanted, ask, timeout_ms=timeout_ms)
+        found = await self.leaders.ask_each(wanted, ask, timeout_ms=timeout_ms, is_all=is_all)
         return {tp: _listed(result) for tp, result in found.items()}
 
 
-def _listed(result: ListOffsetsResponse.Partition) -> ListedOffset:
+def _listed(result: ListOffsetsResponse.Partition | TidelogError) -> ListedOffset | TidelogError:
+    if isinstance(result, TidelogError):
+        return result
     timestamp_ms = result.timestamp_ms if result.HasField("timestamp_ms") else None
     return ListedOffset(result.offset, timestamp_ms, result.leader_epoch)
 

@@ -21,13 +21,12 @@ from tidelog.client.errors import (
 )
 from tidelog.client.ports import ClientPorts
 from tidelog.client.records import TopicPartition
+from tidelog.client.unwinding import unwind
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import MetadataRequest
 from tidelog.v1.methods import METADATA, Method, Request, Response
 
 T = TypeVar("T")
-UNWIND_MS = 100
-"""How long a close waits for a cancelled task to end; one that does not is left alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +46,16 @@ class RoutingConfig:
     unknown_topic_grace_ms: int = 2_000
     """How long "unknown topic" is taken for a broker that has not heard of a new topic yet."""
     backoff: Backoff = field(default_factory=Backoff)
+
+
+def named_bootstrap(
+    bootstrap: str | Sequence[str] | None, bootstrap_servers: str | Sequence[str] | None
+) -> str | Sequence[str]:
+    """The one that is given: `bootstrap_servers` is Kafka's name. TypeError for none or both."""
+    given = bootstrap if bootstrap_servers is None else bootstrap_servers
+    if given is None or None not in (bootstrap, bootstrap_servers):
+        raise TypeError('name the brokers once: bootstrap="host:port,…", or bootstrap_servers=')
+    return given
 
 
 def parse_bootstrap(bootstrap: str | Sequence[str]) -> list[str]:
@@ -94,10 +103,8 @@ class Routing:
     async def close(self) -> None:
         """Stop the refresh under way; who waits for it gets a ClientClosedError."""
         self._is_closed = True
-        task = self._refreshing
-        if task is not None:
-            task.cancel()
-            await asyncio.wait([task], timeout=UNWIND_MS / 1000)
+        if self._refreshing is not None:
+            await unwind([self._refreshing])
 
     async def call_any(
         self,

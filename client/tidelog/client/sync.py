@@ -467,9 +467,11 @@ class Admin(_Face[AsyncAdmin]):
 
     create_topic = _waited(AsyncAdmin.create_topic)
     create_topics = _waited(AsyncAdmin.create_topics)
+    delete_topic = _waited(AsyncAdmin.delete_topic)
     delete_topics = _waited(AsyncAdmin.delete_topics)
     create_partitions = _waited(AsyncAdmin.create_partitions)
     list_topics = _waited(AsyncAdmin.list_topics)
+    describe_topic = _waited(AsyncAdmin.describe_topic)
     describe_topics = _waited(AsyncAdmin.describe_topics)
     describe_cluster = _waited(AsyncAdmin.describe_cluster)
     describe_quorum = _waited(AsyncAdmin.describe_quorum)

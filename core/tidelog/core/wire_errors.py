@@ -6,17 +6,10 @@ from tidelog.core.errors import OUTCOME_UNKNOWN_CODES, TidelogError, error_for
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error, ErrorCode
 
-NO_ERROR = Error()
-
 
 def error_message(code: ErrorCode, message: str) -> Error:
     """Build the wire form of a code with its explanation."""
     return Error(code=code, message=message)
-
-
-def code_name(code: int) -> str:
-    """Kafka's name of a code; a code unknown to this version stays a number."""
-    return ErrorCode.Name(code) if code in ErrorCode.values() else f"{code}"
 
 
 def to_wire(error: TidelogError) -> Error:

@@ -47,7 +47,7 @@ async def bootstrap() -> str:
 async def crash_busiest_leader(bootstrap: str, topic: str) -> Crash:
     """Kill with -9 the node that leads most partitions of the topic; of several, the least id."""
     async with Admin(bootstrap) as admin:
-        (described,) = await admin.describe_topics([topic])
+        described = await admin.describe_topic(topic)
     led: dict[int, set[int]] = defaultdict(set)
     for partition in described.partitions:
         if partition.leader is not None:

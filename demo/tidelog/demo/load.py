@@ -13,7 +13,6 @@ from functools import partial
 from rich.progress import Progress
 
 from tidelog.client import Admin, Producer
-from tidelog.client.admin.descriptions import NewTopic
 from tidelog.client.records import RecordMetadata
 from tidelog.demo import cluster
 from tidelog.demo.cluster import Crash
@@ -60,7 +59,12 @@ class Acknowledgements:
 async def create_topic(bootstrap: str, topic: str) -> None:
     """A topic that survives the loss of one node without losing an acknowledged record."""
     async with Admin(bootstrap) as admin:
-        await admin.create_topics([NewTopic(topic, PARTITIONS, REPLICATION_FACTOR, CONFIGS)])
+        await admin.create_topic(
+            topic,
+            partitions=PARTITIONS,
+            replication_factor=REPLICATION_FACTOR,
+            configs=CONFIGS,
+        )
 
 
 async def load(

@@ -26,8 +26,7 @@ from tidelog.core.config_types import (
     whole_number,
     written,
 )
-from tidelog.core.errors import KafkaError
-from tidelog.v1 import common_pb2
+from tidelog.core.errors import InvalidConfigError, KafkaError
 
 T = TypeVar("T", bound=Value)
 
@@ -225,4 +224,4 @@ def topic_config(name: str) -> TopicConfig:
 
 
 def _invalid(message: str) -> KafkaError:
-    return KafkaError(common_pb2.INVALID_CONFIG, message)
+    return InvalidConfigError(message)

@@ -13,7 +13,7 @@ from functools import partial
 from typing import NamedTuple
 
 from tidelog.core.env import Disk, make_directory_durably, write_atomically
-from tidelog.core.errors import KafkaError, StorageError
+from tidelog.core.errors import InconsistentTopicIdError, StorageError
 from tidelog.core.memory_reads import reading
 from tidelog.log.checkpoints import (
     CHECKPOINT_FILE,
@@ -33,7 +33,6 @@ from tidelog.log.checkpoints import (
     encode_topic_id,
 )
 from tidelog.log.file_names import LOG, SEGMENT_KINDS, SNAPSHOT, offsets_in, partition_in
-from tidelog.v1 import common_pb2
 
 _MAX_SMALL_FILE_BYTES = 16 << 20
 
@@ -104,8 +103,7 @@ class LogFolder:
         named_owner, partition = decode_topic_id(metadata), decode_partition(metadata)
         owner = _owner(checkpoint, named_owner)
         if owner not in (None, self.topic_id):
-            raise KafkaError(
-                common_pb2.INCONSISTENT_TOPIC_ID,
+            raise InconsistentTopicIdError(
                 f"{self._directory} belongs to topic id {owner.hex() if owner else None}, not "
                 f"{self.topic_id.hex()}",
             )

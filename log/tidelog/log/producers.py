@@ -29,8 +29,8 @@ from typing import NamedTuple
 from tidelog.core.errors import (
     InvalidProducerEpochError,
     InvalidRecordError,
-    KafkaError,
     OutOfOrderSequenceError,
+    ThrottlingQuotaExceededError,
 )
 from tidelog.records.batch import (
     BATCHES_PER_PRODUCER_MAX,
@@ -41,7 +41,6 @@ from tidelog.records.batch import (
     BatchHeader,
 )
 from tidelog.records.records import ControlMarker
-from tidelog.v1 import common_pb2
 
 NO_COORDINATOR_EPOCH = -1
 PRODUCERS_MAX = 4096
@@ -225,8 +224,7 @@ class ProducerStates:
         if is_open and not is_transactional:
             raise InvalidRecordError(f"{_name(header)} is not part of its open transaction")
         if is_transactional and not is_open and len(self._open) >= self._producers_max:
-            raise KafkaError(
-                common_pb2.THROTTLING_QUOTA_EXCEEDED,
+            raise ThrottlingQuotaExceededError(
                 f"{len(self._open)} transactions are open in this partition: wait for one to end",
             )
 

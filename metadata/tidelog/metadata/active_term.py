@@ -8,11 +8,10 @@ term, which is the controller epoch. Owns the term in which this node is active;
 from __future__ import annotations
 
 from tidelog.core.env import Clock, Random
-from tidelog.core.errors import KafkaError
+from tidelog.core.errors import KafkaError, NotControllerError
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.state_machine import MetadataStateMachine
 from tidelog.raft.replicated_log import CommittedEntry, ProposalUnknownError, ReplicatedLog
-from tidelog.v1 import common_pb2
 from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord
 
 _BATCH_ID_BYTES = 16
@@ -101,8 +100,7 @@ class ActiveTerm:
         leader_id = self._log.leader_id
         is_known = leader_id is not None and leader_id != self._log.node_id
         where = f"controller {leader_id} leads" if is_known else "no controller leads yet"
-        return KafkaError(
-            common_pb2.NOT_CONTROLLER,
+        return NotControllerError(
             f"node {self._log.node_id} is not the active controller: {where}, try again",
         )
 
@@ -124,7 +122,6 @@ class ActiveTerm:
 
 def void_error() -> KafkaError:
     """The error of a decision that did not happen and never will."""
-    return KafkaError(
-        common_pb2.NOT_CONTROLLER,
+    return NotControllerError(
         "another controller decided first and this decision is void: try again",
     )

@@ -12,10 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tidelog.core.env import Random
-from tidelog.core.errors import KafkaError
+from tidelog.core.errors import (
+    InvalidReplicaAssignmentError,
+    InvalidReplicationFactorError,
+    KafkaError,
+)
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.placement import Assigned, BrokerSlot, place_replicas
-from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import ReplicaAssignment
 from tidelog.v1.metadata_records_pb2 import MetadataRecord, PartitionRecord
 
@@ -31,13 +34,12 @@ def broker_slots(image: MetadataImage) -> list[BrokerSlot]:
 def check_replication_factor(factor: int, image: MetadataImage) -> None:
     """Raise INVALID_REPLICATION_FACTOR unless as many brokers are registered and one is alive."""
     if not 0 < factor <= len(image.brokers):
-        raise KafkaError(
-            common_pb2.INVALID_REPLICATION_FACTOR,
+        raise InvalidReplicationFactorError(
             f"replication factor {factor}: it must be at least 1 and at most the number of "
             f"registered brokers, which is {len(image.brokers)}",
         )
     if not image.live_brokers():
-        raise KafkaError(common_pb2.INVALID_REPLICATION_FACTOR, "all brokers are fenced")
+        raise InvalidReplicationFactorError("all brokers are fenced")
 
 
 def choose_replicas(
@@ -125,4 +127,4 @@ def _check(number: int, replicas: Assigned, image: MetadataImage, factor: int) -
 
 
 def _assignment_error(why: str) -> KafkaError:
-    return KafkaError(common_pb2.INVALID_REPLICA_ASSIGNMENT, why[:1_000])
+    return InvalidReplicaAssignmentError(why[:1_000])

@@ -25,7 +25,7 @@ from typing import Protocol, TypeGuard
 
 from google.protobuf.message import Message
 
-from tidelog.core.errors import KafkaError
+from tidelog.core.errors import StaleAttemptError, StaleControllerEpochError
 from tidelog.metadata.delta import UNCOMMITTED_EPOCH
 from tidelog.metadata.image import MetadataImage
 from tidelog.v1 import common_pb2
@@ -88,8 +88,7 @@ class Attempts:
 def check_controller_epoch(asked: int, own: int) -> None:
     """Raise `KafkaError` STALE_CONTROLLER_EPOCH for a request meant for another controller."""
     if asked != own:
-        raise KafkaError(
-            common_pb2.STALE_CONTROLLER_EPOCH,
+        raise StaleControllerEpochError(
             f"the request is meant for controller epoch {asked}, this is {own}: ask again, naming "
             "that one",
         )
@@ -98,7 +97,6 @@ def check_controller_epoch(asked: int, own: int) -> None:
 def check_attempt(attempt: int, newest: int) -> None:
     """Raise `KafkaError` STALE_ATTEMPT unless the attempt is later than the newest decided on."""
     if attempt <= newest:
-        raise KafkaError(
-            common_pb2.STALE_ATTEMPT,
+        raise StaleAttemptError(
             f"attempt {attempt} comes late: attempt {newest} of this broker was decided on already",
         )

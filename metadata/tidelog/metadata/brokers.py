@@ -20,7 +20,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tidelog.core.errors import KafkaError
+from tidelog.core.errors import (
+    BrokerIdNotRegisteredError,
+    BrokerNotAvailableError,
+    DuplicateBrokerRegistrationError,
+    InconsistentClusterIdError,
+    InvalidRequestError,
+    StaleBrokerEpochError,
+)
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.context import ControllerContext
 from tidelog.metadata.decision import Checked, Decision
@@ -94,8 +101,7 @@ def register_broker(
     if is_committed and is_late_registration(request, registered):
         return Decision([], _late_registration(request, registered))
     if existing is not None and _may_still_run(existing, context):
-        raise KafkaError(
-            common_pb2.DUPLICATE_BROKER_REGISTRATION,
+        raise DuplicateBrokerRegistrationError(
             f"broker {request.broker_id} is registered and alive: stop the other one, or try again "
             f"until its session of {context.config.session_timeout_ms} ms has passed",
         )
@@ -209,8 +215,7 @@ def fence_dead_broker(
     if context.is_held or live_incarnation(image, broker_id, command.broker_epoch) is None:
         return Decision([], Checked())
     if not is_replaceable(image, broker_id, context.was_heard):
-        raise KafkaError(
-            common_pb2.BROKER_NOT_AVAILABLE,
+        raise BrokerNotAvailableError(
             f"broker {broker_id} is dead, but this controller has heard of nobody who is in sync "
             "where it is: its session goes on",
         )
@@ -237,13 +242,11 @@ def current_registration(image: MetadataImage, broker_id: int, broker_epoch: int
     """
     broker = image.brokers.get(broker_id)
     if broker is None:
-        raise KafkaError(
-            common_pb2.BROKER_ID_NOT_REGISTERED,
+        raise BrokerIdNotRegisteredError(
             f"broker {broker_id} is not registered: register first",
         )
     if broker_epoch == UNCOMMITTED_EPOCH or broker_epoch != broker.broker_epoch:
-        raise KafkaError(
-            common_pb2.STALE_BROKER_EPOCH,
+        raise StaleBrokerEpochError(
             f"broker epoch {broker_epoch} of broker {broker_id} is not the current one, "
             f"{broker.broker_epoch}: another incarnation registered since",
         )
@@ -281,14 +284,12 @@ def _check_registration(
     request: RegisterBrokerRequest, image: MetadataImage, config: ControllerConfig
 ) -> None:
     if request.cluster_id != config.cluster_id:
-        raise KafkaError(
-            common_pb2.INCONSISTENT_CLUSTER_ID,
+        raise InconsistentClusterIdError(
             f"cluster id {request.cluster_id[:100]!r} is not this cluster's {config.cluster_id!r}: "
             "the broker's data or its controller voters belong to another cluster",
         )
     if request.broker_id not in image.brokers and len(image.brokers) >= config.brokers_max:
-        raise KafkaError(
-            common_pb2.INVALID_REQUEST,
+        raise InvalidRequestError(
             f"the cluster's limit of {config.brokers_max} brokers is reached",
         )
     is_well_formed = (
@@ -298,8 +299,7 @@ def _check_registration(
         and len(request.rack) <= RACK_CHARACTERS_MAX
     )
     if not is_well_formed:
-        raise KafkaError(
-            common_pb2.INVALID_REQUEST,
+        raise InvalidRequestError(
             f"a registration needs a broker id of at least 0, {INCARNATION_ID_BYTES} bytes of "
             f"incarnation id, an address of at most {ADDRESS_CHARACTERS_MAX} characters and a rack "
             f"of at most {RACK_CHARACTERS_MAX}",

@@ -16,12 +16,11 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
-from tidelog.core.errors import KafkaError, invariant
+from tidelog.core.errors import InvalidRequestError, KafkaError, invariant
 from tidelog.metadata.commands import CommandRow
 from tidelog.metadata.decision import Decision
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.plans import Slice
-from tidelog.v1 import common_pb2
 from tidelog.v1.metadata_records_pb2 import CommandRecord, MetadataRecord
 
 COMMAND_ID_BYTES = 16
@@ -87,9 +86,7 @@ def _find(row: _Row, command: Any, image: MetadataImage) -> CommandRecord | None
     if not command_id:
         return None
     if len(command_id) != COMMAND_ID_BYTES:
-        raise KafkaError(
-            common_pb2.INVALID_REQUEST, f"a command id has {COMMAND_ID_BYTES} bytes, or none"
-        )
+        raise InvalidRequestError(f"a command id has {COMMAND_ID_BYTES} bytes, or none")
     record = image.commands.get(command_id)
     field = _REPLY_FIELDS[row.reply]
     if record is not None and record.WhichOneof("reply") != field:
@@ -102,9 +99,7 @@ def _id_of(row: _Row, command: Any) -> bytes:  # as above
 
 
 def _id_reused_error() -> KafkaError:
-    return KafkaError(
-        common_pb2.INVALID_REQUEST, "this command id was used for another command: draw one"
-    )
+    return InvalidRequestError("this command id was used for another command: draw one")
 
 
 def _copy_reply(record: CommandRecord) -> Any:  # one of the oneof's messages

@@ -12,7 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from tidelog.core.errors import KafkaError
+from tidelog.core.errors import (
+    InvalidConfigError,
+    InvalidRequestError,
+    KafkaError,
+    UnknownTopicOrPartitionError,
+)
 from tidelog.log.config import TOPIC_CONFIGS, log_config, topic_config
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.context import ControllerContext
@@ -20,7 +25,7 @@ from tidelog.metadata.decision import Decision, wire_error
 from tidelog.metadata.delta import speculate
 from tidelog.metadata.election import elections
 from tidelog.metadata.image import MetadataImage
-from tidelog.v1 import admin_pb2, common_pb2
+from tidelog.v1 import admin_pb2
 from tidelog.v1.admin_pb2 import (
     AlterConfigsRequest,
     AlterConfigsResponse,
@@ -101,8 +106,7 @@ def _set_on(resource: _Resource, image: MetadataImage) -> Mapping[str, str]:
     if resource.type == admin_pb2.TOPIC:
         topic = image.topics.get(resource.name)
         if topic is None:
-            raise KafkaError(
-                common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
+            raise UnknownTopicOrPartitionError(
                 f"topic {resource.name[:260]!r} does not exist",
             )
         return topic.configs
@@ -158,7 +162,7 @@ def _check_defaults(defaults: Mapping[str, str], image: MetadataImage) -> None:
             log_config(topic.configs, defaults)
         except KafkaError as error:
             message = f"topic {topic.name} would have {error.message}"
-            raise KafkaError(common_pb2.INVALID_CONFIG, message) from error
+            raise InvalidConfigError(message) from error
 
 
 def _describe(
@@ -183,4 +187,4 @@ def _describe(
 
 
 def _invalid_error(message: str) -> KafkaError:
-    return KafkaError(common_pb2.INVALID_REQUEST, message)
+    return InvalidRequestError(message)

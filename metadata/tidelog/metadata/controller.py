@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from tidelog.core.env import Random
-from tidelog.core.errors import KafkaError
+from tidelog.core.errors import BrokerNotAvailableError, KafkaError
 from tidelog.metadata import command_ids
 from tidelog.metadata.attempts import Attempts, is_numbered
 from tidelog.metadata.commands import COMMANDS, CommandRow
@@ -22,7 +22,6 @@ from tidelog.metadata.decision import Decision
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.plans import Slice
 from tidelog.metadata.sessions import Sessions, Vacancies
-from tidelog.v1 import common_pb2
 
 
 class Controller:
@@ -100,8 +99,7 @@ class Controller:
         if is_numbered(command):
             self._attempts.take(command, image)
         if row.is_refused_while_held and self._is_held(now_ms):
-            raise KafkaError(
-                common_pb2.BROKER_NOT_AVAILABLE,
+            raise BrokerNotAvailableError(
                 "the cluster is stopping: ISRs stay as they are, try again after the hold",
             )
         part = command_ids.next_slice(row, command, image, room=room)

@@ -20,7 +20,7 @@ until it has caught up. The last known leader leads where no eligible replica is
 
 from __future__ import annotations
 
-from tidelog.core.errors import KafkaError
+from tidelog.core.errors import InvalidRequestError, KafkaError
 from tidelog.metadata.brokers import current_registration
 from tidelog.metadata.context import ControllerContext
 from tidelog.metadata.decision import Decision, wire_error
@@ -28,7 +28,6 @@ from tidelog.metadata.election import State, next_state, only_broker, record_cha
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
 from tidelog.metadata.replication import check_partition_epoch, find_partition
 from tidelog.metadata.topic_rules import topic_rules
-from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import ReportReplicaStateRequest, ReportReplicaStateResponse
 from tidelog.v1.metadata_records_pb2 import MetadataRecord
 
@@ -91,8 +90,7 @@ def _check(
     key = (asked.topic_id, asked.partition)
     is_readable = asked.condition in _SAYS and broker_id in partition.replicas
     if not is_readable or key in decided:
-        raise KafkaError(
-            common_pb2.INVALID_REQUEST,
+        raise InvalidRequestError(
             f"broker {broker_id} has no replica of the partition, names it twice, or says of it "
             "what this controller does not know",
         )

@@ -116,7 +116,7 @@ class _Draft:
             case "producer_ids":
                 self._producer_ids.allocate(record.producer_ids)
             case _:
-                invariant(kind == "no_op", "a kind of record this version knows", kind)
+                invariant(False, "a kind of record this version knows", kind)
 
     def finish(self) -> MetadataImage:
         self._topics.finish()

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 import structlog
 
 from tidelog.core.env import Clock
-from tidelog.core.errors import KafkaError
+from tidelog.core.errors import NotControllerError, ThrottlingQuotaExceededError
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.reachability import Damping, live_incarnation, verdict_on
 from tidelog.net.transport import Dialled
-from tidelog.v1 import common_pb2
 
 Dial = Callable[[str, int], Awaitable[Dialled]]
 """Address and time-out, milliseconds. Never raises."""
@@ -70,8 +69,7 @@ class FailureDetector:
         fencing.
         """
         if self._waiting >= self._config.reports_waiting_max:
-            raise KafkaError(
-                common_pb2.THROTTLING_QUOTA_EXCEEDED,
+            raise ThrottlingQuotaExceededError(
                 f"{self._waiting} reports wait already: try again later",
             )
         self._waiting += 1
@@ -101,7 +99,7 @@ class FailureDetector:
             is_of_use = probe.broker_epoch == broker_epoch and not probe.has_begun
             await asyncio.wait([task])
             if task.cancelled():
-                raise KafkaError(common_pb2.NOT_CONTROLLER, "this controller stops")
+                raise NotControllerError("this controller stops")
             if is_of_use:
                 task.result()
                 return

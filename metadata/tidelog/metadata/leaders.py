@@ -11,7 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from tidelog.core.errors import KafkaError
+from tidelog.core.errors import (
+    ElectionNotNeededError,
+    EligibleLeadersNotAvailableError,
+    KafkaError,
+    PreferredLeaderNotAvailableError,
+    UnknownTopicOrPartitionError,
+)
 from tidelog.metadata.context import ControllerContext
 from tidelog.metadata.decision import Checked, Decision, Shows, wire_error
 from tidelog.metadata.election import State, next_state, present_state, record_change
@@ -45,8 +51,7 @@ def elect_leaders(
             partition = image.partition(name, number)
             try:
                 if topic is None or partition is None:
-                    raise KafkaError(
-                        common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
+                    raise UnknownTopicOrPartitionError(
                         f"there is no partition {number} of a topic {name[:260]!r}",
                     )
                 leader_id, its_records = _elect(topic, partition, image, is_unclean=is_unclean)
@@ -111,14 +116,11 @@ def _elect(
 ) -> tuple[int, list[MetadataRecord]]:
     leader_id, preferred_id = partition.leader_id, partition.replicas[0]
     if leader_id is not None and (is_unclean or leader_id == preferred_id):
-        raise KafkaError(
-            common_pb2.ELECTION_NOT_NEEDED, f"broker {leader_id} leads the partition already"
-        )
+        raise ElectionNotNeededError(f"broker {leader_id} leads the partition already")
     if not is_unclean:
         state = _elect_preferred(partition, image)
         if state is None:
-            raise KafkaError(
-                common_pb2.PREFERRED_LEADER_NOT_AVAILABLE,
+            raise PreferredLeaderNotAvailableError(
                 f"broker {preferred_id} is not in the ISR {list(partition.isr)}: "
                 "start it, or wait until it has caught up",
             )
@@ -132,8 +134,7 @@ def _elect(
         is_unclean_asked=True,
     )
     if state.leader_id is None:
-        raise KafkaError(
-            common_pb2.ELIGIBLE_LEADERS_NOT_AVAILABLE,
+        raise EligibleLeadersNotAvailableError(
             f"no broker of the replicas {list(partition.replicas)} is alive: start one",
         )
     cause = "an unclean election was asked for"

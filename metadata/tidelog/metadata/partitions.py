@@ -9,14 +9,19 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tidelog.core.errors import KafkaError, TidelogError
+from tidelog.core.errors import (
+    InvalidPartitionsError,
+    InvalidReplicaAssignmentError,
+    InvalidRequestError,
+    TidelogError,
+    UnknownTopicOrPartitionError,
+)
 from tidelog.metadata import assignments
 from tidelog.metadata.config import ControllerConfig
 from tidelog.metadata.context import ControllerContext
 from tidelog.metadata.decision import Decision, wire_error
 from tidelog.metadata.image import MetadataImage, TopicImage
 from tidelog.metadata.plans import Planned, check_total, partitions_left
-from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import CreatePartitionsRequest, CreatePartitionsResponse
 from tidelog.v1.metadata_records_pb2 import MetadataRecord
 
@@ -32,8 +37,7 @@ def create_partitions(
     """
     config, random, part = context.config, context.random, context.part
     if len(request.topics) > config.topics_per_request_max:
-        raise KafkaError(
-            common_pb2.INVALID_REQUEST,
+        raise InvalidRequestError(
             f"{len(request.topics)} topics in one request: "
             f"send at most {config.topics_per_request_max}",
         )
@@ -52,7 +56,7 @@ def create_partitions(
         result = response.topics.add(name=asked.name)
         try:
             if counts[asked.name] > 1:
-                raise KafkaError(common_pb2.INVALID_REQUEST, "the request names this topic twice")
+                raise InvalidRequestError("the request names this topic twice")
             topic, planned = _plan(asked, image, partitions_left=left)
         except TidelogError as error:
             result.error.CopyFrom(wire_error(error))
@@ -83,9 +87,7 @@ def _plan(
 ) -> tuple[TopicImage, Planned]:
     topic = image.topics.get(asked.name)
     if topic is None:
-        raise KafkaError(
-            common_pb2.UNKNOWN_TOPIC_OR_PARTITION, f"topic {asked.name[:260]!r} does not exist"
-        )
+        raise UnknownTopicOrPartitionError(f"topic {asked.name[:260]!r} does not exist")
     present = len(topic.partitions)
     _check_count(asked.count, present, partitions_left)
     factor = len(topic.partitions[0].replicas)
@@ -93,8 +95,7 @@ def _plan(
         assignments.check_replication_factor(factor, image)
         return topic, Planned(asked.count, factor, None)
     if len(asked.assignments) != asked.count - present:
-        raise KafkaError(
-            common_pb2.INVALID_REPLICA_ASSIGNMENT,
+        raise InvalidReplicaAssignmentError(
             f"{asked.count - present} partitions are to be added, "
             f"{len(asked.assignments)} are assigned",
         )
@@ -106,13 +107,11 @@ def _plan(
 
 def _check_count(count: int, present: int, partitions_left: int) -> None:
     if count <= present:
-        raise KafkaError(
-            common_pb2.INVALID_PARTITIONS,
+        raise InvalidPartitionsError(
             f"the topic has {present} partitions: {count} would be no increase",
         )
     if count - present > partitions_left:
-        raise KafkaError(
-            common_pb2.INVALID_PARTITIONS,
+        raise InvalidPartitionsError(
             f"{count - present} partitions more than now: the cluster's limit leaves "
             f"{partitions_left}",
         )

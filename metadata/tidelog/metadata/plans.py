@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from tidelog.core.env import Random
-from tidelog.core.errors import KafkaError
+from tidelog.core.errors import InvalidPartitionsError, RequestTimedOutError
 from tidelog.metadata import assignments
 from tidelog.metadata.decision import Decision
 from tidelog.metadata.image import MetadataImage, TopicImage
 from tidelog.metadata.placement import Assigned, next_start
-from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import ReplicaAssignment
 from tidelog.v1.metadata_records_pb2 import MetadataRecord
 
@@ -73,8 +72,7 @@ class Slice:
         count = min(planned.partitions - present, self.room)
         placed = _place(topic, planned, image, random, count=count)
         if not all(any(map(image.is_alive, one)) for one in placed):
-            raise KafkaError(
-                common_pb2.REQUEST_TIMED_OUT,
+            raise RequestTimedOutError(
                 f"topic {topic.name!r} has {present} of {planned.partitions} partitions, and all "
                 "brokers of the next ones are fenced: ask again",
             )
@@ -130,8 +128,7 @@ def check_total(added: Iterable[int], left: int, *, partitions_max: int) -> None
     """
     total = sum(one for one in added if 0 < one <= left)
     if total > left:
-        raise KafkaError(
-            common_pb2.INVALID_PARTITIONS,
+        raise InvalidPartitionsError(
             f"{total} partitions in one request: the cluster's limit of {partitions_max} leaves "
             f"{left}, and nothing of the request happened",
         )

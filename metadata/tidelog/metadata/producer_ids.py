@@ -8,12 +8,11 @@ a block whose answer was lost, or whose broker died, is never used, and that is 
 
 from __future__ import annotations
 
-from tidelog.core.errors import KafkaError
+from tidelog.core.errors import PolicyViolationError
 from tidelog.metadata.brokers import current_registration
 from tidelog.metadata.context import ControllerContext
 from tidelog.metadata.decision import Decision
 from tidelog.metadata.image import MetadataImage
-from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import AllocateProducerIdsRequest, AllocateProducerIdsResponse
 from tidelog.v1.metadata_records_pb2 import MetadataRecord, ProducerIdsRecord
 
@@ -32,7 +31,7 @@ def allocate_producer_ids(
     current_registration(image, request.broker_id, request.broker_epoch)
     start = image.next_producer_id
     if start > PRODUCER_ID_MAX - BLOCK_LENGTH:
-        raise KafkaError(common_pb2.POLICY_VIOLATION, "every producer id there is was given out")
+        raise PolicyViolationError("every producer id there is was given out")
     record = ProducerIdsRecord(
         broker_id=request.broker_id,
         broker_epoch=request.broker_epoch,

@@ -21,7 +21,7 @@ from typing import Any
 import structlog
 
 from tidelog.core.env import Clock, Random
-from tidelog.core.errors import KafkaError, TidelogError, error_for
+from tidelog.core.errors import ThrottlingQuotaExceededError, TidelogError, error_for
 from tidelog.metadata.active_term import ActiveTerm, void_error
 from tidelog.metadata.attempts import LATE_CODES, is_numbered
 from tidelog.metadata.brokers import ExpireSessions, FenceDeadBroker
@@ -249,8 +249,7 @@ class QuorumController:
             waiting.refuse(self._active.refusal())
         elif self._queue.qsize() + len(self._unfinished) >= self._config.commands_queued_max:
             waiting.refuse(
-                KafkaError(
-                    common_pb2.THROTTLING_QUOTA_EXCEEDED,
+                ThrottlingQuotaExceededError(
                     f"{self._config.commands_queued_max} commands wait already: try again later",
                 )
             )

@@ -7,14 +7,23 @@ Decides on ISRs that leaders ask for. ISRs that change because a broker goes awa
 
 from __future__ import annotations
 
-from tidelog.core.errors import KafkaError
+from tidelog.core.errors import (
+    FencedLeaderEpochError,
+    IneligibleReplicaError,
+    InvalidRequestError,
+    InvalidUpdateVersionError,
+    KafkaError,
+    NotLeaderOrFollowerError,
+    UnknownLeaderEpochError,
+    UnknownTopicIdError,
+    UnknownTopicOrPartitionError,
+)
 from tidelog.metadata.brokers import current_registration
 from tidelog.metadata.context import ControllerContext
 from tidelog.metadata.decision import Decision, wire_error
 from tidelog.metadata.election import next_state, only_broker, record_change
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
 from tidelog.metadata.topic_rules import topic_rules
-from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import (
     AlterPartitionRequest,
     AlterPartitionResponse,
@@ -81,14 +90,12 @@ def find_partition(
     """Return topic and partition. Raises UNKNOWN_TOPIC_ID or UNKNOWN_TOPIC_OR_PARTITION."""
     topic = image.topic_by_id(asked.topic_id)
     if topic is None:
-        raise KafkaError(
-            common_pb2.UNKNOWN_TOPIC_ID,
+        raise UnknownTopicIdError(
             f"topic {asked.topic!r} with id {asked.topic_id.hex()} does not exist: it was deleted",
         )
     partition = image.partition(topic.name, asked.partition)
     if partition is None:
-        raise KafkaError(
-            common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
+        raise UnknownTopicOrPartitionError(
             f"topic {topic.name!r} has no partition {asked.partition}",
         )
     return topic, partition
@@ -108,7 +115,7 @@ def _check_is_first(
 ) -> None:
     key = (asked.topic_id, asked.partition)
     if key in decided:
-        raise KafkaError(common_pb2.INVALID_REQUEST, "the request names this partition twice")
+        raise InvalidRequestError("the request names this partition twice")
     decided.add(key)
 
 
@@ -117,18 +124,15 @@ def _check_sender(
 ) -> None:
     """The sender must be the leader of the current leader epoch and know the current ISR."""
     if asked.leader_epoch < partition.leader_epoch:
-        raise KafkaError(
-            common_pb2.FENCED_LEADER_EPOCH,
+        raise FencedLeaderEpochError(
             f"leader epoch {asked.leader_epoch} has ended: it is {partition.leader_epoch} now",
         )
     if asked.leader_epoch > partition.leader_epoch:
-        raise KafkaError(
-            common_pb2.UNKNOWN_LEADER_EPOCH,
+        raise UnknownLeaderEpochError(
             f"leader epoch {asked.leader_epoch} has not begun: it is {partition.leader_epoch} now",
         )
     if partition.leader_id != broker_id:
-        raise KafkaError(
-            common_pb2.NOT_LEADER_OR_FOLLOWER,
+        raise NotLeaderOrFollowerError(
             f"broker {broker_id} does not lead the partition: broker {partition.leader_id} does",
         )
     check_partition_epoch(asked.partition_epoch, partition)
@@ -137,8 +141,7 @@ def _check_sender(
 def check_partition_epoch(asked: int, partition: PartitionImage) -> None:
     """Raise `KafkaError` INVALID_UPDATE_VERSION unless it is the current partition epoch."""
     if asked != partition.partition_epoch:
-        raise KafkaError(
-            common_pb2.INVALID_UPDATE_VERSION,
+        raise InvalidUpdateVersionError(
             f"partition epoch {asked} is not the current one, "
             f"{partition.partition_epoch}: apply the newer state and ask again",
         )
@@ -147,8 +150,7 @@ def check_partition_epoch(asked: int, partition: PartitionImage) -> None:
 def check_is_online(broker_id: int, partition: PartitionImage) -> None:
     """Raise `KafkaError` INELIGIBLE_REPLICA for a replica whose disk failed."""
     if broker_id in partition.offline:
-        raise KafkaError(
-            common_pb2.INELIGIBLE_REPLICA,
+        raise IneligibleReplicaError(
             f"broker {broker_id} cannot be in the ISR: its disk failed, restart it",
         )
 
@@ -167,15 +169,13 @@ def _new_isr(
     members = {member.broker_id: member.broker_epoch for member in asked.new_isr}
     is_possible = leader_id in members and members.keys() <= set(partition.replicas)
     if len(members) != len(asked.new_isr) or not is_possible:
-        raise KafkaError(
-            common_pb2.INVALID_REQUEST,
+        raise InvalidRequestError(
             f"ISR {[member.broker_id for member in asked.new_isr][:100]}: it must hold the leader "
             f"{leader_id} and no broker but the replicas {list(partition.replicas)}, each once",
         )
     for broker_id in sorted(members):
         if not image.has_live(broker_id, members[broker_id]):
-            raise KafkaError(
-                common_pb2.INELIGIBLE_REPLICA,
+            raise IneligibleReplicaError(
                 f"broker {broker_id} in epoch {members[broker_id]} cannot be in the ISR: it is "
                 f"fenced or restarted",
             )

@@ -11,7 +11,13 @@ import re
 from collections.abc import Iterable
 
 from tidelog.core.env import Random
-from tidelog.core.errors import KafkaError, TidelogError
+from tidelog.core.errors import (
+    InvalidPartitionsError,
+    InvalidRequestError,
+    InvalidTopicError,
+    TidelogError,
+    TopicAlreadyExistsError,
+)
 from tidelog.log.config import log_config
 from tidelog.metadata import assignments
 from tidelog.metadata.config import ControllerConfig
@@ -45,15 +51,12 @@ SETTLED = frozenset({common_pb2.NONE, common_pb2.TOPIC_ALREADY_EXISTS})
 def validate_topic_name(name: str) -> None:
     """Raise INVALID_TOPIC unless `name` can be a topic, and so part of a folder's name."""
     if name in (".", "..") or not _NAME.fullmatch(name):
-        raise KafkaError(
-            common_pb2.INVALID_TOPIC,
+        raise InvalidTopicError(
             f"topic name {name[:260]!r} is not allowed: use 1 to 249 of the characters a-z, A-Z, "
             "0-9, '.', '_' and '-', and not '.' or '..' alone",
         )
     if name in _RESERVED:
-        raise KafkaError(
-            common_pb2.INVALID_TOPIC, f"{name!r} is the controllers' own log: choose another name"
-        )
+        raise InvalidTopicError(f"{name!r} is the controllers' own log: choose another name")
 
 
 def create_topics(
@@ -138,9 +141,7 @@ def show_deleted(
 
 def _check_count(count: int, *, limit: int) -> None:
     if count > limit:
-        raise KafkaError(
-            common_pb2.INVALID_REQUEST, f"{count} topics in one request: send at most {limit}"
-        )
+        raise InvalidRequestError(f"{count} topics in one request: send at most {limit}")
 
 
 class _Creation:
@@ -198,8 +199,7 @@ class _Creation:
         count = self._count(topic)
         if topic.assignments:
             if topic.partitions or topic.replication_factor:
-                raise KafkaError(
-                    common_pb2.INVALID_REQUEST,
+                raise InvalidRequestError(
                     "replicas are assigned: leave partitions and replication factor out",
                 )
             self._check_partition_count(count)
@@ -213,19 +213,17 @@ class _Creation:
     def _check_name(self, name: str) -> None:
         validate_topic_name(name)
         if name in self._image.topics or name in self._begun:
-            raise KafkaError(common_pb2.TOPIC_ALREADY_EXISTS, f"topic {name!r} already exists")
+            raise TopicAlreadyExistsError(f"topic {name!r} already exists")
         existing = self._collisions.get(_collision_key(name)) if _may_collide(name) else None
         if existing is not None:
-            raise KafkaError(
-                common_pb2.INVALID_TOPIC,
+            raise InvalidTopicError(
                 f"topic name {name!r} differs from the existing {existing!r} only in '.' and '_': "
                 "choose another",
             )
 
     def _check_partition_count(self, partitions: int) -> None:
         if not 0 < partitions <= self._partitions_left:
-            raise KafkaError(
-                common_pb2.INVALID_PARTITIONS,
+            raise InvalidPartitionsError(
                 f"{partitions} partitions: ask for at least 1 and at most the "
                 f"{self._partitions_left} that the cluster's limit of "
                 f"{self._config.partitions_max} leaves",

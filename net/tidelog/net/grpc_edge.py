@@ -19,13 +19,18 @@ from google.protobuf import message_factory
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import DecodeError
 
-from tidelog.core.errors import InvariantError, KafkaError, StorageError, TidelogError
+from tidelog.core.errors import (
+    InvalidRequestError,
+    InvariantError,
+    StorageError,
+    ThrottlingQuotaExceededError,
+    TidelogError,
+)
 from tidelog.net.call import Call
 from tidelog.net.grpc_log import is_caller_gone
 from tidelog.net.request_elements import ELEMENTS_MAX, SMALL_BYTES, has_too_many
 from tidelog.net.unfinished_requests import UnfinishedRequests
 from tidelog.net.unread_responses import UnreadResponses
-from tidelog.v1 import common_pb2
 
 Serve = Callable[[Any, Any], Any]
 """Function of request (or iterator of them) and context that returns an awaitable or iterator."""
@@ -163,14 +168,13 @@ def _reader(method: MethodDescriptor) -> Callable[[bytes], _Received]:
     def request_or_error(data: bytes) -> Any:
         if len(data) > SMALL_BYTES and has_too_many(data, method.input_type):
             return _TooManyError(
-                common_pb2.INVALID_REQUEST,
                 f"the request has more than {ELEMENTS_MAX} elements: split it into several",
             )
         try:
             return read(data)
         except DecodeError as error:
             what = f"the bytes are not a {method.input_type.name}: {error}"
-            return KafkaError(common_pb2.INVALID_REQUEST, what)
+            return InvalidRequestError(what)
 
     return lambda data: _Received(request_or_error(data), len(data))
 
@@ -205,16 +209,15 @@ def _serialized(response: Any) -> bytes:
     return response if isinstance(response, bytes) else response.SerializeToString()
 
 
-class _TooManyError(KafkaError):
+class _TooManyError(InvalidRequestError):
     """A request with too many elements."""
 
 
-class _TooMuchUnreadError(KafkaError):
+class _TooMuchUnreadError(ThrottlingQuotaExceededError):
     """A caller with too many unread responses."""
 
     def __init__(self, peer: str) -> None:
         super().__init__(
-            common_pb2.THROTTLING_QUOTA_EXCEEDED,
             f"{peer} has not read the responses it asked for: read them, then ask again",
         )
 

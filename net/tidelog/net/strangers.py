@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import structlog
 
-from tidelog.core.errors import KafkaError
-from tidelog.v1 import common_pb2
+from tidelog.core.errors import InconsistentClusterIdError, KafkaError
 
 STRANGERS_MAX = 100
 """Maximum number of other clusters logged by id; beyond it one line says that there are more."""
@@ -45,8 +44,7 @@ class Strangers:
                     its_cluster_id=shown,
                     own_cluster_id=own_cluster_id,
                 )
-        return KafkaError(
-            common_pb2.INCONSISTENT_CLUSTER_ID,
+        return InconsistentClusterIdError(
             f"INCONSISTENT_CLUSTER_ID: {who} is of cluster {shown!r}, this node of "
             f"{own_cluster_id!r}: one of the two has a wrong address or a wrong cluster.id",
         )

@@ -13,13 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidelog.broker.partition.replica_config import MIB, ReplicaConfig
-from tidelog.core.errors import KafkaError
+from tidelog.core.errors import InvalidConfigError, KafkaError
 from tidelog.log.cleaner import CleanerConfig
 from tidelog.metadata.config import ControllerConfig
 from tidelog.net.unfinished_requests import UnfinishedLimits
 from tidelog.net.unread_responses import UnreadLimits
 from tidelog.raft.config import ENGINE_KEY, ENGINES, RaftConfig
-from tidelog.v1 import common_pb2
 
 ROLES = ("broker", "controller")
 
@@ -440,4 +439,4 @@ def _raft_config(values: Mapping[str, Any]) -> RaftConfig:  # as above
 
 
 def _invalid(message: str) -> KafkaError:
-    return KafkaError(common_pb2.INVALID_CONFIG, f"node configuration: {message}")
+    return InvalidConfigError(f"node configuration: {message}")

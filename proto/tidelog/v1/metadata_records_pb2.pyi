@@ -25,7 +25,7 @@ class MetadataBatch(_message.Message):
     def __init__(self, controller_id: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., base_offset: _Optional[int] = ..., records: _Optional[_Iterable[_Union[MetadataRecord, _Mapping]]] = ..., command_id: _Optional[bytes] = ..., decided_ms: _Optional[int] = ...) -> None: ...
 
 class MetadataRecord(_message.Message):
-    __slots__ = ("register_broker", "broker_fencing", "topic", "partition", "partition_change", "remove_topic", "config", "no_op", "command", "producer_ids")
+    __slots__ = ("register_broker", "broker_fencing", "topic", "partition", "partition_change", "remove_topic", "config", "command", "producer_ids")
     REGISTER_BROKER_FIELD_NUMBER: _ClassVar[int]
     BROKER_FENCING_FIELD_NUMBER: _ClassVar[int]
     TOPIC_FIELD_NUMBER: _ClassVar[int]
@@ -33,7 +33,6 @@ class MetadataRecord(_message.Message):
     PARTITION_CHANGE_FIELD_NUMBER: _ClassVar[int]
     REMOVE_TOPIC_FIELD_NUMBER: _ClassVar[int]
     CONFIG_FIELD_NUMBER: _ClassVar[int]
-    NO_OP_FIELD_NUMBER: _ClassVar[int]
     COMMAND_FIELD_NUMBER: _ClassVar[int]
     PRODUCER_IDS_FIELD_NUMBER: _ClassVar[int]
     register_broker: RegisterBrokerRecord
@@ -43,10 +42,9 @@ class MetadataRecord(_message.Message):
     partition_change: PartitionChangeRecord
     remove_topic: RemoveTopicRecord
     config: ConfigRecord
-    no_op: NoOpRecord
     command: CommandRecord
     producer_ids: ProducerIdsRecord
-    def __init__(self, register_broker: _Optional[_Union[RegisterBrokerRecord, _Mapping]] = ..., broker_fencing: _Optional[_Union[BrokerFencingRecord, _Mapping]] = ..., topic: _Optional[_Union[TopicRecord, _Mapping]] = ..., partition: _Optional[_Union[PartitionRecord, _Mapping]] = ..., partition_change: _Optional[_Union[PartitionChangeRecord, _Mapping]] = ..., remove_topic: _Optional[_Union[RemoveTopicRecord, _Mapping]] = ..., config: _Optional[_Union[ConfigRecord, _Mapping]] = ..., no_op: _Optional[_Union[NoOpRecord, _Mapping]] = ..., command: _Optional[_Union[CommandRecord, _Mapping]] = ..., producer_ids: _Optional[_Union[ProducerIdsRecord, _Mapping]] = ...) -> None: ...
+    def __init__(self, register_broker: _Optional[_Union[RegisterBrokerRecord, _Mapping]] = ..., broker_fencing: _Optional[_Union[BrokerFencingRecord, _Mapping]] = ..., topic: _Optional[_Union[TopicRecord, _Mapping]] = ..., partition: _Optional[_Union[PartitionRecord, _Mapping]] = ..., partition_change: _Optional[_Union[PartitionChangeRecord, _Mapping]] = ..., remove_topic: _Optional[_Union[RemoveTopicRecord, _Mapping]] = ..., config: _Optional[_Union[ConfigRecord, _Mapping]] = ..., command: _Optional[_Union[CommandRecord, _Mapping]] = ..., producer_ids: _Optional[_Union[ProducerIdsRecord, _Mapping]] = ...) -> None: ...
 
 class RegisterBrokerRecord(_message.Message):
     __slots__ = ("broker_id", "incarnation_id", "address", "rack", "broker_epoch", "cause")
@@ -159,10 +157,6 @@ class ConfigRecord(_message.Message):
     key: str
     value: str
     def __init__(self, resource_type: _Optional[_Union[ConfigRecord.ResourceType, str]] = ..., resource_name: _Optional[str] = ..., key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
-
-class NoOpRecord(_message.Message):
-    __slots__ = ()
-    def __init__(self) -> None: ...
 
 class ProducerIdsRecord(_message.Message):
     __slots__ = ("broker_id", "broker_epoch", "next_producer_id")

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidelog.core.errors import KafkaError
-from tidelog.v1 import common_pb2
+from tidelog.core.errors import InvalidConfigError, KafkaError
 
 ENGINES = ("tidelog", "pysyncobj")
 ENGINE_KEY = "controller.quorum.engine"
@@ -107,4 +106,4 @@ class RaftConfig:
 
 
 def _invalid(message: str) -> KafkaError:
-    return KafkaError(common_pb2.INVALID_CONFIG, message)
+    return InvalidConfigError(message)

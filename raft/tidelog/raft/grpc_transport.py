@@ -15,13 +15,13 @@ from typing import Any
 import grpc
 import structlog
 
-from tidelog.core.errors import KafkaError
+from tidelog.core.errors import InvalidRequestError
 from tidelog.net.strangers import Strangers
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.hello import check_cluster, check_hello, hello_of
 from tidelog.raft.transport import RaftReceiver
 from tidelog.raft.well_formed import fault
-from tidelog.v1 import common_pb2, raft_pb2
+from tidelog.v1 import raft_pb2
 from tidelog.v1.methods import RAFT_EXCHANGE
 
 logger = structlog.get_logger(__name__)
@@ -67,10 +67,6 @@ class GrpcRaftTransport:
     def send(self, peer_id: int, message: raft_pb2.RaftMessage) -> bool:
         """See `RaftTransport`."""
         return self._links[peer_id].send(message)
-
-    def is_connected(self, peer_id: int) -> bool:
-        """See `RaftTransport`."""
-        return self._links[peer_id].is_connected
 
     def check_cluster(self, message: raft_pb2.RaftMessage) -> None:
         """Raise `KafkaError` INCONSISTENT_CLUSTER_ID for a message from another cluster's node."""
@@ -121,7 +117,7 @@ class RaftPeerHandler:
             if peer_id is None or self._streams.get(peer_id) is task:
                 raise
             what = f"a newer stream of node {peer_id} to this node replaced this one"
-            raise KafkaError(common_pb2.INVALID_REQUEST, what) from None
+            raise InvalidRequestError(what) from None
         finally:
             if peer_id is not None and self._streams.get(peer_id) is task:
                 del self._streams[peer_id]
@@ -138,14 +134,12 @@ class RaftPeerHandler:
         node_id = self._transport.node_id
         what = fault(message)
         if what is not None:
-            raise KafkaError(
-                common_pb2.INVALID_REQUEST,
+            raise InvalidRequestError(
                 f"a raft message that names node {message.sender_id} as its sender is malformed: "
                 f"{what}",
             )
         if message.receiver_id != node_id or peer_id != message.sender_id:
-            raise KafkaError(
-                common_pb2.INVALID_REQUEST,
+            raise InvalidRequestError(
                 f"a raft message from node {message.sender_id} to node {message.receiver_id} on "
                 f"the stream of node {peer_id} to node {node_id}: check controller voters",
             )

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tidelog.core.errors import KafkaError
+from tidelog.core.errors import InvalidRequestError
 from tidelog.net import own_cluster
 from tidelog.net.strangers import Strangers
 from tidelog.raft.config import ENGINE_KEY, RaftConfig
-from tidelog.v1 import common_pb2
 from tidelog.v1.raft_pb2 import RaftHello, RaftMessage
 
 ENGINE_SHOWN_MAX = 50
@@ -46,7 +45,7 @@ def check_hello(
     """
     what = _fault(message, node_id=node_id, peer_ids=peer_ids, config=config)
     if what is not None:
-        raise KafkaError(common_pb2.INVALID_REQUEST, what)
+        raise InvalidRequestError(what)
 
 
 def _fault(

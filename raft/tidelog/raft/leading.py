@@ -87,10 +87,13 @@ class LeaderState:
 
         It is committed only if `rules.may_commit` holds for the entry's term.
         """
-        own_index = rules.own_copy(self._log.durable_index, self._log.last_index)
         return rules.quorum_index(
-            [own_index, *(follower.match_index for follower in self.followers.values())]
+            [self.own_index(), *(follower.match_index for follower in self.followers.values())]
         )
+
+    def own_index(self) -> int:
+        """The end of what a leader counts of its own log: of stable storage alone (10.2.1)."""
+        return self._log.durable_index
 
     # Reads
 

@@ -9,7 +9,6 @@ make that untrue.
 
 from __future__ import annotations
 
-from tidelog.raft import rules
 from tidelog.raft.durable_state import DurableLog
 from tidelog.v1.raft_pb2 import RaftMessage
 
@@ -30,8 +29,11 @@ class Outbox:
         return message
 
     def hint(self, peer_id: int) -> RaftMessage:
-        """Create a message to this voter that depends on nothing but the stamp being durable."""
-        if not rules.may_hint(self._log.is_stamp_durable):
+        """Create a message to this voter that depends on nothing but the stamp being durable.
+
+        Until it is, no other voter hears of a term or an incarnation that a crash would lose.
+        """
+        if not self._log.is_stamp_durable:
             return self.promise(peer_id)
         message = self._new_message(peer_id)
         self._hints.append(message)

@@ -9,11 +9,10 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tidelog.core.errors import KafkaError, MessageTooLargeError
+from tidelog.core.errors import MessageTooLargeError, ThrottlingQuotaExceededError
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.engine import ConfirmedRead, EngineEntry
 from tidelog.raft.replicated_log import CommittedEntry, NotLeaderError, ProposalUnknownError
-from tidelog.v1 import common_pb2
 
 
 @dataclass(slots=True)
@@ -160,7 +159,6 @@ class Reads:
 
 def _check_room(waiting: int, limit: int, what: str) -> None:
     if waiting >= limit:
-        raise KafkaError(
-            common_pb2.THROTTLING_QUOTA_EXCEEDED,
+        raise ThrottlingQuotaExceededError(
             f"{limit} {what} are pending already: try again later",
         )

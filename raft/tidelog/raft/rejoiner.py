@@ -48,12 +48,18 @@ class Rejoiner:
         return self._rejoining.silent if self._rejoining else []
 
     def takes_part(self) -> bool:
-        """True when this voter may vote and stand for election."""
-        return rules.takes_part(self._rejoining is not None)
+        """True when this voter may vote and stand for election.
+
+        A voter with a new disk may have lost votes and entries (decision 0011).
+        """
+        return self._rejoining is None
 
     def may_follow(self) -> bool:
-        """True when this voter may process messages other than Rejoin and its answers."""
-        return rules.may_follow(self._rejoining is not None and self._rejoining.is_asking)
+        """True when this voter may process messages other than Rejoin and its answers.
+
+        Until every other voter knows of the new disk, old promises may still be counted on.
+        """
+        return self._rejoining is None or not self._rejoining.is_asking
 
     def ask(self) -> None:
         """Send Rejoin to all voters that have not answered."""

@@ -1,6 +1,8 @@
 """Safety rules of Raft, each a named function, so that a mutant can break each one alone.
 
-They are called as `rules.name(...)`, never imported by name. Sections are those of the Raft paper
+They are called as `rules.name(...)`, never imported by name. A rule that is a fact of one object is
+that object's method: `Rejoiner.takes_part` and `may_follow`, `Syncing.is_kept`, `Outbox.hint`,
+`LeaderState.own_index`, `Storage.sync`. Sections are those of the Raft paper
 ("In Search of an Understandable Consensus Algorithm"), chapters those of Ongaro's thesis. They own
 nothing and never act.
 """
@@ -88,16 +90,6 @@ def hears_leader(silent_s: float, timeout_s: float) -> bool:
     return silent_s < timeout_s
 
 
-def takes_part(is_rejoining: bool) -> bool:  # noqa: FBT001  # a rule of one fact
-    """A voter with a new disk may have forgotten votes and entries: it does not vote (0011)."""
-    return not is_rejoining
-
-
-def may_follow(is_asking: bool) -> bool:  # noqa: FBT001  # a rule of one fact
-    """A voter with a new disk waits until all others know of it and discount its old promises."""
-    return not is_asking
-
-
 def has_caught_up(commit: tuple[int, int | None], heard: tuple[int, int]) -> bool:
     """A voter with a new disk has caught up when it holds all it may have helped to commit.
 
@@ -166,26 +158,3 @@ def is_read_confirmed(read_round: int, quorum_round: int) -> bool:
 def may_read(own_term_index: int, commit_index: int) -> bool:
     """A leader may read only after an entry of its own term is committed (5.4.2, 8)."""
     return commit_index >= own_term_index
-
-
-# Storage
-
-
-def must_sync(has_unsynced: bool) -> bool:  # noqa: FBT001  # a rule of one fact
-    """Every write must reach stable storage (5.2, 5.3)."""
-    return has_unsynced
-
-
-def may_promise(is_stored: bool) -> bool:  # noqa: FBT001  # a rule of one fact
-    """Votes and acknowledgements are sent only when no crash can undo them (5.2, 5.3)."""
-    return is_stored
-
-
-def may_hint(is_stamp_durable: bool) -> bool:  # noqa: FBT001  # a rule of one fact
-    """A node sends its term and incarnation only when it cannot forget them in a crash."""
-    return is_stamp_durable
-
-
-def own_copy(durable_index: int, _last_index: int) -> int:
-    """A leader counts only the durable part of its own log, as for followers (10.2.1)."""
-    return durable_index

@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
-from tidelog.raft import rules
 from tidelog.raft.config import RaftConfig
 from tidelog.raft.snapshotting import Snapshotting
 from tidelog.raft.storage import Storage, Written
@@ -46,7 +45,7 @@ class Syncing:
                 return
             task, self._task = self._task, None
             task.result()
-        if rules.must_sync(self._storage.is_dirty) or self._snapshotting.is_written:
+        if self._storage.is_dirty or self._snapshotting.is_written:
             self._task = asyncio.create_task(self._sync(), name="raft-sync")
             self._task.add_done_callback(lambda _: self._on_done())
 
@@ -74,13 +73,12 @@ class Syncing:
             yield self._promises.popleft()[1]
 
     def is_kept(self, written: Written) -> bool:
-        """True when messages that depend on `written` may be sent."""
-        has_unsynced = not self._storage.is_stored(written)
-        return rules.may_promise(not rules.must_sync(has_unsynced))
+        """True when messages that depend on `written` may be sent: no crash loses it (5.2, 5.3)."""
+        return self._storage.is_stored(written)
 
     async def _sync(self) -> None:
         if self._storage.snapshots.has_received:
             await self._snapshotting.wait()
-        if rules.must_sync(self._storage.is_dirty):
+        if self._storage.is_dirty:
             await self._storage.sync()
         await self._snapshotting.finish_if_written()

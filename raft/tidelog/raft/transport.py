@@ -38,6 +38,3 @@ class RaftTransport(Protocol):
 
     def send(self, peer_id: int, message: raft_pb2.RaftMessage) -> bool:
         """Queue a message without waiting; False: dropped (no connection, queue full)."""
-
-    def is_connected(self, peer_id: int) -> bool:
-        """True when messages to this peer can be sent now."""

@@ -7,7 +7,7 @@ which compaction keeps near. For a few short values; what they mean is their use
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,11 +16,10 @@ from tidelog.client.admin import Admin
 from tidelog.client.arrow import decode_batches
 from tidelog.client.arrow.offset_ranges import OffsetRange
 from tidelog.client.arrow.range_reader import RangeReader
-from tidelog.client.errors import KafkaError
+from tidelog.client.errors import TopicAlreadyExistsError, UnknownTopicOrPartitionError
 from tidelog.client.producing.producer import Producer
 from tidelog.client.records import TopicPartition
 from tidelog.net.transport import Transport
-from tidelog.v1 import common_pb2
 
 REPLICAS_MAX = 3
 CONFIGS = {
@@ -68,10 +67,8 @@ class CompactedTopic:
     async def _make_sure_it_exists(self) -> None:
         async with Admin(self._bootstrap, transport=self._transport) as admin:
             try:
-                await admin.describe_topics([self.name])
-            except KafkaError as error:
-                if error.code != common_pb2.UNKNOWN_TOPIC_OR_PARTITION:
-                    raise
+                await admin.describe_topic(self.name)
+            except UnknownTopicOrPartitionError:
                 await make_topic(admin, self.name)
 
 
@@ -102,8 +99,5 @@ async def make_topic(admin: Admin, name: str) -> None:
     """A compacted topic of one partition on up to three brokers; one that is there is fine."""
     brokers = (await admin.describe_cluster()).brokers
     replicas = min(REPLICAS_MAX, sum(not broker.is_fenced for broker in brokers))
-    try:
+    with suppress(TopicAlreadyExistsError):  # another was faster
         await admin.create_topic(name, partitions=1, replication_factor=replicas, configs=CONFIGS)
-    except KafkaError as error:
-        if error.code != common_pb2.TOPIC_ALREADY_EXISTS:  # another was faster
-            raise

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from typing import Generic, NamedTuple, TypeVar
 
 from tidelog.client.arrow.offset_ranges import OffsetRange, TopicPartitions
 from tidelog.client.arrow.range_reader import RangeReader, RangeReaderConfig
-from tidelog.client.errors import KafkaError, TidelogError
+from tidelog.client.errors import (
+    InconsistentTopicIdError,
+    TidelogError,
+    UnknownTopicOrPartitionError,
+)
 from tidelog.client.offsets import EARLIEST, LATEST, OffsetLookup, OffsetQuery, Spec
 from tidelog.client.ports import ClientPorts
 from tidelog.client.records import TopicPartition
@@ -22,7 +26,6 @@ from tidelog.client.routing import Routing
 from tidelog.records.batch import iter_batches
 from tidelog.spark.options import Selection
 from tidelog.spark.planner import select_partitions
-from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import MetadataRequest, MetadataResponse
 from tidelog.v1.methods import METADATA
 
@@ -171,8 +174,7 @@ class StreamCluster:
                 ids = {tp.topic: topics[tp.topic].topic_id for tp in partitions}
                 if not any(self._routing.metadata.is_gone(*known) for known in ids.items()):
                     return Seen(answer, ids)
-                error: TidelogError = KafkaError(
-                    common_pb2.INCONSISTENT_TOPIC_ID,
+                error: TidelogError = InconsistentTopicIdError(
                     "topics were deleted or made anew each time that they were looked at",
                 )
             except TidelogError as failure:
@@ -238,11 +240,8 @@ class StreamCluster:
     async def _find(self, name: str) -> None:
         if name in self._absent:
             return
-        try:
+        with suppress(UnknownTopicOrPartitionError):
             await self._routing.topic(name, timeout_ms=self._config.topic_timeout_ms)
-        except KafkaError as error:
-            if error.code != common_pb2.UNKNOWN_TOPIC_OR_PARTITION:
-                raise
 
     async def _ask(self, names: list[str]) -> MetadataResponse:
         return await self._routing.call_any(

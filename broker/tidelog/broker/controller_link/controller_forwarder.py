@@ -23,7 +23,7 @@ from tidelog.v1.methods import CREATE_TOPICS, Method, Request, Response
 
 REQUEST_TIMEOUT_MS = 15_000
 VISIBLE_TIMEOUT_MS = 3_000
-"""How long an answer waits until this broker's own image shows the change."""
+"""Longest wait of an answer for the change to show in this broker's own image."""
 
 
 class ControllerForwarder:

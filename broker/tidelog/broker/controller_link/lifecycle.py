@@ -15,9 +15,8 @@ from tidelog.broker.controller_link.channel import ControllerChannel
 from tidelog.broker.controller_link.metadata_follower import MetadataFollower
 from tidelog.core.background import Background
 from tidelog.core.env import Random
-from tidelog.core.errors import TidelogError
+from tidelog.core.errors import TidelogError, code_name
 from tidelog.core.journal import Event, Kind
-from tidelog.core.wire_errors import code_name
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
 from tidelog.v1.controller_pb2 import (

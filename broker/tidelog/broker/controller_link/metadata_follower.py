@@ -18,7 +18,6 @@ from tidelog.core.background import Background
 from tidelog.core.env import Clock
 from tidelog.core.errors import (
     CallFailedError,
-    CorruptMessageError,
     KafkaError,
     UnreachableError,
 )
@@ -39,10 +38,7 @@ RECORDS_PER_SLICE = 100
 """Records of one answer applied before yielding to other tasks."""
 
 # Errors after which another source is tried.
-_LOST = (
-    *(UnreachableError, CallFailedError, KafkaError, TimeoutError),
-    *(StaleControllerError, CorruptMessageError),
-)
+_LOST = (UnreachableError, CallFailedError, KafkaError, StaleControllerError, TimeoutError)
 
 log = structlog.get_logger(__name__)
 

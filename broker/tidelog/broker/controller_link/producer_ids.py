@@ -10,7 +10,12 @@ import asyncio
 from collections.abc import Callable
 
 from tidelog.broker.controller_link.channel import ControllerChannel
-from tidelog.core.errors import KafkaError, TidelogError
+from tidelog.core.errors import (
+    BrokerNotAvailableError,
+    ThrottlingQuotaExceededError,
+    TidelogError,
+    UnknownServerError,
+)
 from tidelog.core.wire_errors import error_message, raise_for, to_wire
 from tidelog.v1 import common_pb2
 from tidelog.v1.controller_pb2 import AllocateProducerIdsRequest, AllocateProducerIdsResponse
@@ -61,8 +66,7 @@ class ProducerIds:
     async def _wait_for_block(self, timeout_ms: int) -> None:
         """Return with an id left, which the caller must take without another await."""
         if self._waiting >= WAITING_MAX:
-            raise KafkaError(
-                common_pb2.THROTTLING_QUOTA_EXCEEDED,
+            raise ThrottlingQuotaExceededError(
                 f"{self._waiting} requests wait for producer ids already: try again later",
             )
         self._waiting += 1
@@ -83,12 +87,11 @@ class ProducerIds:
 def _block(response: AllocateProducerIdsResponse) -> range:
     """Block of an answer; raises `KafkaError`, retriable where another attempt may succeed."""
     if response.error.code in (common_pb2.STALE_BROKER_EPOCH, common_pb2.BROKER_ID_NOT_REGISTERED):
-        raise KafkaError(
-            common_pb2.BROKER_NOT_AVAILABLE,
+        raise BrokerNotAvailableError(
             f"this broker is not registered: ask another, or try again ({response.error.message})",
         )
     raise_for(response.error)
     start, length = response.producer_id_start, response.producer_id_len
     if length <= 0:
-        raise KafkaError(common_pb2.UNKNOWN_SERVER_ERROR, "the controllers assigned an empty block")
+        raise UnknownServerError("the controllers assigned an empty block")
     return range(start, start + length)

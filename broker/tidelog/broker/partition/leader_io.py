@@ -25,12 +25,11 @@ from tidelog.broker.replica.events import (
     ProduceRequested,
 )
 from tidelog.broker.replica.leader import ACKS_ALL
-from tidelog.core.errors import KafkaError
+from tidelog.core.errors import InvalidRequestError, LeaderNotAvailableError, error_for
 from tidelog.core.memory_reads import Loaded
 from tidelog.core.wire_errors import error_message
 from tidelog.log.partition_log import AppendResult, PartitionLog, TimestampedOffset
 from tidelog.log.validation import UNSEEN, Seen
-from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import (
     FetchPartition,
     ListOffsetsRequest,
@@ -45,7 +44,7 @@ def check_may_append(hosted: HostedPartition, acks: int) -> int:
     """Epoch to append a producer's batches in; raises `KafkaError` when they are refused."""
     order = hosted.tell(ProduceRequested(acks))
     if isinstance(order, Refuse):
-        raise KafkaError(order.code, order.message)
+        raise error_for(order.code, order.message)
     assert isinstance(order, AppendToLog)  # the core's two answers to this event
     return order.leader_epoch
 
@@ -171,7 +170,7 @@ async def delete_records(
     """
     order = hosted.tell(DeleteRecordsRequested(offset, is_allowed=hosted.log.config.is_deleted))
     if isinstance(order, Refuse):
-        raise KafkaError(order.code, order.message)
+        raise error_for(order.code, order.message)
     assert isinstance(order, DeleteRecords)  # the core's two answers to this event
     with hosted.at_work() as partition_log:
         await partition_log.delete_records(order.offset)
@@ -204,7 +203,7 @@ def _offset(
         case ListOffsetsRequest.TIMESTAMP:
             found = partition_log.offset_for_time(asked.timestamp_ms, upper_bound=upper_bound)
         case unknown:
-            raise KafkaError(common_pb2.INVALID_REQUEST, f"there is no offset spec {unknown}")
+            raise InvalidRequestError(f"there is no offset spec {unknown}")
     if found is None:
         _check_knows_end(hosted)
     return found or NO_SUCH_RECORD
@@ -214,8 +213,7 @@ def _check_knows_end(hosted: HostedPartition) -> None:
     """Raise unless the end is known: clients must not see an end below an earlier one (KIP-207)."""
     leader = hosted.replica.leader
     if leader is not None and not leader.knows_high_watermark():
-        raise KafkaError(
-            common_pb2.LEADER_NOT_AVAILABLE,
+        raise LeaderNotAvailableError(
             f"{hosted.name} has a new leader, which does not know its committed end yet: try again",
         )
 

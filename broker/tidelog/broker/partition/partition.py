@@ -48,14 +48,20 @@ from tidelog.broker.replica.events import (
 )
 from tidelog.broker.replica.replica import Replica
 from tidelog.core.env import Clock
-from tidelog.core.errors import DamagedLogError, DiskFullError, KafkaError, StorageError
+from tidelog.core.errors import (
+    DamagedLogError,
+    DiskFullError,
+    LeaderNotAvailableError,
+    StorageError,
+    code_name,
+    error_for,
+)
 from tidelog.core.journal import Event as JournalEvent
 from tidelog.core.journal import Kind
-from tidelog.core.wire_errors import code_name, error_message
+from tidelog.core.wire_errors import error_message
 from tidelog.log.config import LogConfig
 from tidelog.log.partition_log import Damage, PartitionLog
 from tidelog.metadata.image import PartitionImage
-from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error
 
 T = TypeVar("T")
@@ -161,7 +167,7 @@ class HostedPartition:
     def log(self) -> PartitionLog:
         """Log of the replica; raises `KafkaError` LEADER_NOT_AVAILABLE until it is open."""
         if self._log is None:
-            raise KafkaError(common_pb2.LEADER_NOT_AVAILABLE, f"{self.name} is still being opened")
+            raise LeaderNotAvailableError(f"{self.name} is still being opened")
         return self._log
 
     @property
@@ -288,7 +294,7 @@ class HostedPartition:
         """Raise `KafkaError` unless this replica leads, in that epoch if given."""
         refused = self.replica.leader_refusal(current_leader_epoch)
         if refused is not None:
-            raise KafkaError(refused.code, refused.message)
+            raise error_for(refused.code, refused.message)
 
     def tell(self, event: Event) -> Answer | None:
         """Pass `event` to the core, carry out its effects, return the one for the caller."""

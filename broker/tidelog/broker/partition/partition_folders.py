@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 import structlog
 
 from tidelog.core.env import Clock, Disk
-from tidelog.core.errors import KafkaError, StorageError
+from tidelog.core.errors import InconsistentTopicIdError, StorageError
 from tidelog.log.config import LogConfig
 from tidelog.log.log_folder import ONLY_LIFE, owner_of
 from tidelog.log.partition_log import PartitionLog, delete_log
-from tidelog.v1 import common_pb2
 
 DELETED_SUFFIX = "-delete"
 NAME_CHARACTERS_MAX = 255
@@ -47,11 +47,8 @@ class PartitionFolders:
 
         Raises the errors of `PartitionLog.open`.
         """
-        try:
+        with suppress(InconsistentTopicIdError):
             return await self._open(topic, partition, topic_id=topic_id, config=config)
-        except KafkaError as error:
-            if error.code != common_pb2.INCONSISTENT_TOPIC_ID:
-                raise
         await self.remove(topic, partition, tag=f"before-{topic_id.hex()}")
         return await self._open(topic, partition, topic_id=topic_id, config=config)
 

@@ -11,9 +11,16 @@ from collections.abc import Callable
 
 from tidelog.broker.partition.partition import HostedPartition
 from tidelog.broker.replica.events import FollowerIdentity
-from tidelog.core.errors import KafkaError
+from tidelog.core.errors import (
+    InconsistentTopicIdError,
+    KafkaStorageError,
+    LeaderNotAvailableError,
+    NotLeaderOrFollowerError,
+    UnknownTopicIdError,
+    UnknownTopicOrPartitionError,
+    code_name,
+)
 from tidelog.core.journal import Event, Kind
-from tidelog.core.wire_errors import code_name
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 from tidelog.v1 import common_pb2
 from tidelog.v1.common_pb2 import Error, LeaderHint
@@ -51,8 +58,7 @@ class PartitionMap:
         hosted = self.held.get((topic, partition))
         state = self.image.partition(topic, partition)
         if state is None:
-            raise KafkaError(
-                common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
+            raise UnknownTopicOrPartitionError(
                 f"this broker knows no partition {partition} of topic "
                 f"{topic[:TOPIC_CHARACTERS_MAX]!r}: create it, or try again if it is new",
             )
@@ -61,17 +67,14 @@ class PartitionMap:
         if hosted is not None and hosted.is_sound:
             return hosted
         if hosted is not None and hosted.outage is not None:
-            raise KafkaError(
-                common_pb2.KAFKA_STORAGE_ERROR,
+            raise KafkaStorageError(
                 f"{topic}-{partition} is offline on broker {self._broker_id}: {hosted.outage}",
             )
         if state.leader_id == self._broker_id:
-            raise KafkaError(
-                common_pb2.LEADER_NOT_AVAILABLE,
+            raise LeaderNotAvailableError(
                 f"{topic}-{partition} is still being opened on this broker: try again",
             )
-        raise KafkaError(
-            common_pb2.NOT_LEADER_OR_FOLLOWER,
+        raise NotLeaderOrFollowerError(
             f"broker {self._broker_id} does not lead {topic}-{partition}: ask the leader",
         )
 
@@ -100,13 +103,11 @@ class PartitionMap:
         if not topic_id or (known is not None and known.topic_id == topic_id):
             return
         if known is None:
-            raise KafkaError(
-                common_pb2.UNKNOWN_TOPIC_ID,
+            raise UnknownTopicIdError(
                 f"this broker knows no topic {topic[:249]!r} with id {topic_id[:16].hex()}: it was "
                 "deleted, or is new: refresh the metadata",
             )
-        raise KafkaError(
-            common_pb2.INCONSISTENT_TOPIC_ID,
+        raise InconsistentTopicIdError(
             f"topic {topic!r} has id {known.topic_id.hex()}, not {topic_id[:16].hex()}: it was "
             "recreated, or is about to be: refresh the metadata",
         )

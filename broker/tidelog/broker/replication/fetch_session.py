@@ -28,7 +28,7 @@ from tidelog.broker.partition.purgatory import FetchWaiters
 from tidelog.broker.partition.reader import Reader
 from tidelog.broker.replica.events import FollowerIdentity
 from tidelog.core.env import Clock
-from tidelog.core.errors import KafkaError
+from tidelog.core.errors import InvalidRequestError
 from tidelog.core.memory_reads import Loaded, NotInMemoryError
 from tidelog.core.wire_errors import error_message
 from tidelog.net.call import Call
@@ -152,8 +152,7 @@ class FetchSession:
     def _identify(self, request: FetchRequest) -> None:
         replica_id = request.replica_id if request.HasField("replica_id") else None
         if self._is_begun and replica_id != self._replica_id:
-            raise KafkaError(
-                common_pb2.INVALID_REQUEST,
+            raise InvalidRequestError(
                 f"a stream of replica {self._replica_id} cannot continue as replica {replica_id}",
             )
         self._is_begun, self._replica_id = True, replica_id

@@ -147,7 +147,7 @@ class Workload:
         self.setting.note("admin", f"deletes {plan.name}")
         while True:
             try:
-                await self._admin.delete_topics([plan.name])
+                await self._admin.delete_topic(plan.name)
             except TidelogError as error:
                 if error.code == common_pb2.UNKNOWN_TOPIC_OR_PARTITION:
                     return

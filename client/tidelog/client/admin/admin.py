@@ -7,11 +7,11 @@ reads or writes records.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Self
 
-from tidelog.client.admin.changes import RETRIED_CODES, Changes, Result
+from tidelog.client.admin.change_calls import ChangeCalls
+from tidelog.client.admin.changes import RETRIED_CODES, Result
 from tidelog.client.admin.descriptions import (
     ClusterDescription,
     ConfigDescription,
@@ -25,26 +25,23 @@ from tidelog.client.admin.descriptions import (
     new_topic_to_wire,
     node_description,
     topic_description,
-    unusable_part,
 )
 from tidelog.client.admin.events import EventFilter, EventLookup, Story
 from tidelog.client.admin.quorum import QuorumDescription, QuorumLookup
 from tidelog.client.backoff import Backoff
 from tidelog.client.errors import (
-    CallFailedError,
-    KafkaError,
     TidelogError,
-    UnreachableError,
     error_from_wire,
     raise_for,
 )
 from tidelog.client.offsets import At, ListedOffset, OffsetLookup, OffsetQuery
 from tidelog.client.ports import ClientPorts
 from tidelog.client.records import TopicPartition
-from tidelog.client.routing import Routing, RoutingConfig, parse_bootstrap
+from tidelog.client.results import require_all
+from tidelog.client.routing import Routing, RoutingConfig, named_bootstrap, parse_bootstrap
 from tidelog.core.env import Clock, Random
 from tidelog.net.transport import Transport
-from tidelog.v1 import admin_pb2, common_pb2
+from tidelog.v1 import admin_pb2
 from tidelog.v1.common_pb2 import Error
 from tidelog.v1.data_pb2 import DeleteRecordsRequest, DeleteRecordsResponse, MetadataRequest
 from tidelog.v1.methods import (
@@ -67,40 +64,47 @@ from tidelog.v1.methods import (
 
 _ANSWER_MARGIN_MS = 4_000
 """How much longer than what a leader may wait for its followers a call lasts."""
-_COMMAND_ID_BYTES = 16
-
-
-Attempt = Callable[[list[str], bytes], Awaitable[tuple[Error, Sequence[Result]]]]
-"""Ask for the change of these, under this command id."""
 
 
 class Admin:
     """Use it as `async with Admin("127.0.0.1:9192") as admin`.
 
+    `bootstrap`, or by Kafka's name `bootstrap_servers`: brokers to ask first.
     `api_timeout_ms` bounds a whole operation with its retries, `request_timeout_ms` each attempt.
-    Every method raises UnreachableError as soon as no address answers at all.
+    A method for several items returns a dictionary with each one's result or error, one for a
+    single item raises: `require_all` makes the first the second. Every method raises
+    UnreachableError as soon as no address answers at all.
     """
 
     def __init__(
         self,
-        bootstrap: str | Sequence[str],
+        bootstrap: str | Sequence[str] | None = None,
         *,
+        bootstrap_servers: str | Sequence[str] | None = None,
         request_timeout_ms: int = 15_000,
         api_timeout_ms: int = 60_000,
         transport: Transport | None = None,
         clock: Clock | None = None,
         random: Random | None = None,
     ) -> None:
+        bootstrap = named_bootstrap(bootstrap, bootstrap_servers)
         self._request_timeout_ms = request_timeout_ms
         self._api_timeout_ms = api_timeout_ms
-        self._backoff = Backoff()
+        backoff = Backoff()
         self._ports = ClientPorts.of(transport=transport, clock=clock, random=random)
         self._routing = Routing(bootstrap, ports=self._ports, config=RoutingConfig())
         addresses = parse_bootstrap(bootstrap)
         self._quorum = QuorumLookup(self._ports.transport, bootstrap=addresses)
         self._events = EventLookup(self._ports.transport, bootstrap=addresses)
         self._lookup = OffsetLookup(
-            self._routing, backoff=self._backoff, request_timeout_ms=request_timeout_ms
+            self._routing, backoff=backoff, request_timeout_ms=request_timeout_ms
+        )
+        self._changes = ChangeCalls(
+            self._routing,
+            ports=self._ports,
+            backoff=backoff,
+            request_timeout_ms=request_timeout_ms,
+            api_timeout_ms=api_timeout_ms,
         )
 
     async def __aenter__(self) -> Self:
@@ -123,18 +127,22 @@ class Admin:
         configs: Mapping[str, str] | None = None,
         assignments: Sequence[Sequence[int]] = (),
     ) -> CreatedTopic:
-        """Create one topic, see `create_topics` and `NewTopic`; 0 is the cluster's default."""
+        """Create one topic, see `NewTopic`; 0 is the cluster's default. Raises as `create_topics`.
+
+        Returns when every partition has a leader that every live broker knows of.
+        """
         topic = NewTopic(name, partitions, replication_factor, configs or {}, assignments)
-        return (await self.create_topics([topic]))[0]
+        return require_all(await self.create_topics([topic]))[name]
 
     async def create_topics(
         self, topics: Sequence[NewTopic], *, validate_only: bool = False
-    ) -> list[CreatedTopic]:
-        """Create topics; returns when every partition has a leader that every live broker knows of.
+    ) -> dict[str, CreatedTopic | TidelogError]:
+        """Create topics; by name, what was created or why it was not. See `require_all`.
 
-        Raises the first refusal after all were tried: TOPIC_ALREADY_EXISTS, INVALID_TOPIC,
-        INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG.
-        REQUEST_TIMED_OUT: perhaps created, not usable in time.
+        Returns when every partition has a leader that every live broker knows of. Errors:
+        TopicAlreadyExistsError, InvalidTopicError, InvalidPartitionsError, InvalidConfigError,
+        InvalidReplicationFactorError, InvalidReplicaAssignmentError. RequestTimedOutError: it may
+        have been created, and was not usable in time.
         """
         by_name = {topic.name: topic for topic in topics}
         created: dict[str, CreatedTopic] = {}
@@ -153,15 +161,20 @@ class Admin:
                 )
             return response.error, response.topics
 
-        deadline_ms = self._deadline_ms()
-        await self._change(list(by_name), attempt, deadline_ms=deadline_ms)
+        deadline_ms = self._changes.deadline_ms()
+        refusals = await self._changes.change(list(by_name), attempt, deadline_ms=deadline_ms)
+        made = [name for name, refusal in refusals.items() if refusal is None]
         if not validate_only:
-            topic_ids = {name: topic.topic_id for name, topic in created.items()}
-            await self._wait_until_usable(topic_ids, deadline_ms=deadline_ms)
-        return [created[name] for name in by_name]
+            topic_ids = {name: created[name].topic_id for name in made}
+            refusals |= await self._changes.wait_until_usable(topic_ids, deadline_ms=deadline_ms)
+        return {name: refusal or created[name] for name, refusal in refusals.items()}
 
-    async def delete_topics(self, names: Sequence[str]) -> None:
-        """Delete topics with all their records. Raises the first refusal after all were tried."""
+    async def delete_topic(self, name: str) -> None:
+        """Delete one topic with all its records. Raises UnknownTopicOrPartitionError."""
+        require_all(await self.delete_topics([name]))
+
+    async def delete_topics(self, names: Sequence[str]) -> dict[str, TidelogError | None]:
+        """Delete topics with all their records; by name, None or why it was not deleted."""
 
         async def attempt(pending: list[str], command_id: bytes) -> tuple[Error, Sequence[Result]]:
             request = admin_pb2.DeleteTopicsRequest(
@@ -170,7 +183,8 @@ class Admin:
             response = await self._call(DELETE_TOPICS, request, is_idempotent=False)
             return response.error, response.topics
 
-        await self._change(list(dict.fromkeys(names)), attempt, deadline_ms=self._deadline_ms())
+        deadline_ms = self._changes.deadline_ms()
+        return await self._changes.change(list(names), attempt, deadline_ms=deadline_ms)
 
     async def create_partitions(
         self,
@@ -183,9 +197,9 @@ class Admin:
         """Give a topic more partitions, `total_count` in all; `assignments` of the new ones.
 
         Returns when each has a leader that every live broker knows of. Records with a key may go to
-        other partitions from then on. Raises KafkaError UNKNOWN_TOPIC_OR_PARTITION,
-        INVALID_PARTITIONS where that is no increase, INVALID_REPLICATION_FACTOR,
-        INVALID_REPLICA_ASSIGNMENT. REQUEST_TIMED_OUT: perhaps there, not usable in time.
+        other partitions from then on. Raises UnknownTopicOrPartitionError, InvalidPartitionsError
+        where that is no increase, InvalidReplicationFactorError, InvalidReplicaAssignmentError.
+        RequestTimedOutError: they may exist, and were not usable in time.
         """
         request = admin_pb2.CreatePartitionsRequest(
             timeout_ms=self._request_timeout_ms, validate_only=validate_only
@@ -202,24 +216,34 @@ class Admin:
             known_at = response.metadata_offset
             return response.error, response.topics
 
-        deadline_ms = self._deadline_ms()
-        await self._change([topic], attempt, deadline_ms=deadline_ms)
+        deadline_ms = self._changes.deadline_ms()
+        require_all(await self._changes.change([topic], attempt, deadline_ms=deadline_ms))
         if not validate_only:
-            await self._wait_until_known(known_at, deadline_ms=deadline_ms)
-            await self._wait_until_usable({topic: b""}, deadline_ms=deadline_ms)
+            await self._changes.wait_until_known(known_at, deadline_ms=deadline_ms)
+            late = await self._changes.wait_until_usable({topic: b""}, deadline_ms=deadline_ms)
+            require_all(late)
 
     async def list_topics(self) -> list[str]:
         """Names of all topics, sorted."""
         response = await self._call(METADATA, MetadataRequest())
         return sorted(topic.name for topic in response.topics)
 
-    async def describe_topics(self, names: Sequence[str] = ()) -> list[TopicDescription]:
-        """Full state of these topics (none named: all); raises KafkaError for a missing one."""
+    async def describe_topic(self, name: str) -> TopicDescription:
+        """Full state of one topic; raises UnknownTopicOrPartitionError."""
+        return require_all(await self.describe_topics([name]))[name]
+
+    async def describe_topics(
+        self, names: Sequence[str] = ()
+    ) -> dict[str, TopicDescription | TidelogError]:
+        """Full state of these topics (none named: all), by name; or why there is none."""
         request = admin_pb2.DescribeTopicsRequest(names=names)
         response = await self._call(DESCRIBE_TOPICS, request)
-        for topic in response.topics:
-            raise_for(topic.error)
-        return [topic_description(topic) for topic in response.topics]
+        return {
+            topic.name: error_from_wire(topic.error)
+            if topic.error.code
+            else topic_description(topic)
+            for topic in response.topics
+        }
 
     async def describe_cluster(self) -> ClusterDescription:
         """Brokers, fenced ones too, controllers, and who leads them."""
@@ -255,7 +279,7 @@ class Admin:
     async def describe_configs(self, topic: str | None) -> dict[str, ConfigDescription]:
         """Every config of a topic, or with None the cluster's defaults for topics, by name.
 
-        Raises KafkaError UNKNOWN_TOPIC_OR_PARTITION.
+        Raises UnknownTopicOrPartitionError.
         """
         request = admin_pb2.DescribeConfigsRequest()
         request.resources.add(type=_resource_type(topic), name=topic or "")
@@ -275,8 +299,8 @@ class Admin:
         """Set configs of a topic, or with None the cluster's defaults; None takes a value back.
 
         All changes happen or none; returns when every live broker works with them. Raises
-        KafkaError UNKNOWN_TOPIC_OR_PARTITION, INVALID_CONFIG, INVALID_REQUEST. REQUEST_TIMED_OUT:
-        perhaps altered, not known to all in time.
+        UnknownTopicOrPartitionError, InvalidConfigError, InvalidRequestError. RequestTimedOutError:
+        they may have been altered, and were not known to all in time.
         """
         request = admin_pb2.AlterConfigsRequest(
             timeout_ms=self._request_timeout_ms, validate_only=validate_only
@@ -293,9 +317,9 @@ class Admin:
             altered_at = response.metadata_offset
             return response.error, response.resources
 
-        deadline_ms = self._deadline_ms()
-        await self._change([topic or ""], attempt, deadline_ms=deadline_ms)
-        await self._wait_until_known(altered_at, deadline_ms=deadline_ms)
+        deadline_ms = self._changes.deadline_ms()
+        require_all(await self._changes.change([topic or ""], attempt, deadline_ms=deadline_ms))
+        await self._changes.wait_until_known(altered_at, deadline_ms=deadline_ms)
 
     async def elect_leaders(
         self, topics: Sequence[str] = (), *, unclean: bool = False
@@ -303,16 +327,16 @@ class Admin:
         """Let the preferred replicas of these topics lead (none named: of all), where in sync.
 
         With `unclean`, partitions that nobody leads get any live replica: committed records that it
-        lacks are lost. The result of a partition is None or why nobody was elected: KafkaError
-        ELECTION_NOT_NEEDED, PREFERRED_LEADER_NOT_AVAILABLE, ELIGIBLE_LEADERS_NOT_AVAILABLE,
-        UNKNOWN_TOPIC_OR_PARTITION.
+        lacks are lost. By partition, None or why nobody was elected: ElectionNotNeededError,
+        PreferredLeaderNotAvailableError, EligibleLeadersNotAvailableError,
+        UnknownTopicOrPartitionError.
         """
         request = admin_pb2.ElectLeadersRequest(
             election_type=admin_pb2.UNCLEAN if unclean else admin_pb2.PREFERRED,
             topics=[admin_pb2.ElectLeadersRequest.Topic(name=name) for name in topics],
             timeout_ms=self._request_timeout_ms,
         )
-        deadline_ms = self._deadline_ms()
+        deadline_ms = self._changes.deadline_ms()
         failures = 0
         while True:
             response = await self._call(ELECT_LEADERS, request)
@@ -320,7 +344,7 @@ class Admin:
                 break
             failures += 1
             error = error_from_wire(response.error)
-            await self._back_off(failures, error, deadline_ms=deadline_ms)
+            await self._changes.back_off(failures, error, deadline_ms=deadline_ms)
         raise_for(response.error)
         return {
             TopicPartition(one.topic, one.partition): (
@@ -331,8 +355,8 @@ class Admin:
 
     async def list_offsets(
         self, partitions: Iterable[tuple[str, int]], *, at: At
-    ) -> dict[TopicPartition, ListedOffset]:
-        """An offset in each partition, of what is committed.
+    ) -> dict[TopicPartition, ListedOffset | TidelogError]:
+        """An offset in each partition, of what is committed; or why there is none.
 
         `at` "earliest" is the log start offset, "latest" the high watermark, "max_timestamp" the
         record with the largest timestamp (KIP-734), a time the first record at or after it
@@ -340,17 +364,17 @@ class Admin:
         """
         query = OffsetQuery.of(at)
         wanted = {TopicPartition(*tp): query for tp in partitions}
-        return await self._lookup.find(wanted, timeout_ms=self._api_timeout_ms)
+        return await self._lookup.find_each(wanted, timeout_ms=self._api_timeout_ms)
 
     async def delete_records(
         self, before: Mapping[tuple[str, int], int]
-    ) -> dict[TopicPartition, int]:
+    ) -> dict[TopicPartition, int | TidelogError]:
         """Delete the records below an offset of each partition; -1: all that are committed.
 
-        Returns when no in-sync replica holds them any more, with the low watermarks: the offsets
-        below which there is nothing. Raises KafkaError OFFSET_OUT_OF_RANGE above the high
-        watermark, POLICY_VIOLATION for a topic whose cleanup.policy does not hold delete,
-        REQUEST_TIMED_OUT when an in-sync replica did not follow: ask again.
+        Returns when no in-sync replica holds them any more, with the low watermark of each, the
+        offset below which there is nothing, or why they were not deleted: OffsetOutOfRangeError
+        above the high watermark, PolicyViolationError for a topic whose cleanup.policy does not
+        hold delete, RequestTimedOutError when an in-sync replica did not follow: ask again.
         """
         wanted = {TopicPartition(*tp): offset for tp, offset in before.items()}
 
@@ -377,8 +401,11 @@ class Admin:
             )
             return response.partitions
 
-        found = await self._lookup.leaders.ask_all(wanted, ask, timeout_ms=self._api_timeout_ms)
-        return {tp: result.low_watermark for tp, result in found.items()}
+        found = await self._lookup.leaders.ask_each(wanted, ask, timeout_ms=self._api_timeout_ms)
+        return {
+            tp: result if isinstance(result, TidelogError) else result.low_watermark
+            for tp, result in found.items()
+        }
 
     async def _call(
         self, method: Method[Request, Response], request: Request, *, is_idempotent: bool = True
@@ -387,111 +414,12 @@ class Admin:
             method, request, timeout_ms=self._request_timeout_ms, is_idempotent=is_idempotent
         )
 
-    def _deadline_ms(self) -> int:
-        return self._ports.clock.monotonic_ms() + self._api_timeout_ms
-
-    async def _change(self, names: list[str], attempt: Attempt, *, deadline_ms: int) -> None:
-        """Attempt a change until every topic has an answer; raises the first refusal.
-
-        The same attempt again has the same command id: after an unknown outcome it is answered as
-        it was if it had happened, and happens once.
-        """
-        changes = Changes(names)
-        failures = 0
-        asked: list[str] = []
-        while changes.pending:
-            if asked != list(changes.pending):
-                asked = list(changes.pending)
-                command_id = self._ports.random.randbytes(_COMMAND_ID_BYTES)
-            try:
-                error, results = await attempt(asked, command_id)
-                raise_for(error)
-                changes.take(results)
-            except UnreachableError:
-                raise
-            except TidelogError as failure:
-                changes.attempt_failed(failure)
-            if changes.pending:
-                failures += 1
-                await self._back_off(failures, changes.last_error, deadline_ms=deadline_ms)
-        if changes.refusal is not None:
-            raise changes.refusal
-
-    async def _back_off(
-        self, failures: int, error: TidelogError | None, *, deadline_ms: int
-    ) -> None:
-        """Wait before the next attempt; raises `error` when it would come too late."""
-        delay_ms = self._backoff.delay_ms(failures, self._ports.random)
-        if self._ports.clock.monotonic_ms() + delay_ms >= deadline_ms:
-            raise error or CallFailedError(f"no answer within {self._api_timeout_ms} ms")
-        await asyncio.sleep(delay_ms / 1000)
-
-    async def _wait_until_usable(self, topic_ids: Mapping[str, bytes], *, deadline_ms: int) -> None:
-        """Return when every live broker names a leader for every partition of these topics.
-
-        Of these incarnations, where their ids are known.
-        """
-        failures = 0
-        while True:
-            missing = await self._without_leader(topic_ids)
-            if not missing:
-                return
-            failures += 1
-            error = KafkaError(
-                common_pb2.REQUEST_TIMED_OUT,
-                f"created, but after {self._api_timeout_ms} ms {missing} has no leader that every "
-                "broker knows of: look at `topics describe`",
-            )
-            await self._back_off(failures, error, deadline_ms=deadline_ms)
-
-    async def _without_leader(self, topic_ids: Mapping[str, bytes]) -> str:
-        """A partition some live broker knows no leader for; empty when there is none."""
-        request = MetadataRequest(topics=[*topic_ids])
-        answer = await self._call(METADATA, request)
-        answers = await asyncio.gather(
-            *(self._ask_one(broker.address, METADATA, request) for broker in answer.brokers)
-        )
-        for response in (answer, *answers):
-            if response is None:
-                continue
-            if missing := unusable_part(response, topic_ids):
-                return missing
-        return ""
-
-    async def _wait_until_known(self, offset: int, *, deadline_ms: int) -> None:
-        """Return when every live broker's metadata is at this offset or beyond."""
-        failures = 0
-        while not await self._is_known(offset):
-            failures += 1
-            error = KafkaError(
-                common_pb2.REQUEST_TIMED_OUT,
-                f"altered, but after {self._api_timeout_ms} ms not every broker knows of it",
-            )
-            await self._back_off(failures, error, deadline_ms=deadline_ms)
-
-    async def _is_known(self, offset: int) -> bool:
-        request = admin_pb2.DescribeClusterRequest()
-        cluster = await self._call(DESCRIBE_CLUSTER, request)
-        live = [broker.address for broker in cluster.brokers if not broker.fenced]
-        answers = await asyncio.gather(
-            *(self._ask_one(address, DESCRIBE_CLUSTER, request) for address in live)
-        )
-        return all(answer is None or answer.metadata_offset >= offset for answer in answers)
-
     async def _ask(
         self, address: str, method: Method[Request, Response], request: Request
     ) -> Response:
         return await self._ports.transport.call(
             address, method, request, timeout_ms=self._request_timeout_ms
         )
-
-    async def _ask_one(
-        self, address: str, method: Method[Request, Response], request: Request
-    ) -> Response | None:
-        try:
-            return await self._ask(address, method, request)
-        except TidelogError:
-            return None  # a broker that does not answer is not one a client will use
 
 
 def _resource_type(topic: str | None) -> admin_pb2.ConfigResourceType:

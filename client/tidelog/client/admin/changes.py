@@ -1,6 +1,6 @@
-"""Changes that the admin client asked for, until each has its answer. Pure.
+"""Changes that the admin client asked for, until each item has its answer. Pure.
 
-Owns which answers leave a change open. Asking is `admin`'s.
+Owns which answers leave a change open. Asking is `change_calls`'.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -36,9 +36,19 @@ class Changes:
     """Topics a change was asked for, until each has its answer."""
 
     def __init__(self, names: list[str]) -> None:
-        self.pending: dict[str, None] = dict.fromkeys(names)
-        self.refusal: TidelogError | None = None
+        self._names = list(dict.fromkeys(names))
+        self._results: dict[str, TidelogError | None] = {}
         self.last_error: TidelogError | None = None
+
+    @property
+    def pending(self) -> list[str]:
+        """Those without an answer."""
+        return [name for name in self._names if name not in self._results]
+
+    @property
+    def results(self) -> dict[str, TidelogError | None]:
+        """The refusal of each that has an answer, None where it was changed; as they were asked."""
+        return {name: self._results[name] for name in self._names if name in self._results}
 
     def take(self, results: Sequence[Result]) -> None:
         """The answers of one attempt."""
@@ -46,13 +56,21 @@ class Changes:
             code = result.error.code
             if code in RETRIED_CODES:
                 self.last_error = error_from_wire(result.error)
-                continue
-            self.pending.pop(result.name, None)
-            if code != common_pb2.NONE:
-                self.refusal = self.refusal or error_from_wire(result.error)
+            else:
+                is_done = code == common_pb2.NONE
+                self._results[result.name] = None if is_done else error_from_wire(result.error)
 
     def attempt_failed(self, error: TidelogError) -> None:
         """A whole attempt failed; raises it when no retry can help."""
         if error.code not in RETRIED_CODES:
             raise error
         self.last_error = error
+
+    def give_up(self, error: TidelogError) -> None:
+        """There will be no further attempt: that is the answer of those without one.
+
+        Raises `error` when nothing has an answer: then the call failed as a whole.
+        """
+        if not self._results:
+            raise error
+        self._results |= dict.fromkeys(self.pending, error)

@@ -226,17 +226,18 @@ def assignments_to_wire(
     ]
 
 
-def unusable_part(answer: MetadataResponse, topic_ids: Mapping[str, bytes]) -> str:
-    """The first topic that a broker does not know, or partition it knows no leader of; else "".
+def unusable_parts(answer: MetadataResponse, topic_ids: Mapping[str, bytes]) -> dict[str, str]:
+    """By name, topics that a broker does not know or knows no leader of: the first such partition.
 
     A broker that lags may still name who led what had a topic's name before: where the id is known
     (not empty), only that incarnation counts.
     """
+    found: dict[str, str] = {}
     for topic in answer.topics:
         is_known = topic.error.code == common_pb2.NONE and len(topic.partitions) > 0
+        leaderless = [p.partition for p in topic.partitions if not p.HasField("leader_id")]
         if not is_known or topic_ids[topic.name] not in (b"", topic.topic_id):
-            return topic.name
-        for partition in topic.partitions:
-            if not partition.HasField("leader_id"):
-                return f"{topic.name}-{partition.partition}"
-    return ""
+            found[topic.name] = topic.name
+        elif leaderless:
+            found[topic.name] = f"{topic.name}-{leaderless[0]}"
+    return found

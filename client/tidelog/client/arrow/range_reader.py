@@ -18,8 +18,11 @@ from tidelog.client.cluster_metadata import UNKNOWN_EPOCH
 from tidelog.client.errors import (
     CorruptMessageError,
     KafkaError,
+    LeaderNotAvailableError,
     OffsetOutOfRangeError,
+    RequestTimedOutError,
     TidelogError,
+    UnknownTopicOrPartitionError,
     error_from_wire,
 )
 from tidelog.client.offsets import EARLIEST, LATEST, OffsetLookup, OffsetQuery
@@ -187,9 +190,7 @@ class RangeReader:
     async def _describe(self, name: str) -> TopicPartitions | None:
         try:
             view = await self._routing.topic(name, timeout_ms=self._config.topic_timeout_ms)
-        except KafkaError as error:
-            if error.code != common_pb2.UNKNOWN_TOPIC_OR_PARTITION:
-                raise
+        except UnknownTopicOrPartitionError:
             return None
         return TopicPartitions(view.topic_id, tuple(sorted(view.leaders)))
 
@@ -221,9 +222,7 @@ class RangeReader:
         leader = metadata.leader(tp)
         try:
             if leader is None or leader.address is None:
-                raise KafkaError(
-                    common_pb2.LEADER_NOT_AVAILABLE, f"{tp.topic}-{tp.partition} has no leader"
-                )
+                raise LeaderNotAvailableError(f"{tp.topic}-{tp.partition} has no leader")
             response = await self._routing.call_leader(
                 leader.address,
                 FETCH,
@@ -277,8 +276,7 @@ def _error(tp: TopicPartition, position: int, result: PartitionFetchResult) -> T
 
 
 def _nothing(wanted: OffsetRange, position: int, result: PartitionFetchResult) -> TidelogError:
-    return KafkaError(
-        common_pb2.REQUEST_TIMED_OUT,
+    return RequestTimedOutError(
         f"{wanted.topic}-{wanted.partition} gives no records from offset {position} on: they are "
         f"committed up to {result.high_watermark}, {wanted.end_offset} was asked for",
     )

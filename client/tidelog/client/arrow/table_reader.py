@@ -20,8 +20,7 @@ from tidelog.client.arrow.table_ranges import (
     resolve,
     times_to_ask,
 )
-from tidelog.client.errors import KafkaError
-from tidelog.v1 import common_pb2
+from tidelog.client.errors import UnknownTopicOrPartitionError
 
 READ_AHEAD_RANGES = 4
 """Partitions whose first bytes are fetched before it is their turn: two fetches of each at most."""
@@ -45,7 +44,7 @@ async def plan(
     """What is to be read; raises KafkaError without such a topic, and as `table_ranges`."""
     found = (await reader.topics([topic])).get(topic)
     if found is None:
-        raise KafkaError(common_pb2.UNKNOWN_TOPIC_OR_PARTITION, f"topic {topic!r} does not exist")
+        raise UnknownTopicOrPartitionError(f"topic {topic!r} does not exist")
     chosen = chosen_partitions(topic, found, partitions)
     bounds = await reader.bounds(chosen)
     offsets = [

@@ -19,7 +19,7 @@ from tidelog.client.consuming.deserializers import Deserializer, Deserializers
 from tidelog.client.consuming.fetcher import Fetcher, FetcherConfig
 from tidelog.client.consuming.handout import Handout
 from tidelog.client.consuming.record_batch import RecordBatch
-from tidelog.client.errors import ClientClosedError
+from tidelog.client.errors import ClientClosedError, NothingAssignedError
 from tidelog.client.offsets import (
     EARLIEST,
     LATEST,
@@ -30,7 +30,7 @@ from tidelog.client.offsets import (
 )
 from tidelog.client.ports import ClientPorts
 from tidelog.client.records import K, Record, TopicPartition, V
-from tidelog.client.routing import Routing, RoutingConfig
+from tidelog.client.routing import Routing, RoutingConfig, named_bootstrap
 from tidelog.core.env import Clock, Random
 from tidelog.net.transport import Transport
 
@@ -43,9 +43,10 @@ class Consumer(Generic[K, V]):
     """Reads records: `async with Consumer(...) as c`, `c.assign([("t", 0)])`, `async for r in c`.
 
     Sizes in bytes, times in milliseconds:
+    - `bootstrap`, or by Kafka's name `bootstrap_servers`: brokers to ask first, "host:port,…".
     - `auto_offset_reset`: where to start without a seek, and again when an offset is out of range:
       "earliest", "latest", or "none" (OffsetOutOfRangeError). So, too, where the topic was deleted
-      and made anew ("none": KafkaError INCONSISTENT_TOPIC_ID).
+      and made anew ("none": InconsistentTopicIdError).
     - `on_truncation`: where records that were read are gone after an unclean election, "raise" a
       LogTruncationError, or "reset": go on where the log parts from what was read. None: raise
       under `auto_offset_reset` "none", reset otherwise.
@@ -65,8 +66,9 @@ class Consumer(Generic[K, V]):
 
     def __init__(
         self,
-        bootstrap: str | Sequence[str],
+        bootstrap: str | Sequence[str] | None = None,
         *,
+        bootstrap_servers: str | Sequence[str] | None = None,
         auto_offset_reset: Literal["earliest", "latest", "none"] = "earliest",
         on_truncation: Literal["raise", "reset"] | None = None,
         fetch_min_bytes: int = 1,
@@ -86,6 +88,7 @@ class Consumer(Generic[K, V]):
         clock: Clock | None = None,
         random: Random | None = None,
     ) -> None:
+        bootstrap = named_bootstrap(bootstrap, bootstrap_servers)
         _check_options(auto_offset_reset, on_truncation, max_poll_records=max_poll_records)
         self._max_poll_records = max_poll_records
         self._interceptors = ConsumerInterceptors(interceptors or ())
@@ -272,9 +275,9 @@ class Consumer(Generic[K, V]):
 
         In offset order within a partition. Raises CorruptMessageError naming topic, partition and
         offset, and DeserializationError likewise; OffsetOutOfRangeError under "none" and its
-        LogTruncationError; KafkaError for a topic or partition that does not exist. The position
-        stays where the trouble is: reading on without a seek meets it again. What comes before the
-        trouble is returned first.
+        LogTruncationError; UnknownTopicOrPartitionError; NothingAssignedError while no partition is
+        assigned, instead of waiting for ever. The position stays where the trouble is: reading on
+        without a seek meets it again. What comes before the trouble is returned first.
         """
         handout = self._handout
         if not await self._wait_until(handout.fill, timeout_ms=timeout_ms):
@@ -355,8 +358,13 @@ class Consumer(Generic[K, V]):
         return self._closing is None
 
     async def _until(self, is_filled: Callable[[], bool]) -> None:
-        """Return once there is something to hand out, or after `close`."""
+        """Return once there is something to hand out, or after `close`.
+
+        Raises NothingAssignedError where nothing ever would be.
+        """
         while self._closing is None and not is_filled():
+            if not self._assignment.all():
+                raise NothingAssignedError("the consumer has no partitions: call assign first")
             await self._fetcher.wait()
 
     def _assigned(self, partition: tuple[str, int]) -> Position:

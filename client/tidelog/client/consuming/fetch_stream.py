@@ -61,6 +61,7 @@ class FetchStreams:
         self._transport = transport
         self._limits = limits
         self._streams: dict[str, _FetchStream] = {}
+        self._is_closed = False
 
     async def fetch(
         self, address: str, wanted: Mapping[TopicPartition, FetchPartition], *, timeout_ms: int
@@ -73,18 +74,24 @@ class FetchStreams:
             async with asyncio.timeout(timeout_ms / 1000):
                 return await (await self._open(address)).ask(wanted, self._limits)
         except TimeoutError:
-            self._streams.pop(address).end()
+            stream = self._streams.pop(address, None)
+            if stream is not None:
+                stream.end()
             raise CallFailedError(f"{address} did not answer within {timeout_ms} ms") from None
 
     async def _open(self, address: str) -> _FetchStream:
         stream = self._streams.get(address)
         if stream is None or stream.is_over:
             opened = await self._transport.open_stream(address, FETCH_STREAM)
+            if self._is_closed:  # an opening that did not heed its cancellation
+                opened.close()
+                raise CallFailedError(f"the consumer was closed before {address} was reached")
             stream = self._streams[address] = _FetchStream(opened, address)
         return stream
 
     def close(self) -> list[asyncio.Task[None]]:
-        """End all streams; returns the tasks that end with them."""
+        """End all streams, and open no more; returns the tasks that end with them."""
+        self._is_closed = True
         return [stream.end() for stream in self._streams.values()]
 
 

@@ -20,7 +20,7 @@ from tidelog.client.consuming.fetch_stream import Answer as FetchAnswer
 from tidelog.client.consuming.fetch_stream import Fetched, FetchLimits, FetchStreams
 from tidelog.client.errors import (
     CorruptMessageError,
-    KafkaError,
+    InconsistentTopicIdError,
     LogTruncationError,
     OffsetOutOfRangeError,
     TidelogError,
@@ -29,6 +29,7 @@ from tidelog.client.errors import (
 from tidelog.client.offsets import OffsetLookup, Spec
 from tidelog.client.records import TopicPartition
 from tidelog.client.routing import Routing
+from tidelog.client.unwinding import unwind
 from tidelog.records.batch import BatchHeader, parse_header
 from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import FetchPartition, PartitionFetchResult
@@ -128,15 +129,11 @@ class Fetcher:
         self._loop_task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
-        """Stop the loop and every call under way."""
+        """Stop the loop and every call under way; ends in time even if a call does not."""
         tasks = [*self._fetches.values(), *self._resets.values()]
         if self._loop_task is not None:
             tasks.append(self._loop_task)
-        for task in tasks:
-            task.cancel()
-        tasks += self._streams.close()
-        if tasks:
-            await asyncio.wait(tasks)
+        await unwind([*tasks, *self._streams.close()])
         self._arrived.set()
 
     def restart(self) -> None:
@@ -145,6 +142,7 @@ class Fetcher:
         for task in [*self._fetches.values(), *self._resets.values()]:
             task.cancel()
         self._wake.set()
+        self._arrived.set()  # there may be nothing left to wait for
 
     def resume(self, positions: Sequence[Position]) -> None:
         """These are not paused any more: what was kept of them comes next.
@@ -391,8 +389,7 @@ class Fetcher:
             topic, partition = position.tp
             self._fail(
                 position,
-                KafkaError(
-                    common_pb2.INCONSISTENT_TOPIC_ID,
+                InconsistentTopicIdError(
                     f"topic {topic!r} was deleted and made anew: offset {position.fetch_offset} of "
                     f"{topic}-{partition} counted in the old one, seek to one of the new",
                 ),

@@ -26,9 +26,9 @@ from itertools import islice
 from tidelog.client.backoff import Backoff
 from tidelog.client.errors import (
     DeliveryTimeoutError,
-    KafkaError,
     OutOfOrderSequenceError,
     TidelogError,
+    UnknownTopicIdError,
     error_from_wire,
 )
 from tidelog.client.producing.accumulator import Accumulator
@@ -240,8 +240,7 @@ class Outcomes:
 
 
 def _deleted(batch: Batch[Delivery]) -> TidelogError:
-    return KafkaError(
-        common_pb2.UNKNOWN_TOPIC_ID,
+    return UnknownTopicIdError(
         f"topic {batch.tp.topic!r} was deleted after the record was taken and is perhaps there "
         "again: send the record again if it is meant for the new one",
     )

@@ -63,6 +63,7 @@ class _Broker:
         self._on_open = on_open
         self._stream: _OpenStream | None = None
         self._openings = 0
+        self._is_closed = False
         self._turn = asyncio.Lock()
 
     @property
@@ -102,11 +103,15 @@ class _Broker:
             stream = await self._transport.open_stream(self._address, PRODUCE_STREAM)
         finally:
             self._openings += 1
+        if self._is_closed:  # an opening that did not heed its cancellation
+            stream.close()
+            raise UnreachableError(f"the producer was closed before {self._address} was reached")
         self._stream = _OpenStream(stream, self._address)
         self._on_open()
         return self._stream
 
     def close(self) -> list[asyncio.Task[None]]:
+        self._is_closed = True
         if self._stream is None:
             return []
         self._stream.end("the producer was closed")

@@ -45,6 +45,7 @@ from tidelog.client.producing.producer_interceptors import (
 from tidelog.client.producing.sending import Sending, SendingConfig, check_partition
 from tidelog.client.producing.serializers import K, Serializer, Serializers, V
 from tidelog.client.records import BulkMetadata, Headers, RecordMetadata, TopicPartition
+from tidelog.client.routing import named_bootstrap
 from tidelog.core.env import Clock, Random
 from tidelog.net.transport import Transport
 from tidelog.records.batch import HEADER_BYTES
@@ -54,6 +55,7 @@ class Producer(Generic[K, V]):
     """Sends records to topics; use it as `async with Producer("127.0.0.1:9192") as producer`.
 
     Sizes in bytes, times in milliseconds:
+    - `bootstrap`, or by Kafka's name `bootstrap_servers`: brokers to ask first, "host:port,…".
     - `acks`: "all" waits for every in-sync replica, 1 for the leader, 0 for nobody (the offset is
       then -1).
     - `enable_idempotence`: no retry stores a record twice, whoever leads by then. It holds for this
@@ -82,8 +84,9 @@ class Producer(Generic[K, V]):
 
     def __init__(
         self,
-        bootstrap: str | Sequence[str],
+        bootstrap: str | Sequence[str] | None = None,
         *,
+        bootstrap_servers: str | Sequence[str] | None = None,
         acks: Literal["all", -1, 0, 1] = "all",
         enable_idempotence: bool | None = None,
         linger_ms: int = 0,
@@ -107,6 +110,7 @@ class Producer(Generic[K, V]):
         clock: Clock | None = None,
         random: Random | None = None,
     ) -> None:
+        bootstrap = named_bootstrap(bootstrap, bootstrap_servers)
         self._batch_size, self._max_request_size = batch_size, max_request_size
         config = SendingConfig(
             acks=acks,
@@ -140,15 +144,15 @@ class Producer(Generic[K, V]):
     async def send(
         self,
         topic: str,
-        *,
-        value: V | None,
+        value: V | None = None,
         key: K | None = None,
+        *,
         headers: Iterable[tuple[str, bytes | None]] = (),
         partition: int | None = None,
         timestamp_ms: int | None = None,
         on_delivery: OnDelivery | None = None,
     ) -> RecordMetadata:
-        """Send one record and wait until it is acknowledged.
+        """Send one record and wait until it is acknowledged; without a value it is a null.
 
         Raises MessageTooLargeError and the broker's refusals at once, DeliveryTimeoutError when
         retries did not help in time, and what `submit` raises. Cancelling it stops the waiting, not
@@ -168,9 +172,9 @@ class Producer(Generic[K, V]):
     async def submit(
         self,
         topic: str,
-        *,
-        value: V | None,
+        value: V | None = None,
         key: K | None = None,
+        *,
         headers: Iterable[tuple[str, bytes | None]] = (),
         partition: int | None = None,
         timestamp_ms: int | None = None,

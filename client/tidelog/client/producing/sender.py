@@ -26,7 +26,8 @@ from tidelog.client.producing.ranked import Ranked
 from tidelog.client.producing.ready_partitions import ReadyPartitions
 from tidelog.client.producing.sequences import Sequences
 from tidelog.client.records import TopicPartition
-from tidelog.client.routing import UNWIND_MS, Routing
+from tidelog.client.routing import Routing
+from tidelog.client.unwinding import unwind
 from tidelog.v1.data_pb2 import (
     InitProducerIdRequest,
     PartitionProduceData,
@@ -115,12 +116,8 @@ class Sender:
         requests = (task for tasks in self._requests.values() for task in tasks)
         every = (self._loop_task, self._identifying, *requests)
         tasks = [task for task in every if task is not None]
-        for task in tasks:
-            task.cancel()
-        tasks += self._streams.close()
         try:
-            if tasks:
-                await asyncio.wait(tasks, timeout=UNWIND_MS / 1000)
+            await unwind([*tasks, *self._streams.close()])
         finally:
             for batch in self._accumulator.incomplete:
                 message = "the producer was closed before the record was acknowledged"

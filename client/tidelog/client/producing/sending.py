@@ -13,7 +13,11 @@ from dataclasses import dataclass, field
 
 from tidelog.client.backoff import Backoff
 from tidelog.client.cluster_metadata import TopicView
-from tidelog.client.errors import BufferExhaustedError, ClientClosedError, KafkaError
+from tidelog.client.errors import (
+    BufferExhaustedError,
+    ClientClosedError,
+    UnknownTopicOrPartitionError,
+)
 from tidelog.client.ports import ClientPorts
 from tidelog.client.producing.accumulator import Accumulator, AccumulatorConfig
 from tidelog.client.producing.deliveries import Delivery
@@ -21,7 +25,6 @@ from tidelog.client.producing.sender import Sender, SenderConfig
 from tidelog.client.producing.sequences import Sequences
 from tidelog.client.routing import Routing, RoutingConfig
 from tidelog.records.compression import Codec, codec_named
-from tidelog.v1 import common_pb2
 
 _ACKS: dict[str | int, int] = {"all": -1, -1: -1, 0: 0, 1: 1}
 
@@ -186,8 +189,7 @@ class Sending:
 def check_partition(topic: str, view: TopicView, partition: int) -> None:
     """Raise KafkaError unless the topic has this partition."""
     if partition not in view.leaders:
-        raise KafkaError(
-            common_pb2.UNKNOWN_TOPIC_OR_PARTITION,
+        raise UnknownTopicOrPartitionError(
             f"topic {topic!r} has partitions 0 to {len(view.leaders) - 1}, not {partition}",
         )
 

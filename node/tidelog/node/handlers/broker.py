@@ -18,7 +18,7 @@ from tidelog.broker.controller_link.controller_forwarder import ControllerForwar
 from tidelog.broker.controller_link.producer_ids import ProducerIds
 from tidelog.broker.controller_link.unreachable_reports import UnreachableReports
 from tidelog.broker.replica_manager import ReplicaManager
-from tidelog.core.errors import KafkaError
+from tidelog.core.errors import BrokerNotAvailableError
 from tidelog.core.turns import in_turns
 from tidelog.core.wire_errors import error_message
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage, TopicImage
@@ -144,8 +144,7 @@ class BrokerHandler:
         topics exist, and an empty answer would mislead clients.
         """
         if self._image() is EMPTY_IMAGE:
-            raise KafkaError(
-                common_pb2.BROKER_NOT_AVAILABLE,
+            raise BrokerNotAvailableError(
                 "this broker has reached no controller yet: ask another, or try again",
             )
         failed: dict[str, common_pb2.Error] = {}

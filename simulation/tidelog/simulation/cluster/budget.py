@@ -88,11 +88,6 @@ class Budget:
             return False
         return self._is_free(node_id, topic, state)
 
-    def has_damage(self, node_id: int, topic: str, partition: int) -> bool:
-        """Whether bits of it were flipped that are still wrong."""
-        impairment = self._impaired.get((node_id, topic, partition))
-        return impairment is not None and bool(impairment.flips)
-
     # What faults tell
 
     def plan_cut(self, node_id: int) -> None:

@@ -84,10 +84,6 @@ class SimRaftTransport:
         )
         return True
 
-    def is_connected(self, peer_id: int) -> bool:
-        """See `RaftTransport.is_connected`."""
-        return peer_id in self._outgoing
-
     # Outgoing, on this node's loop
 
     async def _keep_connected(self, peer_id: int) -> None:

@@ -25,11 +25,9 @@ from tidelog.v1.controller_pb2 import (
 )
 from tidelog.v1.metadata_records_pb2 import MetadataBatch, MetadataRecord
 
-_current_registration = brokers.current_registration
 _eligible = election._find_eligible
 _find = PartitionMap.find
 _choose_unclean_leader = election._choose_unclean_leader
-_next_state = election.next_state
 
 
 @replaces(OwnCluster, "check")

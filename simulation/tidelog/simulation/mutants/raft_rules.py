@@ -1,4 +1,4 @@
-"""Mutants of the rules in `tidelog.raft.rules`: each of them answers wrong."""
+"""Mutants of the rules in `tidelog.raft.rules` and those that are methods: each answers wrong."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from tidelog.net import own_cluster
 from tidelog.raft import rules
 from tidelog.raft.durable_state import WalEntry
+from tidelog.raft.rejoiner import Rejoiner
 from tidelog.simulation.mutants.mutant import replaces
 
 # What a message is worth
@@ -85,14 +86,14 @@ def leader_not_sticky(_silent_s: float, _timeout_s: float) -> bool:
     return False
 
 
-@replaces(rules, "takes_part")
-def new_disk_votes_at_once(_is_rejoining: object) -> bool:
+@replaces(Rejoiner, "takes_part")
+def new_disk_votes_at_once(_self: Rejoiner) -> bool:
     """A voter whose disk is new votes and campaigns."""
     return True
 
 
-@replaces(rules, "may_follow")
-def new_disk_follows_at_once(_is_asking: object) -> bool:
+@replaces(Rejoiner, "may_follow")
+def new_disk_follows_at_once(_self: Rejoiner) -> bool:
     """A voter whose disk is new acknowledges before the others know of it."""
     return True
 
@@ -170,12 +171,3 @@ def read_without_round(_read_round: int, _quorum_round: int) -> bool:
 def read_before_own_term(_own_term_index: int, _commit_index: int) -> bool:
     """A new leader answers reads before it knows what is committed."""
     return True
-
-
-# Storage
-
-
-@replaces(rules, "must_sync")
-def never_synced(_has_unsynced: object) -> bool:
-    """Nothing reaches the disk."""
-    return False

@@ -6,13 +6,15 @@ from __future__ import annotations
 from typing import Any, cast
 
 from tidelog.core.env import Disk, File
-from tidelog.raft import rules, wal, wal_file
+from tidelog.raft import wal, wal_file
 from tidelog.raft.driver import RaftDriver
 from tidelog.raft.durable_state import SnapshotId
 from tidelog.raft.engine import Engine
+from tidelog.raft.leading import LeaderState
+from tidelog.raft.outbox import Outbox
 from tidelog.raft.replicated_log import StateMachine
 from tidelog.raft.snapshots import SnapshotStore
-from tidelog.raft.storage import Storage
+from tidelog.raft.storage import Storage, Written
 from tidelog.raft.syncing import Syncing
 from tidelog.raft.voter import Voter
 from tidelog.raft.wal import FILE_NAME, Wal
@@ -24,6 +26,7 @@ from tidelog.raft.wal_frames import (
     unfinished_end,
 )
 from tidelog.simulation.mutants.mutant import replaces
+from tidelog.v1.raft_pb2 import RaftMessage
 
 _ask_votes = Voter._ask_votes
 _step = RaftDriver._step
@@ -31,22 +34,32 @@ _end_storing = Wal._end_storing
 _open = Storage.open
 
 
-@replaces(rules, "may_promise")
-def send_before_sync(_is_stored: object) -> bool:
+@replaces(Storage, "sync")
+async def never_synced(self: Storage) -> None:
+    """Nothing reaches the disk."""
+    if self.snapshots.has_received:
+        await self.snapshots.install()
+    if self.wal.is_dirty:
+        self.wal._end_storing(self.wal._begin_storing())
+
+
+@replaces(Syncing, "is_kept")
+def send_before_sync(_self: Syncing, _written: Written) -> bool:
     """Votes and acknowledgements leave before the disk has them."""
     return True
 
 
-@replaces(rules, "may_hint")
-def stamp_told_before_sync(_is_stamp_durable: object) -> bool:
+@replaces(Outbox, "hint")
+def stamp_told_before_sync(self: Outbox, peer_id: int) -> RaftMessage:
     """A voter speaks in a term that a crash makes it forget."""
-    return True
+    self._hints.append(self._new_message(peer_id))
+    return self._hints[-1]
 
 
-@replaces(rules, "own_copy")
-def own_ack_before_sync(_durable_index: int, last_index: int) -> int:
+@replaces(LeaderState, "own_index")
+def own_ack_before_sync(self: LeaderState) -> int:
     """A leader counts its own copy before the disk has it."""
-    return last_index
+    return self._log.last_index
 
 
 @replaces(Voter, "_ask_votes")

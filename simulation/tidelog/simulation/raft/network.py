@@ -166,10 +166,6 @@ class RaftNetwork:
             elif link[1] == node_id:
                 self._silence(link, connection, found_after_s=CONNECT_S)
 
-    def is_connected(self, link: Link) -> bool:
-        """See `RaftTransport.is_connected`."""
-        return self.kind.is_lawless or link in self._connections
-
     def send(self, link: Link, message: RaftMessage) -> bool:
         """See `RaftTransport.send`."""
         if self.kind.is_lawless:
@@ -311,7 +307,3 @@ class VoterTransport:
             return False
         self._on_sent(message)
         return self._network.send((self._node_id, peer_id), message)
-
-    def is_connected(self, peer_id: int) -> bool:
-        """See `RaftTransport`."""
-        return self._network.is_connected((self._node_id, peer_id))

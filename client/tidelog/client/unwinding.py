@@ -1,0 +1,24 @@
+"""Ends tasks within a limit: no close waits for a call that does not heed its cancellation."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+UNWIND_MS = 100
+"""How long a close waits for cancelled tasks to end; one that does not is left alone."""
+
+
+async def unwind(tasks: Iterable[asyncio.Task[Any]]) -> None:  # Any: no result is looked at
+    """Cancel tasks and wait until all have ended, at most UNWIND_MS.
+
+    A task left alone may still end later: whoever started it sees to it that its result changes
+    nothing by then.
+    """
+    ending = list(tasks)
+    for task in ending:
+        if not task.cancelling():
+            task.cancel()
+    if ending:
+        await asyncio.wait(ending, timeout=UNWIND_MS / 1000)

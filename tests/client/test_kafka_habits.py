@@ -1,0 +1,70 @@
+"""Calls as users of Kafka's clients write them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.client.fake_cluster import BOOTSTRAP, FakeCluster
+
+from tidelog.client import Admin, Consumer, Producer, sync
+from tidelog.records.records import iter_records
+
+CLIENTS: dict[str, Callable[..., Any]] = {  # three constructors
+    "Producer": Producer,
+    "Consumer": Consumer,
+    "Admin": Admin,
+}
+
+
+def stored(cluster: FakeCluster) -> list[tuple[bytes | None, bytes | None]]:
+    """Key and value of all records of topic t, in their order."""
+    batches = cluster.topics["t"].partitions[0].batches
+    return [(r.key, r.value) for batch in batches for r in iter_records(batch)]
+
+
+async def test_value_and_key_may_be_given_by_position() -> None:
+    cluster = FakeCluster()
+    cluster.create("t")
+    async with Producer(BOOTSTRAP, transport=cluster) as producer:
+        await producer.send("t", b"value")
+        await producer.send("t", b"value", b"key")
+        await (await producer.submit("t", b"later", b"key"))
+        await producer.send("t", key=b"key", value=b"named")
+        await producer.send("t", key=b"key")
+    assert stored(cluster) == [
+        (None, b"value"),
+        (b"key", b"value"),
+        (b"key", b"later"),
+        (b"key", b"named"),
+        (b"key", None),
+    ]
+
+
+def test_value_and_key_may_be_given_by_position_without_await() -> None:
+    cluster = FakeCluster()
+    cluster.create("t")
+    with sync.Producer(bootstrap_servers=BOOTSTRAP, transport=cluster) as producer:
+        producer.send("t", b"value", b"key")
+        producer.submit("t", b"later").result()
+    assert stored(cluster) == [(b"key", b"value"), (None, b"later")]
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+@pytest.mark.parametrize("servers", [BOOTSTRAP, BOOTSTRAP.split(",")], ids=["text", "list"])
+async def test_brokers_may_be_named_by_kafkas_option(name: str, servers: object) -> None:
+    cluster = FakeCluster()
+    cluster.create("t")
+    async with CLIENTS[name](bootstrap_servers=servers, transport=cluster) as client:
+        if isinstance(client, Admin):
+            assert await client.list_topics() == ["t"]
+        else:
+            assert await client.partitions_for("t") == [0]
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+async def test_brokers_are_named_exactly_once(name: str) -> None:
+    for given in ({}, {"bootstrap": BOOTSTRAP, "bootstrap_servers": BOOTSTRAP}):
+        with pytest.raises(TypeError, match="name the brokers once"):
+            CLIENTS[name](transport=FakeCluster(), **given)
