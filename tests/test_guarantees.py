@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from tidelog.chaos.scenarios.catalogue import SCENARIOS
 
 TESTS = Path(__file__).parent

@@ -117,7 +117,7 @@ def test_records_that_were_refused_make_the_exit_code_1(cluster: Closable, run: 
     done = run("produce", "t", stdin=b"a\nb\n")
     assert done.code == 1
     error, last = done.stderr.splitlines()
-    assert error.startswith("tidelog: 2 records were not")
+    assert error.startswith("tidelog: 2 records were not acknowledged: ")
     assert last == "0 records acknowledged"
 
 
@@ -270,7 +270,9 @@ def test_configs_are_set_described_and_deleted(cluster: Closable, run: Run) -> N
 def test_configs_are_shown_as_a_table_of_what_is_set_or_of_all(cluster: Closable, run: Run) -> None:
     cluster.create("t")
     nothing = run("configs", "describe", "t")
-    assert nothing == Done(0, b"nothing is set: 21 configs have their defaults, see --all\n", "")
+    assert nothing == Done(
+        0, b"nothing is set: all 21 configs are at their defaults, see --all\n", ""
+    )
     cluster.configs = {"t": {"segment.bytes": "1000"}}
     assert run("configs", "describe", "t").stdout.decode().splitlines() == [
         "key            value  source                default",
