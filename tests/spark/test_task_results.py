@@ -59,13 +59,13 @@ def test_a_batch_with_a_task_that_failed_is_not_recorded() -> None:
 def test_what_stays_is_said_by_offsets() -> None:
     written = TaskResult(5, (WrittenRange("t", 0, 10, 12), WrittenRange("t", 1, 0, 1)))
     assert what_stays([None, written]) == (
-        "5 records of the tasks that were done stay in the topics (t-0 10 to 12, t-1 0 to 1), and "
-        "what others had sent; written again, they are there twice"
+        "5 records of finished tasks stay in the topics (t-0 10 to 12, t-1 0 to 1), and so do "
+        "records that other tasks had sent; written again, they are there twice"
     )
 
 
 def test_rows_that_were_skipped_do_not_stay_twice() -> None:
-    assert what_stays([result(5, skipped=Marker(7, 5))]).startswith("0 records of the tasks")
+    assert what_stays([result(5, skipped=Marker(7, 5))]).startswith("0 records of finished tasks")
 
 
 def test_no_more_than_twenty_partitions_are_named() -> None:
