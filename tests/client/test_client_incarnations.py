@@ -143,7 +143,7 @@ async def test_new_partitions_are_used_after_the_next_refresh() -> None:
         topic.partitions += cluster.create("u", partitions=3).partitions[1:]
         with pytest.raises(errors.KafkaError, match="partitions 0 to 0"):
             await p.send("t", value=b"b", partition=2)
-        p._sending.routing.request_refresh()
+        p._engine.routing.request_refresh()
         async with asyncio.timeout(5):
             while len(await p.partitions_for("t")) < 3:  # noqa: ASYNC110  # a refresh under way
                 await asyncio.sleep(0.001)
@@ -214,8 +214,8 @@ async def test_the_first_batch_for_a_new_topic_flies_alone_and_begins_at_0() -> 
         for _ in range(3):
             await p.send("t", value=b"old")
         made_anew(cluster)
-        p._sending.routing.request_refresh()
-        metadata = p._sending.routing.metadata
+        p._engine.routing.request_refresh()
+        metadata = p._engine.routing.metadata
         new_id = cluster.topics["t"].topic_id
         async with asyncio.timeout(5):
             while not metadata.is_gone("t", OLD_ID):  # noqa: ASYNC110  # a refresh

@@ -272,7 +272,7 @@ class _AsyncClient(Protocol):
 Client = TypeVar("Client", bound=_AsyncClient)
 
 
-class _Face(Generic[Client]):
+class _SyncClient(Generic[Client]):
     """An asyncio object and the thread it lives in, which both end with `close`."""
 
     def __init__(self, make: Callable[[], Client]) -> None:
@@ -315,14 +315,16 @@ async def _call(function: Callable[[], Item]) -> Item:
 
 def _built(
     client_type: Callable[P, Client],
-) -> Callable[[Callable[..., None]], Callable[Concatenate[_Face[Client], P], None]]:
+) -> Callable[[Callable[..., None]], Callable[Concatenate[_SyncClient[Client], P], None]]:
     """A constructor that takes what the asyncio class takes."""
 
-    def replace(_declared: Callable[..., None]) -> Callable[Concatenate[_Face[Client], P], None]:
+    def replace(
+        _declared: Callable[..., None],
+    ) -> Callable[Concatenate[_SyncClient[Client], P], None]:
         # With type arguments it is an alias, whose origin is the class.
         @wraps(vars(get_origin(client_type) or client_type)["__init__"])
-        def build(self: _Face[Client], /, *args: P.args, **kwargs: P.kwargs) -> None:
-            _Face.__init__(self, lambda: client_type(*args, **kwargs))
+        def build(self: _SyncClient[Client], /, *args: P.args, **kwargs: P.kwargs) -> None:
+            _SyncClient.__init__(self, lambda: client_type(*args, **kwargs))
 
         return build
 
@@ -331,11 +333,11 @@ def _built(
 
 def _waited(
     method: Callable[Concatenate[Client, P], Coroutine[Any, Any, Item]],
-) -> Callable[Concatenate[_Face[Client], P], Item]:
+) -> Callable[Concatenate[_SyncClient[Client], P], Item]:
     """A coroutine method: waits for its result."""
 
     @wraps(method)
-    def wait(self: _Face[Client], /, *args: P.args, **kwargs: P.kwargs) -> Item:
+    def wait(self: _SyncClient[Client], /, *args: P.args, **kwargs: P.kwargs) -> Item:
         return self._loop.run(method(self._client, *args, **kwargs))
 
     return wait
@@ -343,11 +345,11 @@ def _waited(
 
 def _called(
     method: Callable[Concatenate[Client, P], Item],
-) -> Callable[Concatenate[_Face[Client], P], Item]:
+) -> Callable[Concatenate[_SyncClient[Client], P], Item]:
     """A plain method, called on the loop: nothing else touches the asyncio object."""
 
     @wraps(method)
-    def call(self: _Face[Client], /, *args: P.args, **kwargs: P.kwargs) -> Item:
+    def call(self: _SyncClient[Client], /, *args: P.args, **kwargs: P.kwargs) -> Item:
         return self._loop.run(_call(lambda: method(self._client, *args, **kwargs)))
 
     return call
@@ -355,11 +357,11 @@ def _called(
 
 def _submitted(
     method: Callable[Concatenate[Client, P], Coroutine[Any, Any, asyncio.Future[Item]]],
-) -> Callable[Concatenate[_Face[Client], P], Future[Item]]:
+) -> Callable[Concatenate[_SyncClient[Client], P], Future[Item]]:
     """A coroutine method that returns an outcome-to-be: one that threads can wait for."""
 
     @wraps(method)
-    def submit(self: _Face[Client], /, *args: P.args, **kwargs: P.kwargs) -> Future[Item]:
+    def submit(self: _SyncClient[Client], /, *args: P.args, **kwargs: P.kwargs) -> Future[Item]:
         async def start() -> Future[Item]:
             outcome = await method(self._client, *args, **kwargs)
             future: Future[Item] = Future()
@@ -384,11 +386,11 @@ def _submitted(
 
 def _iterated(
     method: Callable[Concatenate[Client, P], AsyncIterator[Item]],
-) -> Callable[Concatenate[_Face[Client], P], Iterator[Item]]:
+) -> Callable[Concatenate[_SyncClient[Client], P], Iterator[Item]]:
     """A method that gives an asynchronous iterator: a plain one, an item at a time."""
 
     @wraps(method)
-    def iterate(self: _Face[Client], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[Item]:
+    def iterate(self: _SyncClient[Client], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[Item]:
         items = self._loop.run(_call(lambda: method(self._client, *args, **kwargs)))
         return self._loop.iterate(items)
 
@@ -397,18 +399,18 @@ def _iterated(
 
 def _closed(
     method: Callable[Concatenate[Client, P], Coroutine[Any, Any, None]],
-) -> Callable[Concatenate[_Face[Client], P], None]:
+) -> Callable[Concatenate[_SyncClient[Client], P], None]:
     """The method that closes: ends the thread, too, soon after its `timeout_ms` at the latest."""
 
     @wraps(method)
-    def close(self: _Face[Client], /, *args: P.args, **kwargs: P.kwargs) -> None:
+    def close(self: _SyncClient[Client], /, *args: P.args, **kwargs: P.kwargs) -> None:
         timeout_ms = cast("int", kwargs.get("timeout_ms", CLOSE_TIMEOUT_MS))  # as declared there
         self._close(lambda: method(self._client, *args, **kwargs), timeout_ms=timeout_ms)
 
     return close
 
 
-class Producer(_Face[AsyncProducer[SentKey, SentValue]], Generic[SentKey, SentValue]):
+class Producer(_SyncClient[AsyncProducer[SentKey, SentValue]], Generic[SentKey, SentValue]):
     """`tidelog.client.Producer` without `await`; `submit` returns a concurrent.futures.Future.
 
     A call costs a change of thread there and back: `send_many` and `submit` are the fast ones.
@@ -426,7 +428,7 @@ class Producer(_Face[AsyncProducer[SentKey, SentValue]], Generic[SentKey, SentVa
     partitions_for = _waited(AsyncProducer[SentKey, SentValue].partitions_for)
 
 
-class Consumer(_Face[AsyncConsumer[ReadKey, ReadValue]], Generic[ReadKey, ReadValue]):
+class Consumer(_SyncClient[AsyncConsumer[ReadKey, ReadValue]], Generic[ReadKey, ReadValue]):
     """`tidelog.client.Consumer` without `await`: `for record in consumer`, or by `getmany`.
 
     Iterating changes threads for each record, so that the position is always that of the last one;
@@ -459,7 +461,7 @@ class Consumer(_Face[AsyncConsumer[ReadKey, ReadValue]], Generic[ReadKey, ReadVa
     close = _closed(AsyncConsumer[ReadKey, ReadValue].close)
 
 
-class Admin(_Face[AsyncAdmin]):
+class Admin(_SyncClient[AsyncAdmin]):
     """`tidelog.client.Admin` without `await`."""
 
     @_built(AsyncAdmin)

@@ -20,7 +20,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from tidelog.client.arrow.written import Written
+from tidelog.client.arrow.write_result import WriteResult
 from tidelog.client.sync import LoopThread
 from tidelog.spark.commit_markers import MARKERS, MarkerError, StreamBatch, is_written_already
 from tidelog.spark.compacted_topic import CompactedTopic
@@ -115,7 +115,7 @@ def _publish(
     return TaskResult(written.records, _ranges(written), batch)
 
 
-def _ranges(written: Written) -> tuple[WrittenRange, ...]:
+def _ranges(written: WriteResult) -> tuple[WrittenRange, ...]:
     return tuple(
         WrittenRange(tp.topic, tp.partition, at.first_offset, at.last_offset)
         for tp, at in sorted(written.partitions.items())

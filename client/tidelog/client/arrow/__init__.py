@@ -12,15 +12,15 @@ from tidelog.client.arrow.columns import HEADER_TYPE, SCHEMA, decode_batches, de
 from tidelog.client.arrow.table_ranges import Place
 from tidelog.client.arrow.table_writer import TableWriter
 from tidelog.client.arrow.tables import iter_batches, read_table, write_table
-from tidelog.client.arrow.written import PartitionWritten, Written
+from tidelog.client.arrow.write_result import PartitionWriteResult, WriteResult
 
 __all__ = [
     "HEADER_TYPE",
     "SCHEMA",
-    "PartitionWritten",
+    "PartitionWriteResult",
     "Place",
     "TableWriter",
-    "Written",
+    "WriteResult",
     "decode_batches",
     "decode_range",
     "iter_batches",

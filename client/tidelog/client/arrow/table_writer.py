@@ -2,7 +2,7 @@
 
 Owns how rows are gathered until they fill batches, and the account of what became of them. What a
 column means is `arrow_rows`'s, where a row goes `row_partitions`'s, how it is encoded
-`record_bytes`'s; order, retries and numbers are those of every producer, see `sending`.
+`record_bytes`'s; order, retries and numbers are those of every producer, see `producer_engine`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from tidelog.client.arrow.rows import (
     pieces,
     rows_of,
 )
-from tidelog.client.arrow.written import Tally, Written
+from tidelog.client.arrow.write_result import Tally, WriteResult
 from tidelog.client.backoff import Backoff
 from tidelog.client.cluster_metadata import TopicView
 from tidelog.client.errors import TidelogError
 from tidelog.client.ports import ClientPorts
-from tidelog.client.producing.sending import Sending, SendingConfig
+from tidelog.client.producing.producer_engine import ProducerEngine, ProducerEngineConfig
 from tidelog.client.records import TopicPartition
 from tidelog.core.env import Clock, Random
 from tidelog.net.transport import Transport
@@ -91,7 +91,7 @@ class TableWriter:
     ) -> None:
         if not 0 < gather_bytes <= GATHER_BYTES_MAX:
             raise ValueError(f"gather_bytes={gather_bytes}: from 1 to {GATHER_BYTES_MAX}")
-        self._config = SendingConfig(
+        self._config = ProducerEngineConfig(
             acks=acks,
             enable_idempotence=enable_idempotence,
             linger_ms=0,
@@ -107,7 +107,7 @@ class TableWriter:
             backoff=Backoff(retry_backoff_ms, retry_backoff_max_ms),
         )
         self._ports = ClientPorts.of(transport=transport, clock=clock, random=random)
-        self._sending = Sending(bootstrap, ports=self._ports, config=self._config)
+        self._engine = ProducerEngine(bootstrap, ports=self._ports, config=self._config)
         self._gather_bytes = gather_bytes
         self._record_bytes_max = max_request_size - HEADER_BYTES
         self._gathered: dict[str, _Gathered] = {}
@@ -119,7 +119,7 @@ class TableWriter:
         self._next: _Outgoing | None = None
 
     async def __aenter__(self) -> Self:
-        self._sending.start()
+        self._engine.start()
         return self
 
     async def __aexit__(self, exc_type: type[BaseException] | None, *exc_info: object) -> None:
@@ -131,7 +131,7 @@ class TableWriter:
 
     async def close(self) -> None:
         """Send nothing more: what was not flushed is stored or not. Leaving the block does it."""
-        await self._sending.close(timeout_ms=0)
+        await self._engine.close(timeout_ms=0)
 
     async def write(self, topic: str, batch: pa.RecordBatch) -> None:
         """Take the rows of a batch; its columns are those of `arrow_rows`, "value" at least.
@@ -144,13 +144,13 @@ class TableWriter:
         stored, and `flush` raises as well. Cancelled, it may have taken some of them, the first.
         """
         check_schema(batch.schema)
-        view = await self._sending.topic(topic)
+        view = await self._engine.topic(topic)
         async with self._turn:
             self._tally.raise_error()
             for rows, size_bytes in self._checked(view, batch):
                 await self._gather(topic, view, rows, size_bytes)
 
-    async def flush(self) -> Written:
+    async def flush(self) -> WriteResult:
         """Send what is gathered, wait for all outcomes: the account since the flush before.
 
         Raises the first error if a record was not acknowledged; which of the others are stored is
@@ -159,7 +159,7 @@ class TableWriter:
         async with self._turn:
             with suppress(TidelogError):  # the account has it: raised when nothing is under way
                 await self._send_gathered()
-            await self._sending.flush()
+            await self._engine.flush()
             tally, self._tally = self._tally, Tally()
         tally.raise_error()
         return tally.written()
@@ -215,7 +215,7 @@ class TableWriter:
             while (one := self._next or next(self._outgoing, None)) is not None:
                 self._next = one
                 self._tally.raise_error()
-                await self._sending.admit(one.tp.topic, len(one.batch.data))
+                await self._engine.admit(one.tp.topic, len(one.batch.data))
                 self._hand_over(one)
                 self._next = None
         except TidelogError as error:
@@ -225,7 +225,7 @@ class TableWriter:
 
     def _hand_over(self, one: _Outgoing) -> None:
         data, records_count = one.batch
-        self._sending.accumulator.add(
+        self._engine.accumulator.add(
             one.tp,
             data,
             records_count=records_count,
@@ -234,7 +234,7 @@ class TableWriter:
             topic_id=one.topic_id,
         )
         self._tally.sent(len(data))
-        self._sending.announce()
+        self._engine.announce()
 
     def _drop_all(self) -> None:
         """After an error nobody is told what of the rest is stored: so nothing of it is sent."""

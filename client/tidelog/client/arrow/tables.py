@@ -12,7 +12,7 @@ from tidelog.client.arrow.range_reader import RangeReader, RangeReaderConfig
 from tidelog.client.arrow.table_ranges import Place
 from tidelog.client.arrow.table_reader import Chunk, plan, read_chunks
 from tidelog.client.arrow.table_writer import TableWriter
-from tidelog.client.arrow.written import Written
+from tidelog.client.arrow.write_result import WriteResult
 from tidelog.client.sync import LoopThread
 from tidelog.net.transport import Transport
 
@@ -100,7 +100,7 @@ def write_table(
     batch_size: int = 512 << 10,
     delivery_timeout_ms: int = 120_000,
     transport: Transport | None = None,
-) -> Written:
+) -> WriteResult:
     """Produce a table, or batches as they come, and wait until all is acknowledged.
 
     Columns, arguments and errors are those of `TableWriter`. After an error some of the rows may be

@@ -4,7 +4,7 @@ consumer       the public face; begin here
 assignment     which partitions, and the position in each. Pure
 fetcher        fetches ahead of the application, from every leader at once, within bounds
 fetch_stream   one stream of Fetch requests a broker
-handout        fetched chunks on their way to the application
+ready_records  fetched records that are ready for the application
 record_batch   a batch as the application gets it
 deserializers, consumer_interceptors
 """

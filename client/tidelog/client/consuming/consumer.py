@@ -1,8 +1,8 @@
-"""The consumer: reads the partitions it is given, in order, from where it stands.
+"""The consumer: reads its assigned partitions in order, from its position in each.
 
-Owns what the application may ask of it; the fetch loop brings raw batches ahead of it, and the
-handout decodes and counts them. Reads what is committed (below the high watermark) only. Keeps no
-offsets in the cluster: the application does.
+Owns the interface to the application. The fetch loop fetches batches ahead of it, and
+`ready_records` decodes them and moves the positions. Reads committed records only (below the high
+watermark). Stores no offsets in the cluster: the application does.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tidelog.client.consuming.assignment import Assignment, Position
 from tidelog.client.consuming.consumer_interceptors import ConsumerInterceptor, ConsumerInterceptors
 from tidelog.client.consuming.deserializers import Deserializer, Deserializers
 from tidelog.client.consuming.fetcher import Fetcher, FetcherConfig
-from tidelog.client.consuming.handout import Handout
+from tidelog.client.consuming.ready_records import ReadyRecords
 from tidelog.client.consuming.record_batch import RecordBatch
 from tidelog.client.errors import ClientClosedError
 from tidelog.client.offsets import (
@@ -113,7 +113,7 @@ class Consumer(Generic[K, V]):
                 backoff=backoff,
             ),
         )
-        self._handout = Handout(
+        self._ready = ReadyRecords(
             fetcher=self._fetcher,
             assignment=self._assignment,
             check_crcs=check_crcs,
@@ -150,7 +150,7 @@ class Consumer(Generic[K, V]):
         """
         for position in [self._assigned(p) for p in partitions]:
             position.is_paused = True
-        self._handout.set_paused_aside()
+        self._ready.set_paused_aside()
 
     def resume(self, *partitions: tuple[str, int]) -> None:
         """Read these again, from where they stand; nothing for those that are not paused."""
@@ -276,13 +276,13 @@ class Consumer(Generic[K, V]):
         stays where the trouble is: reading on without a seek meets it again. What comes before the
         trouble is returned first.
         """
-        handout = self._handout
-        if not await self._wait_until(handout.fill, timeout_ms=timeout_ms):
+        ready = self._ready
+        if not await self._wait_until(ready.fill, timeout_ms=timeout_ms):
             return []
         limit = self._max_poll_records if max_records is None else max_records
-        taken = handout.take(limit)
-        while len(taken) < limit and handout.fill(is_first=False):
-            taken += handout.take(limit - len(taken))
+        taken = ready.take(limit)
+        while len(taken) < limit and ready.fill(is_first=False):
+            taken += ready.take(limit - len(taken))
         return self._interceptors.on_consume(taken)
 
     async def getbatches(
@@ -294,23 +294,23 @@ class Consumer(Generic[K, V]):
         was handed out. Waits and raises as `getmany`, but for what only decoding tells: iterating
         a batch raises that.
         """
-        handout = self._handout
+        ready = self._ready
         has_batch = await self._wait_until(
-            lambda: handout.fill_batch() is not None, timeout_ms=timeout_ms
+            lambda: ready.fill_batch() is not None, timeout_ms=timeout_ms
         )
-        header = handout.fill_batch() if has_batch else None
+        header = ready.fill_batch() if has_batch else None
         left = self._max_poll_records if max_records is None else max_records
         taken: list[RecordBatch[K, V]] = []
         while header is not None and (not taken or header.records_count <= left):
-            taken.append(handout.take_batch())
+            taken.append(ready.take_batch())
             left -= header.records_count
-            header = handout.fill_batch(is_first=False)
+            header = ready.fill_batch(is_first=False)
         return taken
 
     async def close(self) -> None:
         """Stop fetching; iterations end. Cancelled, it goes on; called again, it waits for that."""
         if self._closing is None:
-            self._handout.clear()
+            self._ready.clear()
             self._closing = asyncio.create_task(self._close())
         await asyncio.shield(self._closing)
 
@@ -321,13 +321,13 @@ class Consumer(Generic[K, V]):
 
     async def _iterate(self) -> AsyncIterator[Record[K, V]]:
         self._start()
-        handout, interceptors = self._handout, self._interceptors
+        ready, interceptors = self._ready, self._interceptors
         while True:
             await asyncio.sleep(0)
-            await self._until(handout.fill)
+            await self._until(ready.fill)
             if self._closing is not None:
                 return
-            for record in handout.each():
+            for record in ready.each():
                 if interceptors:
                     for seen in interceptors.on_consume([record]):
                         yield seen
@@ -374,7 +374,7 @@ class Consumer(Generic[K, V]):
 
     def _positions_changed(self) -> None:
         self._check_open()
-        self._handout.positions_changed()
+        self._ready.positions_changed()
         self._fetcher.restart()
 
     def _go_to(self, offsets: Mapping[TopicPartition, tuple[int, bytes]]) -> None:

@@ -1,6 +1,6 @@
 """A batch as the consumer hands it out: what its header says at once, its records when asked for.
 
-Owns how a batch's bytes become records of the client; where reading stands is `handout.py`'s.
+Owns how a batch's bytes become records of the client; where reading stands is `ready_records.py`'s.
 """
 
 from __future__ import annotations

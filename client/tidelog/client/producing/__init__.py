@@ -1,7 +1,7 @@
 """The producer: records in, acknowledgements out.
 
 producer       the public face; begin here
-sending        the buffer, the sender and the routing that every producer is made of
+producer_engine   the buffer, the sender and the routing of every producer
 accumulator, batches, ready_partitions, ranked   what waits, and who may be sent. Pure
 sequences      producer id, epoch and sequence numbers (KIP-98). Pure
 sender         batches to leaders, at most `max_in_flight` a broker

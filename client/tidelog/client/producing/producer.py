@@ -2,7 +2,7 @@
 
 Owns what a record is and who is told of its outcome; the choice of the partition is the
 partitioner's, batches are the accumulator's, requests the sender's, buffer space and the end
-`sending`'s. With acks="all" an acknowledged record survives the loss of all but one in-sync
+`producer_engine`'s. With acks="all" an acknowledged record survives the loss of all but one in-sync
 replica. An idempotent producer's record is stored once, however often its batch was sent; without
 idempotence it may be stored twice when an answer was lost. It is never stored out of its
 partition's order. It goes to the incarnation of its topic that was known when it was taken, or
@@ -36,13 +36,17 @@ from tidelog.client.producing.partitioners import (
     Partitioning,
     grouped,
 )
+from tidelog.client.producing.producer_engine import (
+    ProducerEngine,
+    ProducerEngineConfig,
+    check_partition,
+)
 from tidelog.client.producing.producer_interceptors import (
     OnDelivery,
     ProducerInterceptor,
     ProducerInterceptors,
     ProducerRecord,
 )
-from tidelog.client.producing.sending import Sending, SendingConfig, check_partition
 from tidelog.client.producing.serializers import K, Serializer, Serializers, V
 from tidelog.client.records import BulkMetadata, Headers, RecordMetadata, TopicPartition
 from tidelog.core.env import Clock, Random
@@ -108,7 +112,7 @@ class Producer(Generic[K, V]):
         random: Random | None = None,
     ) -> None:
         self._batch_size, self._max_request_size = batch_size, max_request_size
-        config = SendingConfig(
+        config = ProducerEngineConfig(
             acks=acks,
             enable_idempotence=enable_idempotence,
             linger_ms=linger_ms,
@@ -124,14 +128,14 @@ class Producer(Generic[K, V]):
             backoff=Backoff(retry_backoff_ms, retry_backoff_max_ms),
         )
         self._ports = ClientPorts.of(transport=transport, clock=clock, random=random)
-        self._sending = Sending(bootstrap, ports=self._ports, config=config)
+        self._engine = ProducerEngine(bootstrap, ports=self._ports, config=config)
         self.close_timeout_ms = close_timeout_ms
         self._partitioning = Partitioning(partitioner, self._ports.random, switch_bytes=batch_size)
         self._serializers = Serializers(key=key_serializer, value=value_serializer)
         self._interceptors = ProducerInterceptors(interceptors or ())
 
     async def __aenter__(self) -> Self:
-        self._sending.start()
+        self._engine.start()
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
@@ -242,18 +246,18 @@ class Producer(Generic[K, V]):
 
     async def flush(self) -> None:
         """Send what lingers and wait until every record taken so far has its outcome."""
-        await self._sending.flush()
+        await self._engine.flush()
 
     async def close(self, *, timeout_ms: int = 30_000) -> None:
         """Flush for at most `timeout_ms`; what is left fails with ClientClosedError.
 
         Cancelling it ends the waiting; the producer is closed all the same.
         """
-        await self._sending.close(timeout_ms=timeout_ms)
+        await self._engine.close(timeout_ms=timeout_ms)
 
     async def partitions_for(self, topic: str) -> list[int]:
         """The topic's partitions; raises like `submit`."""
-        return sorted((await self._sending.topic(topic)).leaders)
+        return sorted((await self._engine.topic(topic)).leaders)
 
     async def _take(
         self, record: ProducerRecord[K, V], listener: OnDelivery | None
@@ -264,9 +268,9 @@ class Producer(Generic[K, V]):
         size = record_size(*pair, headers)
         self._check_size(size)
         timestamp_ms = self._timestamp(timestamp_ms)
-        view = self._sending.known(topic)
-        if view is None or not self._sending.admits(size):
-            view = await self._sending.admit(topic, size)
+        view = self._engine.known(topic)
+        if view is None or not self._engine.admits(size):
+            view = await self._engine.admit(topic, size)
         if partition is None:
             partition = self._partitioning.one(topic, view, pair, size)
         else:
@@ -316,7 +320,7 @@ class Producer(Generic[K, V]):
         self._check_size(max(sizes, default=0))
         ends = list(accumulate(sizes, initial=0))
         timestamp_ms = self._timestamp(timestamp_ms)
-        view = await self._sending.topic(topic)
+        view = await self._engine.topic(topic)
         targets: list[int] | None = None
         if partition is not None:
             check_partition(topic, view, partition)
@@ -330,7 +334,7 @@ class Producer(Generic[K, V]):
             stop = max(start + 1, bisect_right(ends, ends[start] + self._batch_size) - 1)
             size, chunk = ends[stop] - ends[start], pairs[start:stop]
             try:
-                view = await self._sending.admit(topic, size)
+                view = await self._engine.admit(topic, size)
             except (BufferExhaustedError, ClientClosedError) as error:
                 delivery.failed(error, len(pairs) - start)
                 break
@@ -362,7 +366,7 @@ class Producer(Generic[K, V]):
         delivery: Delivery,
         topic_id: bytes,
     ) -> None:
-        is_news = self._sending.accumulator.append(
+        is_news = self._engine.accumulator.append(
             tp,
             pairs,
             timestamp_ms=timestamp_ms,
@@ -372,7 +376,7 @@ class Producer(Generic[K, V]):
             topic_id=topic_id,
         )
         if is_news:
-            self._sending.announce()
+            self._engine.announce()
 
     def _check_size(self, size_bytes: int) -> None:
         if HEADER_BYTES + size_bytes > self._max_request_size:

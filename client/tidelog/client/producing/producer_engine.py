@@ -27,7 +27,7 @@ _ACKS: dict[str | int, int] = {"all": -1, -1: -1, 0: 0, 1: 1}
 
 
 @dataclass(frozen=True, slots=True)
-class SendingConfig:
+class ProducerEngineConfig:
     """As `Producer` takes them: sizes in bytes, times in milliseconds."""
 
     acks: str | int
@@ -72,11 +72,11 @@ class SendingConfig:
         return can_be if self.enable_idempotence is None else self.enable_idempotence
 
 
-class Sending:
+class ProducerEngine:
     """Of one producer, from its first use until `close`."""
 
     def __init__(
-        self, bootstrap: str | Sequence[str], *, ports: ClientPorts, config: SendingConfig
+        self, bootstrap: str | Sequence[str], *, ports: ClientPorts, config: ProducerEngineConfig
     ) -> None:
         sequences = Sequences() if config.is_idempotent else None
         self._config = config
@@ -192,7 +192,7 @@ def check_partition(topic: str, view: TopicView, partition: int) -> None:
         )
 
 
-def _sender_config(config: SendingConfig) -> SenderConfig:
+def _sender_config(config: ProducerEngineConfig) -> SenderConfig:
     return SenderConfig(
         acks=_ACKS[config.acks],
         max_request_size=config.max_request_size,

@@ -82,7 +82,7 @@ class _Opened(Generic[K, V]):
         self.chunk.position.position = header.next_offset
 
 
-class Handout(Generic[K, V]):
+class ReadyRecords(Generic[K, V]):
     """Hands out what a fetcher brings, in order within each partition.
 
     `is_first` of its methods: nothing was handed out yet by this call of the application. Only then

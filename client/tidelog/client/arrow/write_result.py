@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tidelog.client.records import TopicPartition
 
 
-class PartitionWritten(NamedTuple):
+class PartitionWriteResult(NamedTuple):
     """What one partition took: other producers' records may lie between the two offsets.
 
     With acks=0 nobody knows the offsets: they are -1.
@@ -22,12 +22,12 @@ class PartitionWritten(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriteResult:
     """What was acknowledged: records, and bytes of their batches as sent, compressed."""
 
     records: int = 0
     bytes: int = 0
-    partitions: dict[TopicPartition, PartitionWritten] = field(default_factory=dict)
+    partitions: dict[TopicPartition, PartitionWriteResult] = field(default_factory=dict)
 
 
 class Tally:
@@ -37,7 +37,7 @@ class Tally:
         self.error: Exception | None = None
         """The first one."""
         self._bytes = 0
-        self._partitions: dict[TopicPartition, PartitionWritten] = {}
+        self._partitions: dict[TopicPartition, PartitionWriteResult] = {}
 
     def sent(self, size_bytes: int) -> None:
         """A batch of that size was handed over."""
@@ -53,8 +53,8 @@ class Tally:
     ) -> None:
         """See `Delivery`."""
         last_offset = base_offset + count - 1 if base_offset >= 0 else -1
-        before = self._partitions.get(tp, PartitionWritten(0, base_offset, last_offset))
-        self._partitions[tp] = PartitionWritten(
+        before = self._partitions.get(tp, PartitionWriteResult(0, base_offset, last_offset))
+        self._partitions[tp] = PartitionWriteResult(
             before.records + count,
             min(before.first_offset, base_offset),
             max(before.last_offset, last_offset),
@@ -69,8 +69,8 @@ class Tally:
         if self.error is not None:
             raise self.error
 
-    def written(self) -> Written:
+    def written(self) -> WriteResult:
         """The account, once all batches were acknowledged."""
         partitions = dict(sorted(self._partitions.items()))
         records = sum(one.records for one in partitions.values())
-        return Written(records, self._bytes, partitions)
+        return WriteResult(records, self._bytes, partitions)
