@@ -128,7 +128,7 @@ async def test_without_a_policy_the_application_is_told_and_seeks() -> None:
         made_anew(cluster)
         fill(cluster, b"new 0", b"new 1")
         for _ in range(2):
-            with pytest.raises(errors.KafkaError, match="made anew") as told:
+            with pytest.raises(errors.KafkaError, match="recreated") as told:
                 await values(c, 1)
             assert told.value.code == common_pb2.INCONSISTENT_TOPIC_ID
         c.seek(TP, 0)
@@ -245,7 +245,7 @@ async def test_an_offset_sought_by_lookup_does_not_count_in_a_topic_made_anew_si
         topic.partitions.add(partition=0, leader_id=1)
         c._routing.metadata.update(response, now_ms=0)
         fill(cluster, b"new")
-        with pytest.raises(errors.KafkaError, match="deleted and made anew"):
+        with pytest.raises(errors.KafkaError, match="deleted and recreated"):
             await c.getmany(timeout_ms=5_000)
 
 

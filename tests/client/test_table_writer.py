@@ -334,7 +334,10 @@ async def test_rows_gathered_for_the_old_topic_do_not_go_to_the_new_one() -> Non
     ("batch", "complaint"),
     [
         ({"key": pa.array([b"k"])}, "no column 'value'"),
-        ({"value": pa.array([b"v"]), "offset": pa.array([1])}, "column 'offset' is none of a rec"),
+        (
+            {"value": pa.array([b"v"]), "offset": pa.array([1])},
+            "column 'offset' is not a column of rec",
+        ),
         ({"value": pa.array([1])}, "column 'value' is int64, which is not binary or string"),
         ({"key": pa.array([1.5]), "value": pa.array([b"v"])}, "column 'key' is double"),
         ({"value": pa.array([b"v"]), "partition": pa.array(["1"])}, "column 'partition' is string"),

@@ -1,6 +1,7 @@
-"""Asks something of many partitions, each at its leader, across leader changes, until all answered.
+"""Requests about many partitions, each sent to its leader, repeated until all have an answer.
 
-Owns whom to ask, and the retries. What is asked, and what an answer says, is the caller's.
+Owns the choice of brokers and the retries, also across leader changes. The caller makes the
+requests and interprets the answers.
 """
 
 from __future__ import annotations
@@ -25,25 +26,25 @@ class PartitionResult(Protocol):
 
     @property
     def error(self) -> Error:
-        """NONE: answered."""
+        """The error of the partition; NONE for an answer."""
 
     @property
     def current_leader(self) -> LeaderHint:
-        """Who leads instead, if the one asked knows."""
+        """The present leader, if the broker that was asked knows it."""
 
     def HasField(self, field_name: str, /) -> bool:  # noqa: N802  # protobuf's name
-        """As every message."""
+        """See `google.protobuf.message.Message`."""
 
 
 Result = TypeVar("Result", bound=PartitionResult)
 Ask = Callable[[str, Mapping[TopicPartition, int]], Awaitable[Sequence[Result]]]
-"""Asks the leader at an address for partitions, given with the leader epochs it is known to have;
-its results, one for each, or a `TidelogError`.
+"""Asks the leader at an address about partitions, given with their known leader epochs. Returns one
+result per partition, or raises a `TidelogError`.
 """
 
 
 class LeaderCalls:
-    """The calls of one client that go to the leaders of partitions."""
+    """The calls of a client to the leaders of partitions."""
 
     def __init__(self, routing: Routing, *, backoff: Backoff) -> None:
         self._routing = routing
@@ -52,7 +53,7 @@ class LeaderCalls:
     async def ask_all(
         self, partitions: Iterable[TopicPartition], ask: Ask[Result], *, timeout_ms: int
     ) -> dict[TopicPartition, Result]:
-        """The answer for every partition, each perhaps asked for several times.
+        """Ask until there is an answer for every partition.
 
         Raises KafkaError for a topic or partition that does not exist, and the last failure after
         `timeout_ms`.
@@ -94,9 +95,9 @@ class LeaderCalls:
         ask: Ask[Result],
         found: dict[TopicPartition, Result],
     ) -> TidelogError | None:
-        """Ask each leader once, all at the same time; fills `found`.
+        """Ask all leaders once, concurrently; add their answers to `found`.
 
-        Returns one of the errors, if there are any: one that no retry can help before others.
+        Returns one of the errors, if there are any, preferably one that no retry can help.
         """
         by_address: dict[str, dict[TopicPartition, int]] = {}
         for tp in partitions:

@@ -1,4 +1,4 @@
-"""The account of what a table writer wrote: a `Delivery` that many batches share. Pure."""
+"""The result of a table writer's writes: a `Delivery` that many batches share. Pure."""
 
 # Pure: decides, never acts (rule R2).
 
@@ -11,9 +11,9 @@ from tidelog.client.records import TopicPartition
 
 
 class PartitionWriteResult(NamedTuple):
-    """What one partition took: other producers' records may lie between the two offsets.
+    """The records written to a partition; other producers' records may lie between the offsets.
 
-    With acks=0 nobody knows the offsets: they are -1.
+    With acks=0 the offsets are unknown: -1.
     """
 
     records: int
@@ -23,7 +23,7 @@ class PartitionWriteResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """What was acknowledged: records, and bytes of their batches as sent, compressed."""
+    """The acknowledged records, and the bytes of their batches as sent, compressed."""
 
     records: int = 0
     bytes: int = 0
@@ -31,16 +31,16 @@ class WriteResult:
 
 
 class Tally:
-    """Counts one writer's batches from flush to flush."""
+    """The counts of a writer's batches from flush to flush."""
 
     def __init__(self) -> None:
         self.error: Exception | None = None
-        """The first one."""
+        """The first error."""
         self._bytes = 0
         self._partitions: dict[TopicPartition, PartitionWriteResult] = {}
 
     def sent(self, size_bytes: int) -> None:
-        """A batch of that size was handed over."""
+        """Count a batch of `size_bytes` that was put into the buffer."""
         self._bytes += size_bytes
 
     def acknowledged(
@@ -70,7 +70,7 @@ class Tally:
             raise self.error
 
     def written(self) -> WriteResult:
-        """The account, once all batches were acknowledged."""
+        """The result, once all batches are acknowledged."""
         partitions = dict(sorted(self._partitions.items()))
         records = sum(one.records for one in partitions.values())
         return WriteResult(records, self._bytes, partitions)

@@ -43,24 +43,24 @@ class Consumer(Generic[K, V]):
     """Reads records: `async with Consumer(...) as c`, `c.assign([("t", 0)])`, `async for r in c`.
 
     Sizes in bytes, times in milliseconds:
-    - `auto_offset_reset`: where to start without a seek, and again when an offset is out of range:
-      "earliest", "latest", or "none" (OffsetOutOfRangeError). So, too, where the topic was deleted
-      and made anew ("none": KafkaError INCONSISTENT_TOPIC_ID).
-    - `on_truncation`: where records that were read are gone after an unclean election, "raise" a
-      LogTruncationError, or "reset": go on where the log parts from what was read. None: raise
-      under `auto_offset_reset` "none", reset otherwise.
-    - `fetch_min_bytes`, `fetch_max_wait_ms`: a leader answers when it has that much, or after that
-      time.
-    - `fetch_max_bytes`, `max_partition_fetch_bytes`: limits of one answer; a larger batch still
-      comes whole. At most two answers per leader are held.
-    - `check_crcs`: check every batch's CRC32C before its records are handed out.
-    - `max_poll_records`: how many records `getmany` and `getbatches` return unless told.
-    - `key_deserializer`, `value_deserializer`: called with topic and bytes (None: null), once a
-      record; what they return takes the bytes' place. What they raise becomes a
-      DeserializationError, and the position stays at that record: seek past it to read on.
-    - `interceptors`: each one's `on_consume` gets the records that `getmany` is about to return, or
-      the one that an iteration is, and returns those to hand on. One that raises is logged and
-      passed over. `getbatches` calls none: its records are not decoded yet.
+    - `auto_offset_reset`: the start without a seek, when an offset is out of range, and when the
+      topic was deleted and recreated: "earliest", "latest", or "none" (OffsetOutOfRangeError; for a
+      recreated topic KafkaError INCONSISTENT_TOPIC_ID).
+    - `on_truncation`: when records that were read are gone after an unclean election, "raise" a
+      LogTruncationError, or "reset": continue where the log diverges from the records read. None:
+      raise under `auto_offset_reset` "none", reset otherwise.
+    - `fetch_min_bytes`, `fetch_max_wait_ms`: a leader answers when it has this many bytes, or after
+      this time.
+    - `fetch_max_bytes`, `max_partition_fetch_bytes`: limits of one answer; a larger batch is still
+      returned whole. The consumer holds at most two answers per leader.
+    - `check_crcs`: check every batch's CRC32C before its records are returned.
+    - `max_poll_records`: default limit of the records returned by `getmany` and `getbatches`.
+    - `key_deserializer`, `value_deserializer`: called with topic and bytes (None: null), once per
+      record; their result replaces the bytes. An exception becomes a DeserializationError, and the
+      position stays at that record: seek past it to continue.
+    - `interceptors`: `on_consume` of each gets the records that `getmany` is about to return, or
+      the next one of an iteration, and returns the records for the application. An exception is
+      logged and ignored. `getbatches` calls none, since its records are not decoded yet.
     """
 
     def __init__(
@@ -129,31 +129,31 @@ class Consumer(Generic[K, V]):
         await self.close()
 
     def __aiter__(self) -> AsyncIterator[Record[K, V]]:
-        """Records as they come, without end; ends only by `close`. Raises like `getmany`."""
+        """Iterate over records as they arrive, until `close`. Raises the errors of `getmany`."""
         return self._iterate()
 
     def assign(self, partitions: Iterable[tuple[str, int]]) -> None:
-        """Read these partitions and no others; those read before go on where they stood."""
+        """Read these partitions and no others; those read before keep their positions."""
         wanted = [TopicPartition(*tp) for tp in partitions]
         self._assignment.assign(wanted, reset=self._reset)
         self._positions_changed()
 
     def assignment(self) -> set[TopicPartition]:
-        """The partitions that are read, paused ones too."""
+        """The assigned partitions, paused ones included."""
         return {position.tp for position in self._assignment.all()}
 
     def pause(self, *partitions: tuple[str, int]) -> None:
-        """Hand out nothing of these and fetch nothing more for them, until `resume`.
+        """Return no records of these partitions and fetch none for them, until `resume`.
 
-        What was fetched, or is in a fetch under way, is kept and comes first then. A seek does not
-        end a pause; a partition that was not assigned before starts without one.
+        Records already fetched, or in a fetch in flight, are kept and returned first then. A seek
+        does not end a pause; a newly assigned partition is not paused.
         """
         for position in [self._assigned(p) for p in partitions]:
             position.is_paused = True
         self._ready.set_paused_aside()
 
     def resume(self, *partitions: tuple[str, int]) -> None:
-        """Read these again, from where they stand; nothing for those that are not paused."""
+        """Read paused partitions again from their positions; others are left unchanged."""
         resumed = [p for p in map(self._assigned, partitions) if p.is_paused]
         for position in resumed:
             position.is_paused = False
@@ -179,19 +179,19 @@ class Consumer(Generic[K, V]):
         self._seek_to(LATEST, partitions)
 
     async def seek_to_time(self, times: Mapping[tuple[str, int], datetime | int]) -> None:
-        """Read each partition from its first record at or after a time on; from its end if none.
+        """Read each partition from its first record at or after a time; from its end if none.
 
-        Times as of `offsets_for_times`, whose errors this raises: then nothing was moved. A seek
-        made while this looks up is overruled.
+        Times are those of `offsets_for_times`, whose errors this raises; then no position has
+        changed. It overrides a seek made during the look-up.
         """
         wanted = {self._assigned(tp).tp: OffsetQuery.of(time) for tp, time in times.items()}
         self._go_to(await self._lookup.starts_at_times(wanted, timeout_ms=self._api_timeout_ms))
 
     async def tail(self, partitions: Iterable[tuple[str, int]], n: int) -> None:
-        """Read each of these from `n` offsets before its end on, or from its log start.
+        """Read each partition from `n` offsets before its end, or from its log start.
 
-        That is `n` records where compaction removed none and no transaction ended. Raises as
-        `end_offsets`: then nothing was moved.
+        These are `n` records unless compaction removed some or a transaction ended there. Raises
+        the errors of `end_offsets`; then no position has changed.
         """
         if n < 0:
             raise ValueError(f"n={n} is negative")
@@ -203,7 +203,7 @@ class Consumer(Generic[K, V]):
         )
 
     async def position(self, partition: tuple[str, int]) -> int:
-        """The offset of the next record the application gets; looked up when nothing was read yet.
+        """The offset of the next record for the application; looked up if none was read yet.
 
         Raises KafkaError for a partition that does not exist, OffsetOutOfRangeError under "none".
         """
@@ -223,11 +223,12 @@ class Consumer(Generic[K, V]):
     async def lag(
         self, partitions: Iterable[tuple[str, int]] | None = None
     ) -> dict[TopicPartition, int]:
-        """How far each assigned partition's position is behind its high watermark; None: all.
+        """The lag of each partition's position behind its high watermark; None: all assigned.
 
-        Counts offsets: what compaction removed and control records too, and what was fetched but
-        not handed out. The high watermark is that of the newest answer to a fetch, without a call;
-        it is looked up for a partition that is paused or had no answer yet. Raises as `position`.
+        Counts offsets, including compacted and control records, and records fetched but not yet
+        returned. The high watermark is that of the newest fetch answer, without a call; it is
+        looked up for a partition that is paused or has had no answer yet. Raises the errors of
+        `position`.
         """
         named = None if partitions is None else [self._assigned(p) for p in partitions]
         positions = self._assignment.all() if named is None else named
@@ -239,7 +240,7 @@ class Consumer(Generic[K, V]):
         return {p.tp: _lag(p, ends.get(p.tp)) for p in positions}
 
     async def partitions_for(self, topic: str) -> list[int]:
-        """The topic's partitions; raises KafkaError when it does not exist, UnreachableError."""
+        """The partitions of the topic. Errors: KafkaError if it is missing, UnreachableError."""
         self._check_open()
         view = await self._routing.topic(topic, timeout_ms=self._api_timeout_ms)
         return sorted(view.leaders)
@@ -257,9 +258,9 @@ class Consumer(Generic[K, V]):
     async def offsets_for_times(
         self, times: Mapping[tuple[str, int], datetime | int]
     ) -> dict[TopicPartition, ListedOffset]:
-        """The first record at or after a time in each partition; offset -1 where there is none.
+        """The first record at or after a time in each partition; offset -1 if there is none.
 
-        Times are with a time zone, or in milliseconds since the Unix epoch.
+        Times have a time zone, or are milliseconds since the Unix epoch.
         """
         self._check_open()
         wanted = {TopicPartition(*tp): OffsetQuery.of(time) for tp, time in times.items()}
@@ -268,13 +269,13 @@ class Consumer(Generic[K, V]):
     async def getmany(
         self, *, timeout_ms: int = 0, max_records: int | None = None
     ) -> list[Record[K, V]]:
-        """Up to `max_records` of what is here; waits up to `timeout_ms` for the first record.
+        """Return up to `max_records` fetched records; wait up to `timeout_ms` for the first one.
 
-        In offset order within a partition. Raises CorruptMessageError naming topic, partition and
-        offset, and DeserializationError likewise; OffsetOutOfRangeError under "none" and its
-        LogTruncationError; KafkaError for a topic or partition that does not exist. The position
-        stays where the trouble is: reading on without a seek meets it again. What comes before the
-        trouble is returned first.
+        Records are in offset order within a partition. Raises CorruptMessageError and
+        DeserializationError, which name topic, partition and offset; OffsetOutOfRangeError under
+        "none" and its LogTruncationError; KafkaError for a topic or partition that does not exist.
+        Records before the error are returned first. The position stays at the error: the next call
+        raises it again unless the application seeks.
         """
         ready = self._ready
         if not await self._wait_until(ready.fill, timeout_ms=timeout_ms):
@@ -288,11 +289,11 @@ class Consumer(Generic[K, V]):
     async def getbatches(
         self, *, timeout_ms: int = 0, max_records: int | None = None
     ) -> list[RecordBatch[K, V]]:
-        """Whole batches, whose records are decoded when iterated; the fast way to read.
+        """Return whole batches, whose records are decoded when iterated; the fast way to read.
 
-        Together at most `max_records`, but always one batch. The position is past a batch once it
-        was handed out. Waits and raises as `getmany`, but for what only decoding tells: iterating
-        a batch raises that.
+        The batches hold at most `max_records` together, but at least one batch is returned. The
+        position is past each returned batch. Waits and raises like `getmany`, except for errors of
+        decoding: iterating a batch raises those.
         """
         ready = self._ready
         has_batch = await self._wait_until(
@@ -308,7 +309,7 @@ class Consumer(Generic[K, V]):
         return taken
 
     async def close(self) -> None:
-        """Stop fetching; iterations end. Cancelled, it goes on; called again, it waits for that."""
+        """Stop fetching; iterations end. Completes even if cancelled; a second call awaits it."""
         if self._closing is None:
             self._ready.clear()
             self._closing = asyncio.create_task(self._close())
@@ -340,10 +341,10 @@ class Consumer(Generic[K, V]):
             self._fetcher.start()
 
     async def _wait_until(self, is_filled: Callable[[], bool], *, timeout_ms: int) -> bool:
-        """Whether there was something to hand out in time."""
+        """Whether a record became ready in time."""
         self._check_open()
         self._start()
-        # One turn of the loop, or a busy reader would never let the fetches run.
+        # One turn of the loop: else a busy reader would never let the fetches run.
         await asyncio.sleep(0)
         if is_filled():
             return True
@@ -355,7 +356,7 @@ class Consumer(Generic[K, V]):
         return self._closing is None
 
     async def _until(self, is_filled: Callable[[], bool]) -> None:
-        """Return once there is something to hand out, or after `close`."""
+        """Wait until a record is ready, or until `close`."""
         while self._closing is None and not is_filled():
             await self._fetcher.wait()
 
@@ -378,7 +379,7 @@ class Consumer(Generic[K, V]):
         self._fetcher.restart()
 
     def _go_to(self, offsets: Mapping[TopicPartition, tuple[int, bytes]]) -> None:
-        """Seek to offsets that were looked up, each in its topic's incarnation."""
+        """Seek to looked-up offsets, each in the incarnation of its topic."""
         for tp, (offset, topic_id) in offsets.items():
             position = self._assignment.get(tp)
             if position is not None:
