@@ -1,4 +1,4 @@
-"""Writes docs/chaos/figures.md out of docs/ledger/chaos.jsonl, and tells if it is in step."""
+"""Writes docs/chaos/figures.md from docs/ledger/chaos.jsonl, or checks that it is up to date."""
 
 from __future__ import annotations
 

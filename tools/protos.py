@@ -1,7 +1,7 @@
-"""Generates the Python code of proto/**/*.proto beside its source, and tells whether it is in step.
+"""Generates the Python code of proto/**/*.proto beside its source, or checks that it is up to date.
 
-`--check` generates into a temporary folder and compares; it changes nothing. Generating adds what
-is new to `tests/proto_baseline.txt`, see `proto_baseline`.
+`--check` generates into a temporary folder and compares; it changes nothing. Generating adds new
+facts to `tests/proto_baseline.txt`, see `proto_baseline`.
 """
 
 from __future__ import annotations

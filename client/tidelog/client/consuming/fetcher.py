@@ -475,8 +475,8 @@ def _headers(records: bytes) -> list[BatchHeader]:
 def _truncation(position: Position, offset: int, log_end_offset: int) -> LogTruncationError:
     topic, partition = position.tp
     return LogTruncationError(
-        f"the records read from {topic}-{partition} from offset {offset} on are no longer in the log: "
-        "an unclean election lost them; seek to continue",
+        f"the records read from {topic}-{partition} from offset {offset} on are no longer in the "
+        "log: an unclean election lost them; seek to continue",
         divergent_offset=offset,
         log_end_offset=log_end_offset,
     )
