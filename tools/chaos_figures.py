@@ -54,7 +54,7 @@ class Row:
     sums: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SUMS, 0))
 
     def add(self, entry: dict[str, Any], *, is_void: bool) -> None:
-        """One command's."""
+        """Read the row of one command."""
         self.runs += entry["runs"]
         if is_void:
             return

@@ -48,7 +48,7 @@ def header() -> str:
 
 
 def write() -> None:
-    """Resolve every file anew, to the newest versions that pyproject.toml allows."""
+    """Resolve every file to the newest versions that pyproject.toml allows."""
     (ROOT / FOLDER).mkdir(exist_ok=True)
     for name, arguments in FILES.items():
         command = [*COMPILE, "--upgrade", *arguments]

@@ -93,7 +93,7 @@ def _of_rpc(rpc: MethodDescriptorProto, service: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """`proto_baseline.py` adds, `proto_baseline.py --break` writes anew."""
+    """Add new facts; with `--break` rewrite the list."""
     from protos import described
 
     now = facts(described())

@@ -25,7 +25,7 @@ def generate(target: Path) -> None:
 
 
 def described() -> FileDescriptorSet:
-    """What every .proto file declares, with its comments."""
+    """The declarations of every .proto file, with comments."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "descriptors.binpb")
         _protoc("--include_source_info", f"--descriptor_set_out={path}")
@@ -50,7 +50,7 @@ def generated(folder: Path) -> dict[str, str]:
 
 
 def problems() -> list[str]:
-    """One line for each file that is missing, left over, or not what `main` makes."""
+    """One line for each file that is missing, left over, or differs from the generated one."""
     with tempfile.TemporaryDirectory() as name:
         fresh_folder = Path(name)
         generate(fresh_folder)

@@ -47,7 +47,7 @@ def test_tasks_that_were_told_of_another_batch_are_an_error(results: list[TaskRe
 
 
 def test_a_number_other_than_the_tasks_is_an_error() -> None:
-    with pytest.raises(MarkerError, match="tasks of batch 8 were told of"):
+    with pytest.raises(MarkerError, match="tasks of batch 8 were given"):
         marker_due([result(1)], batch_id=8)
 
 

@@ -25,7 +25,7 @@ from tidelog.client.admin.events import (
 
 _UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _FOLLOW_INTERVAL_S = 0.5
-_TOLD_MAX = 10_000
+_PRINTED_MAX = 10_000
 """Metadata events that `--follow` remembers, since other nodes may report them later."""
 
 
@@ -90,23 +90,25 @@ def events(
         since_ms=0 if since_ms is None else int(time.time() * 1000) - since_ms,
         nodes=nodes,
     )
-    told = _Told(_json_line if as_json else _text_line)
-    run(_tell(bootstrap, wanted, told, follow=follow))
+    printer = _EventPrinter(_json_line if as_json else _text_line)
+    run(_print_events(bootstrap, wanted, printer, follow=follow))
 
 
-async def _tell(bootstrap: str, wanted: EventFilter, told: _Told, *, follow: bool) -> None:
+async def _print_events(
+    bootstrap: str, wanted: EventFilter, printer: _EventPrinter, *, follow: bool
+) -> None:
     async with Admin(bootstrap, api_timeout_ms=API_TIMEOUT_MS) as admin:
         story = await admin.list_events(wanted)
         for node_id in story.silent_nodes:
             click.echo(f"node {node_id} does not answer", err=True)
-        told.write(story.events)
+        printer.write(story.events)
         while follow:
             await asyncio.sleep(_FOLLOW_INTERVAL_S)
             story = await admin.list_events(wanted, after=story.position)
-            told.write(story.events)
+            printer.write(story.events)
 
 
-class _Told:
+class _EventPrinter:
     """Writes each event once, whichever nodes report it, and when."""
 
     def __init__(self, line: Callable[[ClusterEvent], str]) -> None:
@@ -121,7 +123,7 @@ class _Told:
                     continue
                 self._known[identity] = None
             sys.stdout.write(self._line(event) + "\n")
-        while len(self._known) > _TOLD_MAX:
+        while len(self._known) > _PRINTED_MAX:
             del self._known[next(iter(self._known))]
         sys.stdout.flush()
 

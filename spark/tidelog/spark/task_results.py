@@ -66,7 +66,7 @@ def _batch_of(results: Sequence[TaskResult], *, batch_id: int) -> StreamBatch:
         (batch,) = batches
         if batch is not None and batch.batch_id == batch_id:
             return batch
-    raise MarkerError(f"tasks of batch {batch_id} were told of {batches or 'none'}")
+    raise MarkerError(f"tasks of batch {batch_id} were given {batches or 'none'}")
 
 
 def what_stays(results: Iterable[TaskResult | None]) -> str:
