@@ -42,7 +42,7 @@ def test_a_batch_that_was_written_in_part_is_recorded_as_a_whole() -> None:
     "results", [[], [TaskResult(1, ())], [result(1), TaskResult(1, (), BATCH._replace(batch_id=8))]]
 )
 def test_tasks_that_were_told_of_another_batch_are_an_error(results: list[TaskResult]) -> None:
-    with pytest.raises(MarkerError, match="tasks of batch 7 were told"):
+    with pytest.raises(MarkerError, match="tasks of batch 7 were given"):
         marker_due(results, batch_id=7)
 
 

@@ -18,7 +18,7 @@ WAIT_MS = 10_000
 
 
 async def latency(stage: Stage, *, key: str, seconds: float, sends: int) -> Figures:
-    """All three latencies in milliseconds, with values of 1 KiB; the first records warm up."""
+    """The three latencies in milliseconds, with values of 1 KiB; the first records warm up."""
     del key
     return {
         **percentiles("rate", await _at_a_rate(stage, WARM_S + seconds)),

@@ -55,12 +55,12 @@ class Group:
 
     @property
     def is_on_the_cluster(self) -> bool:
-        """Whether the group needs the cluster that all loads share."""
+        """True if the group needs the cluster that all loads share."""
         return self.kind is not Kind.START
 
 
 def groups(effort: Effort) -> list[Group]:
-    """All groups, in the order in which they run."""
+    """The groups, in the order in which they run."""
     return [
         _start(),
         *_produce(effort),

@@ -55,7 +55,7 @@ class Row:
     kafka_factor: float = 1.0
     """The factor from the peer's unit to the row's unit."""
     is_worst: bool = False
-    """Whether the value is the maximum of all runs instead of the median."""
+    """True if the value is the maximum of all runs instead of the median."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Result:
 
     @property
     def is_met(self) -> bool | None:
-        """Whether the aim is met; None without an aim, or if a part of it cannot be judged."""
+        """True if the aim is met; None without an aim, or if a part of it cannot be judged."""
         aim, judged = self.row.aim, []
         if aim.bound is not None:
             judged.append(self._is_within(aim.bound))

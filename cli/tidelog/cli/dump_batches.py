@@ -63,7 +63,7 @@ def walk(source: Source) -> Iterator[Step]:
 
 
 def dump_log(source: Source, *, is_deep: bool) -> Iterator[Line]:
-    """One line per batch, with `is_deep` also one per record, and one per problem.
+    """A line per batch, with `is_deep` also one per record, and one per problem.
 
     Kafka's logs may lack offsets after compaction. Ours, recognised by their checkpoint, never do.
     """

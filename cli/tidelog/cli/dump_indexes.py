@@ -27,7 +27,7 @@ Check = Callable[[Entry], str | None]
 
 
 def dump_index(source: Source, *, log: Source | None) -> Iterator[Line]:
-    """One line per entry; with `log`, `isvalid`: the batch at the position ends at the offset."""
+    """A line per entry; with `log`, `isvalid`: the batch at the position ends at the offset."""
     base = source.base_offset
     entries = (
         (at, {"offset": base + relative, "position": position} if relative or position else None)
@@ -38,7 +38,7 @@ def dump_index(source: Source, *, log: Source | None) -> Iterator[Line]:
 
 
 def dump_time_index(source: Source, *, log: Source | None) -> Iterator[Line]:
-    """One line per entry; with `log`, `isvalid`: no record up to the offset is newer."""
+    """A line per entry; with `log`, `isvalid`: no record up to the offset is newer."""
     base = source.base_offset
     entries = (
         (at, {"timestamp": time, "offset": base + relative} if time or relative else None)
@@ -49,7 +49,7 @@ def dump_time_index(source: Source, *, log: Source | None) -> Iterator[Line]:
 
 
 def dump_transaction_index(source: Source) -> Iterator[Line]:
-    """One line per aborted transaction."""
+    """A line per aborted transaction."""
     for at, (version, producer_id, *offsets) in _entries(source, TRANSACTION_ENTRY):
         names = ("version", "producerId", "firstOffset", "lastOffset", "lastStableOffset")
         yield Line("entry", dict(zip(names, (version, producer_id, *offsets), strict=True)))

@@ -21,7 +21,7 @@ class Line:
 
     @property
     def is_damage(self) -> bool:
-        """Whether the line reports damage of the file."""
+        """True if the line reports damage of the file."""
         return self.kind == _DAMAGE
 
     def as_json(self, path: Path) -> str:

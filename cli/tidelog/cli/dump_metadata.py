@@ -31,12 +31,12 @@ _HEADER = SnapshotKind.HEADER.name.lower()
 
 
 def dump_raft_wal(source: Source) -> Iterator[Line]:
-    """One line per record of the file; the offset of an entry is its metadata offset."""
+    """A line per record of the file; the offset of an entry is its metadata offset."""
     return _dump(read_wal(source.read_at, source.size()))
 
 
 def dump_raft_snapshot(source: Source) -> Iterator[Line]:
-    """One line per record of the file; the offset is that of the last entry in the snapshot."""
+    """A line per record of the file; the offset is that of the last entry in the snapshot."""
     named = parse_name(source.kind)
     for line in _dump(read_snapshot(source.read_at, source.size())):
         yield line

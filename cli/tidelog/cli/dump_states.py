@@ -23,7 +23,7 @@ _BYTES_MAX = 16 << 20
 
 
 def dump_snapshot(source: Source) -> Iterator[Line]:
-    """One line per remembered batch of each producer; one for a producer without any."""
+    """A line per remembered batch of each producer; one for a producer without any."""
     entries = _decoded(source, decode_snapshot)
     if entries is None:
         yield damage("this is not a complete producer snapshot")

@@ -53,7 +53,7 @@ class LogLine:
 
 
 def batch_lines(batch: MetadataBatch, *, index: int, term: int) -> Iterator[LogLine]:
-    """One line per record of a batch."""
+    """A line per record of a batch."""
     decided = (batch.controller_id, batch.base_offset)
     if not batch.records:
         yield LogLine(index, term, "empty_batch", False, *decided, {})
@@ -62,7 +62,7 @@ def batch_lines(batch: MetadataBatch, *, index: int, term: int) -> Iterator[LogL
 
 
 def piece_lines(piece: MetadataSnapshotPiece) -> Iterator[LogLine]:
-    """One line per record of a snapshot piece."""
+    """A line per record of a snapshot piece."""
     where = (piece.offset, piece.controller_epoch)
     for record in piece.records:
         yield LogLine(*where, *_typed(record, in_snapshot=True), None, None, _content(record))

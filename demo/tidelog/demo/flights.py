@@ -19,7 +19,7 @@ _TOLERANCE = 1e-9
 
 
 class FlightRecords(NamedTuple):
-    """One element per flight, in the order of row numbers."""
+    """An element per flight, in the order of row numbers."""
 
     keys: list[bytes]
     values: list[bytes]
@@ -37,7 +37,7 @@ def read_flights() -> pd.DataFrame:
 
 
 def as_records(flights: pd.DataFrame) -> FlightRecords:
-    """One JSON object per flight, NaN as null, keyed by carrier."""
+    """A JSON object per flight, NaN as null, keyed by carrier."""
     lines: str = flights.to_json(orient="records", lines=True)
     return FlightRecords(
         keys=[carrier.encode() for carrier in flights["carrier"]],
@@ -56,7 +56,7 @@ def summarise(flights: pd.DataFrame) -> pd.DataFrame:
 
 
 def is_equal(left: pd.DataFrame, right: pd.DataFrame) -> bool:
-    """Whether two summaries have the same rows, up to rounding of their means."""
+    """True if two summaries have the same rows, up to rounding of their means."""
     try:
         pd.testing.assert_frame_equal(
             left[KEYS + MEASURES].sort_values(KEYS, ignore_index=True),

@@ -14,7 +14,7 @@ _DPI = 120
 
 
 def table(summary: pd.DataFrame) -> Table:
-    """One row per carrier for the whole year; `summary` has a row per carrier and month."""
+    """A row per carrier for the whole year; `summary` has a row per carrier and month."""
     shown = Table("carrier", box=SIMPLE, title="Flights from New York, 2013")
     for name in ("flights", "mean delay, min", "cancelled", "worst month"):
         shown.add_column(name, justify="right")

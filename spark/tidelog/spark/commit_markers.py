@@ -70,7 +70,7 @@ class Marker:
 
 
 def is_written_already(batch: StreamBatch, last: Marker | None) -> bool:
-    """Whether to skip the batch. Raises MarkerError if a later one was written before."""
+    """True if the batch must be skipped. Raises MarkerError if a later one was written before."""
     if last is None or batch.batch_id > last.batch_id:
         return False
     if batch.batch_id == last.batch_id:

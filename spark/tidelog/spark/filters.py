@@ -118,7 +118,7 @@ def _parts(each: Filter) -> tuple[str, Sequence[Any]]:  # Any: literals of any t
 
 
 def _are(values: Sequence[Any], kind: type) -> bool:
-    """Whether all values have exactly this type: none is null, and no boolean is a number."""
+    """True if all values have exactly this type: none is null, and no boolean is a number."""
     return all(type(value) is kind for value in values)
 
 
@@ -153,7 +153,7 @@ def _from_ms(each: Filter, values: Sequence[Any]) -> int | None:
 
 
 def _holds(each: Filter, wanted: OffsetRange) -> bool:
-    """Whether the records of a range pass a filter on its topic or its partition."""
+    """True if the records of a range pass a filter on its topic or its partition."""
     if isinstance(each, Not):
         return not _holds(each.child, wanted)
     column, values = _parts(each)

@@ -107,7 +107,7 @@ class Selection:
     subscribe: tuple[str, ...] | None = None
     pattern: str | None = None
     exclude_internal: bool = True
-    """Whether the pattern leaves out topics whose names start with two underscores."""
+    """True if the pattern leaves out topics whose names start with two underscores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ class Options:
                 raise OptionError(self._unknown(name))
 
     def has(self, name: str) -> bool:
-        """Whether the option is given."""
+        """True if the option is given."""
         return name.lower() in self._given
 
     def text(self, name: str, default: str | None = None) -> str | None:

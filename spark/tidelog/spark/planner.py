@@ -134,7 +134,7 @@ def plan_ranges(
     starts: Mapping[TopicPartition, int],
     ends: Mapping[TopicPartition, int],
 ) -> list[OffsetRange]:
-    """One range per partition, in the order of `bounds`; `starts` and `ends` are resolved edges.
+    """A range per partition, in the order of `bounds`; `starts` and `ends` are resolved edges.
 
     Raises PlanError when a range ends before it starts, and when the partition does not hold a
     requested offset. With failOnDataLoss off such a range is cut to the offsets held instead.

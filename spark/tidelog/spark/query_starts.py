@@ -108,7 +108,7 @@ def check_same_source(query_id: str, start: StreamOffset, now: StreamOffset) -> 
 
 
 def _is_of(query_id: str, key: bytes | None) -> bool:
-    """Whether `key` is a claim of this query."""
+    """True if `key` is a claim of this query."""
     ending = f":{query_id}".encode()
     return key is not None and len(key) == 2 * _CLAIM_BYTES + len(ending) and key.endswith(ending)
 

@@ -37,7 +37,7 @@ def session(name: str, *, master: str) -> SparkSession:
 
 
 def is_local(master: str) -> bool:
-    """Whether the driver is the only executor, so that nothing must be sent to others."""
+    """True if the driver is the only executor, so that nothing must be sent to others."""
     return master.startswith("local") and not master.startswith("local-cluster")
 
 

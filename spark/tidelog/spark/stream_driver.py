@@ -150,7 +150,7 @@ class StreamDriver:
         return StreamOffset(ends.answer, ends.topic_ids)
 
     def _waits(self, found: Backlog, limits: Limits) -> bool:
-        """Whether the micro-batch waits for more records; if not, note the time of this one."""
+        """True if the micro-batch waits for more records; if not, note the time of this one."""
         now_ms = self._ports.clock.monotonic_ms()
         if self._target is None and is_held_back(
             found.offsets_count, limits, triggered_ms=self._triggered_ms, now_ms=now_ms

@@ -48,7 +48,7 @@ class StreamOffset:
         return StreamOffset(offsets, {**other.topic_ids, **self.topic_ids})
 
     def covers(self, other: StreamOffset) -> bool:
-        """Whether this is at or beyond `other` in each of its partitions."""
+        """True if this is at or beyond `other` in each of its partitions."""
         return all(
             (own := self.offsets.get(tp)) is not None
             and own >= offset

@@ -79,7 +79,7 @@ def _query_id(options: Options) -> str | None:
 
 
 def _moves(starting: Edge) -> bool:
-    """Whether the start may differ when it is looked up again a moment later."""
+    """True if the start may differ when it is looked up again a moment later."""
     if not isinstance(starting, AtOffsets):
         return starting.or_latest
     if isinstance(starting.offsets, int):

@@ -118,7 +118,7 @@ def refuse_losses(losses: Sequence[str]) -> None:
 def is_held_back(
     offsets_count: int, limits: Limits, *, triggered_ms: int | None, now_ms: int
 ) -> bool:
-    """Whether a micro-batch waits for more offsets (minOffsetsPerTrigger, maxTriggerDelay).
+    """True if a micro-batch waits for more offsets (minOffsetsPerTrigger, maxTriggerDelay).
 
     `triggered_ms` is the time of the last micro-batch, None before the first, which never waits.
     """

@@ -52,7 +52,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return to_json(driver.run(driver.stream.advance(from_json(start), is_limited=is_limited)))
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """One limit of the options: Spark knows no combination, `latestOffset` applies them all."""
+        """A limit of the options: Spark knows no combination, `latestOffset` applies them all."""
         limits = self._options.limits
         if limits.offsets_max is not None:
             return ReadMaxRows(limits.offsets_max)

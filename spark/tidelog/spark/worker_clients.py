@@ -23,7 +23,7 @@ class Client(Protocol):
 
     @property
     def is_usable(self) -> bool:
-        """Whether the client works in this process: false in a fork of its own process."""
+        """True if the client works in this process: false in a fork of its own process."""
 
     def close(self) -> None:
         """Close the client; a second call does nothing."""

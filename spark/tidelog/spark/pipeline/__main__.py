@@ -1,4 +1,4 @@
-"""One run of the pipeline from the command line; the last line on stdout is a JSON object.
+"""A run of the pipeline from the command line; the last line on stdout is a JSON object.
 
 `tidelog pipeline` is this with defaults; `python -m tidelog.spark.pipeline` needs no `tidelog.cli`.
 """

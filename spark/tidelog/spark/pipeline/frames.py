@@ -56,7 +56,7 @@ def read(
     spans: Mapping[TopicPartition, Span],
     options: Mapping[str, str],
 ) -> DataFrame:
-    """All records of the spans, not all of which are empty, as the source returns them."""
+    """The records of the spans, not all of which are empty, as the source returns them."""
     wanted = {tp: span for tp, span in spans.items() if span.width}
     starts = _by_topic({tp: span.start for tp, span in wanted.items()})
     ends = _by_topic({tp: span.end for tp, span in wanted.items()})

@@ -48,7 +48,7 @@ class Run:
 
 
 def paths_below(folder: str) -> tuple[list[str], list[str]]:
-    """All files, and all folders with `folder` itself: Spark writes them without the disk port."""
+    """The files, and all folders with `folder` itself: Spark writes them without the disk port."""
     paths = [Path(folder), *Path(folder).rglob("*")]
     return (
         [str(path) for path in paths if not path.is_dir()],
@@ -81,7 +81,7 @@ class RunLog:
 
     @property
     def runs(self) -> list[Run]:
-        """All committed runs, in order."""
+        """The committed runs, in order."""
         return list(self._runs)
 
     @property

@@ -54,7 +54,7 @@ def summary(run: Run, found: Sequence[Row]) -> dict[str, object]:
 
 
 def chart(found: Sequence[Row]) -> list[str]:
-    """One bar per partition, the largest first: offsets read, then the lag."""
+    """A bar per partition, the largest first: offsets read, then the lag."""
     shown = sorted(found, key=lambda row: (-row.read - row.lag, row.name))[:ROWS_MAX]
     longest = max((row.read + row.lag for row in shown), default=0)
     width = max((len(row.name) for row in shown), default=0)
