@@ -1,4 +1,4 @@
-# Every target is one line of what; the how is in tools/.
+# One line per target; the steps are in tools/.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 BIN := .venv/bin
@@ -9,15 +9,15 @@ BIN := .venv/bin
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-cluster: ## Start what is missing of a three-node cluster on 127.0.0.1:9192-9194
+cluster: ## Start the nodes that do not run of a three-node cluster on 127.0.0.1:9192-9194
 	@tools/setup.sh cluster
 	@$(BIN)/tidelog cluster start
 
-stop: ## Stop the cluster as one; its data stays in .data
+stop: ## Stop all nodes together; their data stays in .data
 	@tools/setup.sh cluster
 	@$(BIN)/tidelog cluster stop
 
-status: ## Show the nodes
+status: ## Show the state of the nodes
 	@tools/setup.sh cluster
 	@$(BIN)/tidelog cluster status
 
@@ -31,7 +31,7 @@ test: setup ## Run all tests: the pure ones in parallel, then processes and Spar
 	@tools/java.sh || true
 	@tools/test.sh
 
-check: dev ## Tell, changing nothing: style, types, layers, lock file, generated code and docs
+check: dev ## Check style, types, layers, lock file, generated code and docs; change nothing
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
@@ -42,45 +42,45 @@ check: dev ## Tell, changing nothing: style, types, layers, lock file, generated
 	@$(BIN)/python tools/chaos_figures.py --check
 	@$(BIN)/python -m pytest -q tests/test_tidy.py tests/test_proto*.py
 
-fix: dev proto docs ## Mend what a tool can mend: style, generated code and docs
+fix: dev proto docs ## Fix style, generated code and docs
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 
-prove: setup ## The long proofs on fresh seeds, some hours; results go to docs/ledger (options: tools/prove.sh)
+prove: setup ## Run the long proofs on fresh seeds, some hours; results go to docs/ledger (options: tools/prove.sh)
 	@tools/prove.sh
 
-demo: setup ## Load the flights, kill a leader half-way, read all back with Spark
+demo: setup ## Produce the flights, kill a leader half-way, read all back with Spark
 	@tools/java.sh --required
 	@$(BIN)/tidelog demo
 
-spark: dev ## JSON records to Parquet: a sample, or OPTIONS="--topic … --schema … --output …", docs/SPARK.md
+spark: dev ## Write JSON records to Parquet: a sample, or OPTIONS="--topic … --schema … --output …", docs/SPARK.md
 	@tools/java.sh --required
 	@tools/spark.sh $(OPTIONS)
 
-bench: setup ## Measure, docs/BENCHMARKS.md (OPTIONS=--quick); NAMES="failover log": other figures, README
+bench: setup ## Measure (OPTIONS=--quick); NAMES="failover log": other figures, docs/BENCHMARKS.md
 	@$(if $(NAMES),$(BIN)/python -m tests.benchmarks.run $(NAMES),$(BIN)/tidelog bench run $(OPTIONS))
 
-chaos: setup ## Every fault scenario on real processes (OPTIONS=--full: the catalogue's counts); reports in .chaos
+chaos: setup ## Run every fault scenario on real processes (OPTIONS=--full: the catalogue's counts); reports in .chaos
 	@$(BIN)/tidelog chaos run all $(OPTIONS)
 
-chaos-smoke: setup ## The few of them that make test runs, too
+chaos-smoke: setup ## Run the few fault scenarios that are part of make test
 	@$(BIN)/tidelog chaos run smoke $(OPTIONS)
 
-chaos-mutants: setup ## Break rules in real nodes: each must be noticed
+chaos-mutants: setup ## Break rules in real nodes, one at a time: a run must notice each
 	@$(BIN)/tidelog chaos mutants $(OPTIONS)
 
-lock: dev ## Resolve requirements/*.txt anew from pyproject.toml
+lock: dev ## Resolve requirements/*.txt from pyproject.toml
 	@$(BIN)/python -m pip --quiet install --require-hashes -r requirements/lock.txt
 	@$(BIN)/python tools/lock.py
 
-proto: dev ## Generate the Python code of proto/, and note what is new there
+proto: dev ## Generate the Python code of proto/ and add new messages and fields to tests/proto_baseline.txt
 	@$(BIN)/python tools/protos.py
 
 docs: dev ## Generate docs/CONFIGURATION.md from the code, docs/chaos/figures.md from its ledger
 	@$(BIN)/python tools/config_docs.py
 	@$(BIN)/python tools/chaos_figures.py
 
-clean: ## Remove .venv, .tools and caches; data stays
+clean: ## Remove .venv, .tools and caches; keep data
 	@rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -1,4 +1,4 @@
-"""Writes docs/chaos/figures.md out of docs/ledger/chaos.jsonl, and tells if it is in step."""
+"""Writes docs/chaos/figures.md from docs/ledger/chaos.jsonl, or checks that it is up to date."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Row:
     sums: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SUMS, 0))
 
     def add(self, entry: dict[str, Any], *, is_void: bool) -> None:
-        """One command's."""
+        """Read the row of one command."""
         self.runs += entry["runs"]
         if is_void:
             return

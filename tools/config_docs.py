@@ -1,4 +1,4 @@
-"""Writes docs/CONFIGURATION.md from the declarations in the code, and tells if it is in step."""
+"""Writes docs/CONFIGURATION.md from the declarations in the code, or checks that it is current."""
 
 from __future__ import annotations
 

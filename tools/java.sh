@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# java.sh: have a Java for Spark. Installs Debian's headless JRE where it may; else says what to install,
-# and the tests that need Spark skip by name.
+# java.sh: find a Java for Spark. Installs Debian's headless JRE if permitted; else says what to install,
+# and the tests that need Spark are skipped by name.
 set -euo pipefail
 
 has_java() {

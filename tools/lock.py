@@ -1,7 +1,7 @@
-"""Writes the hashed requirement files, and tells without a network whether they are in step.
+"""Writes the hashed requirement files, or checks without a network that they are up to date.
 
-Every file starts with the hash of the dependency tables of pyproject.toml it was resolved from;
-`--check` compares. No file names an index: pip takes the one its machine is set up for.
+Every file starts with the hash of the dependency tables of pyproject.toml that it was resolved
+from; `--check` compares it. No file names an index: pip uses the one configured on its machine.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ COMPILE = [
     *(".venv/bin/uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11"),
     *("--generate-hashes", "--no-header", "--no-annotate", "--no-emit-index-url"),
 ]
-# In this order: what the small environment pins holds for the big one too.
+# In this order: the pins of the small environment apply to the big one too.
 FILES: dict[str, tuple[str, ...]] = {
     "cluster": ("pyproject.toml",),
     "dev": ("pyproject.toml", "--all-extras", "--constraint", "requirements/cluster.txt"),
@@ -48,7 +48,7 @@ def header() -> str:
 
 
 def write() -> None:
-    """Resolve every file anew, to the newest versions that pyproject.toml allows."""
+    """Resolve every file to the newest versions that pyproject.toml allows."""
     (ROOT / FOLDER).mkdir(exist_ok=True)
     for name, arguments in FILES.items():
         command = [*COMPILE, "--upgrade", *arguments]

@@ -1,11 +1,11 @@
-"""Keeps what tidelog.v1 has promised: a list of facts that no change of proto/ may take back.
+"""The baseline of tidelog.v1: facts of its messages that no change of proto/ may remove.
 
-A client of yesterday, a node of the version before and a log on disk rely on each message, field,
-enum value and RPC by its name, number and type. `tests/proto_baseline.txt` holds one such fact a
-line; whatever is still true of today's files is compatible, what is new may be added.
+Existing clients, nodes of the previous version and logs on disk rely on each message, field, enum
+value and RPC by its name, number and type. `tests/proto_baseline.txt` holds one such fact per line.
+proto/ is compatible while every line is true of it; new facts may be added.
 
-`proto_baseline.py` adds what is new (as `make proto` does). `--break` writes the list anew, without
-what is gone: only for what nobody can rely on, and with the reason in the commit's message.
+`proto_baseline.py` adds new facts (as `make proto` does). `--break` rewrites the list without facts
+that are gone: only for facts that no client can rely on, with the reason in the commit message.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PATH = Path(__file__).resolve().parent.parent / "tests" / "proto_baseline.txt"
 
 
 def facts(files: FileDescriptorSet) -> set[str]:
-    """Everything that others rely on, each in words much like those of a .proto file."""
+    """The facts that others rely on, in words like those of a .proto file."""
     found: set[str] = set()
     for file in files.file:
         for message in file.message_type:
@@ -93,7 +93,7 @@ def _of_rpc(rpc: MethodDescriptorProto, service: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """`proto_baseline.py` adds, `proto_baseline.py --break` writes anew."""
+    """Add new facts; with `--break` rewrite the list."""
     from protos import described
 
     now = facts(described())

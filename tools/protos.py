@@ -1,7 +1,7 @@
-"""Generates the Python code of proto/**/*.proto beside its source, and tells whether it is in step.
+"""Generates the Python code of proto/**/*.proto beside its source, or checks that it is up to date.
 
-`--check` generates into a temporary folder and compares; it changes nothing. Generating adds what
-is new to `tests/proto_baseline.txt`, see `proto_baseline`.
+`--check` generates into a temporary folder and compares; it changes nothing. Generating adds new
+facts to `tests/proto_baseline.txt`, see `proto_baseline`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def generate(target: Path) -> None:
 
 
 def described() -> FileDescriptorSet:
-    """What every .proto file declares, with its comments."""
+    """The declarations of every .proto file, with comments."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "descriptors.binpb")
         _protoc("--include_source_info", f"--descriptor_set_out={path}")
@@ -50,7 +50,7 @@ def generated(folder: Path) -> dict[str, str]:
 
 
 def problems() -> list[str]:
-    """One line for each file that is missing, left over, or not what `main` makes."""
+    """One line for each file that is missing, left over, or differs from the generated one."""
     with tempfile.TemporaryDirectory() as name:
         fresh_folder = Path(name)
         generate(fresh_folder)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # prove.sh: the long proofs on fresh seeds, some hours; every run of seeds or scenarios is a line in docs/ledger.
 # FIRST=N repeats the seeds from N on. RAFT, SECOND, CLUSTER: number of seeds of the Raft suite, of the same
-# with the second engine (and a tenth as many whole clusters), and of the cluster suite; 0 leaves one out.
-# MUTANTS=0, CHAOS=0 likewise.
-# Every proof runs; fails when one of them failed.
+# with the second engine (and a tenth as many whole clusters), and of the cluster suite; 0 skips a suite.
+# MUTANTS=0 and CHAOS=0 skip these.
+# Every proof runs; the script fails if one of them failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 first=${FIRST:-$(date +%s)}

@@ -14,7 +14,7 @@ from tidelog.chaos.report.timeline import timeline_svg
 
 
 def main(arguments: Sequence[str]) -> int:
-    """0; 1 and a line on stderr if the file is no record; 2 for wrong usage."""
+    """Return 0; 1 with a line on stderr if the file is not a record; 2 for wrong usage."""
     if len(arguments) != 2:
         print(__doc__, file=sys.stderr)
         return 2

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# setup.sh cluster|dev: bring .venv to what the lock says, inside the checkout and nowhere else.
+# setup.sh cluster|dev: install the locked packages into .venv, inside the checkout only.
 #
-# `cluster` is what a node and the command line need, `dev` is everything. A stamp keyed by the lock, the
+# `cluster` has the packages of a node and the command line, `dev` has all. A stamp keyed by the lock, the
 # project file and the checkout's path makes the second run a comparison of hashes.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# spark.sh [options of `tidelog pipeline`]: run the pipeline on the cluster of this checkout. Without options
-# on a sample: orders that it sends first, some of them bad; run again, it sends more and goes on from there.
+# spark.sh [options of `tidelog pipeline`]: run the pipeline on the cluster of this checkout. Without options it
+# runs on a sample: it first sends orders, some of them bad; the next run sends more and continues from there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tidelog=.venv/bin/tidelog
 sample=sample-orders
 count=5000
 
-# JSON lines. Of 100 one is no JSON, one has an amount that is no number, one has no id.
+# JSON lines. Of 100, one is not JSON, one has an amount that is not a number, one has no id.
 orders() {
   awk -v run="$(date +%s)" -v count="$count" 'BEGIN {
     split("north east south west", shops, " ")

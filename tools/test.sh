@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # test.sh [pytest options]: pure tests in parallel, then real processes, then Spark, one by one.
-# Every phase runs; fails when one of them failed, and ends with pytest's own closing line.
+# Every phase runs; the script fails if one of them failed, and ends with pytest's own last line.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 alone="process or chaos"
@@ -12,7 +12,7 @@ phase() { # phase NAME [pytest options]
   shift
   .venv/bin/python -m pytest "$@" && return
   failed=1
-  echo "test: the phase '$name' failed; the next one runs all the same" >&2
+  echo "test: the phase '$name' failed; the next one still runs" >&2
 }
 
 phase pure -n auto --dist worksteal -m "not ($alone or spark)" "$@"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # toxiproxy.sh: build Toxiproxy's server as .tools/bin/toxiproxy-server, with Go from PATH or from PyPI.
 #
-# tools/toxiproxy/go.mod says which version, and go.sum the checksum of it and of each module it needs: Go
-# refuses what differs, whatever the user's GOFLAGS, GONOSUMDB or GOINSECURE say.
+# tools/toxiproxy/go.mod names the version, and go.sum the checksums of it and of its modules: Go
+# refuses modules that differ, whatever the user's GOFLAGS, GONOSUMDB or GOINSECURE say.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools=$PWD/.tools

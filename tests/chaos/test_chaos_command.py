@@ -44,8 +44,8 @@ def test_every_scenario_is_listed_with_what_it_claims() -> None:
     ("arguments", "told"),
     [
         (["run"], "Missing argument"),
-        (["run", "F99"], "there is no scenario 'F99'"),
-        (["run", "F39"], "told in the simulation only"),
+        (["run", "F99"], "no scenario is called 'F99'"),
+        (["run", "F39"], "runs in the simulation only"),
         (["run", "F01", "--duration", "0"], "--duration"),
         (["run", "F01", "--runs", "0"], "--runs"),
         (["mutants", "--mutant", "unknown"], "unknown"),

@@ -297,7 +297,9 @@ def test_configs_are_set_described_and_deleted(cluster: Closable, run: Run) -> N
 def test_configs_are_shown_as_a_table_of_what_is_set_or_of_all(cluster: Closable, run: Run) -> None:
     cluster.create("t")
     nothing = run("configs", "describe", "t")
-    assert nothing == Done(0, b"nothing is set: 21 configs have their defaults, see --all\n", "")
+    assert nothing == Done(
+        0, b"nothing is set: all 21 configs are at their defaults, see --all\n", ""
+    )
     cluster.configs = {"t": {"segment.bytes": "1000"}}
     assert run("configs", "describe", "t").stdout.decode().splitlines() == [
         "key            value  source                default",

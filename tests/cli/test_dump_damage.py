@@ -193,7 +193,7 @@ def test_a_file_of_another_kind_is_refused(dump: Dump, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("x")
     done = dump(tmp_path / "notes.txt")
     assert (done.code, done.text) == (1, "")
-    assert "is no file of a partition" in done.error
+    assert "is not a file of a partition" in done.error
     assert dump(tmp_path / "missing.log").code == 2
 
 

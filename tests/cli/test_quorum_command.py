@@ -277,5 +277,5 @@ def test_damage_in_files_is_told_after_what_can_be_read(data_dir: Path, run: Run
 def test_other_files_and_folders_are_refused(tmp_path: Path, run: Run) -> None:
     other = tmp_path / "notes.txt"
     other.write_text("x")
-    assert "is no file of a metadata log" in run("log", other).stderr
+    assert "is not a file of a metadata log" in run("log", other).stderr
     assert "holds no metadata log" in run("log", "--data-dir", tmp_path).stderr

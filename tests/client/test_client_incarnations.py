@@ -128,7 +128,7 @@ async def test_without_a_policy_the_application_is_told_and_seeks() -> None:
         made_anew(cluster)
         fill(cluster, b"new 0", b"new 1")
         for _ in range(2):
-            with pytest.raises(errors.KafkaError, match="made anew") as told:
+            with pytest.raises(errors.KafkaError, match="recreated") as told:
                 await values(c, 1)
             assert told.value.code == common_pb2.INCONSISTENT_TOPIC_ID
         c.seek(TP, 0)
@@ -143,7 +143,7 @@ async def test_new_partitions_are_used_after_the_next_refresh() -> None:
         topic.partitions += cluster.create("u", partitions=3).partitions[1:]
         with pytest.raises(errors.KafkaError, match="partitions 0 to 0"):
             await p.send("t", value=b"b", partition=2)
-        p._sending.routing.request_refresh()
+        p._engine.routing.request_refresh()
         async with asyncio.timeout(5):
             while len(await p.partitions_for("t")) < 3:  # noqa: ASYNC110  # a refresh under way
                 await asyncio.sleep(0.001)
@@ -214,8 +214,8 @@ async def test_the_first_batch_for_a_new_topic_flies_alone_and_begins_at_0() -> 
         for _ in range(3):
             await p.send("t", value=b"old")
         made_anew(cluster)
-        p._sending.routing.request_refresh()
-        metadata = p._sending.routing.metadata
+        p._engine.routing.request_refresh()
+        metadata = p._engine.routing.metadata
         new_id = cluster.topics["t"].topic_id
         async with asyncio.timeout(5):
             while not metadata.is_gone("t", OLD_ID):  # noqa: ASYNC110  # a refresh
@@ -245,7 +245,7 @@ async def test_an_offset_sought_by_lookup_does_not_count_in_a_topic_made_anew_si
         topic.partitions.add(partition=0, leader_id=1)
         c._routing.metadata.update(response, now_ms=0)
         fill(cluster, b"new")
-        with pytest.raises(errors.KafkaError, match="deleted and made anew"):
+        with pytest.raises(errors.KafkaError, match="deleted and recreated"):
             await c.getmany(timeout_ms=5_000)
 
 

@@ -123,7 +123,7 @@ async def test_lag_is_looked_up_once_the_application_was_told_that_its_topic_is_
         c.seek(P0, 0)
         await take(c, 20)
         cluster.create("t").partitions[0].append(encoded([b"only"]))
-        with pytest.raises(errors.KafkaError, match="deleted and made anew"):
+        with pytest.raises(errors.KafkaError, match="deleted and recreated"):
             await c.getmany(timeout_ms=WAIT_MS)
         c.seek(P0, 0)
         assert await c.lag() == {P0: 1}

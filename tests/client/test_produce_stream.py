@@ -253,6 +253,6 @@ async def test_a_leader_that_is_overdue_and_leads_no_more_is_let_go(stage: Stage
     call = stage.streams.call(address, ProduceRequest(), timeout_ms=LONG_MS)
     partitions = [TopicPartition("t", 0)]
     async with asyncio.timeout(5):
-        with pytest.raises(CallFailedError, match="others lead"):
+        with pytest.raises(CallFailedError, match="other brokers lead"):
             await routing.while_it_leads(address, call, partitions=partitions, answer_ms=0)
     assert stage.transport.stream.is_closed

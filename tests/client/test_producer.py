@@ -130,7 +130,7 @@ async def test_news_of_another_leader_end_the_pause_after_a_failure() -> None:
     async with producer(cluster, retry_backoff_ms=60_000, retry_backoff_max_ms=60_000) as p:
         await p.send("t", value=b"a")
         await asyncio.sleep(0)
-        p._sending.routing._not_before_ms = 0  # the last refresh was long ago
+        p._engine.routing._not_before_ms = 0  # the last refresh was long ago
         cluster.kill(1)
         async with asyncio.timeout(5):
             await p.send("t", value=b"b")
@@ -158,7 +158,7 @@ async def test_partition_without_a_leader_waits_for_one() -> None:
     async with producer(cluster) as p:
         future = await p.submit("t", value=b"a")
         for _ in range(3):
-            await p._sending.routing._refreshed()
+            await p._engine.routing._refreshed()
         assert not future.done()
         cluster.move("t", 0, leader_id=2)
         assert (await future).offset == 0

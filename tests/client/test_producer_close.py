@@ -171,7 +171,7 @@ async def test_nothing_is_asked_for_after_close() -> None:
     await p.send("t", value=b"a")
     await p.close()
     cluster.silent = ("Metadata",)
-    p._sending.routing.request_refresh()
+    p._engine.routing.request_refresh()
     assert await other_tasks() == set()
 
 
@@ -230,8 +230,8 @@ async def test_cancelled_at_any_turn_the_producer_works_on(
             outcome = await p.send_many("t", [b"many1", b"many2"])
             await p.flush()
             assert outcome.acknowledged == 2
-            assert p._sending.accumulator._used_bytes == 0, f"cancelled at {turn}"
-            assert not p._sending.accumulator.incomplete
+            assert p._engine.accumulator._used_bytes == 0, f"cancelled at {turn}"
+            assert not p._engine.accumulator.incomplete
         stored = [value or b"" for value in cluster.values("t")[0]]
         ours = [b"first", b"before" * 20] if is_warm else []
         assert [v for v in stored if v[:1] != b"x"] == [*ours, b"after", b"many1", b"many2"]

@@ -168,7 +168,7 @@ async def test_on_delivery_is_told_once_even_if_nobody_waits() -> None:
         await p.partitions_for("t")
         for _ in range(5):
             await asyncio.sleep(0)
-        assert p._sending.accumulator.incomplete
+        assert p._engine.accumulator.incomplete
         sending.cancel()
         await asyncio.wait([sending])
         assert told == []

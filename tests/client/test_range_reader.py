@@ -203,7 +203,7 @@ async def test_an_empty_answer_is_waited_out() -> None:
 
 
 async def test_records_that_never_come_are_an_error_that_says_what_is_there() -> None:
-    with pytest.raises(KafkaError, match=r"t-0 gives no records from offset 30 on: .* up to 30"):
+    with pytest.raises(KafkaError, match=r"t-0 returns no records from offset 30 on: .* is 30"):
         await read(OneBroker(), WHOLE._replace(end_offset=40))
 
 
@@ -253,9 +253,15 @@ async def test_another_error_is_none_that_the_caller_may_have_left_out() -> None
     [
         (b"x" * 61, "t-0 is corrupt at offset 0: record batch magic"),
         (b"x" * 60, "t-0 is corrupt at offset 0: a record batch header is 61 bytes, 60 are left"),
-        (batch_at(10), "t-0 is corrupt at offset 0: a batch of base offset 10 came"),
-        (batch_at(0) + batch_at(0), "t-0 is corrupt at offset 10: a batch of base offset 0 came"),
-        (batch_at(0) + batch_at(20), "t-0 is corrupt at offset 10: a batch of base offset 20 came"),
+        (batch_at(10), "t-0 is corrupt at offset 0: the next batch has base offset 10"),
+        (
+            batch_at(0) + batch_at(0),
+            "t-0 is corrupt at offset 10: the next batch has base offset 0",
+        ),
+        (
+            batch_at(0) + batch_at(20),
+            "t-0 is corrupt at offset 10: the next batch has base offset 20",
+        ),
     ],
 )
 async def test_batches_that_do_not_continue_the_range_are_corrupt(
@@ -280,7 +286,7 @@ async def test_what_lies_beyond_the_range_is_cut_off_unseen() -> None:
 async def test_a_batch_from_before_the_position_is_no_progress_and_corrupt() -> None:
     broker = OneBroker()
     broker.answers = [PartitionFetchResult(records=batch_at(0))]
-    with pytest.raises(CorruptMessageError, match="t-0 is corrupt at offset 10: a batch of base"):
+    with pytest.raises(CorruptMessageError, match="t-0 is corrupt at offset 10: the next batch"):
         await read(broker, WHOLE._replace(start_offset=10))
 
 

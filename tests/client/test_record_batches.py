@@ -158,7 +158,7 @@ async def test_a_crc_is_computed_once_though_the_batch_waited(
 ) -> None:
     checked: list[int] = []
     monkeypatch.setattr(
-        "tidelog.client.consuming.handout.check_crc",
+        "tidelog.client.consuming.ready_records.check_crc",
         lambda header, _batch: checked.append(header.base_offset),
     )
     cluster = FakeCluster()

@@ -158,7 +158,7 @@ async def test_each_record_is_stored_in_order_and_with_idempotence_once(
     cluster = PausedCluster()
     cluster.create("t", partitions=6)
     async with producer(cluster, enable_idempotence=is_idempotent) as p:
-        routing = p._sending.routing
+        routing = p._engine.routing
         routing._config = replace(routing._config, overdue_ms=5, overdue_interval_ms=5)
         for number in PARTITIONS:
             await p.send("t", value=b"first", partition=number)
@@ -243,7 +243,7 @@ async def test_nothing_is_handed_to_a_stream_that_is_being_opened() -> None:
         sent = [await p.submit_many("t", [value(1)] * 30, partition=n) for n in PARTITIONS]
         await asyncio.sleep(0.01)
         in_flight = [
-            one.tp.partition for one in p._sending.accumulator.incomplete if one.is_in_flight
+            one.tp.partition for one in p._engine.accumulator.incomplete if one.is_in_flight
         ]
         assert set(in_flight) == {PARTITIONS[0]}
         cluster.may_open.set()
@@ -283,7 +283,7 @@ async def test_a_break_is_one_failure_of_a_partition_however_many_requests_it_to
             await asyncio.sleep(0)
         assert cluster.most_in_flight > 1
         await asyncio.sleep(0.01)
-        assert list(p._sending._sender._outcomes._failures.values()) == [1]
+        assert list(p._engine._sender._outcomes._failures.values()) == [1]
 
 
 async def test_what_a_forgetful_log_let_be_overtaken_fails_and_is_not_stored_out_of_order() -> None:

@@ -13,7 +13,7 @@ from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, Mishap
 
 from tidelog.client import errors
 from tidelog.client.arrow.table_writer import TableWriter
-from tidelog.client.arrow.written import PartitionWritten, Written
+from tidelog.client.arrow.write_result import PartitionWriteResult, WriteResult
 from tidelog.client.producing.partitioners import murmur2
 from tidelog.client.records import TopicPartition
 from tidelog.core.errors import InvalidRecordError
@@ -99,13 +99,13 @@ async def test_what_was_written_is_told_once_for_each_flush() -> None:
         await w.write("t", batch_of(rows[:1], "value", "partition"))
         second, third = await w.flush(), await w.flush()
     assert first.partitions == {
-        TopicPartition("t", 0): PartitionWritten(4, 0, 3),
-        TopicPartition("t", 1): PartitionWritten(3, 0, 2),
+        TopicPartition("t", 0): PartitionWriteResult(4, 0, 3),
+        TopicPartition("t", 1): PartitionWriteResult(3, 0, 2),
     }
     sent = sum(len(p.records) for r in cluster.requests("Produce") for p in r.partitions)
     assert (first.records, first.bytes + second.bytes) == (7, sent)
-    assert second.partitions == {TopicPartition("t", 0): PartitionWritten(1, 4, 4)}
-    assert third == Written()
+    assert second.partitions == {TopicPartition("t", 0): PartitionWriteResult(1, 4, 4)}
+    assert third == WriteResult()
 
 
 async def test_small_writes_are_gathered_into_large_batches() -> None:
@@ -136,7 +136,7 @@ async def test_the_buffer_is_bounded_and_waits_for_the_brokers() -> None:
         most = 0
         for _ in range(20):
             await w.write("t", numbered(50, size=100))
-            most = max(most, w._sending.accumulator._used_bytes)
+            most = max(most, w._engine.accumulator._used_bytes)
         written = await w.flush()
     assert most <= 4000
     assert written.records == len(stored(cluster)) == 1000
@@ -165,7 +165,7 @@ async def test_it_goes_on_at_the_next_leader() -> None:
         cluster.move("t", 0, leader_id=(leader or 0) % 3 + 1)
         await w.write("t", values(b"after"))
         written = await w.flush()
-    assert written.partitions == {TopicPartition("t", 0): PartitionWritten(1, 1, 1)}
+    assert written.partitions == {TopicPartition("t", 0): PartitionWriteResult(1, 1, 1)}
     assert [record.value for record in stored(cluster)] == [b"before", b"after"]
 
 
@@ -208,7 +208,7 @@ async def test_a_batch_the_topic_finds_too_large_is_split() -> None:
     async with writer(cluster) as w:
         await w.write("t", numbered(30))
         written = await w.flush()
-    assert written.partitions == {TopicPartition("t", 0): PartitionWritten(30, 0, 29)}
+    assert written.partitions == {TopicPartition("t", 0): PartitionWriteResult(30, 0, 29)}
     assert [r.value for r in stored(cluster)] == numbered(30)["value"].to_pylist()
     assert len(cluster.requests("Produce")) > 1
 
@@ -232,7 +232,7 @@ async def test_write_raises_what_became_of_earlier_rows_and_flush_says_it_again(
     cluster.mishaps.append(Mishap("Produce", code=common_pb2.INVALID_RECORD))
     async with writer(cluster, batch_size=200, max_request_size=200) as w:
         await w.write("t", numbered(10, size=50))
-        await asyncio.wait_for(w._sending._sender.wait_for_progress(), timeout=10)
+        await asyncio.wait_for(w._engine._sender.wait_for_progress(), timeout=10)
         with pytest.raises(InvalidRecordError):
             await w.write("t", values(b"late"))
         with pytest.raises(InvalidRecordError):
@@ -319,7 +319,7 @@ async def test_rows_gathered_for_the_old_topic_do_not_go_to_the_new_one() -> Non
     async with writer(cluster) as w:
         await w.write("t", values(b"for the old one"))
         cluster.create("t")
-        routing = w._sending.routing
+        routing = w._engine.routing
         routing.request_refresh()
         async with asyncio.timeout(5):
             while not routing.metadata.is_gone("t", OLD_ID):  # noqa: ASYNC110  # a refresh
@@ -334,7 +334,10 @@ async def test_rows_gathered_for_the_old_topic_do_not_go_to_the_new_one() -> Non
     ("batch", "complaint"),
     [
         ({"key": pa.array([b"k"])}, "no column 'value'"),
-        ({"value": pa.array([b"v"]), "offset": pa.array([1])}, "column 'offset' is none of a rec"),
+        (
+            {"value": pa.array([b"v"]), "offset": pa.array([1])},
+            "column 'offset' is not a column of rec",
+        ),
         ({"value": pa.array([1])}, "column 'value' is int64, which is not binary or string"),
         ({"key": pa.array([1.5]), "value": pa.array([b"v"])}, "column 'key' is double"),
         ({"value": pa.array([b"v"]), "partition": pa.array(["1"])}, "column 'partition' is string"),
@@ -394,7 +397,7 @@ async def test_with_acks_0_nobody_knows_the_offsets() -> None:
     async with writer(cluster, acks=0) as w:
         await w.write("t", values(b"v"))
         written = await w.flush()
-    assert written.partitions == {TopicPartition("t", 0): PartitionWritten(1, -1, -1)}
+    assert written.partitions == {TopicPartition("t", 0): PartitionWriteResult(1, -1, -1)}
 
 
 def test_limits_that_cannot_hold_are_refused() -> None:

@@ -55,5 +55,5 @@ def test_every_field_is_described() -> None:
 
 
 def test_every_complaint_and_every_count_is_described() -> None:
-    assert named("## What is judged") == set(CHECKS)
+    assert named("## The checks") == set(CHECKS)
     assert named("## The counts") == {*counts(History()), "complaints"}

@@ -110,4 +110,4 @@ def test_command_refuses_a_mutant_of_another_suite() -> None:
     output = CliRunner().invoke(sim, options)
 
     assert output.exit_code == 2
-    assert "is no mutant of the cluster suite" in output.stderr
+    assert "the cluster suite has no mutant" in output.stderr

@@ -144,7 +144,9 @@ async def test_an_id_that_another_topics_stream_has_is_refused() -> None:
     async with stream(cluster, **given) as driver:
         await driver.initial()
     async with stream(cluster, **given, subscribe="u") as driver:
-        with pytest.raises(QueryStartsError, match='"q" is of a stream of t, and this one reads u'):
+        with pytest.raises(
+            QueryStartsError, match='"q" belongs to a stream of t, and this one reads u'
+        ):
             await driver.initial()
     async with stream(cluster, **given, subscribe="t,u") as driver:
         assert (await driver.initial()).offsets == {T0: 10}

@@ -62,7 +62,7 @@ def test_a_range_is_divided_as_kafkas_connector_says(
 @pytest.mark.parametrize("options", [{"max_records": 1}, {"min_partitions": TASKS_MAX + 1}])
 def test_more_tasks_than_spark_can_bear_are_refused(options: dict[str, int]) -> None:
     with pytest.raises(
-        OptionError, match=f"{TASKS_MAX + 1} tasks, the most are {TASKS_MAX}: raise"
+        OptionError, match=f"{TASKS_MAX + 1} tasks, the maximum is {TASKS_MAX}: raise"
     ):
         spread(TASKS_MAX + 1, **options)
     assert sum(map(len, spread(TASKS_MAX, **dict.fromkeys(options, 1)))) <= TASKS_MAX

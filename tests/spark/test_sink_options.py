@@ -80,7 +80,7 @@ def test_recorded_batches_are_written_again_when_the_user_says_so() -> None:
         ("kafka__acks", "2", "one of all, -1, 0, 1"),
         ("kafka__batch__size", "0", "a whole number from 1 to 16777216, not '0'"),
         ("kafka__compression__type", "rar", "one of none, gzip, snappy, lz4, zstd, not 'rar'"),
-        ("kafka__linger__ms", "5", "rows come many at a time"),
+        ("kafka__linger__ms", "5", "rows arrive many at a time"),
         ("kafka__enable__idempotence", "false", "is stored once"),
         ("kafka__max__in__flight__requests__per__connection", "1", "follows from kafka.buffer"),
         ("kafka__partitioner__class", "x", "column partition chooses"),

@@ -136,7 +136,9 @@ def test_markers_are_read_once_in_a_run_of_a_query(ground: Ground) -> None:
 
 def test_a_task_that_is_not_told_its_batch_fails(ground: Ground) -> None:
     in_a_task(None)
-    with pytest.raises(MarkerError, match=r"does not tell this task its batch: of streaming\.sql"):
+    with pytest.raises(
+        MarkerError, match=r"does not tell this task its batch: it needs streaming\.sql"
+    ):
         StreamWriter(options(), schema=SCHEMA).write(iter(ROWS))
 
 

@@ -136,7 +136,7 @@ async def test_a_topic_made_anew_fails_the_next_run_or_is_read_from_its_beginnin
         await admin.delete_topic("anew-stream")
     await create(running_cluster, "anew-stream", partitions=1)
     await send(running_cluster, "anew-stream", 0, 4, 5, 6, 7, 8)
-    with pytest.raises(StreamingQueryException, match='"anew-stream" was deleted and made anew'):
+    with pytest.raises(StreamingQueryException, match='"anew-stream" was deleted and recreated'):
         finish(load(spark, running_cluster, **given), tmp_path)
     finish(load(spark, running_cluster, **given, failOnDataLoss="false"), tmp_path)
     assert values(spark, tmp_path) == list(range(1, 9))

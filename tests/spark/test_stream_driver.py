@@ -248,7 +248,7 @@ async def test_a_topic_made_anew_between_two_batches_is_a_loss_whatever_it_holds
         del cluster.topics["t"]
         filled(cluster, "t", 50)
         began_s = asyncio.get_running_loop().time()
-        with pytest.raises(DataLossError, match='"t" was deleted and made anew'):
+        with pytest.raises(DataLossError, match='"t" was deleted and recreated'):
             await driver.advance(end)
         assert asyncio.get_running_loop().time() - began_s < TOPICS_MAX_AGE_MS / 1000
     async with stream(cluster, failOnDataLoss="false") as driver:

@@ -83,7 +83,7 @@ def test_a_partition_that_is_gone_is_a_loss() -> None:
 def test_a_topic_made_anew_is_one_loss_and_read_from_its_beginning() -> None:
     found = backlog(at({A0: 9, A1: 9}), at({A0: 20, A1: 1}, a=b"2"), earliest={})
     assert ranges(found) == {A0: (0, 20), A1: (0, 1)}
-    assert found.losses == ['topic "a" was deleted and made anew']
+    assert found.losses == ['topic "a" was deleted and recreated']
 
 
 def test_an_offset_without_topic_ids_is_taken_as_it_is() -> None:

@@ -42,12 +42,12 @@ def test_a_batch_that_was_written_in_part_is_recorded_as_a_whole() -> None:
     "results", [[], [TaskResult(1, ())], [result(1), TaskResult(1, (), BATCH._replace(batch_id=8))]]
 )
 def test_tasks_that_were_told_of_another_batch_are_an_error(results: list[TaskResult]) -> None:
-    with pytest.raises(MarkerError, match="tasks of batch 7 were told"):
+    with pytest.raises(MarkerError, match="tasks of batch 7 were given"):
         marker_due(results, batch_id=7)
 
 
 def test_a_number_other_than_the_tasks_is_an_error() -> None:
-    with pytest.raises(MarkerError, match="tasks of batch 8 were told of"):
+    with pytest.raises(MarkerError, match="tasks of batch 8 were given"):
         marker_due([result(1)], batch_id=8)
 
 
@@ -59,13 +59,13 @@ def test_a_batch_with_a_task_that_failed_is_not_recorded() -> None:
 def test_what_stays_is_said_by_offsets() -> None:
     written = TaskResult(5, (WrittenRange("t", 0, 10, 12), WrittenRange("t", 1, 0, 1)))
     assert what_stays([None, written]) == (
-        "5 records of the tasks that were done stay in the topics (t-0 10 to 12, t-1 0 to 1), and "
-        "what others had sent; written again, they are there twice"
+        "5 records of finished tasks stay in the topics (t-0 10 to 12, t-1 0 to 1), and so do "
+        "records that other tasks had sent; written again, they are there twice"
     )
 
 
 def test_rows_that_were_skipped_do_not_stay_twice() -> None:
-    assert what_stays([result(5, skipped=Marker(7, 5))]).startswith("0 records of the tasks")
+    assert what_stays([result(5, skipped=Marker(7, 5))]).startswith("0 records of finished tasks")
 
 
 def test_no_more_than_twenty_partitions_are_named() -> None:

@@ -1,4 +1,4 @@
-"""How much is run: what `--quick`, `--full` and neither mean. Pure."""
+"""The lengths of runs with `--quick`, `--full` and neither. Pure."""
 
 # Pure: decides, never acts (rule R2).
 
@@ -11,9 +11,9 @@ MIB = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How long everything takes: `scale` of the record counts, `runs` of every group.
+    """The length of a session: `scale` of the record counts, `runs` of every group.
 
-    With a `limit_s`, what is left of a sitting that falls behind is shortened, see `shortened`.
+    With a `limit_s`, the remaining groups of a slow session are shortened, see `shortened`.
     """
 
     name: str
@@ -37,7 +37,7 @@ EFFORTS = {
 
 
 def shortened(effort: Effort) -> Effort:
-    """Half of it."""
+    """The effort with every load halved."""
     return replace(
         effort,
         scale=effort.scale / 2,

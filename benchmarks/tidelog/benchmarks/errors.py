@@ -1,7 +1,7 @@
-"""What may go wrong in a benchmark run."""
+"""The error of a benchmark run."""
 
 from __future__ import annotations
 
 
 class RunFailedError(Exception):
-    """A part of the benchmark did not run; the others go on."""
+    """A part of the benchmark did not run; the other parts continue."""

@@ -1,7 +1,7 @@
-"""Loads that read: whole batches whose records are then iterated, and a record at a time.
+"""Consuming loads: whole batches whose records are then iterated, and one record at a time.
 
-Every value is touched. The clock runs from the first records to the last, as it does on the peer's
-side, where joining a group is left out.
+Every value is touched. The clock runs from the first records to the last, as on the peer's side,
+where the time to join a group is not counted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ WAIT_MS = 20_000
 
 
 async def consume(stage: Stage, *, key: str, records: int, size_bytes: int) -> Figures:
-    """What the topic holds, read twice."""
+    """Fill a topic and read it twice: by batches and record by record."""
     chunks = max(1, records // CHUNK_RECORDS)
     async with stage.topic() as topic:
         await _fill(stage.bootstrap, topic, size_bytes, chunks)
@@ -41,26 +41,26 @@ async def _fill(bootstrap: str, topic: str, size_bytes: int, chunks: int) -> Non
 
 
 async def _batches(bootstrap: str, topic: str, expected: int) -> float:
-    """Seconds for that many records."""
+    """The seconds to read `expected` records by `getbatches`."""
     async with Consumer(bootstrap) as consumer:
         consumer.assign([(topic, partition) for partition in range(PARTITIONS)])
         taken = await consumer.getbatches(timeout_ms=WAIT_MS)
         began_s, got, total_bytes = time.monotonic(), 0, 0
         while got < expected:
             if not taken:
-                raise RunFailedError(f"only {got} of {expected} records came")
+                raise RunFailedError(f"only {got} of {expected} records arrived")
             for batch in taken:
                 got += len(batch)
                 total_bytes += sum([len(record.value or b"") for record in batch])
             taken = [] if got >= expected else await consumer.getbatches(timeout_ms=WAIT_MS)
         took_s = time.monotonic() - began_s
     if not total_bytes:
-        raise RunFailedError("the records held nothing")
+        raise RunFailedError("all records were empty")
     return took_s
 
 
 async def _single(bootstrap: str, topic: str, expected: int) -> float:
-    """Seconds for that many records, by `async for`."""
+    """The seconds to read `expected` records by `async for`."""
     async with Consumer(bootstrap) as consumer:
         consumer.assign([(topic, partition) for partition in range(PARTITIONS)])
         began_s, got, total_bytes = 0.0, 0, 0

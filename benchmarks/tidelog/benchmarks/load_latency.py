@@ -1,4 +1,4 @@
-"""Loads that wait: records at a fixed rate, one after the other, and through to the consumer."""
+"""Latency loads: records at a fixed rate, one after the other, and through to the consumer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WAIT_MS = 10_000
 
 
 async def latency(stage: Stage, *, key: str, seconds: float, sends: int) -> Figures:
-    """All three, in milliseconds, of values of 1 KiB; the first of each warm up."""
+    """The three latencies in milliseconds, with values of 1 KiB; the first records warm up."""
     del key
     return {
         **percentiles("rate", await _at_a_rate(stage, WARM_S + seconds)),
@@ -28,7 +28,7 @@ async def latency(stage: Stage, *, key: str, seconds: float, sends: int) -> Figu
 
 
 async def _at_a_rate(stage: Stage, seconds: float) -> list[float]:
-    """Send to acknowledgement; what is due is sent, whether or not the last one is back."""
+    """Send to acknowledgement, at a fixed rate whether or not earlier records are acknowledged."""
     took_s: list[float] = []
     failed: list[BaseException] = []
     (value,) = values(SIZE_BYTES, 1)
@@ -62,7 +62,7 @@ async def _at_a_rate(stage: Stage, seconds: float) -> list[float]:
 
 
 async def _alone(stage: Stage, sends: int) -> list[float]:
-    """Send to acknowledgement; the next is sent when the last is acknowledged."""
+    """Send to acknowledgement, one record after the other."""
     took_s: list[float] = []
     (value,) = values(SIZE_BYTES, 1)
     async with stage.topic() as topic, Producer(stage.bootstrap) as producer:
@@ -74,7 +74,7 @@ async def _alone(stage: Stage, sends: int) -> list[float]:
 
 
 async def _to_the_consumer(stage: Stage, sends: int) -> list[float]:
-    """Send to the consumer's hands, one at a time, as Kafka's EndToEndLatency does."""
+    """Send to receipt by the consumer, one record at a time, as Kafka's EndToEndLatency does."""
     took_s: list[float] = []
     (value,) = values(SIZE_BYTES, 1)
     async with (

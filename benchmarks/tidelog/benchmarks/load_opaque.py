@@ -1,7 +1,7 @@
-"""A load of batches that were encoded before: what the brokers do without the client's encoding.
+"""A load of batches that are encoded beforehand: the brokers' work without the client's encoding.
 
-Every message goes to one broker and holds one or several batches of each partition in its turn;
-several messages are on their way to different partitions at once.
+Each message goes to one broker and holds one or several batches of one partition; several messages
+are in flight to different partitions at once.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import PartitionProduceData, ProduceRequest, ProduceResponse
 
 Send = Callable[[str, ProduceRequest], Awaitable[ProduceResponse]]
-"""Takes an address and a request to it, returns the answer: the way to the brokers."""
+"""A call to a broker: takes its address and the request, returns the response."""
 IN_FLIGHT_A_PARTITION = 2
 TIMEOUT_MS = 30_000
 RETRY_S = 0.02
 RECORD_OVERHEAD_BYTES = 16
-"""At least what a record takes beyond its value."""
+"""The least bytes of a record beyond its value."""
 
 
 async def opaque(
     stage: Stage, *, key: str, batch_bytes: int, bundled: int, total_bytes: int, settle_s: float
 ) -> Figures:
-    """MB/s (10^6) at the last acknowledgement, and the brokers' processor seconds a GiB.
+    """MB/s (10^6) at the last acknowledgement, and the brokers' processor seconds per GiB.
 
-    The same load runs twice, each on a topic of its own: pages of the cache and of the allocators
-    that nobody touched before are slow, so the first one only warms up. `settle_s` between them
-    lets the brokers delete its files.
+    The same load runs twice, each time on a new topic. First use of pages of the page cache and of
+    the allocators is slow, so the first run only warms up. `settle_s` between the runs lets the
+    brokers delete the files of the first.
     """
     batches = _batch(batch_bytes) * bundled
     messages = max(6, total_bytes // len(batches))
@@ -65,10 +65,10 @@ async def opaque(
 
 
 async def _load(stage: Stage, send: Send, batches: bytes, messages: int) -> float:
-    """Seconds until the last acknowledgement."""
+    """The seconds until the last acknowledgement."""
     async with stage.topic() as topic:
         leaders = await _leaders(stage.bootstrap, topic)
-        left = iter(range(messages))  # shared: whoever is free sends the next
+        left = iter(range(messages))  # shared: the next free task sends the next message
 
         async def pump(partition: int, address: str) -> None:
             data = PartitionProduceData(topic=topic, partition=partition, records=batches)
@@ -99,13 +99,13 @@ async def _leaders(bootstrap: str, topic: str) -> Sequence[str]:
 
 
 def _batch(size_bytes: int) -> bytes:
-    """A batch of that size, or a few bytes less, of one record."""
+    """A batch of `size_bytes`, or a few bytes less, with one record."""
     (value,) = values(size_bytes - HEADER_BYTES - RECORD_OVERHEAD_BYTES, 1)
     return encode_batch([Record(0, int(time.time() * 1000), None, value)])
 
 
 async def _acknowledged(send: Send, address: str, request: ProduceRequest) -> None:
-    """Send until it is appended: a partition may be new to its broker, or a broker may be full."""
+    """Send until appended: a broker may not know the partition yet, or be at its memory bound."""
     deadline_s = time.monotonic() + TIMEOUT_MS / 1000
     while True:
         error = (await send(address, request)).partitions[0].error

@@ -1,6 +1,7 @@
-"""Loads that write: many records a call, a call a record. Counted at the last acknowledgement.
+"""Producing loads: many records per call, and one call per record.
 
-The first third of the records warms both sides up and does not count.
+The clock stops at the last acknowledgement. The first third of the records warms up and does not
+count.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tidelog.client.records import BulkMetadata, RecordMetadata
 MIB = 1 << 20
 WARM_SHARE = 3
 SINGLES_IN_FLIGHT = 10_000
-"""How many records a program with a call a record lets wait before it looks at outcomes."""
+"""The records in flight before a load with one call per record awaits their outcomes."""
 _ACKS: dict[str, Literal["all", 1]] = {"all": "all", "1": 1}
 
 
@@ -32,9 +33,9 @@ async def produce(
     acks: str,
     profile: str,
 ) -> Figures:
-    """`submit_many`: records/s and MiB/s.
+    """Produce by `submit_many`: records/s and MiB/s.
 
-    The brokers' processor seconds a GiB are of all that was sent, warm-up included.
+    The brokers' processor seconds per GiB cover all records sent, warm-up included.
     """
     sent = values(size_bytes)
     chunks = max(2, records // CHUNK_RECORDS)
@@ -58,7 +59,7 @@ async def produce(
 
 
 async def single(stage: Stage, *, key: str, records: int, size_bytes: int) -> Figures:
-    """`submit` for each record, its outcome awaited later."""
+    """Produce by one `submit` per record, with its outcome awaited later."""
     sent = values(size_bytes)
     async with stage.topic() as topic, Producer(stage.bootstrap) as producer:
         warm = records // WARM_SHARE
@@ -70,7 +71,7 @@ async def single(stage: Stage, *, key: str, records: int, size_bytes: int) -> Fi
 
 
 def rates(key: str, records: int, size_bytes: int, took_s: float) -> Figures:
-    """By count and by weight."""
+    """The rates as records/s and MiB/s."""
     return {
         f"{key}.rec_s": records / took_s,
         f"{key}.mib_s": records * size_bytes / took_s / MIB,
@@ -98,6 +99,6 @@ async def _send_singles(
         ]
         left -= len(outcomes)
         if left > 0:
-            await outcomes[0]  # a failure is told early; the rest goes on meanwhile
+            await outcomes[0]  # a failure raises early; the other records continue
         else:
             await asyncio.gather(*outcomes)

@@ -1,4 +1,4 @@
-"""What a reader of a report must know of the sitting: machine, versions, commit, command, date."""
+"""The circumstances of a session for its report: machine, versions, commit, command, date."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FOLDERS = re.compile(r"(?<![^\s='\"])/(?:[^/\s'\"]+/)+")
 
 
 def machine_facts() -> dict[str, str]:
-    """Each fact by its name, as text."""
+    """The facts as text, by name."""
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "command": command_text(sys.argv[1:]),
@@ -33,5 +33,5 @@ def machine_facts() -> dict[str, str]:
 
 
 def command_text(arguments: Sequence[str]) -> str:
-    """The command line; of absolute paths the last name, since the folders are this machine's."""
+    """The command line, with absolute paths cut to their last name, since folders are local."""
     return shlex.join(["tidelog", *(_FOLDERS.sub("", argument) for argument in arguments)])

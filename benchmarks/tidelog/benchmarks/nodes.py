@@ -1,4 +1,4 @@
-"""What the kernel says of the brokers' processes: processor time and resident memory."""
+"""Processor time and resident memory of the brokers' processes, from the kernel."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 def cpu_s(pids: Iterable[int]) -> float:
-    """Processor seconds, user and system, of all of them together since each started."""
+    """The sum of the processes' processor seconds, user and system, since each started."""
     return sum(_ticks(pid) for pid in pids) / _TICKS_PER_S
 
 
 def rss_mb(pids: Iterable[int]) -> float:
-    """Resident memory of the largest, in megabytes (10^6)."""
+    """The resident memory of the largest process, in megabytes (10^6)."""
     return max(map(_rss_kib, pids)) * 1024 / 1e6
 
 
 def _ticks(pid: int) -> int:
-    # The name in parentheses may hold spaces; utime and stime are fields 14 and 15 of proc(5).
+    # The name in parentheses may contain spaces; utime and stime are fields 14 and 15 of proc(5).
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return int(fields[11]) + int(fields[12])
 

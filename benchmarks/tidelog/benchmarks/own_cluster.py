@@ -1,4 +1,4 @@
-"""The benchmark's own cluster: three combined nodes on free ports, in a folder that goes away."""
+"""The benchmark's own cluster: three combined nodes on free ports, in a temporary folder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ POLL_S = 0.02
 
 
 class OwnCluster:
-    """Use it as a context manager: whatever way it is left, no process and no file stays."""
+    """A context manager that leaves no process and no file, however its block ends."""
 
     def __init__(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="tidelog-bench-"))
@@ -52,7 +52,7 @@ class OwnCluster:
 
     @property
     def pids(self) -> list[int]:
-        """Of the nodes that run. Errors: `RunFailedError` when one does not."""
+        """The process ids of all nodes. Errors: `RunFailedError` if a node does not run."""
         found = [cluster_process.running_pid(plan) for plan in self._plans]
         pids = [pid for pid in found if pid is not None]
         if len(pids) < len(found):
@@ -60,9 +60,9 @@ class OwnCluster:
         return pids
 
     def start(self) -> float:
-        """Start all nodes; seconds from launch to the first record acknowledged by acks=all.
+        """Start all nodes; return the seconds from launch to the first acks=all acknowledgement.
 
-        The record goes to a topic of one partition and three replicas, made if it is not there.
+        The record goes to a topic of one partition and three replicas, created if it is missing.
         """
         began_s = time.monotonic()
         started = [cluster_process.start(plan) for plan in self._plans]
@@ -70,7 +70,7 @@ class OwnCluster:
         return time.monotonic() - began_s
 
     def stop(self) -> None:
-        """Stop them as one; a node that does not end in time is killed."""
+        """Stop all nodes together; a node that does not end in time is killed."""
         alive = self._alive()
         if alive:
             cluster_calls.prepare_stop(alive)
@@ -80,10 +80,10 @@ class OwnCluster:
         return [plan for plan in self._plans if cluster_process.running_pid(plan) is not None]
 
     def _kill(self) -> None:
-        """End the nodes without asking them, since their data goes, too.
+        """End the nodes without preparation, since their data is deleted too.
 
-        A call to them would need a new event loop, and gRPC may still have events for one that
-        Ctrl-C closed: it then complains aloud.
+        An RPC would need a new event loop, and gRPC may still hold events of the loop that Ctrl-C
+        closed, which it would report on stderr.
         """
         cluster_process.stop(self._alive(), timeout_s=0)
         deadline_s = time.monotonic() + STOP_TIMEOUT_S

@@ -1,7 +1,8 @@
-"""The peer: a program that runs Kafka's side of a figure, told by its command line.
+"""The peer: a program that runs Kafka's side of a figure, given by its command line.
 
-docs/BENCHMARKS.md says what it must understand. Its stdout is read for JSON lines with `figure` and
-`runs`; whatever else it writes is passed over, and the end of its stderr tells why it failed.
+docs/BENCHMARKS.md lists the sub-commands it must understand. The bench reads JSON lines with
+`figure` and `runs` from its stdout and ignores other lines; the end of its stderr is the reason of
+a failure.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tidelog.benchmarks.errors import RunFailedError
 
 TIMEOUT_S = 900.0
 GRACE_S = 60.0
-"""For its own clean-up, once it is told to end."""
+"""The time for the peer's own clean-up after SIGTERM."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,27 +29,27 @@ class Peer:
 
     @classmethod
     def of(cls, text: str) -> Peer:
-        """From an option or the environment; ValueError where no shell could split it."""
+        """Split a command line. Errors: ValueError if it is empty or no shell could split it."""
         command = shlex.split(text)
         if not command:
             raise ValueError("the peer's command is empty")
         return cls(tuple(command))
 
     def up(self) -> None:
-        """Start its nodes, formatted anew."""
+        """Format and start the peer's nodes."""
         self.run("up")
 
     def down(self) -> None:
-        """Stop them; also when none runs."""
+        """Stop the peer's nodes; no error when none runs."""
         self.run("down")
 
     def run(self, *arguments: str) -> dict[str, list[float]]:
-        """The figures of one call, by name: a value a run. Errors: `RunFailedError`."""
+        """The figures of one call by name: one value per run. Errors: `RunFailedError`."""
         return parse(run_program([*self.command, *arguments], timeout_s=TIMEOUT_S).splitlines())
 
 
 def parse(lines: Iterable[str]) -> dict[str, list[float]]:
-    """The figures in what a peer wrote."""
+    """The figures in the lines that a peer wrote."""
     found: dict[str, list[float]] = {}
     for line in lines:
         with contextlib.suppress(ValueError, KeyError, TypeError):
@@ -61,9 +62,10 @@ def parse(lines: Iterable[str]) -> dict[str, list[float]]:
 def run_program(
     command: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None = None
 ) -> str:
-    """What a program writes to stdout; it is ended, with time to clean up, when we are.
+    """Run a program and return its stdout; if this process is interrupted, the program ends too.
 
-    Errors: `RunFailedError` where it cannot be started, fails or takes longer.
+    The program gets SIGTERM and time to clean up. Errors: `RunFailedError` if it cannot be started,
+    fails, or takes longer than `timeout_s`.
     """
     try:
         process = subprocess.Popen(
@@ -73,7 +75,7 @@ def run_program(
             stderr=subprocess.PIPE,
             text=True,
             env=env,
-            start_new_session=True,  # Ctrl-C is ours to pass on
+            start_new_session=True,  # Ctrl-C reaches this process, which then ends the program
         )
     except OSError as error:
         raise RunFailedError(f"{command[0]}: {error.strerror}") from error

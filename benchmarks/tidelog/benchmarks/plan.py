@@ -1,7 +1,7 @@
 """The rows of the benchmark, with their aims, and the runs that fill them. Pure.
 
-A group is what one turn of ours and one turn of the peer measure; its rows name measures of both.
-Counts of records are the peer's own at `--scale 1`, so that both sides send the same.
+A group is measured by one run of ours and one run of the peer; its rows name measures of both.
+Record counts are the peer's at `--scale 1`, so that both sides send the same number.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -21,46 +21,46 @@ SIZES_BYTES = (100, KIB)
 RECORDS_AT_SCALE_1 = {100: 4_000_000, KIB: 800_000}
 SINGLES_AT_SCALE_1 = {100: 2_000_000, KIB: 600_000}
 DELETED_S = 12
-"""After that a deleted topic's files are gone: brokers look every 10 s for those of 1 s ago."""
+"""Time until a deleted topic's files are gone: delay 1 s, and brokers check every 10 s."""
 HEAP = "stock"
-"""Kafka's as its start script sets it."""
+"""The heap of Kafka's start script."""
 
 Job = Mapping[str, str | int | float]
-"""What a worker is told: the load's name under `load`, and its arguments."""
+"""The input of a worker: the load's name under `load`, and its arguments."""
 
 
 class Kind(Enum):
-    """How a group's own side is measured."""
+    """The way in which a group's own side is measured."""
 
     START = "start"
-    """A cluster of its own is started, left idle, stopped and started again."""
+    """Start a separate cluster, leave it idle, stop it and start it again."""
     LOAD = "load"
-    """A worker process puts a load on the cluster."""
+    """Put a load on the cluster from a worker process."""
     MEMORY = "memory"
-    """Nothing is run: memory was looked at after every load."""
+    """Run nothing: memory was measured after every load."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What is measured in one turn of each side."""
+    """The rows measured in one run of each side."""
 
     name: str
     kind: Kind
     rows: Sequence[Row]
     job: Job = field(default_factory=dict)
     peer: Sequence[str] = ()
-    """Arguments of the peer's command; none: the peer has no turn."""
+    """The arguments of the peer's command; empty: the peer does not run."""
     expected_s: float = 10
-    """What a quick run with the peer takes on a machine of two cores."""
+    """The seconds of a quick run with the peer on a machine with two cores."""
 
     @property
     def is_on_the_cluster(self) -> bool:
-        """Whether it needs the cluster that all loads share."""
+        """True if the group needs the cluster that all loads share."""
         return self.kind is not Kind.START
 
 
 def groups(effort: Effort) -> list[Group]:
-    """All of them, in the order they run."""
+    """The groups, in the order in which they run."""
     return [
         _start(),
         *_produce(effort),
@@ -74,7 +74,7 @@ def groups(effort: Effort) -> list[Group]:
 
 
 def warm_up(effort: Effort) -> Group:
-    """What both sides run before anything counts: the first runs on new nodes are slower."""
+    """The load that both sides run before any counted run: first runs on new nodes are slower."""
     scale = max(effort.scale, 0.25)
     return Group(
         "warm-up",
@@ -86,7 +86,7 @@ def warm_up(effort: Effort) -> Group:
 
 
 def size_text(size_bytes: int) -> str:
-    """As people say it."""
+    """The size as text for people."""
     return f"{size_bytes // KIB} KiB" if size_bytes % KIB == 0 else f"{size_bytes} B"
 
 
@@ -157,7 +157,7 @@ def _produce_one(effort: Effort, size: int, codec: str, acks: str, profile: str)
 
 
 def _rate_row(name: str, size: int, key: str, kafka: str, aim: Aim) -> Row:
-    """Small records are counted, larger ones weighed; the peer's measure is in MiB/s."""
+    """A row in records/s for 100 B and in MiB/s otherwise; the peer's measure is in MiB/s."""
     if size == 100:
         return Row(name, "records/s", f"{key}.rec_s", kafka, aim=aim, kafka_factor=MIB / size)
     return Row(name, "MiB/s", f"{key}.mib_s", kafka, aim=aim)

@@ -1,4 +1,4 @@
-"""The sitting on paper: a Markdown table, and a chart of the ratios as SVG. Pure."""
+"""The report of a session: a Markdown table, and a chart of the ratios as SVG. Pure."""
 
 # Pure: decides, never acts (rule R2).
 
@@ -15,20 +15,20 @@ CHART_NAME = "bench.svg"
 _LABELS_PX, _BARS_PX, _VALUES_PX, _ROW_PX, _TOP_PX = 430, 420, 90, 22, 40
 _AHEAD, _BEHIND, _INK, _GRID = "#2b7a78", "#c8553d", "#1f2933", "#9aa5b1"
 _MOST = 100.0
-"""Ratios beyond this are drawn as this long, and say what they are."""
+"""The ratio at which bars are cut off; the label still gives the true ratio."""
 
 
 def number(value: float) -> str:
-    """Three digits that mean something, thousands separated."""
+    """A number with three significant digits, thousands separated."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def markdown(results: Sequence[Result], facts: Mapping[str, str]) -> str:
-    """The whole page. Every row is there, also those that are behind, or did not run."""
+    """The page with every row, also those that miss their aim or did not run."""
     lines = [
-        "# Figures of one sitting",
+        "# Figures of one session",
         "",
-        "Written by `tidelog bench run`; [BENCHMARKS.md](../BENCHMARKS.md) says how rows are made.",
+        "Written by `tidelog bench run`; [BENCHMARKS.md](../BENCHMARKS.md) describes the rows.",
         "A ratio above 1 means Tidelog is better; several runs are shown as median (least–most).",
         "",
         *(f"- {name}: {_fact(name, text)}" for name, text in facts.items()),
@@ -44,7 +44,7 @@ def markdown(results: Sequence[Result], facts: Mapping[str, str]) -> str:
 
 
 def chart(results: Sequence[Result]) -> str:
-    """Bars on a logarithmic axis: to the right of 1 ours is better, to the left Kafka's."""
+    """Bars on a logarithmic axis: right of 1 ours is better, left of 1 Kafka's."""
     compared = [(result.row.figure, ratio) for result in results if (ratio := result.ratio)]
     height = _TOP_PX + _ROW_PX * len(compared) + 16
     width = _LABELS_PX + _BARS_PX + _VALUES_PX
@@ -91,7 +91,7 @@ def _reach(ratio: float) -> float:
 
 
 def _x(ratio: float, reach: float) -> float:
-    """Where a ratio lies; 1 is in the middle."""
+    """The x position of a ratio; 1 is in the middle."""
     share = math.log(min(reach, max(1 / reach, ratio))) / math.log(reach)
     return _LABELS_PX + _BARS_PX / 2 * (1 + share)
 

@@ -1,7 +1,7 @@
-"""What a row of the benchmark says: ours beside Kafka's, how they compare, and whether it will do.
+"""The rows of the benchmark: ours beside Kafka's, their ratio, and whether the aim is met.
 
-Pure arithmetic. A `ratio` above 1 means ours is better, whichever way the figure counts; what was
-not measured is None, and so is every judgement that would need it.
+Pure arithmetic. A `ratio` above 1 means ours is better, also where less is better. A value that was
+not measured is None, and so is every verdict that needs it.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -15,11 +15,11 @@ from typing import TypedDict
 
 DIGITS = 4
 Samples = Mapping[str, Sequence[float]]
-"""What was measured, by the measure's name: a value a run."""
+"""Measured values by the name of the measure: one per run."""
 
 
 class RowJson(TypedDict):
-    """A row as programs read it; a row that failed to run has a field `error`, too."""
+    """A row for programs; a row that did not run also has a field `error`."""
 
     figure: str
     ours: float | None
@@ -32,7 +32,7 @@ class RowJson(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What would do: `bound` in the row's unit, `times` as good as Kafka's; both where both are."""
+    """The aim of a row: `bound` in its unit, `times` as good as Kafka's, or both together."""
 
     bound: float | None = None
     times: float | None = None
@@ -43,24 +43,24 @@ NO_AIM = Aim()
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One figure: its name, and which measures it is made of."""
+    """A figure: its name, and the measures that it is made of."""
 
     figure: str
     unit: str
     ours: str
     kafka: str | None = None
-    """The peer's name for it; None: the peer measures no such thing."""
+    """The peer's name of the measure; None: the peer does not measure it."""
     is_less_better: bool = False
     aim: Aim = NO_AIM
     kafka_factor: float = 1.0
-    """From the peer's unit to the row's."""
+    """The factor from the peer's unit to the row's unit."""
     is_worst: bool = False
-    """The largest of all runs counts, not their median."""
+    """True if the value is the maximum of all runs instead of the median."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The value that counts, and the least and the most of the runs."""
+    """The value of several runs, with their minimum and maximum."""
 
     value: float
     least: float
@@ -70,17 +70,17 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A row with what was measured."""
+    """A row with its measured values."""
 
     row: Row
     ours: Spread | None
     kafka: Spread | None
     errors: Sequence[str] = field(default=())
-    """Why a side did not run."""
+    """The reasons why a side did not run."""
 
     @property
     def ratio(self) -> float | None:
-        """How many times better ours is."""
+        """The number of times by which ours is better than Kafka's."""
         if self.ours is None or self.kafka is None:
             return None
         better, worse = self.ours.value, self.kafka.value
@@ -90,7 +90,7 @@ class Result:
 
     @property
     def is_met(self) -> bool | None:
-        """Whether the aim is reached; None without one, or where a part of it cannot be judged."""
+        """True if the aim is met; None without an aim, or if a part of it cannot be judged."""
         aim, judged = self.row.aim, []
         if aim.bound is not None:
             judged.append(self._is_within(aim.bound))
@@ -121,7 +121,7 @@ class Result:
 
 
 def result_of(row: Row, ours: Samples, kafka: Samples, errors: Sequence[str] = ()) -> Result:
-    """The row, from everything that was measured so far."""
+    """The row with all values measured so far."""
     theirs = [value * row.kafka_factor for value in kafka.get(row.kafka or "", ())]
     return Result(
         row=row,

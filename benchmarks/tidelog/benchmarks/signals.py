@@ -1,4 +1,4 @@
-"""A run that is interrupted cleans up; the clean-up is not interrupted."""
+"""Signals: an interrupted run cleans up, and signals do not interrupt the clean-up."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 @contextlib.contextmanager
 def ended_by_sigterm() -> Iterator[None]:
-    """SIGTERM raises KeyboardInterrupt, as Ctrl-C does."""
+    """Raise KeyboardInterrupt on SIGTERM inside the block, as on Ctrl-C."""
 
     def stop(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
@@ -25,7 +25,7 @@ def ended_by_sigterm() -> Iterator[None]:
 
 @contextlib.contextmanager
 def unhurried() -> Iterator[None]:
-    """Ctrl-C and SIGTERM wait until what happens inside is done, and are then forgotten."""
+    """Ignore Ctrl-C and SIGTERM inside the block."""
     before = [signal.signal(number, signal.SIG_IGN) for number in _ENDING]
     try:
         yield

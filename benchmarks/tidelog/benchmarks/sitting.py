@@ -1,6 +1,6 @@
-"""One sitting: every group in turn, ours and the peer's alternating.
+"""A session (sitting) of the benchmark: every group in turn, alternating ours and the peer's.
 
-What fails is the trouble of its rows; the others go on.
+A failure is an error of its group's rows only; the other groups still run.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ from tidelog.core.errors import TidelogError
 
 WORKER_TIMEOUT_S = 600.0
 SETTLE_S, IDLE_S = 6.0, 4.0
-"""What the peer waits after a start before it looks at idle nodes, and for how long it looks."""
+"""The peer's wait between a start and the measurement of idle nodes, and its duration."""
 Measures = dict[str, float]
 Measured = TypeVar("Measured")
 
 
 class Cluster(Protocol):
-    """What a sitting needs of our cluster, see `OwnCluster`."""
+    """The part of `OwnCluster` that a session uses."""
 
     @property
     def bootstrap(self) -> str:
-        """The addresses."""
+        """The addresses of all nodes, comma-separated."""
 
     @property
     def pids(self) -> list[int]:
-        """The brokers' processes."""
+        """The process ids of the brokers."""
 
 
 @dataclass(slots=True)
 class Sitting:
-    """What is measured so far, and what did not run."""
+    """The values measured so far, and the errors of groups that did not run."""
 
     effort: Effort
     groups: Sequence[Group]
     peer: Peer | None
     tell: Callable[[str], None] = lambda _text: None
-    """Is told what happens."""
+    """The function that prints progress."""
     ours: dict[str, list[float]] = field(default_factory=dict)
     kafka: dict[str, list[float]] = field(default_factory=dict)
     errors: dict[str, list[str]] = field(default_factory=dict)
@@ -61,22 +61,22 @@ class Sitting:
         self.began_s = self.clock()
 
     def results(self) -> list[Result]:
-        """All rows, measured or not."""
+        """The results of all rows, measured or not."""
         return [result for group in self.groups for result in self.results_of(group)]
 
     def results_of(self, group: Group) -> list[Result]:
-        """The rows of a group."""
+        """The results of the rows of a group."""
         errors = self.errors.get(group.name, [])
         return [result_of(row, self.ours, self.kafka, errors) for row in group.rows]
 
     def measure_starts(self) -> None:
-        """The groups that start clusters of their own."""
+        """Measure the groups that start clusters of their own."""
         for group in self.groups:
             if group.kind is Kind.START:
                 self._alternate(group, measure_start)
 
     def measure_loads(self, cluster: Cluster, warming: Group) -> None:
-        """The other groups, on a cluster that runs; nothing of `warming` counts."""
+        """Measure the other groups on a running cluster, after `warming`, which does not count."""
         self.tell(warming.name)
         self._turn(warming, "ours", lambda: run_worker(cluster, warming.job))
         self._peer_turn(warming)
@@ -89,23 +89,23 @@ class Sitting:
                 self._show(group)
 
     def no_peer(self, why: str) -> None:
-        """The peer did not start: its turns are left out, and every row that lacks them says so."""
+        """Record that the peer did not start: skip its runs, with an error in every row of it."""
         self.peer = None
         for group in self.groups:
             if group.kind is not Kind.START and any(row.kafka for row in group.rows):
                 self.errors.setdefault(group.name, []).append(f"peer: {why}")
 
     def no_cluster(self, why: str) -> None:
-        """Our own did not start: no load ran, and every row that needs one says so."""
+        """Record that our cluster did not start, with an error in every row that needs it."""
         for group in self.groups:
             if group.is_on_the_cluster:
                 self.errors.setdefault(group.name, []).append(f"ours: {why}")
         self.tell(f"the benchmark's cluster did not start: {why}")
 
     def _keep_pace(self, index: int) -> None:
-        """Make what is left shorter where it would take too long.
+        """Shorten the remaining groups if the session would exceed its limit.
 
-        Not below a quarter: the peer's code would hardly be compiled when its run is over.
+        The minimum is a quarter: in a shorter run the peer's code would hardly be compiled.
         """
         limit_s, shortest = self.effort.limit_s, EFFORTS[self.effort.name].scale / 4
         left_s = sum(group.expected_s for group in self.groups[index:])
@@ -115,7 +115,7 @@ class Sitting:
             self.effort = shortened(self.effort)
             names = {group.name for group in self.groups}
             self.groups = [group for group in groups(self.effort) if group.name in names]
-            self.tell("behind time: what is left is made shorter")
+            self.tell("behind schedule: the remaining runs are shortened")
 
     def _load(self, cluster: Cluster, job: Job) -> Measures:
         measures = run_worker(cluster, job)
@@ -135,13 +135,13 @@ class Sitting:
         if peer is None or not group.peer:
             return {}
         said = self._turn(group, "peer", lambda: peer.run(*group.peer)) or {}
-        # A call may tell more than this turn is about, such as how fast what is read was written.
+        # A call may report figures of other groups, such as the write rate before a read.
         asked = [group, *(other for other in self.groups if other.kind is Kind.MEMORY)]
         wanted = {row.kafka for one in asked for row in one.rows}
         return {name: values for name, values in said.items() if name in wanted}
 
     def _turn(self, group: Group, whose: str, measure: Callable[[], Measured]) -> Measured | None:
-        """What was measured; None where it failed, which the group's rows then say."""
+        """Measure one side; None on failure, with the error in the group's rows."""
         try:
             return measure()
         except (RunFailedError, TidelogError, OSError) as error:
@@ -155,7 +155,7 @@ class Sitting:
 
 
 def measure_start() -> Measures:
-    """Seconds to the first acknowledgement, on empty disks and again; what idle nodes take."""
+    """Measure the time to the first acknowledgement, empty and again, and what idle nodes use."""
     with OwnCluster() as cluster:
         fresh_s = cluster.start()
         time.sleep(SETTLE_S)
@@ -174,19 +174,19 @@ def measure_start() -> Measures:
 
 
 def run_worker(cluster: Cluster, job: Job) -> Measures:
-    """The figures of a load, from a process of its own. Errors: `RunFailedError`."""
+    """Run a load in a process of its own; return its figures. Errors: `RunFailedError`."""
     told = json.dumps({**job, "bootstrap": cluster.bootstrap, "pids": cluster.pids})
     command = [sys.executable, "-m", "tidelog.benchmarks.worker", told]
     output = run_program(command, timeout_s=WORKER_TIMEOUT_S)
     try:
         figures: Measures = json.loads(output)
     except ValueError as error:
-        raise RunFailedError(f"the load said {output[:80]!r}, not its figures") from error
+        raise RunFailedError(f"the load printed {output[:80]!r} instead of its figures") from error
     return figures
 
 
 def line_of(result: Result) -> str:
-    """A row for people who watch."""
+    """A row as a line of progress."""
     said = result.as_json()
     parts = [f"{said['figure']}: {_number(result.ours)} {said['unit']}"]
     if result.kafka is not None:

@@ -1,4 +1,4 @@
-"""Where a load runs: the cluster's addresses, topics that go away, and what the brokers spend."""
+"""The cluster under a load: its addresses, temporary topics, and its processor time."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ PARTITIONS = 6
 REPLICAS = 3
 GIB = 1 << 30
 TUNED: dict[str, Any] = {
-    # What Kafka's side is tuned with: linger 10 ms, batches of 1 MiB (here a little less, so that
-    # one is within the default max.message.bytes), 128 MiB of memory.
+    # The tuning of Kafka's side: linger 10 ms, batches of 1 MiB (here a little less, to stay
+    # within the default max.message.bytes), 128 MiB of memory.
     "linger_ms": 10,
     "batch_size": 1_000_000,
     "max_request_size": 4 << 20,
@@ -31,14 +31,14 @@ Figures = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The cluster under load."""
+    """The cluster under a load."""
 
     bootstrap: str
     pids: list[int]
 
     @asynccontextmanager
     async def topic(self, partitions: int = PARTITIONS) -> AsyncIterator[str]:
-        """A new topic, replication factor 3 and min.insync.replicas 2; deleted at the end."""
+        """Create a topic, replication factor 3, min.insync.replicas 2; delete it at the end."""
         name = f"bench-{time.time_ns()}"
         async with Admin(self.bootstrap) as admin:
             await admin.create_topic(
@@ -53,18 +53,18 @@ class Stage:
                 await admin.delete_topic(name)
 
     def cpu_s(self) -> float:
-        """Processor seconds of the brokers so far."""
+        """The processor seconds of the brokers so far."""
         return nodes.cpu_s(self.pids)
 
 
 def values(size_bytes: int, count: int = CHUNK_RECORDS) -> list[bytes]:
-    """Random capital letters, as Kafka's ProducerPerformance sends: lz4 can do nothing for them."""
+    """Random capital letters, as Kafka's ProducerPerformance sends: lz4 cannot compress them."""
     letters = random.Random(1).randbytes(size_bytes * count).translate(_TO_LETTERS)
     return [letters[at : at + size_bytes] for at in range(0, len(letters), size_bytes)]
 
 
 def percentiles(key: str, seconds: list[float]) -> Figures:
-    """p50 and p99, in milliseconds."""
+    """The figures p50 and p99 in milliseconds."""
     ordered = sorted(seconds)
     return {
         f"{key}.{name}": ordered[min(len(ordered) - 1, int(len(ordered) * share))] * 1e3

@@ -1,7 +1,7 @@
 """A process that puts one load on a cluster: `python -m tidelog.benchmarks.worker JSON`.
 
-Loads run in processes of their own, as the peer's do: none inherits another's memory, and one that
-fails or hangs is one row's trouble. stdout is one JSON object of figures.
+Loads run in processes of their own, as the peer's do: no load inherits the memory of another, and a
+load that fails or hangs affects its own rows only. stdout is one JSON object of figures.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ async def _run(load: str, stage: Stage, arguments: dict[str, Any]) -> Figures:
 
 
 def _first(error: BaseException) -> str:
-    """The first of what went wrong, in one line."""
+    """The first error of a group, in one line."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return f"{type(error).__name__}: {error}"

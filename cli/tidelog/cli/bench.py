@@ -1,6 +1,6 @@
-"""`tidelog bench run`: every figure beside its aim, and beside Kafka's in the same sitting.
+"""`tidelog bench run`: every figure beside its aim, and beside Kafka's in the same session.
 
-Owns the options, the exit code, what is printed, and that nothing it started outlives it.
+Owns the options, the exit code and the output, and ends every process that it started.
 """
 
 from __future__ import annotations
@@ -31,37 +31,37 @@ from tidelog.benchmarks.sitting import Sitting
 from tidelog.core.errors import TidelogError
 
 TABLE_COLUMNS = 150
-"""A table in a file or a pipe is as wide as this; a narrower terminal wraps lines itself."""
+"""The minimum width of the table, in a file, a pipe or a terminal, which wraps longer lines."""
 
 
 @click.group()
 def bench() -> None:
-    """Measure this machine's Tidelog, and a peer beside it."""
+    """Measure Tidelog on this machine, beside a peer."""
 
 
 @bench.command()
-@click.option("--quick", "effort", flag_value="quick", help="At most ten minutes, with the peer.")
-@click.option("--full", "effort", flag_value="full", help="Long runs, five of each.")
+@click.option("--quick", "effort", flag_value="quick", help="Take at most ten minutes in all.")
+@click.option("--full", "effort", flag_value="full", help="Make five long runs of each row.")
 @click.option(
     "--peer",
     "peer_command",
     envvar="TIDELOG_KAFKA_PEER",
     help="The command that runs Kafka's side; see docs/BENCHMARKS.md.",
 )
-@click.option("--json", "is_json", is_flag=True, help="Nothing on stdout but the line of rows.")
+@click.option("--json", "is_json", is_flag=True, help="Print only the JSON line of rows.")
 @click.option(
     "--report",
     type=click.Path(file_okay=False, path_type=Path),
     help="Write bench.md and bench.svg into this folder.",
 )
-@click.option("--only", metavar="WORD", help="Only groups of rows whose name holds this word.")
+@click.option("--only", metavar="WORD", help="Only groups of rows whose name contains WORD.")
 def run(
     *, effort: str | None, peer_command: str | None, is_json: bool, report: Path | None,
     only: str | None,
 ) -> None:  # fmt: skip
-    """Start a cluster, load it, and say how fast it was; the last line is a JSON object of rows.
+    """Start a cluster, put loads on it and measure; the last line is a JSON object of rows.
 
-    Exit code 1: something did not run. Aims that are not met are no error.
+    Exit code 1: a row did not run. An aim that is not met is not an error.
     """
     chosen = EFFORTS[effort or "default"]
     found = [group for group in groups(chosen) if only is None or only in group.name]
@@ -82,7 +82,7 @@ def run(
 
 
 def _teller() -> Callable[[str], None]:
-    """Progress, on stderr, with the minutes since the start."""
+    """Make a function that prints progress on stderr, with the minutes since the start."""
     console, began_s = Console(stderr=True, highlight=False, soft_wrap=True), time.monotonic()
 
     def tell(text: str) -> None:
@@ -113,7 +113,7 @@ def _measure(sitting: Sitting, warming: Group) -> None:
 
 @contextlib.contextmanager
 def _peer_up(sitting: Sitting) -> Iterator[None]:
-    """The peer's nodes run meanwhile; where they cannot, its columns stay empty."""
+    """Run the peer's nodes inside the block; if they do not start, its columns stay empty."""
     peer = sitting.peer
     if peer is None:
         yield

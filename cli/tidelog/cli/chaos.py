@@ -1,4 +1,4 @@
-"""`tidelog chaos`: break a cluster of real processes behind Toxiproxy, and judge what came of it.
+"""`tidelog chaos`: inject faults into real processes behind Toxiproxy, and check the results.
 
 Owns the commands' options, output and exit codes; `tidelog.chaos.sockets` does the work.
 """
@@ -32,13 +32,13 @@ from tidelog.simulation.suites.worker import silence_nodes
 ALL = "all"
 SMOKE = "smoke"
 SMOKE_IDS = ("control", "F01", "F04", "F12", "F21", "F40", "F55")
-"""What `make test` runs: leaders, a controller, truncation, lost answers, strangers."""
+"""The scenarios of `make test`: leaders, a controller, truncation, lost answers, bad clients."""
 LOAD_S = 8.0
 MUTANT_RUNS = 6
 
 
 class ScenarioName(click.ParamType[tuple[str, ...]]):
-    """Ids of one scenario, or of a set of them."""
+    """The id or name of a scenario, or the name of a set: the ids it stands for."""
 
     name = "SCENARIO"
 
@@ -54,21 +54,21 @@ class ScenarioName(click.ParamType[tuple[str, ...]]):
         try:
             found = id_of(str(value))
         except KeyError:
-            self.fail(f"there is no scenario {value!r}: see `tidelog chaos list`", param, ctx)
+            self.fail(f"no scenario is called {value!r}: see `tidelog chaos list`", param, ctx)
         if found not in known:
-            self.fail(f"{found} is told in the simulation only: tidelog sim run", param, ctx)
+            self.fail(f"{found} runs in the simulation only: tidelog sim run", param, ctx)
         return (found,)
 
 
 @click.group()
 def chaos() -> None:
-    """Break real processes on real sockets, and show what was lost."""
+    """Inject faults into real processes on real sockets, and show what was lost."""
 
 
 @chaos.command("list")
-@click.option("--json", "is_json", is_flag=True, help="A JSON object a line.")
+@click.option("--json", "is_json", is_flag=True, help="One JSON object per line.")
 def list_scenarios(*, is_json: bool) -> None:
-    """List the scenarios: id, name, and what each claims."""
+    """List the scenarios: id, name and claim."""
     for key, scenario in of_stage(SOCKETS).items():
         if is_json:
             line = {"id": key, "name": scenario.name, "claim": scenario.claim}
@@ -79,18 +79,28 @@ def list_scenarios(*, is_json: bool) -> None:
 
 @chaos.command()
 @click.argument("scenarios", type=ScenarioName(), nargs=-1, required=True)
-@click.option("--seed", type=int, default=1, show_default=True, help="Of the first run.")
-@click.option("--runs", type=click.IntRange(1), default=1, help="Of each, with seeds from --seed.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the first run.")
+@click.option(
+    "--runs",
+    type=click.IntRange(1),
+    default=1,
+    help="Runs per scenario; seeds count up from --seed.",
+)
 @click.option(
     "--duration",
     "duration_s",
     type=click.FloatRange(1.0),
     default=LOAD_S,
     show_default=True,
-    help="Seconds of load a run, at least: a story that needs longer takes longer.",
+    help="Minimum seconds of load per run; a scenario that needs longer takes longer.",
 )
-@click.option("--full", "is_full", is_flag=True, help="As many rounds as the catalogue asks for.")
-@click.option("--combined", "is_combined", is_flag=True, help="Three nodes that are both.")
+@click.option("--full", "is_full", is_flag=True, help="Run the catalogue's number of rounds.")
+@click.option(
+    "--combined",
+    "is_combined",
+    is_flag=True,
+    help="Start three nodes that are broker and controller.",
+)
 @click.option(
     "--engine",
     type=click.Choice(ENGINES),
@@ -98,17 +108,17 @@ def list_scenarios(*, is_json: bool) -> None:
     show_default=True,
     help="The controllers' implementation of Raft.",
 )
-@click.option("--json", "is_json", is_flag=True, help="Nothing but the line of sums.")
+@click.option("--json", "is_json", is_flag=True, help="Print only the JSON summary.")
 @click.option(
     "--report",
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where reports and histories go; a new folder below .chaos unless given.",
+    help="Folder of reports and histories. Default: a new folder below .chaos.",
 )
 @click.option(
     "--ledger",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Append what came of it to this file of JSON lines.",
+    help="Append the summary to this file of JSON lines.",
 )
 def run(
     *,
@@ -125,8 +135,8 @@ def run(
 ) -> None:
     """Run scenarios one after the other: by id, by name, `smoke`, or `all`.
 
-    Each starts nodes of its own. The last line is a JSON object of sums. Exit code 0 only when the
-    verdict is ok; 1 for a violation, or when a fault was not observed (inconclusive).
+    Each starts nodes of its own. The last line is a JSON summary. The exit code is 0 only when the
+    verdict is ok, and 1 for a violation or when a fault had no observed effect (inconclusive).
     """
     usual = RunPlan(
         "", seed, load_s=duration_s, is_full=is_full, is_combined=is_combined, engine=engine
@@ -152,17 +162,17 @@ def run(
 
 @chaos.command()
 @click.option("--mutant", "names", type=click.Choice(list(HUNTS)), multiple=True, metavar="NAME")
-@click.option("--seed", type=int, default=1, show_default=True, help="Of the first run.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the first run.")
 @click.option("--runs", type=click.IntRange(1), default=MUTANT_RUNS, show_default=True)
-@click.option("--json", "is_json", is_flag=True, help="Nothing but the line of verdicts.")
+@click.option("--json", "is_json", is_flag=True, help="Print only the JSON line of verdicts.")
 @click.option("--report", "folder", type=click.Path(file_okay=False, path_type=Path))
 def mutants(
     *, names: tuple[str, ...], seed: int, runs: int, is_json: bool, folder: Path | None
 ) -> None:
-    """Break a rule in all nodes, and see whether the scenario made for it notices.
+    """Break a rule in all nodes, and check that the scenario written for it fails.
 
-    Each mutant first runs without a fault, where nobody must notice. The last line is a JSON object
-    of verdicts. Exit code 1: a mutant was not caught, or was noticed without a fault.
+    Each mutant first runs without a fault, where every check must pass. The last line is a JSON
+    object of verdicts. Exit code 1: a mutant was not caught, or failed a check without a fault.
     """
     chosen = names or tuple(HUNTS)
     reports = Folder(folder or _new_folder())
@@ -198,7 +208,7 @@ async def _run_all(
 
 
 async def _run(plan: RunPlan, reports: Folder, progress: Progress) -> RunRecord:
-    silence_nodes()  # Replicas' logs are opened here, to be compared.
+    silence_nodes()  # This process opens the replicas' logs to compare them.
     progress.begin(plan)
     record = await run_scenario(plan, folder=reports.folder_of(plan), tell=progress.tell)
     reports.write(plan, record)

@@ -1,6 +1,6 @@
-"""`tidelog check`: judge a history of calls; `docs/HISTORY.md` says how one is written.
+"""`tidelog check`: check a history of client calls; `docs/HISTORY.md` describes the format.
 
-Owns the command's option, output and exit code; `tidelog.history.checks` judges.
+Owns the command's option, output and exit code; `tidelog.history.checks` does the checks.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ COMPLAINTS_SHOWN_MAX = 100
 @click.argument(
     "history", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="HISTORY.jsonl"
 )
-@click.option("--json", "is_json", is_flag=True, help="Nothing but the line of counts.")
+@click.option("--json", "is_json", is_flag=True, help="Print only the JSON line of counts.")
 def check(history: Path, *, is_json: bool) -> None:
-    """Judge what clients did and saw: whether anything was lost, duplicated or reordered.
+    """Check a history of client calls for lost, duplicated or reordered records.
 
     Each complaint is a line that names the calls that prove it. The last line is a JSON object of
-    counts with the verdict, "ok" or "bad". Exit code 0 only when it is ok.
+    counts with the verdict, "ok" or "bad". The exit code is 0 only when the verdict is ok.
     """
-    gc.disable()  # What is read has no cycles, and looking for them takes as long as the checks.
+    gc.disable()  # A history has no cycles, and a search for them takes as long as the checks.
     try:
         found, counted = judge(_read(history))
     finally:

@@ -1,8 +1,8 @@
-"""`tidelog cluster start | stop | status`: three nodes on this machine, started and stopped as one.
+"""`tidelog cluster start | stop | status`: three nodes on this machine, managed together.
 
-`start` starts what is missing and returns when all nodes are registered and a controller leads.
-`stop` first tells every node that all of them stop, so that nobody is fenced and no ISR shrinks on
-the way down.
+`start` starts the nodes that do not run and returns when all are registered and a controller leads.
+`stop` first announces to every node that all of them stop, so that no broker is fenced and no ISR
+shrinks on the way down.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ data_dir_option = click.option(
     "--data-dir",
     type=click.Path(file_okay=False, path_type=Path),
     default=default_folder,
-    help="Where the cluster lives. Default: .data of the checkout.",
+    help="Folder of the cluster. Default: .data of the checkout.",
 )
 
 
 class Ports(click.ParamType[list[int]]):
-    """A comma-separated list of ports, one a node."""
+    """A comma-separated list of ports, one per node."""
 
     name = "PORT,…"
 
@@ -67,17 +67,19 @@ class Ports(click.ParamType[list[int]]):
 
 @click.group()
 def cluster() -> None:
-    """Start, stop and look at a cluster on this machine."""
+    """Start, stop and inspect a cluster on this machine."""
 
 
 @cluster.command()
 @data_dir_option
-@click.option("--ports", type=Ports(), help="gRPC, a port a node; for a new cluster.")
-@click.option("--http-ports", type=Ports(), help="Metrics and health; likewise.")
+@click.option("--ports", type=Ports(), help="gRPC ports of a new cluster, one per node.")
+@click.option(
+    "--http-ports", type=Ports(), help="Metrics and health ports of a new cluster, one per node."
+)
 @click.option(
     "--engine",
     type=click.Choice(ENGINES),
-    help=f"The controllers' implementation of Raft; likewise. Default: {ENGINES[0]}.",
+    help=f"Raft implementation of a new cluster's controllers. Default: {ENGINES[0]}.",
 )
 def start(
     data_dir: Path,
@@ -111,7 +113,7 @@ def start(
 @cluster.command()
 @data_dir_option
 def stop(data_dir: Path) -> None:
-    """Stop the cluster as one: no more writes, no change of any ISR; data stays."""
+    """Stop all nodes together: writes end, no ISR changes, data stays."""
     folder = data_dir.resolve()
     if not load(folder):
         click.echo(f"no cluster in {_short(folder)}")
@@ -129,7 +131,7 @@ def stop(data_dir: Path) -> None:
     if killed:
         names = ", ".join(str(plan.node_id) for plan in killed)
         raise click.ClickException(
-            f"had to kill node {names} after {STOP_TIMEOUT_S:.0f} s; its log is"
+            f"node {names} did not stop in {STOP_TIMEOUT_S:.0f} s and was killed; its log is"
             f" {_short(killed[0].log_path)}, and the next start recovers its data"
         )
     click.echo(f"stopped {len(alive)} of {len(load(folder))} nodes")
@@ -139,7 +141,7 @@ def stop(data_dir: Path) -> None:
 @data_dir_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def status(data_dir: Path, *, as_json: bool) -> None:
-    """Show every node, also dead ones."""
+    """Show every node, dead ones included."""
     folder = data_dir.resolve()
     plans = load(folder)
     pids = [cluster_process.running_pid(plan) for plan in plans]
@@ -147,7 +149,7 @@ def status(data_dir: Path, *, as_json: bool) -> None:
         nodes = [_as_json(plan, pid) for plan, pid in zip(plans, pids, strict=True)]
         click.echo(json.dumps({"nodes": nodes}))
     elif not plans:
-        click.echo(f"no cluster in {_short(folder)}; `tidelog cluster start` makes one")
+        click.echo(f"no cluster in {_short(folder)}; `tidelog cluster start` creates one")
     else:
         Console().print(_table(plans, pids, cluster_calls.statuses(plans)))
 
@@ -158,7 +160,7 @@ def _refuse_what_cannot_start(plans: Sequence[NodePlan]) -> None:
     disk = SystemDisk()
     try:
         for plan in plans:
-            if disk.list(plan.config.data_dir):  # a missing or empty folder is the node's to format
+            if disk.list(plan.config.data_dir):  # the node formats a missing or empty folder itself
                 asyncio.run(format_or_check(disk, plan.config))
     except TidelogError as error:
         raise click.ClickException(str(error)) from error
@@ -167,7 +169,7 @@ def _refuse_what_cannot_start(plans: Sequence[NodePlan]) -> None:
 
 
 def _wait_until_ready(plans: Sequence[NodePlan], started: Mapping[int, Started]) -> int:
-    """The id of the controller that leads, once all nodes are registered and agree on it."""
+    """Return the id of the active controller, once all nodes are registered and agree on it."""
     deadline_s = time.monotonic() + START_TIMEOUT_S
     with _progress("waiting for the nodes to register"):
         while True:
@@ -254,7 +256,7 @@ def _progress(text: str) -> Status:
 
 
 def _short(path: Path) -> str:
-    """Relative to the working directory where that is shorter, ready to paste into a shell."""
+    """Quote a path for a shell; a path below the working directory becomes relative to it."""
     absolute = path.absolute()
     here = Path.cwd()
     shown = absolute.relative_to(here) if absolute.is_relative_to(here) else absolute

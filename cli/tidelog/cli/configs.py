@@ -12,7 +12,7 @@ from tidelog.client.admin import Admin
 from tidelog.client.admin.descriptions import ConfigDescription
 
 cluster_option = click.option(
-    "--cluster", "of_cluster", is_flag=True, help="The defaults of all topics instead of a TOPIC."
+    "--cluster", "of_cluster", is_flag=True, help="Use the cluster's defaults instead of a TOPIC."
 )
 
 
@@ -24,7 +24,9 @@ def configs() -> None:
 @configs.command()
 @click.argument("topic", required=False)
 @cluster_option
-@click.option("--all", "with_defaults", is_flag=True, help="Also those that are set nowhere.")
+@click.option(
+    "--all", "with_defaults", is_flag=True, help="Include configs left at their defaults."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @bootstrap_option
 def describe(
@@ -45,7 +47,7 @@ def describe(
     elif shown:
         _print_table(shown)
     else:
-        click.echo(f"nothing is set: {len(described)} configs have their defaults, see --all")
+        click.echo(f"nothing is set: all {len(described)} configs are at their defaults, see --all")
 
 
 @configs.command(name="set")
@@ -53,7 +55,7 @@ def describe(
 @cluster_option
 @bootstrap_option
 def set_configs(*, words: tuple[str, ...], of_cluster: bool, bootstrap: str) -> None:
-    """Set configs; returns when every live broker works with them. No restart is needed."""
+    """Set configs; returns when every live broker has applied them. No restart is needed."""
     topic, pairs = _split(words, of_cluster=of_cluster)
     _alter(topic, parse_configs(pairs), bootstrap)
     click.echo(f"set {', '.join(pairs)} of {_name(topic)}")
@@ -64,14 +66,14 @@ def set_configs(*, words: tuple[str, ...], of_cluster: bool, bootstrap: str) -> 
 @cluster_option
 @bootstrap_option
 def delete(*, words: tuple[str, ...], of_cluster: bool, bootstrap: str) -> None:
-    """Take configs back: what the cluster says counts again, or else the default."""
+    """Delete configs: the cluster's value applies again, or else the default."""
     topic, keys = _split(words, of_cluster=of_cluster)
     _alter(topic, dict.fromkeys(keys), bootstrap)
     click.echo(f"deleted {', '.join(keys)} of {_name(topic)}")
 
 
 def parse_configs(pairs: Iterable[str]) -> dict[str, str]:
-    """Keys and values of KEY=VALUE words; wrong ones are a click usage error."""
+    """Parse KEY=VALUE words. Errors: `click.UsageError` for a word of another form."""
     parsed: dict[str, str] = {}
     for pair in pairs:
         key, separator, value = pair.partition("=")
@@ -116,7 +118,7 @@ def _as_json(one: ConfigDescription) -> dict[str, object]:
 
 
 def _print_table(shown: Sequence[ConfigDescription]) -> None:
-    """One line a config, whole at any width of the terminal, so that lines can be searched."""
+    """Print one line per config, never cut or wrapped, so that lines can be searched."""
     rows = [("key", "value", "source", "default")]
     rows += [(one.name, one.value, one.source, one.default) for one in shown]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -1,4 +1,4 @@
-"""What every command that talks to a cluster shares: its addresses, and errors as one line."""
+"""The parts that all commands with a cluster share: its addresses, and errors as one line."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ bootstrap_option = click.option(
     show_default=True,
     show_envvar=True,
     metavar="HOST:PORT,…",
-    help="Brokers to ask; any one that answers will do.",
+    help="Broker addresses; one that answers is enough.",
 )
 
 
-def run(work: Coroutine[Any, Any, T]) -> T:  # Any: what a coroutine may be sent, nobody sends
-    """Run `work` to its end; what the client refuses becomes a click error, Ctrl-C an abort."""
+def run(work: Coroutine[Any, Any, T]) -> T:  # Any: nothing is ever sent into the coroutine
+    """Run `work` to its end; a client error becomes a click error, Ctrl-C an abort."""
     from tidelog.core.errors import TidelogError
 
     try:

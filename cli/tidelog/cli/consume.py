@@ -19,22 +19,26 @@ POLL_MS = 60_000
 
 @click.command()
 @click.argument("topic")
-@click.option("--from-beginning", is_flag=True, help="Default: only records that come from now on.")
+@click.option(
+    "--from-beginning",
+    is_flag=True,
+    help="Start at the first record. Default: only records produced from now on.",
+)
 @click.option(
     "--from-time",
     metavar="TIME",
-    help="Only records from then on: ISO 8601 such as 2026-11-21T07:00, local unless it says so.",
+    help="Start at this time: ISO 8601 such as 2026-11-21T07:00, local time without an offset.",
 )
 @click.option(
     "--tail",
     metavar="N",
     type=click.IntRange(min=0),
-    help="Start so many records before the end of each partition.",
+    help="Start this many records before the end of each partition.",
 )
 @click.option("--partition", type=click.IntRange(min=0), help="Default: all.")
-@click.option("--max-records", type=click.IntRange(min=0), help="Stop after so many.")
-@click.option("--timeout", type=float, help="Stop after so many seconds without a record.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line, see below.")
+@click.option("--max-records", type=click.IntRange(min=0), help="Exit after this many records.")
+@click.option("--timeout", type=float, help="Exit after this many seconds of silence.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @bootstrap_option
 def consume(
     *,
@@ -48,11 +52,11 @@ def consume(
     as_json: bool,
     bootstrap: str,
 ) -> None:
-    """Print the value of every record of TOPIC and a newline, as bytes.
+    """Print the value of every record of TOPIC as bytes, followed by a newline.
 
-    With --json: partition, offset, timestamp (milliseconds), key, value, headers (a list of key and
-    value). Keys and values are text; one that is not UTF-8 is base64, and "key_encoding" or
-    "value_encoding" beside it then says "base64". What is null is null.
+    The fields with --json: partition, offset, timestamp (milliseconds), key, value, headers (a list
+    of key and value). Keys and values are text; one that is not UTF-8 is base64, and "key_encoding"
+    or "value_encoding" is then "base64". A null key or value is null.
     """
     if from_beginning + (from_time is not None) + (tail is not None) > 1:
         raise click.UsageError("only one of --from-beginning, --from-time and --tail")
@@ -78,7 +82,7 @@ def consume(
     try:
         run(work())
     except BrokenPipeError:
-        # Whoever read has seen enough. Python would complain when it flushes at exit.
+        # The reader has closed the pipe. Python would complain when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -92,7 +96,7 @@ def _parse_time(text: str) -> datetime:
 async def _copy(
     consumer: Consumer, *, max_records: int | None, timeout_s: float | None, as_json: bool
 ) -> None:
-    """Write records until there were enough, or none came for `timeout_s`."""
+    """Write records up to `max_records`, or until none arrived for `timeout_s`."""
     left = max_records
     poll_ms = POLL_MS if timeout_s is None else round(timeout_s * 1000)
     while left is None or left > 0:

@@ -1,6 +1,6 @@
-"""`tidelog demo`: load the flights, kill a leader half-way, read all back with Spark and compare.
+"""`tidelog demo`: produce the flights, kill a leader half-way, read back with Spark and compare.
 
-Owns the command: its option, what must be installed, its exit code. `tidelog.demo` does the work.
+Owns the command: its option, its required packages, its exit code. `tidelog.demo` does the work.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ OUTPUT = Path(".data/demo")
     type=click.Path(file_okay=False, path_type=Path),
     default=OUTPUT,
     show_default=True,
-    help="Where the Parquet files and the chart go.",
+    help="Folder of the Parquet files and the chart.",
 )
 def demo(output: Path) -> None:
-    """Send 336,776 flights, kill a leader half-way, read all back with Spark and compare."""
+    """Produce 336,776 flights, kill a leader half-way, read all back with Spark and compare."""
     require_spark()
     try:
         from tidelog.demo import run

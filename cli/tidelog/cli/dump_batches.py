@@ -1,7 +1,7 @@
 """`.log` files: the walk from batch to batch, and the lines of batches and records.
 
-The walk holds one batch's header at a time and reads the rest in pieces, so files may be of any
-size; only `deep` looks at whole batches, of a bounded size.
+The walk holds one batch header at a time and reads the rest in pieces, so files may be of any size.
+Only `--deep` reads whole batches, of a bounded size.
 """
 
 from __future__ import annotations
@@ -39,19 +39,20 @@ _OFFSETS_PER_BATCH_MAX = 1 << 31
 
 
 class Step(NamedTuple):
-    """Where a batch begins or should; good unless `problem` says otherwise."""
+    """The place where a batch begins or should begin; valid if `problem` is None."""
 
     position: int
     next_position: int | None
-    """Where the next one begins; None when that cannot be told."""
+    """The position of the next batch; None when it cannot be determined."""
     header: BatchHeader | None
     problem: str | None = None
 
 
 def walk(source: Source) -> Iterator[Step]:
-    """Every batch by its header and CRC, as far as each leads to the next.
+    """Check the header and CRC of every batch, as far as each leads to the next.
 
-    A bad one is passed only when its length ends at the file's end or at a header that can follow.
+    The walk skips a bad batch only if its length leads to the end of the file or to a header that
+    can follow.
     """
     position: int | None = 0
     end = source.size()
@@ -62,10 +63,9 @@ def walk(source: Source) -> Iterator[Step]:
 
 
 def dump_log(source: Source, *, is_deep: bool) -> Iterator[Line]:
-    """A line a batch, with `is_deep` also one a record, and one for each thing that is wrong.
+    """A line per batch, with `is_deep` also one per record, and one per problem.
 
-    Offsets may be missing in Kafka's logs, which compaction thins out; in ours, known by their
-    checkpoint, never.
+    Kafka's logs may lack offsets after compaction. Ours, recognised by their checkpoint, never do.
     """
     has_gaps = not source.path.with_name(CHECKPOINT_FILE).exists()
     expected: int | None = source.base_offset
@@ -80,7 +80,7 @@ def dump_log(source: Source, *, is_deep: bool) -> Iterator[Line]:
             continue
         where = {"position": position, "offset": header.base_offset}
         if header.partition_leader_epoch < epoch:
-            yield damage(f"its leader epoch comes after {epoch}", **where)
+            yield damage(f"its leader epoch is below {epoch}, that of an earlier batch", **where)
         if expected is not None and header.base_offset != expected:
             is_gap = header.base_offset > expected
             line = note if is_gap and has_gaps else damage
@@ -110,7 +110,7 @@ def _step_at(source: Source, position: int) -> Step:
 
 
 def _trusted_end(source: Source, position: int, head: bytes) -> int | None:
-    """Where a bad batch ends by its length, if something says that this is no accident."""
+    """The end of a bad batch by its length, if what follows there confirms that length."""
     if len(head) < HEADER_BYTES:
         return None
     base_offset, length = _PREFIX.unpack_from(head)
@@ -167,7 +167,7 @@ def _batch_line(header: BatchHeader, *, position: int, is_valid: bool) -> Line:
 def _records(source: Source, position: int, header: BatchHeader) -> Iterator[Line]:
     where = {"position": position, "offset": header.base_offset}
     if header.size_in_bytes > _DEEP_BATCH_BYTES_MAX:
-        yield note("the batch is too large to look into", **where)
+        yield note("the batch is too large to decode its records", **where)
         return
     batch = source.read_at(position, header.size_in_bytes)
     try:
@@ -194,7 +194,7 @@ def _content(record: Record) -> dict[str, str | None]:
 
 
 def _marker(header: BatchHeader, batch: bytes) -> dict[str, object] | None:
-    """What the end of a transaction says; Kafka's own logs hold control records of other kinds."""
+    """The fields of an end-of-transaction marker; None for Kafka's other control records."""
     if not header.attributes & CONTROL_FLAG:
         return None
     try:

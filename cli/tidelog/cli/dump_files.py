@@ -1,4 +1,4 @@
-"""Files as a dump reads them: never locked, never written, and perhaps still growing."""
+"""Read-only access to files for a dump: without locks, also while they grow."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _SUFFIXES = ("", DELETED, CLEANED, SWAP)
 
 
 class Source:
-    """One file, read by position. Raises `OSError` where the disk refuses."""
+    """A file, read by position. Errors: `OSError` when a read fails."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.kind, self.base_offset, self._suffix = _parsed(path.name)
-        """`.log` and so on with the offset in the name; else the whole name and 0."""
+        """The kind, such as `.log`, with the offset in the name; else the whole name and 0."""
         self._descriptor = os.open(path, os.O_RDONLY)
 
     def __enter__(self) -> Source:
@@ -42,11 +42,11 @@ class Source:
         os.close(self._descriptor)
 
     def size(self) -> int:
-        """Its length in bytes by now."""
+        """The present length of the file in bytes."""
         return os.fstat(self._descriptor).st_size
 
     def read_at(self, position: int, length: int) -> bytes:
-        """At most `length` bytes from `position`; fewer only at the end of the file."""
+        """Read `length` bytes from `position`; fewer only at the end of the file."""
         return os.pread(self._descriptor, length, position)
 
     def beside(self, kind: str) -> Path:

@@ -1,7 +1,7 @@
-"""`.index`, `.timeindex` and `.txnindex` files: their entries, and what the log says to them.
+"""`.index`, `.timeindex` and `.txnindex` files: their entries, compared with the log.
 
-An index that a node is writing ends in zeros. Entries grow as the log does, so one walk over both,
-side by side, checks every entry.
+An index that a node is writing ends in zeros. Entries are ordered as the log is, so one walk over
+both, side by side, checks every entry.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _TRANSACTION_VERSION = 0
 
 Entry = dict[str, int]
 Check = Callable[[Entry], str | None]
-"""Says what is wrong with an entry."""
+"""Returns the problem of an entry, or None."""
 
 
 def dump_index(source: Source, *, log: Source | None) -> Iterator[Line]:
-    """An entry a line; with `log`, `isvalid` says whether the batch there ends with that offset."""
+    """A line per entry; with `log`, `isvalid`: the batch at the position ends at the offset."""
     base = source.base_offset
     entries = (
         (at, {"offset": base + relative, "position": position} if relative or position else None)
@@ -38,7 +38,7 @@ def dump_index(source: Source, *, log: Source | None) -> Iterator[Line]:
 
 
 def dump_time_index(source: Source, *, log: Source | None) -> Iterator[Line]:
-    """An entry a line; with `log`, `isvalid` says whether no record up to that one is newer."""
+    """A line per entry; with `log`, `isvalid`: no record up to the offset is newer."""
     base = source.base_offset
     entries = (
         (at, {"timestamp": time, "offset": base + relative} if time or relative else None)
@@ -49,17 +49,17 @@ def dump_time_index(source: Source, *, log: Source | None) -> Iterator[Line]:
 
 
 def dump_transaction_index(source: Source) -> Iterator[Line]:
-    """An aborted transaction a line."""
+    """A line per aborted transaction."""
     for at, (version, producer_id, *offsets) in _entries(source, TRANSACTION_ENTRY):
         names = ("version", "producerId", "firstOffset", "lastOffset", "lastStableOffset")
         yield Line("entry", dict(zip(names, (version, producer_id, *offsets), strict=True)))
         if version != _TRANSACTION_VERSION:
-            yield damage(f"entries of version {version} are not known", position=at)
+            yield damage(f"unknown entry version {version}", position=at)
     yield from _cut_entry(source, TRANSACTION_ENTRY)
 
 
 def _entries(source: Source, entry: struct.Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Every whole entry by its position, a bounded number in memory."""
+    """Every whole entry with its position; a bounded number is in memory."""
     size = source.size() - source.size() % entry.size
     for start in range(0, size, _ENTRIES_PER_READ * entry.size):
         piece = source.read_at(start, min(_ENTRIES_PER_READ * entry.size, size - start))
@@ -68,7 +68,7 @@ def _entries(source: Source, entry: struct.Struct) -> Iterator[tuple[int, tuple[
 
 
 def _cut_entry(source: Source, entry: struct.Struct) -> Iterator[Line]:
-    """What a cut leaves; room for entries to come may end in zeros that make no whole one."""
+    """Report a partial last entry; preallocated zeros that make no whole entry are not one."""
     size = source.size()
     end = size - size % entry.size
     if any(source.read_at(end, size - end)):
@@ -84,9 +84,9 @@ def _checked(entries: Iterator[tuple[int, Entry | None]], check: Check | None) -
             continue
         problem = None
         if is_at_end:
-            problem = "zeros come before the entry"
+            problem = "zeros precede the entry"
         elif any(entry[name] <= number for name, number in previous.items()):
-            problem = "the entry is not above the one before"
+            problem = "the entry is not above the previous one"
         elif check is not None:
             problem = check(entry)
         yield Line("entry", entry if check is None else {**entry, "isvalid": problem is None})
@@ -102,9 +102,9 @@ def _offset_check(log: Source) -> Check:
     def check(entry: Entry) -> str | None:
         position, header = cursor.seek_position(entry["position"])
         if header is None or position != entry["position"]:
-            return "no batch of the log begins there"
+            return "no batch of the log begins at that position"
         if header.last_offset != entry["offset"]:
-            return f"the batch there ends with offset {header.last_offset}"
+            return f"the batch at that position ends at offset {header.last_offset}"
         return None
 
     return check
@@ -118,14 +118,14 @@ def _time_check(log: Source) -> Check:
         if header is None:
             return "the log ends before that offset"
         if cursor.max_timestamp != entry["timestamp"]:
-            return f"up to there the newest record of the log is of {cursor.max_timestamp}"
+            return f"the log's maximum timestamp up to that offset is {cursor.max_timestamp}"
         return None
 
     return check
 
 
 class _Cursor:
-    """A batch of the log, found going forward; back only after an entry that was wrong."""
+    """A position in the log that moves forward; it goes back only after a wrong entry."""
 
     def __init__(self, log: Source) -> None:
         self._log = log
@@ -150,7 +150,7 @@ class _Cursor:
     def _rewind(self) -> None:
         self._steps = walk(self._log)
         self.max_timestamp = -1
-        """Of the batches up to this one."""
+        """The maximum timestamp of the batches up to this one."""
         self._advance()
 
     def _advance(self) -> None:

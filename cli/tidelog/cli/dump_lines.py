@@ -1,4 +1,4 @@
-"""What a dump consists of: lines of named fields, shown as text like Kafka's or as JSON. Pure."""
+"""The lines of a dump: named fields, shown as text like Kafka's or as JSON. Pure."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ _UNNAMED = "reason"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One thing found in a file; `kind` says what, None in `fields` that there is none of it."""
+    """An item found in a file, of a `kind`; a field that is None does not apply to it."""
 
     kind: str
     fields: Mapping[str, object]
 
     @property
     def is_damage(self) -> bool:
-        """Whether the file is not what it should be."""
+        """True if the line reports damage of the file."""
         return self.kind == _DAMAGE
 
     def as_json(self, path: Path) -> str:
-        """One JSON object."""
+        """The line as a JSON object."""
         return json.dumps({"file": str(path), "type": self.kind, **self.fields})
 
     def as_text(self) -> str:
-        """`name: value` pairs, nothing in them that a terminal would obey."""
+        """The line as `name: value` pairs, with control characters escaped."""
         shown = (
             _text(value) if name == _UNNAMED else f"{name}: {_text(value)}"
             for name, value in self.fields.items()
@@ -39,12 +39,12 @@ class Line:
 
 
 def damage(reason: str, **where: object) -> Line:
-    """The file is wrong there."""
+    """A line that reports damage at a place."""
     return Line(_DAMAGE, {_UNNAMED: reason, **where})
 
 
 def note(reason: str, **where: object) -> Line:
-    """Nothing wrong, but worth knowing."""
+    """A line that reports a fact that is no damage."""
     return Line("note", {_UNNAMED: reason, **where})
 
 

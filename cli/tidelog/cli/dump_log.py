@@ -1,4 +1,4 @@
-"""`tidelog dump-log`: what is in the files of a partition folder or of the metadata log."""
+"""`tidelog dump-log`: the contents of the files of a partition folder or of the metadata log."""
 
 from __future__ import annotations
 
@@ -45,22 +45,22 @@ _OTHERS: dict[str, Callable[[Source], Iterator[Line]]] = {
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE…",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-@click.option("--deep", is_flag=True, help="Every record of a .log, not only its batches.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
+@click.option("--deep", is_flag=True, help="Show every record of a .log, not only its batches.")
 @click.option(
     "--verify-index",
     is_flag=True,
-    help="Check every entry of an index against the log; of a .log, those of its indexes.",
+    help="Check every entry of an index against the log; for a .log, those of its indexes.",
 )
 def dump_log(*, files: tuple[Path, ...], as_json: bool, deep: bool, verify_index: bool) -> None:
-    """Show what is in each FILE, of a stopped node or a running one; nothing is ever written.
+    """Show the contents of each FILE, read-only, of a stopped or a running node.
 
     A FILE is a .log, .index, .timeindex, .txnindex or .snapshot (also .deleted, .cleaned, .swap), a
     checkpoint, .clean or partition.metadata, or of the metadata log the raft.wal or a .checkpoint.
-    Fields have the names that Kafka's DumpLogSegments gives them; what there is none of is left
-    out, or null with --json.
+    Fields have the names that Kafka's DumpLogSegments gives them; a field that does not apply is
+    left out, or null with --json.
 
-    Exit code 1 says that something is damaged: lines that begin with DAMAGED tell what and where.
+    Exit code 1: a file is damaged; lines that begin with DAMAGED say what is wrong and where.
     """
     is_damaged, shown = False, None
     try:
@@ -72,7 +72,7 @@ def dump_log(*, files: tuple[Path, ...], as_json: bool, deep: bool, verify_index
             is_damaged, shown = is_damaged or line.is_damage, path
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        # Whoever read has seen enough. Python would complain when it flushes at exit.
+        # The reader has closed the pipe. Python would complain when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         raise click.ClickException(str(error)) from error
@@ -88,7 +88,7 @@ def _dump(path: Path, *, is_deep: bool, verifies: bool) -> Iterator[tuple[Path, 
                 if index.exists():
                     yield from _dump(index, is_deep=is_deep, verifies=verifies)
                 else:
-                    yield path, note(f"there is no {index.name}; a node makes it from the log")
+                    yield path, note(f"there is no {index.name}; a node rebuilds it from the log")
 
 
 def _lines(source: Source, *, is_deep: bool, verifies: bool) -> Iterator[Line]:
@@ -101,7 +101,7 @@ def _lines(source: Source, *, is_deep: bool, verifies: bool) -> Iterator[Line]:
     elif parse_name(source.kind):
         yield from dump_raft_snapshot(source)
     else:
-        raise click.ClickException(f"{source.path} is no file of a partition or a metadata log")
+        raise click.ClickException(f"{source.path} is not a file of a partition or a metadata log")
 
 
 def _index_lines(source: Source, log_path: Path | None) -> Iterator[Line]:

@@ -31,18 +31,18 @@ _HEADER = SnapshotKind.HEADER.name.lower()
 
 
 def dump_raft_wal(source: Source) -> Iterator[Line]:
-    """A line a record of the file; an entry's offset is that of the metadata it makes."""
+    """A line per record of the file; the offset of an entry is its metadata offset."""
     return _dump(read_wal(source.read_at, source.size()))
 
 
 def dump_raft_snapshot(source: Source) -> Iterator[Line]:
-    """A line a record of the file; its offset is that of the last entry it holds."""
+    """A line per record of the file; the offset is that of the last entry in the snapshot."""
     named = parse_name(source.kind)
     for line in _dump(read_snapshot(source.read_at, source.size())):
         yield line
         found = [line.fields.get(name) for name in ("offset", "term")]
         if line.kind == _HEADER and named is not None and found != [named.index, named.term]:
-            yield damage("it is another snapshot than its name says", **line.fields)
+            yield damage("its offset and term are not those in its name", **line.fields)
 
 
 def _dump(records: Iterator[tuple[Frame, Record]]) -> Iterator[Line]:
@@ -51,7 +51,7 @@ def _dump(records: Iterator[tuple[Frame, Record]]) -> Iterator[Line]:
             try:
                 yield _line(frame, record)
             except (DecodeError, ValueError) as error:
-                reason = f"a frame holds what nobody wrote: {error}"
+                reason = f"a frame's content cannot be decoded: {error}"
                 yield damage(reason, position=frame.position)
     except DamagedFileError as error:
         yield damage(error.reason, position=error.position)
@@ -78,7 +78,7 @@ def _body(record: Record) -> dict[str, object]:
             sizes = Sizes.of(record)
             return {"reservedBytes": sizes.reserved_bytes, "carriedBytes": sizes.carried_bytes}
         case RecordKind.ENTRY:
-            # Raft's own entries have no metadata.
+            # Raft's own entries hold no metadata.
             is_regular = record.body[:1] == REGULAR
             body = _decoded(MetadataBatch.FromString(record.body[1:])) if is_regular else None
             return {"metadata": body}

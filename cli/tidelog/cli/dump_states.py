@@ -19,24 +19,24 @@ from tidelog.log.producers import BatchMetadata, ProducerEntry
 T = TypeVar("T")
 
 _BYTES_MAX = 16 << 20
-"""Far above what any such file has; what is longer cannot be whole."""
+"""Far above the size of any such file; a longer one cannot be valid."""
 
 
 def dump_snapshot(source: Source) -> Iterator[Line]:
-    """A line a batch that a producer is known by, one for a producer without any."""
+    """A line per remembered batch of each producer; one for a producer without any."""
     entries = _decoded(source, decode_snapshot)
     if entries is None:
-        yield damage("this is no whole producer snapshot")
+        yield damage("this is not a complete producer snapshot")
     for entry in entries or ():
         for batch in entry.batches or (None,):
             yield Line("producer", _producer(entry) | (_batch(batch) if batch else {}))
 
 
 def dump_checkpoint(source: Source) -> Iterator[Line]:
-    """What was known of a log, and a line an epoch."""
+    """The checkpointed offsets of a log, and one line per epoch."""
     checkpoint = _decoded(source, decode_checkpoint)
     if checkpoint is None:
-        yield damage("this is no whole checkpoint")
+        yield damage("this is not a complete checkpoint")
         return
     yield Line(
         "checkpoint",
@@ -53,10 +53,10 @@ def dump_checkpoint(source: Source) -> Iterator[Line]:
 
 
 def dump_clean_marker(source: Source) -> Iterator[Line]:
-    """The end of a log when it was closed, and a line a file."""
+    """The end of a log when it was closed, and one line per file."""
     marker = _decoded(source, decode_clean_marker)
     if marker is None:
-        yield damage("this is no whole mark of a clean shutdown")
+        yield damage("this is not a complete mark of a clean shutdown")
         return
     yield Line("clean", {"logEndOffset": marker.log_end_offset, "life": marker.life})
     for name, size in marker.file_bytes.items():
@@ -64,10 +64,10 @@ def dump_clean_marker(source: Source) -> Iterator[Line]:
 
 
 def dump_partition_metadata(source: Source) -> Iterator[Line]:
-    """Whose partition this is."""
+    """The topic id and partition that the folder belongs to."""
     topic_id = _decoded(source, decode_topic_id)
     if topic_id is None:
-        yield damage("this is no partition.metadata")
+        yield damage("this is not a partition.metadata file")
     else:
         partition = _decoded(source, decode_partition)
         said = {} if partition is None else {"partition": partition}

@@ -1,4 +1,4 @@
-"""`tidelog events`: what happened to leaders, ISRs, logs and requests, and why."""
+"""`tidelog events`: the events of leaders, ISRs, logs and requests, with their causes."""
 
 from __future__ import annotations
 
@@ -25,42 +25,46 @@ from tidelog.client.admin.events import (
 
 _UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _FOLLOW_INTERVAL_S = 0.5
-_TOLD_MAX = 10_000
-"""Events of the metadata that a follower remembers, since other nodes may tell them later."""
+_PRINTED_MAX = 10_000
+"""Metadata events that `--follow` remembers, since other nodes may report them later."""
 
 
 def _span_ms(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
-    """A span such as 10m in milliseconds."""
+    """Parse a duration such as 10m into milliseconds."""
     if value is None:
         return None
     found = re.fullmatch(r"(\d{1,9})(ms|s|m|h|d)", value)
     if found is None:
-        raise click.BadParameter(f"{value!r} is no span such as 30s, 10m or 2h")
+        raise click.BadParameter(f"{value!r} is not a duration such as 30s, 10m or 2h")
     return int(found[1]) * _UNITS_MS[found[2]]
 
 
 @click.command()
-@click.option("--topic", help="Only of this topic.")
-@click.option("--partition", type=click.IntRange(min=0), help="Only of this partition.")
+@click.option("--topic", help="Only events of this topic.")
+@click.option("--partition", type=click.IntRange(min=0), help="Only events of this partition.")
 @click.option(
-    "--node", "nodes", type=int, multiple=True, help="Only what this node tells; may be repeated."
+    "--node",
+    "nodes",
+    type=int,
+    multiple=True,
+    help="Only events that this node reports; may be repeated.",
 )
 @click.option(
     "--kind",
     "kinds",
     type=click.Choice(sorted(METADATA_KINDS | NODE_KINDS)),
     multiple=True,
-    help="Only of this kind; may be repeated.",
+    help="Only events of this kind; may be repeated.",
 )
 @click.option(
     "--since",
     "since_ms",
     callback=_span_ms,
     metavar="SPAN",
-    help="Only of the last so long: 30s, 10m, 2h.",
+    help="Only events of the last 30s, 10m, 2h.",
 )
-@click.option("--follow", is_flag=True, help="Go on with what happens, until Ctrl-C.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--follow", is_flag=True, help="Continue with new events until Ctrl-C.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @bootstrap_option
 def events(
     *,
@@ -73,11 +77,11 @@ def events(
     as_json: bool,
     bootstrap: str,
 ) -> None:
-    """Show what happened and why, from the journals of all nodes, in the order of time.
+    """Show what happened and why, from the journals of all nodes, ordered by time.
 
-    Leaders, ISRs, fencing and registrations with the cause the controllers decided on; where epochs
-    begin, truncations, damage, failed disks and refused requests from the nodes themselves. A node
-    keeps a bounded number of events, and its own no longer than its process lives.
+    The controllers report leaders, ISRs, fencing and registrations with the cause of each decision.
+    Each node reports where epochs begin, truncations, damage, failed disks and refused requests. A
+    node keeps a bounded number of events, and loses its own when its process ends.
     """
     wanted = EventFilter(
         topic=topic,
@@ -86,24 +90,26 @@ def events(
         since_ms=0 if since_ms is None else int(time.time() * 1000) - since_ms,
         nodes=nodes,
     )
-    told = _Told(_json_line if as_json else _text_line)
-    run(_tell(bootstrap, wanted, told, follow=follow))
+    printer = _EventPrinter(_json_line if as_json else _text_line)
+    run(_print_events(bootstrap, wanted, printer, follow=follow))
 
 
-async def _tell(bootstrap: str, wanted: EventFilter, told: _Told, *, follow: bool) -> None:
+async def _print_events(
+    bootstrap: str, wanted: EventFilter, printer: _EventPrinter, *, follow: bool
+) -> None:
     async with Admin(bootstrap, api_timeout_ms=API_TIMEOUT_MS) as admin:
         story = await admin.list_events(wanted)
         for node_id in story.silent_nodes:
             click.echo(f"node {node_id} does not answer", err=True)
-        told.write(story.events)
+        printer.write(story.events)
         while follow:
             await asyncio.sleep(_FOLLOW_INTERVAL_S)
             story = await admin.list_events(wanted, after=story.position)
-            told.write(story.events)
+            printer.write(story.events)
 
 
-class _Told:
-    """Writes each event once, whichever nodes tell it, and when."""
+class _EventPrinter:
+    """Writes each event once, whichever nodes report it, and when."""
 
     def __init__(self, line: Callable[[ClusterEvent], str]) -> None:
         self._line = line
@@ -117,7 +123,7 @@ class _Told:
                     continue
                 self._known[identity] = None
             sys.stdout.write(self._line(event) + "\n")
-        while len(self._known) > _TOLD_MAX:
+        while len(self._known) > _PRINTED_MAX:
             del self._known[next(iter(self._known))]
         sys.stdout.flush()
 
@@ -138,7 +144,7 @@ def _text_line(event: ClusterEvent) -> str:
 
 
 def _subject(event: ClusterEvent) -> str:
-    """What it is about, and the node where it is that node's own."""
+    """The subject of an event, with the node if the event is that node's own."""
     subject = event.topic or ""
     if event.topic and event.partition is not None:
         subject = f"{event.topic}-{event.partition}"

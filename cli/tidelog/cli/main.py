@@ -1,7 +1,7 @@
-"""The `tidelog` command: its groups, and how errors reach the terminal.
+"""The `tidelog` command: its subcommands, and how errors reach the terminal.
 
-Commands are imported when they run: the list of them needs none of the packages they need. An
-error is one line on stderr and exit code 1, never a traceback.
+A subcommand is imported when it runs, so listing them needs none of the packages that they need.
+An error is one line on stderr and exit code 1, never a traceback.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ class Target(NamedTuple):
     location: str
     help: str
     extra: str | None = None
-    """The extra that holds the packages it may lack."""
+    """The extra of the distribution that holds the packages the command needs."""
 
 
 COMMANDS = {
-    "cluster": Target("cluster:cluster", "Start, stop and look at a cluster on this machine."),
+    "cluster": Target("cluster:cluster", "Start, stop and inspect a cluster on this machine."),
     "topics": Target("topics:topics", "Create, list, describe, alter and delete topics."),
     "configs": Target("configs:configs", "Describe, set and delete configs of topics."),
     "quorum": Target("quorum:quorum", "Show the controllers and their metadata log."),
@@ -31,18 +31,18 @@ COMMANDS = {
     "produce": Target("produce:produce", "Send every line of standard input to a topic."),
     "consume": Target("consume:consume", "Print the records of a topic."),
     "dump-log": Target("dump_log:dump_log", "Show the contents of log files, read-only."),
-    "sim": Target("sim:sim", "Run the cluster's simulation on virtual time."),
+    "sim": Target("sim:sim", "Simulate whole clusters on virtual time."),
     "chaos": Target("chaos:chaos", "Inject faults into a cluster of real processes.", "chaos"),
     "check": Target("check:check", "Check a history for lost, duplicated or reordered records."),
-    "bench": Target("bench:bench", "Measure Tidelog on this machine, and a peer."),
-    "pipeline": Target("pipeline:pipeline", "Load JSON records of topics into Parquet.", "spark"),
-    "demo": Target("demo:demo", "Load flights, kill a leader half-way, read back.", "demo"),
+    "bench": Target("bench:bench", "Measure Tidelog on this machine, beside a peer."),
+    "pipeline": Target("pipeline:pipeline", "Write JSON records of topics to Parquet.", "spark"),
+    "demo": Target("demo:demo", "Produce flights, kill a leader half-way, read back.", "demo"),
 }
 INTERRUPTED = 130
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command when it is asked for, and none for the list of them."""
+    """A group that imports a command when it runs, and none to list them."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         """See `click.Group`."""

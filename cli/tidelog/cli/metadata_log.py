@@ -1,7 +1,7 @@
-"""The metadata log line by line: what each entry's records are, from files or from a controller.
+"""The metadata log line by line: the records of each entry, from files or from a controller.
 
-Never writes and never judges whether a batch applied: one that is void stands in the log all the
-same, `base_offset` tells.
+Never writes, and never decides whether a batch applied: a void batch stays in the log, and its
+`base_offset` shows that it is void.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ METADATA_FOLDER = "__cluster_metadata-0"
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """One metadata record, or an entry without any (`raft_no_op`, `empty_batch`)."""
+    """A metadata record, or an entry without any (`raft_no_op`, `empty_batch`)."""
 
     index: int
-    """Of its entry in the Raft log: the metadata offset; a snapshot's records have the last one."""
+    """The index of the entry in the Raft log: the metadata offset. In a snapshot, its last one."""
     term: int
     type: str
     in_snapshot: bool
     controller_id: int | None
-    """Who decided; None for Raft's own entries and in snapshots."""
+    """The controller that decided; None for Raft's own entries and in snapshots."""
     base_offset: int | None
-    """The metadata offset it was decided on."""
+    """The metadata offset that the decision is based on."""
     record: Mapping[str, object]
 
     def as_json(self) -> str:
-        """One JSON object."""
+        """The line as a JSON object."""
         return json.dumps(asdict(self))
 
     def as_text(self) -> str:
-        """The same, to be read."""
+        """The line as text for people."""
         where = " snapshot" if self.in_snapshot else ""
         fields = "".join(f" {name}={_text(value)}" for name, value in self.record.items())
         return f"{self.index:>8} term {self.term}{where} {self.type}{fields}"
 
 
 def batch_lines(batch: MetadataBatch, *, index: int, term: int) -> Iterator[LogLine]:
-    """A line a record."""
+    """A line per record of a batch."""
     decided = (batch.controller_id, batch.base_offset)
     if not batch.records:
         yield LogLine(index, term, "empty_batch", False, *decided, {})
@@ -62,7 +62,7 @@ def batch_lines(batch: MetadataBatch, *, index: int, term: int) -> Iterator[LogL
 
 
 def piece_lines(piece: MetadataSnapshotPiece) -> Iterator[LogLine]:
-    """A line a record."""
+    """A line per record of a snapshot piece."""
     where = (piece.offset, piece.controller_epoch)
     for record in piece.records:
         yield LogLine(*where, *_typed(record, in_snapshot=True), None, None, _content(record))
@@ -71,7 +71,8 @@ def piece_lines(piece: MetadataSnapshotPiece) -> Iterator[LogLine]:
 def log_files(data_dir: Path) -> list[Path]:
     """The newest snapshot and the write-ahead log of a node, in reading order.
 
-    `data_dir` is the node's, or the folder itself. Errors: `click.ClickException` without any.
+    `data_dir` is the node's data folder, or the metadata log's own folder. Errors:
+    `click.ClickException` if it holds neither file.
     """
     folder = data_dir / METADATA_FOLDER
     if not folder.is_dir():
@@ -80,14 +81,16 @@ def log_files(data_dir: Path) -> list[Path]:
     wal = folder / WAL_FILE
     found = [*snapshots[-1:], *([wal] if wal.exists() else [])]
     if not found:
-        raise click.ClickException(f"{data_dir} holds no metadata log: is it a controller's?")
+        raise click.ClickException(
+            f"{data_dir} holds no metadata log: is it a controller's data folder?"
+        )
     return found
 
 
 def file_lines(path: Path) -> Iterator[LogLine]:
-    """The lines of a write-ahead log, without entries that were taken back, or of a snapshot.
+    """The lines of a write-ahead log, without truncated entries, or of a snapshot.
 
-    Errors: `click.ClickException` for damage, after what can be read, and for other files.
+    Errors: `click.ClickException` for damage, after all readable lines, and for other files.
     """
     with Source(path) as source:
         try:
@@ -96,12 +99,12 @@ def file_lines(path: Path) -> Iterator[LogLine]:
             elif path.name.startswith(WAL_FILE):
                 yield from _wal_lines(source)
             else:
-                raise click.ClickException(f"{path} is no file of a metadata log")
+                raise click.ClickException(f"{path} is not a file of a metadata log")
         except DamagedFileError as error:
             reason = f"{path} is damaged at byte {error.position}: {error.reason}"
             raise click.ClickException(reason) from error
         except DecodeError as error:
-            raise click.ClickException(f"{path} holds what nobody wrote: {error}") from error
+            raise click.ClickException(f"{path} cannot be decoded: {error}") from error
 
 
 def _snapshot_lines(source: Source) -> Iterator[LogLine]:
@@ -151,7 +154,7 @@ def _content(record: MetadataRecord) -> Mapping[str, object]:
 
 
 def _plain(message: Message) -> dict[str, object]:
-    """Every field but those that are absent, by its name in the .proto; bytes as hex."""
+    """The fields that are present, by their names in the .proto; bytes as hex."""
     return {
         field.name: _value(field, getattr(message, field.name))
         for field in message.DESCRIPTOR.fields

@@ -1,6 +1,6 @@
 """`tidelog pipeline`: the Spark job with this command line's defaults.
 
-The job parses its options itself, since it is also run without this package
+The job parses its options itself, since it also runs without this package
 (`python -m tidelog.spark.pipeline`).
 """
 
@@ -17,9 +17,9 @@ from tidelog.cli.connection import DEFAULT_BOOTSTRAP
 @click.command(add_help_option=False, context_settings={"ignore_unknown_options": True})
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
 def pipeline(options: tuple[str, ...]) -> None:
-    """Read JSON records of topics into Parquet with Spark, run after run, each once."""
+    """Write JSON records of topics to Parquet with Spark, incrementally, each record once."""
     from tidelog.spark.pipeline.__main__ import main
 
-    # Spark's workers must run on a Python that has this package, and Spark would take any python3.
+    # Spark's workers need a Python with this package; by default Spark takes any python3.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     main(options, bootstrap=os.environ.get("TIDELOG_BOOTSTRAP", DEFAULT_BOOTSTRAP))

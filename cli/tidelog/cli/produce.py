@@ -1,4 +1,4 @@
-"""`tidelog produce`: a record for every line of standard input."""
+"""`tidelog produce`: one record per line of standard input."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ACKS: dict[str, Literal["all", 0, 1]] = {"all": "all", "1": 1, "0": 0}
 
 
 class Tally:
-    """How many records are acknowledged, and the first failure."""
+    """The number of records acknowledged and failed, and the first error."""
 
     def __init__(self) -> None:
         self.acknowledged = 0
@@ -31,7 +31,7 @@ class Tally:
         self.on_change: Callable[[], None] = lambda: None
 
     def add(self, future: asyncio.Future[BulkMetadata]) -> None:
-        """The outcome of a bulk send."""
+        """Count the outcome of a bulk send."""
         outcome = future.result()
         self.acknowledged += outcome.acknowledged
         self.failed += outcome.failed
@@ -48,8 +48,12 @@ class Tally:
     default="none",
     show_default=True,
 )
-@click.option("--key-separator", metavar="C", help="The key is what stands before the first C.")
-@click.option("--partition", type=click.IntRange(min=0), help="Default: by key, or spread.")
+@click.option(
+    "--key-separator", metavar="C", help="Split each line at the first C into key and value."
+)
+@click.option(
+    "--partition", type=click.IntRange(min=0), help="Default: chosen by key, or spread evenly."
+)
 @bootstrap_option
 def produce(
     *,
@@ -62,8 +66,8 @@ def produce(
 ) -> None:
     """Send every line of standard input to TOPIC; an empty line is an empty record.
 
-    Lines end at a newline only. They are sent while standard input is still open; the last line on
-    stderr says how many records were acknowledged, and the exit code is 1 if any was not.
+    Only a newline ends a line. Lines are sent while standard input is still open. The last line on
+    stderr gives the number of records acknowledged; the exit code is 1 if any was not.
     """
     if key_separator == "":
         raise click.UsageError("--key-separator must not be empty")
@@ -116,7 +120,7 @@ async def _send_lines(
 
 
 def _split_keys(lines: list[bytes], separator: bytes) -> tuple[list[bytes | None], list[bytes]]:
-    """Keys and values; a line without the separator has no key."""
+    """Split lines into keys and values; a line without the separator has no key."""
     keys: list[bytes | None] = []
     values = []
     for line in lines:
@@ -128,7 +132,7 @@ def _split_keys(lines: list[bytes], separator: bytes) -> tuple[list[bytes | None
 
 @contextmanager
 def _progress(tally: Tally) -> Iterator[None]:
-    """A running count on stderr when that is a terminal and nobody types there."""
+    """Show a running count on stderr, if that is a terminal and standard input is not."""
     if not sys.stderr.isatty() or sys.stdin.isatty():
         yield
         return

@@ -1,4 +1,4 @@
-"""`tidelog quorum status | log`: the controllers, and what they agreed on."""
+"""`tidelog quorum status | log`: the controllers and their metadata log."""
 
 from __future__ import annotations
 
@@ -28,22 +28,23 @@ from tidelog.v1.methods import DESCRIBE_QUORUM, FOLLOW_METADATA
 
 _COLUMNS = ("id", "address", "role", "term", "commit", "applied", "contact ms", "WAL bytes")
 _NOBODY = -1
+"""The broker id of a follower of the metadata that is not a broker."""
+
 _TIMEOUT_MS = 5_000
-"""The broker id of a follower that is none."""
 
 
 @click.group()
 def quorum() -> None:
-    """Show the controllers and the metadata log they keep."""
+    """Show the controllers and their metadata log."""
 
 
 @quorum.command()
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @bootstrap_option
 def status(*, as_json: bool, bootstrap: str) -> None:
-    """Show every controller as it describes itself: role, term, indexes, log size.
+    """Show role, term, indexes and log size as each controller reports them.
 
-    Exit code 1 says that no leader is known; a controller that does not answer is listed.
+    A controller that does not answer is listed as unreachable. Exit code 1: no leader is known.
     """
 
     async def work() -> QuorumDescription:
@@ -68,7 +69,7 @@ def status(*, as_json: bool, bootstrap: str) -> None:
 @click.option(
     "--data-dir",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Read the files of this node instead, which need not run.",
+    help="Read the files of this node instead; it may be stopped.",
 )
 @click.option(
     "--from",
@@ -76,15 +77,15 @@ def status(*, as_json: bool, bootstrap: str) -> None:
     type=click.IntRange(min=0),
     default=0,
     metavar="OFFSET",
-    help="Of a running controller: only what is after it.",
+    help="From a running controller: only entries after this offset.",
 )
 @click.option(
     "--snapshot",
     "with_snapshot",
     is_flag=True,
-    help="Of a running controller: all metadata as it is, not the newest changes.",
+    help="From a running controller: all current metadata, not the newest changes.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @bootstrap_option
 def log(
     *,
@@ -95,10 +96,10 @@ def log(
     as_json: bool,
     bootstrap: str,
 ) -> None:
-    """Show metadata records with the index and term of their entries, a line each.
+    """Show metadata records with the index and term of their entries, one per line.
 
-    Of a running controller, which holds the newest changes; or of each FILE: a raft.wal or a
-    .checkpoint. In files there may be entries at the end that never were committed.
+    The records come from a running controller, which holds the newest changes, or from each FILE: a
+    raft.wal or a .checkpoint. The last entries of a file may never have been committed.
     """
     paths = [*(log_files(data_dir) if data_dir else []), *files]
     try:
@@ -111,7 +112,7 @@ def log(
             run(_write_followed(parse_bootstrap(bootstrap), request, as_json=as_json))
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read has seen enough. Python would complain when it flushes at exit.
+        # The reader has closed the pipe. Python would complain when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         raise click.ClickException(str(error)) from error
@@ -125,14 +126,14 @@ def _write_all(lines: Iterator[LogLine], *, as_json: bool) -> None:
 async def _write_followed(
     addresses: list[str], request: FollowMetadataRequest, *, as_json: bool
 ) -> None:
-    """From the first controller that answers. Raises UnreachableError when none does."""
+    """Write records from the first controller that answers. Errors: UnreachableError."""
     from tidelog.net.grpc_transport import GrpcTransport
 
     transport = GrpcTransport()
     try:
         for address in addresses:
             try:
-                # Controllers tell the metadata log to nodes of their own cluster only.
+                # Controllers serve the metadata log to nodes of their own cluster only.
                 described = await transport.call(
                     address, DESCRIBE_QUORUM, DescribeQuorumRequest(), timeout_ms=_TIMEOUT_MS
                 )
@@ -150,7 +151,7 @@ async def _write_followed(
 async def _write_answers(
     answers: AsyncIterator[FollowMetadataResponse], from_offset: int, *, as_json: bool
 ) -> None:
-    """Up to what was committed when the first answer came."""
+    """Write records up to the offset that was committed at the first answer."""
     until, position = None, from_offset
     async with aclosing(answers) as responses:  # type: ignore[type-var]  # a generator
         async for response in responses:
@@ -188,7 +189,7 @@ def _as_json(described: QuorumDescription) -> dict[str, object]:
 
 
 def _print_table(described: QuorumDescription) -> None:
-    """One line a controller, whole at any width of the terminal."""
+    """Print one line per controller, never cut or wrapped."""
     leader = "unknown" if described.leader_id is None else f"{described.leader_id}"
     click.echo(f"leader {leader}, term {described.term}")
     rows = [(*_COLUMNS, "snapshot"), *map(_row, described.voters)]

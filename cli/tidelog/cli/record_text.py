@@ -1,4 +1,4 @@
-"""Bytes of records as JSON shows them."""
+"""Keys and values of records as JSON fields."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import base64
 
 
 def text_fields(name: str, content: bytes | None) -> dict[str, str | None]:
-    """The field as text; what is not UTF-8 as base64, with `<name>_encoding` beside it."""
+    """A field as text; bytes that are not UTF-8 as base64, with a field `<name>_encoding`."""
     if content is None:
         return {name: None}
     try:

@@ -1,4 +1,4 @@
-"""`tidelog sim`: run seeds of a simulation suite, or show what happened in one.
+"""`tidelog sim`: run seeds of a simulation suite, or replay one of them.
 
 Owns the commands' options, output and exit codes; `tidelog.simulation.suites` does the work.
 """
@@ -39,25 +39,25 @@ MUTANTS_OF = {"raft": raft, "cluster": cluster}
 MUTANT_NAMES = [name for module in MUTANTS_OF.values() for name in module.ALL]
 
 suite_option = click.option(
-    "--suite", type=click.Choice(NAMES), required=True, help="Which simulation."
+    "--suite", type=click.Choice(NAMES), required=True, help="Simulation suite to run."
 )
 engine_option = click.option(
     "--engine",
     type=click.Choice(ENGINES),
     default=ENGINES[0],
     show_default=True,
-    help="The controllers' implementation of Raft.",
+    help="Raft implementation of the controllers.",
 )
 scenario_option = click.option(
     "--scenario",
     type=click.Choice(list(SCENARIOS)),
     metavar="NAME",
-    help="Of the cluster suite: a story told by name in place of a random storm.",
+    help="Cluster suite only: run this scenario instead of a random storm.",
 )
 
 
 class SeedRange(click.ParamType[range]):
-    """`FIRST:END`, half open."""
+    """A range of seeds `FIRST:END`; END is excluded."""
 
     name = "FIRST:END"
 
@@ -73,21 +73,23 @@ class SeedRange(click.ParamType[range]):
         except ValueError:
             self.fail(f"{value!r} is not FIRST:END, as in 0:100", param, ctx)
         if not seeds:
-            self.fail(f"{value!r} holds no seed", param, ctx)
+            self.fail(f"{value!r} contains no seed", param, ctx)
         return seeds
 
 
 @click.group()
 def sim() -> None:
-    """Run the simulation on virtual time."""
+    """Simulate whole clusters on virtual time."""
 
 
 @sim.command()
 @suite_option
 @engine_option
 @scenario_option
-@click.option("--seeds", type=SeedRange(), required=True, help="Half open: 0:100 is a hundred.")
-@click.option("--json", "is_json", is_flag=True, help="Nothing but the line of sums.")
+@click.option(
+    "--seeds", type=SeedRange(), required=True, help="END is excluded: 0:100 is a hundred."
+)
+@click.option("--json", "is_json", is_flag=True, help="Print only the JSON summary.")
 @click.option("--workers", type=click.IntRange(1), default=WORKERS, show_default=True)
 @click.option(
     "--ledger",
@@ -104,10 +106,9 @@ def run(
     workers: int,
     ledger: Path | None,
 ) -> None:
-    """Run seeds; the last line is a JSON object of sums.
+    """Run seeds; the last line is a JSON summary.
 
-    Exit code 1: an invariant did not hold, or 100 or more seeds never made something happen that
-    they must.
+    Exit code 1: an invariant did not hold, or a required event never happened in 100 or more seeds.
     """
     chosen = suite_named(suite)
     choice = _choice(chosen, scenario)
@@ -129,7 +130,7 @@ def run(
 @scenario_option
 @click.option("--seed", type=int, required=True)
 def replay(*, suite: str, engine: str, scenario: str | None, seed: int) -> None:
-    """Run one seed again and tell what happens, second by second."""
+    """Run one seed again and show what happens, second by second."""
     silence_nodes()
     chosen = suite_named(suite)
     choice = _choice(chosen, scenario)
@@ -150,9 +151,9 @@ def replay(*, suite: str, engine: str, scenario: str | None, seed: int) -> None:
     type=SeedRange(),
     default=MUTANT_SEEDS,
     show_default=f"{MUTANT_SEEDS.start}:{MUTANT_SEEDS.stop}",
-    help="Half open; a mutant not caught in them is a miss.",
+    help="END is excluded; a mutant that they do not catch is a miss.",
 )
-@click.option("--json", "is_json", is_flag=True, help="Nothing but the line of verdicts.")
+@click.option("--json", "is_json", is_flag=True, help="Print only the JSON line of verdicts.")
 @click.option("--workers", type=click.IntRange(1), default=WORKERS, show_default=True)
 @click.option(
     "--mutant",
@@ -160,20 +161,20 @@ def replay(*, suite: str, engine: str, scenario: str | None, seed: int) -> None:
     type=click.Choice(MUTANT_NAMES),
     multiple=True,
     metavar="NAME",
-    help="Only this one; may be given more than once.",
+    help="Run only this mutant; may be repeated.",
 )
 def mutants(
     *, suite: str, seeds: range, is_json: bool, workers: int, names: tuple[str, ...]
 ) -> None:
-    """Break one rule after another, and see whether the seeds notice.
+    """Break one rule after another, and check that a seed fails for each.
 
-    Each mutant first runs without faults, where nobody must notice. The last line is a JSON object
-    of verdicts. Exit code 1: a mutant was not caught, or noticed without faults.
+    Each mutant first runs without faults, where every check must pass. The last line is a JSON
+    object of verdicts. Exit code 1: a mutant was not caught, or failed a check without faults.
     """
     known = MUTANTS_OF[suite]
     foreign = [name for name in names if name not in known.ALL]
     if foreign:
-        raise click.UsageError(f"{foreign[0]!r} is no mutant of the {suite} suite")
+        raise click.UsageError(f"the {suite} suite has no mutant {foreign[0]!r}")
     chosen = [known.ALL[name] for name in names or known.MUTANTS]
 
     def show(verdict: Verdict) -> None:

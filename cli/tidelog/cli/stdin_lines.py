@@ -1,6 +1,6 @@
-"""Lines of standard input for an event loop: bytes, split at newlines, as soon as they are there.
+"""Lines of standard input for an event loop: bytes, split at newlines, as soon as they arrive.
 
-Never changes the descriptor's blocking mode, which it may share with other processes.
+Never changes the blocking mode of the descriptor, which other processes may share.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ CHUNK_BYTES = 256 << 10
 
 
 class LineTooLongError(ValueError):
-    """A line longer than the limit: nobody knows where it would end."""
+    """A line is longer than the limit, and its end is unknown."""
 
 
 async def read_lines(fd: int, *, limit_bytes: int) -> AsyncIterator[list[bytes]]:
-    """The lines of `fd`, as many at a time as one read gives; the last one needs no newline.
+    """Yield the lines of `fd`, all of one read at a time; the last line needs no newline.
 
-    Raises LineTooLongError for a line above `limit_bytes`.
+    Errors: LineTooLongError for a line above `limit_bytes`.
     """
     rest = b""
     while chunk := await _read(fd):
@@ -34,7 +34,7 @@ async def read_lines(fd: int, *, limit_bytes: int) -> AsyncIterator[list[bytes]]
 
 
 async def _read(fd: int) -> bytes:
-    """What is there; waits for it without blocking the loop where the descriptor can be polled."""
+    """Read the available bytes; wait without blocking the loop if the descriptor can be polled."""
     loop = asyncio.get_running_loop()
     readable = loop.create_future()
     try:

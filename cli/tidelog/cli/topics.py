@@ -106,14 +106,18 @@ def describe(*, name: str, as_json: bool, bootstrap: str) -> None:
 @topics.command()
 @click.argument("name")
 @click.option(
-    "--partitions", "count", type=click.IntRange(min=1), required=True, help="All in all, then."
+    "--partitions",
+    "count",
+    type=click.IntRange(min=1),
+    required=True,
+    help="New total number of partitions.",
 )
 @assignment_option
 @bootstrap_option
 def alter(*, name: str, count: int, assignments: list[list[int]], bootstrap: str) -> None:
-    """Give topic NAME more partitions; records with a key may go to others from then on.
+    """Add partitions to topic NAME; from then on a key may map to another partition.
 
-    Of the brokers assigned those of the partitions that are there already are passed over.
+    Assignments for existing partitions are ignored.
     """
 
     async def work() -> None:
@@ -152,7 +156,7 @@ def delete(*, names: tuple[str, ...], bootstrap: str) -> None:
     type=click.IntRange(min=-1),
     required=True,
     metavar="OFFSET",
-    help="Delete what is below; -1: all that is committed.",
+    help="Delete the records below this offset; -1: all committed records.",
 )
 @bootstrap_option
 def delete_records(*, name: str, partitions: tuple[int, ...], offset: int, bootstrap: str) -> None:
@@ -179,11 +183,11 @@ def delete_records(*, name: str, partitions: tuple[int, ...], offset: int, boots
 @click.option(
     "--unclean",
     is_flag=True,
-    help="Where nobody leads, let any live replica: committed records that it lacks are LOST.",
+    help="Elect any live replica of a leaderless partition: committed records it lacks are LOST.",
 )
 @bootstrap_option
 def elect_leaders(*, names: tuple[str, ...], unclean: bool, bootstrap: str) -> None:
-    """Let preferred replicas lead that are in sync; a line for each partition that changed.
+    """Elect preferred replicas that are in sync; prints a line for each partition that changed.
 
     Exit 1 when a partition that needed a leader has none.
     """

@@ -1,9 +1,9 @@
-"""What a client knows of the cluster: brokers, topics, who leads each partition. Pure.
+"""The client's view of the cluster: brokers, topics, and the leader of each partition. Pure.
 
 Answers come from brokers that may lag behind each other, so a partition's leader only ever moves to
-a newer leader epoch. A topic made anew (another topic id) starts over; which of two incarnations is
-the newer, and whether one is gone for good, the metadata offsets of the answers tell. Never asks
-for anything: `routing.py` does.
+a newer leader epoch. Epochs start over in a recreated topic (another topic id). The metadata
+offsets of the answers show which incarnation is newer, and whether one is gone for good. Sends no
+requests: `routing.py` does.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -25,29 +25,28 @@ _UNKNOWN = Endpoint()
 
 @dataclass(frozen=True, slots=True)
 class Leader:
-    """Who leads a partition; `address` is None while nobody does or nobody knows where it is."""
+    """The leader of a partition; `address` is None without a leader or a known address of it."""
 
     epoch: int
     broker_id: int | None
     address: str | None
     rack: str = ""
-    """Of that broker; empty: not said."""
+    """The broker's rack; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicView:
-    """One topic; partitions are numbered from 0 without gaps."""
+    """A topic; partitions are numbered from 0 without gaps."""
 
     topic_id: bytes
     leaders: Mapping[int, Leader]
     available: tuple[int, ...]
-    """The partitions with a leader, or all when none has one: where records without a key may go.
-    """
+    """The partitions with a leader, or all if none has one: targets of records without a key."""
     updated_ms: int
 
 
 class ClusterMetadata:
-    """The newest known state; grows by `update` and `apply_hint` only."""
+    """The newest known state; changed by `update` and `apply_hint` only."""
 
     def __init__(self) -> None:
         self._brokers: dict[int, Endpoint] = {}
@@ -55,49 +54,49 @@ class ClusterMetadata:
         self._errors: dict[str, TidelogError] = {}
         self._cluster_id = ""
         self._known_at: dict[str, int] = {}
-        """The metadata offset as of which a topic's incarnation, or its end, is known."""
+        """The metadata offset at which a topic's incarnation, or its deletion, is known."""
         self._gone: dict[str, bytes] = {}
-        """The topic id last known under a name, where it was deleted."""
+        """The last topic id of each deleted topic, by name."""
         self._listener: Callable[[TopicPartition], None] | None = None
 
     def on_move(self, listener: Callable[[TopicPartition], None]) -> None:
-        """Call `listener` for each partition whose leader or topic is another than before."""
+        """Call `listener` for each partition whose leader or topic changes."""
         self._listener = listener
 
     @property
     def addresses(self) -> list[str]:
-        """Addresses of the live brokers."""
+        """The addresses of the live brokers."""
         return [broker.address for broker in self._brokers.values()]
 
     @property
     def leaders(self) -> dict[str, Mapping[int, Leader]]:
-        """Who leads what, by topic."""
+        """The leaders of all partitions, by topic."""
         return {name: view.leaders for name, view in self._topics.items()}
 
     def topic(self, name: str) -> TopicView | None:
-        """The topic, when a broker has described it."""
+        """The topic, if a broker has described it."""
         return self._topics.get(name)
 
     def error(self, name: str) -> TidelogError | None:
-        """Why the last answer did not describe the topic."""
+        """The error of the topic in the last answer, if there was one."""
         return self._errors.get(name)
 
     def is_gone(self, name: str, topic_id: bytes) -> bool:
-        """Whether this incarnation of a topic, once described, was deleted: it never comes back."""
+        """Whether this incarnation of a topic, once described, is deleted for good."""
         view = self._topics.get(name)
         is_replaced = view is not None and view.topic_id != topic_id
         return bool(topic_id) and (is_replaced or self._gone.get(name) == topic_id)
 
     def leader(self, tp: TopicPartition) -> Leader | None:
-        """The partition's leader, when there is one and its address is known."""
+        """The partition's leader, if there is one and its address is known."""
         view = self._topics.get(tp.topic)
         leader = None if view is None else view.leaders.get(tp.partition)
         return leader if leader is not None and leader.address is not None else None
 
     def leader_epoch(self, topic: str, topic_id: bytes, partition: int) -> int:
-        """The newest epoch known, with a leader or without; UNKNOWN_EPOCH of another incarnation.
+        """The newest known epoch, with a leader or without; UNKNOWN_EPOCH for another incarnation.
 
-        Epochs of two incarnations do not compare: each starts over.
+        Epochs of two incarnations cannot be compared: each starts over.
         """
         view = self._topics.get(topic)
         if view is None or view.topic_id != topic_id or partition not in view.leaders:
@@ -105,7 +104,7 @@ class ClusterMetadata:
         return view.leaders[partition].epoch
 
     def update(self, response: MetadataResponse, *, now_ms: int) -> None:
-        """Take over a broker's answer."""
+        """Apply a broker's answer."""
         self._brokers = {broker.node_id: broker for broker in response.brokers}
         if response.cluster_id != self._cluster_id:
             self._cluster_id = response.cluster_id
@@ -115,7 +114,7 @@ class ClusterMetadata:
                 self._take(topic, response.metadata_offset, now_ms)
 
     def _is_old(self, topic: MetadataResponse.Topic, offset: int) -> bool:
-        """Whether the answer tells of an earlier incarnation, or of a time before there was one."""
+        """Whether the answer is about an earlier incarnation, or the time before the topic."""
         known = self._topics.get(topic.name)
         is_known = known is not None and known.topic_id == topic.topic_id
         is_as_known = is_known and topic.name not in self._gone
@@ -141,7 +140,7 @@ class ClusterMetadata:
         self._tell_moved(topic.name, before, view)
 
     def apply_hint(self, tp: TopicPartition, hint: LeaderHint) -> bool:
-        """Take over the leader an error answer names (KIP-951); False when that is no news."""
+        """Apply the leader that an error answer names (KIP-951); False if it is not newer."""
         view = self._topics.get(tp.topic)
         known = None if view is None else view.leaders.get(tp.partition)
         if view is None or known is None or not hint.address or hint.leader_epoch < known.epoch:
@@ -157,7 +156,7 @@ class ClusterMetadata:
         return True
 
     def _tell_moved(self, name: str, before: TopicView | None, now: TopicView | None) -> None:
-        """Tell of the partitions that are not as before: of all, if it is another topic or none."""
+        """Report the changed partitions: all of them, if the topic is another one or deleted."""
         if self._listener is None:
             return
         old = {} if before is None else before.leaders

@@ -1,6 +1,7 @@
-"""Asks something of many partitions, each at its leader, across leader changes, until all answered.
+"""Requests about many partitions, each sent to its leader, repeated until all have an answer.
 
-Owns whom to ask, and the retries. What is asked, and what an answer says, is the caller's.
+Owns the choice of brokers and the retries, also across leader changes. The caller makes the
+requests and interprets the answers.
 """
 
 from __future__ import annotations
@@ -32,25 +33,25 @@ class PartitionResult(Protocol):
 
     @property
     def error(self) -> Error:
-        """NONE: answered."""
+        """The error of the partition; NONE for an answer."""
 
     @property
     def current_leader(self) -> LeaderHint:
-        """Who leads instead, if the one asked knows."""
+        """The present leader, if the broker that was asked knows it."""
 
     def HasField(self, field_name: str, /) -> bool:  # noqa: N802  # protobuf's name
-        """As every message."""
+        """See `google.protobuf.message.Message`."""
 
 
 Result = TypeVar("Result", bound=PartitionResult)
 Ask = Callable[[str, Mapping[TopicPartition, int]], Awaitable[Sequence[Result]]]
-"""Asks the leader at an address for partitions, given with the leader epochs it is known to have;
-its results, one for each, or a `TidelogError`.
+"""Asks the leader at an address about partitions, given with their known leader epochs. Returns one
+result per partition, or raises a `TidelogError`.
 """
 
 
 class LeaderCalls:
-    """The calls of one client that go to the leaders of partitions."""
+    """The calls of a client to the leaders of partitions."""
 
     def __init__(self, routing: Routing, *, backoff: Backoff) -> None:
         self._routing = routing

@@ -1,4 +1,4 @@
-"""Looks up where partitions start and end, and what offset a time has, each at its leader."""
+"""Look-ups of offsets at partition leaders: the start and end of a log, and offsets by time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Spec = ListOffsetsRequest.Spec
 EARLIEST = ListOffsetsRequest.EARLIEST
 LATEST = ListOffsetsRequest.LATEST
 At = Literal["earliest", "latest", "max_timestamp"] | datetime | int
-"""Where in a partition; times with a time zone, or in milliseconds since the Unix epoch."""
+"""A place in a partition; times have a time zone, or are milliseconds since the Unix epoch."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SPECS: Mapping[str, Spec] = {
@@ -31,7 +31,7 @@ _SPECS: Mapping[str, Spec] = {
 
 
 class ListedOffset(NamedTuple):
-    """What a leader found; -1: there is no such record. The timestamp is None but by time."""
+    """The offset that a leader found; -1: no such record. Look-ups by time have a timestamp."""
 
     offset: int
     timestamp_ms: int | None
@@ -39,14 +39,14 @@ class ListedOffset(NamedTuple):
 
 
 class OffsetQuery(NamedTuple):
-    """What to look for; `timestamp_ms` counts for TIMESTAMP alone."""
+    """The offset to look up; `timestamp_ms` applies to TIMESTAMP only."""
 
     spec: Spec
     timestamp_ms: int = 0
 
     @classmethod
     def of(cls, at: At) -> OffsetQuery:
-        """Raises ValueError for an unknown name and for a time without a time zone."""
+        """Make a query. Errors: ValueError for an unknown name or a time without a time zone."""
         if isinstance(at, str):
             if at not in _SPECS:
                 raise ValueError(f"at={at!r}: one of {', '.join(_SPECS)}, a datetime or an int")
@@ -55,7 +55,7 @@ class OffsetQuery(NamedTuple):
 
 
 class OffsetLookup:
-    """ListOffsets calls of one client."""
+    """The ListOffsets calls of a client."""
 
     def __init__(self, routing: Routing, *, backoff: Backoff, request_timeout_ms: int) -> None:
         self.leaders = LeaderCalls(routing, backoff=backoff)
@@ -73,7 +73,7 @@ class OffsetLookup:
     async def start_of(
         self, tp: TopicPartition, spec: Spec, *, timeout_ms: int
     ) -> tuple[int, bytes]:
-        """An offset of a partition, and the topic id of the incarnation in which it counts."""
+        """An offset of a partition, and the topic id of the incarnation that it belongs to."""
 
         async def look_up() -> int:
             return (await self.lookup({tp: spec}, timeout_ms=timeout_ms))[tp]
@@ -84,10 +84,10 @@ class OffsetLookup:
     async def starts_at_times(
         self, times: Mapping[TopicPartition, OffsetQuery], *, timeout_ms: int
     ) -> dict[TopicPartition, tuple[int, bytes]]:
-        """As `start_of`: the first record at or after each time; the end where there is none."""
+        """Like `start_of`: the first record at or after each time; the end if there is none."""
 
         async def look_up() -> dict[TopicPartition, int]:
-            # The ends first, so that no record that comes in between is missed.
+            # The ends first, so that a record appended in between is not missed.
             ends = await self.lookup(dict.fromkeys(times, LATEST), timeout_ms=timeout_ms)
             found = await self.find(times, timeout_ms=timeout_ms)
             return {tp: at.offset if at.offset >= 0 else ends[tp] for tp, at in found.items()}
@@ -98,7 +98,7 @@ class OffsetLookup:
     async def starts_before_ends(
         self, partitions: Sequence[TopicPartition], *, offsets_count: int, timeout_ms: int
     ) -> dict[TopicPartition, tuple[int, bytes]]:
-        """As `start_of`: that many offsets before each high watermark, or the log start."""
+        """Like `start_of`: `offsets_count` before each high watermark, or the log start."""
 
         async def look_up() -> dict[TopicPartition, int]:
             ends = await self.lookup(dict.fromkeys(partitions, LATEST), timeout_ms=timeout_ms)
@@ -117,7 +117,7 @@ class OffsetLookup:
         *,
         timeout_ms: int,
     ) -> tuple[Found, dict[str, bytes]]:
-        """What `look_up` finds, and the topic ids: no topic was made anew in between."""
+        """The result of `look_up` and the topic ids; repeated if a topic is recreated meanwhile."""
         topics = dict.fromkeys(tp.topic for tp in partitions)
         while True:
             ids = {
@@ -181,9 +181,9 @@ def _listed(result: ListOffsetsResponse.Partition | TidelogError) -> ListedOffse
 
 
 def _milliseconds(at: datetime | int) -> int:
-    """Up to the next whole one: no record of before counts as at or after."""
+    """Round up to whole milliseconds, so that no record before the time is included."""
     if isinstance(at, int):
         return at
     if at.tzinfo is None:
-        raise ValueError(f"{at.isoformat()} has no time zone: say which time is meant")
+        raise ValueError(f"{at.isoformat()} has no time zone: add one")
     return -((_EPOCH - at) // timedelta(milliseconds=1))

@@ -1,7 +1,6 @@
-"""What a client runs on: its transport, clock and randomness, given by the caller or the real ones.
+"""The ports of a client: transport, clock and randomness, given by the caller or the real ones.
 
-Imports gRPC only when it makes the real transport, so that programs with another one start without
-it.
+Imports gRPC only for the real transport, so that programs with another transport do not need it.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ClientPorts:
-    """The three ports; `close` closes the transport if it was made here."""
+    """The three ports; `close` closes the transport if it was created here."""
 
     transport: Transport
     clock: Clock
@@ -28,14 +27,14 @@ class ClientPorts:
 
     @classmethod
     def of(cls, *, transport: Transport | None, clock: Clock | None, random: Random | None) -> Self:
-        """The ports given, the real ones for those that are not."""
+        """The given ports, and real ones in place of None."""
         own = None
         if transport is None:
             transport = own = _grpc_transport()
         return cls(transport, clock or SystemClock(), random or SystemRandom(), own)
 
     async def close(self) -> None:
-        """Release what was made here; what the caller gave stays open."""
+        """Close the transport if it was created here; one given by the caller stays open."""
         if self._own_transport is not None:
             await self._own_transport.close()
 

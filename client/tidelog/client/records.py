@@ -1,4 +1,4 @@
-"""What users of the client hold: partitions, records read, receipts of records sent."""
+"""The client's data types: partitions, records read, metadata of records sent."""
 
 # Pure: decides, never acts (rule R2).
 
@@ -20,7 +20,7 @@ else:
 
 
 class TopicPartition(NamedTuple):
-    """One partition of a topic."""
+    """A partition of a topic."""
 
     topic: str
     partition: int
@@ -29,7 +29,7 @@ class TopicPartition(NamedTuple):
 class Record(NamedTuple, Generic[K, V]):
     """A record as read; `timestamp_ms` counts from the Unix epoch, None is null.
 
-    Key and value are bytes unless the consumer was given deserializers.
+    Key and value are bytes unless the consumer has deserializers.
     """
 
     topic: str
@@ -42,9 +42,9 @@ class Record(NamedTuple, Generic[K, V]):
 
 
 class RecordMetadata(NamedTuple):
-    """Where an acknowledged record lies. With acks=0 nobody knows: the offset is -1.
+    """The place of an acknowledged record. With acks=0 the offset is unknown: -1.
 
-    The timestamp is the record's own, or the broker's where the topic has LogAppendTime.
+    The timestamp is the record's own, or the broker's if the topic has LogAppendTime.
     """
 
     topic: str
@@ -54,7 +54,7 @@ class RecordMetadata(NamedTuple):
 
 
 class BulkMetadata(NamedTuple):
-    """What became of the records of one bulk send: each is in exactly one of the counts."""
+    """The outcome of a bulk send: each record is in exactly one of the counts."""
 
     acknowledged: int
     failed: int

@@ -1,6 +1,6 @@
-"""Which broker to ask: keeps the cluster metadata fresh and finds a broker that answers.
+"""Routing: keeps the cluster metadata fresh, and finds a broker that answers.
 
-Owns the bootstrap addresses, the metadata cache and its one refresh at a time. Decides nothing
+Owns the bootstrap addresses and the metadata cache, with one refresh at a time. Decides nothing
 about records.
 """
 
@@ -31,20 +31,21 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RoutingConfig:
-    """Limits of metadata requests, milliseconds."""
+    """The limits of metadata requests, in milliseconds."""
 
     allow_auto_topic_creation: bool = False
     metadata_timeout_ms: int = 2_000
-    """Of one broker, then the next is asked; less than a session, so that one that is silent does
-    not hide its successor.
+    """The limit of a request to one broker, before the next is asked; shorter than a broker's
+    session, so that a silent broker does not hide its successor.
     """
     overdue_ms: int = 1_000
-    """A leader silent for so long beyond its answer's time may have been replaced; from then on
-    the metadata is refreshed every `overdue_interval_ms`, until it answers or leads no more."""
+    """A leader that is silent for this long beyond its answer's time may have been replaced. From
+    then on the metadata is refreshed every `overdue_interval_ms`, until the leader answers or
+    another one leads."""
     overdue_interval_ms: int = 100
     metadata_max_age_ms: int = 300_000
     unknown_topic_grace_ms: int = 2_000
-    """How long "unknown topic" is taken for a broker that has not heard of a new topic yet."""
+    """The time for which "unknown topic" is retried: a broker may not know a new topic yet."""
     backoff: Backoff = field(default_factory=Backoff)
 
 
@@ -59,7 +60,7 @@ def named_bootstrap(
 
 
 def parse_bootstrap(bootstrap: str | Sequence[str]) -> list[str]:
-    """The `host:port` addresses of a comma-separated string or a list; ValueError for none."""
+    """Parse `host:port` addresses, comma-separated or in a list. Errors: ValueError."""
     parts = bootstrap.split(",") if isinstance(bootstrap, str) else bootstrap
     addresses = list(dict.fromkeys(part.strip() for part in parts if part.strip()))
     for address in addresses:
@@ -67,12 +68,12 @@ def parse_bootstrap(bootstrap: str | Sequence[str]) -> list[str]:
         if not host or not port.isdigit():
             raise ValueError(f"bootstrap address {address!r} is not host:port")
     if not addresses:
-        raise ValueError("bootstrap names no address: give host:port, several separated by commas")
+        raise ValueError("bootstrap names no address: give host:port, separated by commas")
     return addresses
 
 
 class Routing:
-    """The cluster as one client sees it."""
+    """The cluster as a client sees it."""
 
     def __init__(
         self,
@@ -101,7 +102,7 @@ class Routing:
         self._listener = listener
 
     async def close(self) -> None:
-        """Stop the refresh under way; who waits for it gets a ClientClosedError."""
+        """Stop the refresh in flight; its waiters get a ClientClosedError."""
         self._is_closed = True
         if self._refreshing is not None:
             await unwind([self._refreshing])
@@ -114,10 +115,10 @@ class Routing:
         timeout_ms: int,
         is_idempotent: bool = True,
     ) -> Response:
-        """The answer of the first broker that gives one, each asked once, `timeout_ms` each.
+        """The answer of the first broker that gives one; each is asked once, for `timeout_ms`.
 
-        Raises UnreachableError when none could be reached, CallFailedError when a call broke: at
-        once unless the request `is_idempotent`, else after the others were asked too.
+        Raises UnreachableError when no broker could be reached, and CallFailedError when a call
+        broke: at once, or after asking the other brokers if the request `is_idempotent`.
         """
         failure: TidelogError | None = None
         addresses = self._candidates()
@@ -151,9 +152,9 @@ class Routing:
         answer_ms: int,
         timeout_ms: int,
     ) -> Response:
-        """The answer of the broker that leads `partitions`, which may take it `answer_ms`.
+        """Call the broker that leads `partitions`, whose answer may take `answer_ms`.
 
-        Errors: as of the call, and those of `while_it_leads`.
+        Errors: those of the call and of `while_it_leads`.
         """
         call = self.transport.call(address, method, request, timeout_ms=timeout_ms)
         return await self.while_it_leads(address, call, partitions=partitions, answer_ms=answer_ms)
@@ -166,10 +167,10 @@ class Routing:
         partitions: Sequence[TopicPartition],
         answer_ms: int,
     ) -> T:
-        """What the broker that leads `partitions` answers, which may take it `answer_ms`.
+        """Await the answer of the broker that leads `partitions`, which may take `answer_ms`.
 
         Errors: those of `answer`, and CallFailedError once the broker is overdue and leads none of
-        them any more: it may be paused or cut off. `answer` is cancelled then.
+        the partitions any more: it may be paused or cut off. `answer` is then cancelled.
         """
         config = self._config
         try:
@@ -186,22 +187,22 @@ class Routing:
                 finally:
                     watch.stop()
         except TimeoutError:
-            raise CallFailedError(f"{address} was silent, and others lead by now") from None
+            raise CallFailedError(f"{address} was silent, and other brokers lead now") from None
 
     def _leads_none(self, address: str, partitions: Sequence[TopicPartition]) -> bool:
         leaders = [self.metadata.leader(tp) for tp in partitions]
         return all(leader is None or leader.address != address for leader in leaders)
 
     def prefer_another(self) -> None:
-        """Ask the next broker first from now on: the preferred one answered, but was of no help."""
+        """Ask the next broker first from now on, since the preferred one's answer did not help."""
         ring = list(dict.fromkeys([*self.metadata.addresses, *self._bootstrap]))
         place = ring.index(self._preferred) if self._preferred in ring else -1
         self._preferred = ring[(place + 1) % len(ring)]
 
     def known(self, name: str) -> TopicView | None:
-        """The topic as it was described last; an old description is refreshed in the background.
+        """The last description of the topic; an old one is refreshed in the background.
 
-        None: it never was, or was deleted since.
+        None: there is none, or the topic was deleted since.
         """
         view = self.metadata.topic(name)
         if view is not None and self.metadata.is_gone(name, view.topic_id):
@@ -213,10 +214,10 @@ class Routing:
         return view
 
     async def topic(self, name: str, *, timeout_ms: int) -> TopicView:
-        """The topic's description, asked for when it is not known yet.
+        """The description of the topic, requested if it is not known yet.
 
-        Raises the broker's error (unknown or invalid topic), or UnreachableError after
-        `timeout_ms`, ClientClosedError once this is closed.
+        Raises the broker's error (unknown or invalid topic), UnreachableError after `timeout_ms`,
+        or ClientClosedError once this is closed.
         """
         view = self.known(name)
         if view is not None:
@@ -235,7 +236,7 @@ class Routing:
                 raise error
 
     def request_refresh(self) -> None:
-        """Refresh soon, in the background; several requests make one refresh."""
+        """Request a refresh in the background; several requests share one refresh."""
         if self._refreshing is None and self._interest and not self._is_closed:
             self._refreshing = asyncio.create_task(self._refresh())
 
@@ -247,8 +248,8 @@ class Routing:
     def _candidates(self) -> list[str]:
         """The address that answered last, then other known brokers, then the bootstrap ones.
 
-        Those that did not answer when they were asked last come after all others: a paused broker
-        costs the whole time-out, and its successor would be heard of that much later.
+        Addresses that did not answer their last call come after all others: a paused broker costs
+        the whole time-out, which would delay the news of its successor.
         """
         known = [self._preferred, *self.metadata.addresses, *self._bootstrap]
         return sorted(dict.fromkeys(known), key=lambda address: address in self._silent)
@@ -257,16 +258,16 @@ class Routing:
         self.request_refresh()
         task = self._refreshing
         if task is not None:
-            # Not awaited itself: its cancellation by `close` is none of the caller's.
+            # Not awaited directly: its cancellation by `close` must not cancel the caller.
             await asyncio.wait([task])
         if self._is_closed:
             raise ClientClosedError("the client was closed while it asked for metadata")
         return None if task is None else task.result()
 
     async def _refresh(self) -> TidelogError | None:
-        """Ask for every topic of interest, a while after the last time; returns its failure.
+        """Refresh all topics of interest, after a pause since the last refresh; return its error.
 
-        Who has no news is not the first to be asked the next time.
+        A broker whose answer changed nothing is not the first to be asked the next time.
         """
         try:
             pause_ms = self._not_before_ms - self.clock.monotonic_ms()
@@ -282,7 +283,7 @@ class Routing:
             before = self.metadata.leaders
             self.metadata.update(response, now_ms=self.clock.monotonic_ms())
             if self.metadata.leaders == before:
-                # It may be cut off and know of nothing new for long: the next one may know more.
+                # This broker may be cut off and learn nothing for long: another may know more.
                 self.prefer_another()
             self._failures = 0
         except TidelogError as error:
@@ -297,10 +298,10 @@ class Routing:
 
 
 class _Watch:
-    """Ends the wait in a scope once it is over; does something else each time it is not.
+    """Ends the wait in a scope once `is_over`; calls `otherwise` at every interval before.
 
-    Not a function within the wait: as one that names itself it would live, and by the scope's task
-    the answer with it, until garbage is collected.
+    It is no nested function: one that refers to itself would live, with the scope's task and the
+    answer, until the next garbage collection.
     """
 
     def __init__(
@@ -319,11 +320,11 @@ class _Watch:
         self._timer: asyncio.TimerHandle | None = None
 
     def look_in(self, delay_ms: int) -> None:
-        """Look after so long, and every interval from then on."""
+        """Check after `delay_ms`, and at every interval from then on."""
         self._timer = self._loop.call_later(delay_ms / 1000, self._look)
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop checking."""
         if self._timer is not None:
             self._timer.cancel()
 

@@ -1,15 +1,15 @@
-"""Producer, Consumer and Admin for callers without a loop: scripts, notebooks, threads.
+"""Producer, Consumer and Admin for callers without an event loop: scripts, notebooks, threads.
 
-Owns the thread that the asyncio classes run in, one of each object; decides nothing. A method here
-is the one of `tidelog.client` with its arguments, made by the helper that fits what it returns, and
-waits for its outcome: `tests/client/test_sync.py` tells which line to add for a new one.
+Owns the thread that the asyncio classes run in, one per object; decides nothing. Each method is the
+one of `tidelog.client` with its arguments, wrapped by the helper that fits its return type, and
+waits for the outcome: `tests/client/test_sync.py` shows which line to add for a new method.
 
     with Producer("127.0.0.1:9192") as producer:
         producer.send("greetings", value=b"hello")
 
-Every method may be called from any thread. Ctrl-C while one waits cancels what it waits for, and
-leaves the object as it was. All raise ClientClosedError after `close`, and CallerError where the
-answer could never come: on the loop's own thread, or in a fork of the process.
+Every method may be called from any thread. Ctrl-C during a call cancels its operation, and leaves
+the object usable. All methods raise ClientClosedError after `close`, and CallerError when the
+answer could never arrive: on the loop's own thread, or in a fork of the process.
 """
 
 from __future__ import annotations
@@ -53,30 +53,30 @@ P = ParamSpec("P")
 Arguments = TypeVarTuple("Arguments")
 
 CLOSE_TIMEOUT_MS = 30_000
-"""How long a close may take where no `timeout_ms` says so."""
+"""The limit of a close without `timeout_ms`."""
 _GRACE_MS = 5_000
-"""What a close may take longer to end tasks and thread: then they are left to the process's end."""
+"""Further time of a close to end tasks and thread, after which they end with the process."""
 _END = object()
 _ON_ITS_THREAD = (
-    "called on the loop's own thread, which would wait for itself: in a callback, hand the work to "
+    "called on the loop's own thread, which would wait for itself: in a callback, do this work in "
     "another thread"
 )
 _NO_THREAD = (
     "the loop's thread does not run in this process, which was forked from the one that "
-    "started it: make a new object here"
+    "started it: create a new object here"
 )
 
 
 class CallerError(RuntimeError):
-    """A wait that would never end: on the loop's own thread, or where that thread does not run."""
+    """A wait would never end: on the loop's own thread, or in a process without that thread."""
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """An event loop that drops what other threads hand to it after its end.
+    """An event loop that drops callbacks of other threads after its end.
 
-    gRPC has one completion queue for all loops of a process: the loop that takes an event off it
-    hands it to the loop whose call it was of. An exception there would stop that other loop's
-    events, and print a traceback.
+    gRPC has one completion queue for all loops of a process: the loop that takes an event from the
+    queue passes it to the loop of its call. An exception there would stop the events of the passing
+    loop, and print a traceback.
     """
 
     def call_soon_threadsafe(
@@ -85,7 +85,7 @@ class _Loop(asyncio.SelectorEventLoop):
         *args: *Arguments,
         context: Context | None = None,
     ) -> asyncio.Handle:
-        """See `asyncio.AbstractEventLoop`; once the loop is closed, the handle is cancelled."""
+        """See `asyncio.AbstractEventLoop`; after the loop is closed, the handle is cancelled."""
         with suppress(RuntimeError):
             return super().call_soon_threadsafe(callback, *args, context=context)
         dropped = asyncio.Handle(callback, args, self, context)
@@ -94,9 +94,9 @@ class _Loop(asyncio.SelectorEventLoop):
 
 
 class LoopThread:
-    """A loop that runs in a thread of its own between `__enter__` and `__exit__`.
+    """An event loop in a thread of its own, between `__enter__` and `__exit__`.
 
-    Forgotten, it ends as well: when nothing refers to it any more, or with the process.
+    It also ends when it is no longer referenced, or with the process.
     """
 
     def __init__(self) -> None:
@@ -123,12 +123,12 @@ class LoopThread:
 
     @property
     def is_closed(self) -> bool:
-        """Whether it takes no more coroutines."""
+        """Whether the loop takes no more coroutines."""
         return self._is_closed
 
     @property
     def is_usable(self) -> bool:
-        """Whether it takes coroutines from here; not in a process forked from its own."""
+        """Whether the loop takes coroutines from this thread; false in a forked process."""
         try:
             self.check_caller()
         except CallerError:
@@ -140,9 +140,9 @@ class LoopThread:
         self._thread.start()
 
     def close(self) -> None:
-        """Cancel what still runs and end the thread; one that does not end in time is left alone.
+        """Cancel running tasks and end the thread, which is abandoned if it takes too long.
 
-        Waits for that at most 5 seconds. Raises CallerError on the thread itself.
+        Waits at most 5 seconds. Raises CallerError on the thread itself.
         """
         if self._thread is threading.current_thread():
             raise CallerError(_ON_ITS_THREAD)
@@ -153,7 +153,7 @@ class LoopThread:
             self._thread.join(_GRACE_MS / 1000)
 
     def check_caller(self) -> None:
-        """Raise CallerError where a wait for the loop would never end."""
+        """Raise CallerError if a wait for the loop would never end."""
         if self._thread is threading.current_thread():
             raise CallerError(_ON_ITS_THREAD)
         if not self._is_closed and not self._thread.is_alive():
@@ -165,14 +165,14 @@ class LoopThread:
         *,
         timeout_ms: int | None = None,
     ) -> Item:
-        """Wait for the coroutine's result; its exception is raised here.
+        """Wait for the coroutine's result, or raise its exception.
 
-        Raises TimeoutError after `timeout_ms`. What ends the wait early, Ctrl-C say, cancels the
-        coroutine. Raises ClientClosedError after `close`, also when that comes while it waits, and
-        CallerError.
+        Raises TimeoutError after `timeout_ms`, ClientClosedError after `close`, also when it is
+        called during the wait, and CallerError. An early end of the wait, such as Ctrl-C, cancels
+        the coroutine.
         """
         future: Future[Item] = Future()
-        try:  # an interrupt may come as soon as the loop has it
+        try:  # an interrupt may come as soon as the loop has the coroutine
             self._accept(coroutine, future)
             return future.result(None if timeout_ms is None else timeout_ms / 1000)
         except CancelledError:
@@ -183,7 +183,7 @@ class LoopThread:
             future.cancel()  # does nothing to one that is done
 
     def iterate(self, items: AsyncIterator[Item]) -> Iterator[Item]:
-        """The items of an asynchronous iterator, one at a time; closes a generator at the end."""
+        """Yield the items of an asynchronous iterator; close a generator at the end."""
 
         async def advance() -> Item | object:
             return await anext(items, _END)
@@ -197,7 +197,7 @@ class LoopThread:
                     self.run(items.aclose())
 
     def _accept(self, coroutine: Coroutine[Any, Any, Item], future: Future[Item]) -> None:
-        """Hand it to the loop. Nothing is accepted that the loop would not get to see."""
+        """Pass a coroutine to the loop, or refuse it if the loop would never run it."""
         try:
             self.check_caller()
             with self._lock:
@@ -210,7 +210,7 @@ class LoopThread:
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
-    """What the thread does: run until stopped, then leave nothing that anybody waits for."""
+    """Run the loop until stopped, then cancel all tasks, so that no caller waits for ever."""
     try:
         loop.run_forever()
     finally:
@@ -220,7 +220,7 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def _start(coroutine: Coroutine[Any, Any, Item], future: Future[Item]) -> None:
-    """On the loop: run it as a task; task and future get the same outcome, cancelled too."""
+    """Run a coroutine as a task on the loop; task and future share their outcome."""
     loop = asyncio.get_running_loop()
     task = loop.create_task(coroutine)
 
@@ -252,7 +252,7 @@ async def _cancel_all() -> None:
 
 
 def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
-    """Stop the loop; in a fork, where its thread does not run, it is another process's."""
+    """Stop the loop; in a fork, which lacks its thread, do nothing."""
     if thread.ident is None:
         loop.close()
     elif thread.is_alive():
@@ -260,7 +260,7 @@ def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
 
 
 class _AsyncClient(Protocol):
-    """What Producer, Consumer and Admin have in common."""
+    """The common interface of Producer, Consumer and Admin."""
 
     async def __aenter__(self) -> object: ...
 
@@ -272,8 +272,8 @@ class _AsyncClient(Protocol):
 Client = TypeVar("Client", bound=_AsyncClient)
 
 
-class _Face(Generic[Client]):
-    """An asyncio object and the thread it lives in, which both end with `close`."""
+class _SyncClient(Generic[Client]):
+    """A client without `await`: an asyncio object and its thread, which both end with `close`."""
 
     def __init__(self, make: Callable[[], Client]) -> None:
         self._loop = LoopThread()
@@ -315,14 +315,16 @@ async def _call(function: Callable[[], Item]) -> Item:
 
 def _built(
     client_type: Callable[P, Client],
-) -> Callable[[Callable[..., None]], Callable[Concatenate[_Face[Client], P], None]]:
-    """A constructor that takes what the asyncio class takes."""
+) -> Callable[[Callable[..., None]], Callable[Concatenate[_SyncClient[Client], P], None]]:
+    """A constructor with the arguments of the asyncio class."""
 
-    def replace(_declared: Callable[..., None]) -> Callable[Concatenate[_Face[Client], P], None]:
-        # With type arguments it is an alias, whose origin is the class.
+    def replace(
+        _declared: Callable[..., None],
+    ) -> Callable[Concatenate[_SyncClient[Client], P], None]:
+        # A class with type arguments is an alias, whose origin is the class.
         @wraps(vars(get_origin(client_type) or client_type)["__init__"])
-        def build(self: _Face[Client], /, *args: P.args, **kwargs: P.kwargs) -> None:
-            _Face.__init__(self, lambda: client_type(*args, **kwargs))
+        def build(self: _SyncClient[Client], /, *args: P.args, **kwargs: P.kwargs) -> None:
+            _SyncClient.__init__(self, lambda: client_type(*args, **kwargs))
 
         return build
 
@@ -331,11 +333,11 @@ def _built(
 
 def _waited(
     method: Callable[Concatenate[Client, P], Coroutine[Any, Any, Item]],
-) -> Callable[Concatenate[_Face[Client], P], Item]:
-    """A coroutine method: waits for its result."""
+) -> Callable[Concatenate[_SyncClient[Client], P], Item]:
+    """A method that waits for the result of a coroutine method."""
 
     @wraps(method)
-    def wait(self: _Face[Client], /, *args: P.args, **kwargs: P.kwargs) -> Item:
+    def wait(self: _SyncClient[Client], /, *args: P.args, **kwargs: P.kwargs) -> Item:
         return self._loop.run(method(self._client, *args, **kwargs))
 
     return wait
@@ -343,11 +345,11 @@ def _waited(
 
 def _called(
     method: Callable[Concatenate[Client, P], Item],
-) -> Callable[Concatenate[_Face[Client], P], Item]:
-    """A plain method, called on the loop: nothing else touches the asyncio object."""
+) -> Callable[Concatenate[_SyncClient[Client], P], Item]:
+    """A plain method, called on the loop: only the loop's thread uses the asyncio object."""
 
     @wraps(method)
-    def call(self: _Face[Client], /, *args: P.args, **kwargs: P.kwargs) -> Item:
+    def call(self: _SyncClient[Client], /, *args: P.args, **kwargs: P.kwargs) -> Item:
         return self._loop.run(_call(lambda: method(self._client, *args, **kwargs)))
 
     return call
@@ -355,11 +357,11 @@ def _called(
 
 def _submitted(
     method: Callable[Concatenate[Client, P], Coroutine[Any, Any, asyncio.Future[Item]]],
-) -> Callable[Concatenate[_Face[Client], P], Future[Item]]:
-    """A coroutine method that returns an outcome-to-be: one that threads can wait for."""
+) -> Callable[Concatenate[_SyncClient[Client], P], Future[Item]]:
+    """A coroutine method that returns a future: one that threads can wait for."""
 
     @wraps(method)
-    def submit(self: _Face[Client], /, *args: P.args, **kwargs: P.kwargs) -> Future[Item]:
+    def submit(self: _SyncClient[Client], /, *args: P.args, **kwargs: P.kwargs) -> Future[Item]:
         async def start() -> Future[Item]:
             outcome = await method(self._client, *args, **kwargs)
             future: Future[Item] = Future()
@@ -370,7 +372,7 @@ def _submitted(
             try:
                 return await outcome
             except asyncio.CancelledError:
-                if self._loop.is_closed:  # and so it keeps the face, and its thread, till then
+                if self._loop.is_closed:  # `self` keeps the thread alive until then
                     raise ClientClosedError("closed before the outcome was known") from None
                 raise
 
@@ -384,11 +386,11 @@ def _submitted(
 
 def _iterated(
     method: Callable[Concatenate[Client, P], AsyncIterator[Item]],
-) -> Callable[Concatenate[_Face[Client], P], Iterator[Item]]:
-    """A method that gives an asynchronous iterator: a plain one, an item at a time."""
+) -> Callable[Concatenate[_SyncClient[Client], P], Iterator[Item]]:
+    """A method that returns a plain iterator in place of an asynchronous one."""
 
     @wraps(method)
-    def iterate(self: _Face[Client], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[Item]:
+    def iterate(self: _SyncClient[Client], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[Item]:
         items = self._loop.run(_call(lambda: method(self._client, *args, **kwargs)))
         return self._loop.iterate(items)
 
@@ -397,21 +399,21 @@ def _iterated(
 
 def _closed(
     method: Callable[Concatenate[Client, P], Coroutine[Any, Any, None]],
-) -> Callable[Concatenate[_Face[Client], P], None]:
-    """The method that closes: ends the thread, too, soon after its `timeout_ms` at the latest."""
+) -> Callable[Concatenate[_SyncClient[Client], P], None]:
+    """The `close` method: also ends the thread, soon after `timeout_ms` at the latest."""
 
     @wraps(method)
-    def close(self: _Face[Client], /, *args: P.args, **kwargs: P.kwargs) -> None:
+    def close(self: _SyncClient[Client], /, *args: P.args, **kwargs: P.kwargs) -> None:
         timeout_ms = cast("int", kwargs.get("timeout_ms", CLOSE_TIMEOUT_MS))  # as declared there
         self._close(lambda: method(self._client, *args, **kwargs), timeout_ms=timeout_ms)
 
     return close
 
 
-class Producer(_Face[AsyncProducer[SentKey, SentValue]], Generic[SentKey, SentValue]):
+class Producer(_SyncClient[AsyncProducer[SentKey, SentValue]], Generic[SentKey, SentValue]):
     """`tidelog.client.Producer` without `await`; `submit` returns a concurrent.futures.Future.
 
-    A call costs a change of thread there and back: `send_many` and `submit` are the fast ones.
+    Every call changes threads twice: `send_many` and `submit` are the fast methods.
     """
 
     @_built(AsyncProducer[SentKey, SentValue])
@@ -426,17 +428,17 @@ class Producer(_Face[AsyncProducer[SentKey, SentValue]], Generic[SentKey, SentVa
     partitions_for = _waited(AsyncProducer[SentKey, SentValue].partitions_for)
 
 
-class Consumer(_Face[AsyncConsumer[ReadKey, ReadValue]], Generic[ReadKey, ReadValue]):
+class Consumer(_SyncClient[AsyncConsumer[ReadKey, ReadValue]], Generic[ReadKey, ReadValue]):
     """`tidelog.client.Consumer` without `await`: `for record in consumer`, or by `getmany`.
 
     Iterating changes threads for each record, so that the position is always that of the last one;
-    `getmany` does for each call.
+    `getmany` changes threads once per call.
     """
 
     @_built(AsyncConsumer[ReadKey, ReadValue])
     def __init__(self) -> None: ...
 
-    # An alias with type arguments hands out every method of its class but such a one.
+    # An alias with type arguments forwards every method of its class except dunder methods.
     __iter__ = _iterated(cast("type[AsyncConsumer[ReadKey, ReadValue]]", AsyncConsumer).__aiter__)
     assign = _called(AsyncConsumer[ReadKey, ReadValue].assign)
     assignment = _called(AsyncConsumer[ReadKey, ReadValue].assignment)
@@ -459,7 +461,7 @@ class Consumer(_Face[AsyncConsumer[ReadKey, ReadValue]], Generic[ReadKey, ReadVa
     close = _closed(AsyncConsumer[ReadKey, ReadValue].close)
 
 
-class Admin(_Face[AsyncAdmin]):
+class Admin(_SyncClient[AsyncAdmin]):
     """`tidelog.client.Admin` without `await`."""
 
     @_built(AsyncAdmin)

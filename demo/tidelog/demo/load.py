@@ -1,6 +1,6 @@
-"""The demo's load: every flight into the topic with acks=all, while a leader is killed half-way.
+"""The demo's load: produce every flight with acks=all, and kill a leader half-way.
 
-Owns the count of acknowledgements, record by record, and the time without them after the kill.
+Counts acknowledgements record by record, and the time to the first one after the kill.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ PARTITIONS, REPLICATION_FACTOR = 6, 3
 CONFIGS = {"min.insync.replicas": "2"}
 LINGER_MS = 5
 BUFFER_MEMORY = 8 << 20
-"""Little, so that what waits when the leader dies is not what the time to the next write shows."""
+"""Small, so that the failover time is not the time to drain records buffered at the kill."""
 PROGRESS_ROWS = 1000
 FAILOVER_TIMEOUT_S = 60
 
 
 @dataclass
 class Acknowledgements:
-    """Which rows were acknowledged, and how long the first one after the crash took."""
+    """The acknowledged rows, and the time to the first acknowledgement after the crash."""
 
     rows: set[int] = field(default_factory=set)
     first_error: BaseException | None = None
@@ -39,7 +39,7 @@ class Acknowledgements:
     _first_row_after_crash: int = 0
 
     def crashed(self, crash: Crash, *, next_row: int) -> None:
-        """From now on wait for a record sent after the crash to a partition the dead node led."""
+        """Begin to wait for a record sent from now on to a partition that the dead node led."""
         self.crash, self._first_row_after_crash = crash, next_row
 
     def arrived(self, row: int, outcome: asyncio.Future[RecordMetadata]) -> None:
@@ -57,7 +57,7 @@ class Acknowledgements:
 
 
 async def create_topic(bootstrap: str, topic: str) -> None:
-    """A topic that survives the loss of one node without losing an acknowledged record."""
+    """Create a topic that loses no acknowledged record when one node is lost."""
     async with Admin(bootstrap) as admin:
         await admin.create_topic(
             topic,
@@ -70,7 +70,7 @@ async def create_topic(bootstrap: str, topic: str) -> None:
 async def load(
     bootstrap: str, topic: str, records: FlightRecords, *, progress: Progress
 ) -> Acknowledgements:
-    """Send all records; returns when each has its outcome and the killed node runs again."""
+    """Send all records; return when each has its outcome and the killed node runs again."""
     acknowledgements = Acknowledgements()
     count = len(records.values)
     bar = progress.add_task("sending", total=count)
@@ -92,14 +92,15 @@ async def load(
 
 
 async def _recover(acknowledgements: Acknowledgements, crash: Crash, progress: Progress) -> None:
-    """Start the node again, but only once others have taken over."""
+    """Restart the node once other leaders have taken over."""
     led = ", ".join(map(str, sorted(crash.partitions)))
     progress.console.print(f"killed node {crash.node_id}, which led partitions {led}")
     try:
         async with asyncio.timeout(FAILOVER_TIMEOUT_S):
             await acknowledgements.failed_over.wait()
     except TimeoutError:
-        progress.console.print(f"nobody took over in {FAILOVER_TIMEOUT_S} s")
+        progress.console.print(f"no leader took over in {FAILOVER_TIMEOUT_S} s")
     else:
-        progress.console.print(f"others took over in {acknowledgements.failover_seconds:.2f} s")
+        seconds = acknowledgements.failover_seconds
+        progress.console.print(f"other leaders took over in {seconds:.2f} s")
     await cluster.start()

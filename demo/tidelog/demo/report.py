@@ -1,4 +1,4 @@
-"""What the demo shows at its end: a table by carrier, and a chart by carrier and month."""
+"""The report of the demo: a table by carrier, and a chart by carrier and month."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DPI = 120
 
 
 def table(summary: pd.DataFrame) -> Table:
-    """The year of every carrier; `summary` has a row per carrier and month."""
+    """A row per carrier for the whole year; `summary` has a row per carrier and month."""
     shown = Table("carrier", box=SIMPLE, title="Flights from New York, 2013")
     for name in ("flights", "mean delay, min", "cancelled", "worst month"):
         shown.add_column(name, justify="right")
@@ -35,7 +35,7 @@ def table(summary: pd.DataFrame) -> Table:
 
 
 def draw_chart(summary: pd.DataFrame, path: Path) -> None:
-    """Two heat maps, carrier by month, as a PNG."""
+    """Draw two heat maps, carrier by month, as a PNG."""
     panels = (
         ("mean_dep_delay", "Mean departure delay, minutes", 1.0, "{:.0f}"),
         ("cancelled_share", "Cancelled flights, %", 100.0, "{:.1f}"),

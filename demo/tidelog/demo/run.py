@@ -1,6 +1,6 @@
-"""The demo, step by step: load with a crash, Spark's answer, the comparison, the report.
+"""The demo, step by step: load with a crash, Spark's summary, the comparison, the report.
 
-Owns the order of things and the verdict; every step is another module's.
+Owns the order of the steps and the verdict; each step is in a module of its own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class _Loaded(NamedTuple):
 
 
 def run(output: Path) -> bool:
-    """The whole demo; its last line on stdout is one JSON object. True: nothing lost, all equal."""
+    """Run the demo; its last line on stdout is one JSON object. True: none lost, summary equal."""
     console = Console(stderr=True)
     flights = read_flights()
     topic = time.strftime("flights-%Y%m%d%H%M%S")

@@ -1,4 +1,4 @@
-"""The demo's Spark: what it needs of this machine, and its job in a process of its own."""
+"""The demo's Spark job, in a process of its own, and the check of its requirements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tidelog.spark.environment import SetupError, check_java, check_packages
 
 
 class JobResult(NamedTuple):
-    """What the job says: records read, of them with different row numbers, and how long it took."""
+    """The figures of the job: records read, distinct row numbers among them, and its duration."""
 
     read: int
     distinct: int
@@ -22,7 +22,7 @@ class JobResult(NamedTuple):
 
 
 def require_spark() -> None:
-    """Raise `DemoError` with the remedy unless this machine has PySpark, and a Java for it."""
+    """Raise DemoError with the remedy unless this machine has PySpark and a Java for it."""
     try:
         check_packages()
         check_java()
@@ -31,7 +31,7 @@ def require_spark() -> None:
 
 
 def run_job(*, bootstrap: str, topic: str, output: Path) -> JobResult:
-    """Run `tidelog.demo.flights_job`; raises `DemoError` with its last words."""
+    """Run `tidelog.demo.flights_job`. Errors: DemoError with the last line of its stderr."""
     options = {"--bootstrap": bootstrap, "--topic": topic, "--output": str(output)}
     job = subprocess.run(
         [
@@ -47,6 +47,8 @@ def run_job(*, bootstrap: str, topic: str, output: Path) -> JobResult:
     )
     if job.returncode:
         (output / "spark.log").write_text(job.stderr)
-        last_words = (job.stderr.strip().splitlines() or ["no word"])[-1]
-        raise DemoError(f"the Spark job failed: {last_words} (all of it in {output}/spark.log)")
+        last_words = (job.stderr.strip().splitlines() or ["no message"])[-1]
+        raise DemoError(
+            f"the Spark job failed: {last_words} (its whole output is in {output}/spark.log)"
+        )
     return JobResult(**json.loads(job.stdout.splitlines()[-1]))

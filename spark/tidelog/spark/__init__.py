@@ -1,6 +1,6 @@
 """Tidelog topics in Spark: `spark.read.format("tidelog")`.
 
-The package and its `environment` can be imported without PySpark: they say what is missing.
+The package and its `environment` import without PySpark, and report which package is missing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["TidelogDataSource"]
 
 
 def __getattr__(name: str) -> type[TidelogDataSource]:
-    """Import the data source when it is asked for. Raises SetupError where a package is missing."""
+    """Import the data source on first use. Errors: SetupError when a package is missing."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     check_packages()

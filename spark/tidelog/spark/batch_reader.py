@@ -1,7 +1,7 @@
-"""Reads ranges of topics for Spark: planned once on the driver, each decoded in a task of its own.
+"""Batch reads for Spark: ranges planned once on the driver, each decoded in a task of its own.
 
-Owns what Spark calls for a batch read. What it covers is decided by `planner`, `filters` and
-`range_splits`.
+Implements Spark's interface of a batch read. `planner`, `filters` and `range_splits` decide which
+ranges it covers.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ class ReadError(RuntimeError):
 
 @dataclass
 class RangePartition(InputPartition):
-    """What one task reads."""
+    """The range that one task reads."""
 
     wanted: OffsetRange
 
 
 class BatchReader(DataSourceReader):
-    """Plans on the driver, reads in tasks; Spark pickles it from one to the other."""
+    """A reader that plans on the driver and reads in tasks; Spark pickles it for the tasks."""
 
     def __init__(self, options: ReadOptions, *, columns: Sequence[str]) -> None:
         self._options = options
         self._columns = columns
 
     def partitions(self) -> list[InputPartition]:
-        """One for each range that is not empty; "latest" is the high watermark of now.
+        """A partition per range that is not empty; "latest" is the present high watermark.
 
         Raises PlanError when the topics do not allow the read, UnreachableError without a cluster.
         """
@@ -69,9 +69,9 @@ class BatchReader(DataSourceReader):
 
 
 class FilteringReader(DataSourceReader):
-    """A batch reader that is told the query's filters.
+    """A batch reader that takes the query's filters.
 
-    A class of its own: Spark refuses one that has `pushFilters` unless
+    It is a separate class because Spark refuses a reader with `pushFilters` unless
     spark.sql.python.filterPushdown.enabled is on, which it is not by default.
     """
 
@@ -81,12 +81,12 @@ class FilteringReader(DataSourceReader):
         self._pushed = Pushed()
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  # Spark's name
-        """Those that Spark still has to evaluate."""
+        """Push filters down; return those that Spark still has to evaluate."""
         self._pushed, left = push(filters)
         return left
 
     def partitions(self) -> list[InputPartition]:
-        """As those of `BatchReader`, without what no record is needed of."""
+        """The partitions of `BatchReader`, without ranges in which no record can pass."""
         return planned(self._options, self._pushed)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -95,7 +95,7 @@ class FilteringReader(DataSourceReader):
 
 
 def planned(options: ReadOptions, pushed: Pushed) -> list[InputPartition]:
-    """What the tasks of a batch read have to read; asks the cluster."""
+    """Ask the cluster, and return the ranges that the tasks of a batch read."""
     with LoopThread() as loop:
         ranges = loop.run(_plan(options, pushed))
     pieces = split_ranges(
@@ -114,11 +114,11 @@ def read_range(
     fail_on_data_loss: bool,
     columns: Sequence[str],
 ) -> Iterator[pa.RecordBatch]:
-    """The records of a range as `columns` of Kafka's, a fetch answer at a time.
+    """Yield the records of a range as `columns` of Kafka's schema, one fetch response at a time.
 
     Keeps the connection for the next task in this process, unless this one fails. Raises ReadError
-    when a batch is corrupt, and when records are gone; without `fail_on_data_loss` these are left
-    out. TidelogError when the cluster does not answer.
+    when a batch is corrupt, or when records are gone (skipped without `fail_on_data_loss`), and
+    TidelogError when the cluster does not answer.
     """
     key = (bootstrap, config)
     client = READING.get(key, lambda: ReadingClient(bootstrap, config))
@@ -131,8 +131,9 @@ def read_range(
     except CorruptMessageError as error:
         READING.drop(key)
         raise ReadError(
-            f"{error}. startingOffsets and endingOffsets can leave it out, of a stream with a new "
-            "checkpoint; if a disk spoiled it, another replica may have it whole: let that one lead"
+            f"{error}. startingOffsets and endingOffsets can exclude it, for a stream with a new "
+            "checkpoint; if a disk damaged it, another replica may have a valid copy: elect that "
+            "one as leader"
         ) from None
     except TidelogError:
         READING.drop(key)
@@ -147,7 +148,7 @@ async def _plan(options: ReadOptions, pushed: Pushed) -> list[OffsetRange]:
         else:
             topics = await reader.all_topics()
         partitions = select_partitions(selection, topics, bootstrap=options.bootstrap)
-        # The bounds first: what comes later is no part of this read, whatever its time.
+        # Bounds first: records appended later are not part of this read, whatever their time.
         bounds = await reader.bounds(partitions)
         starts, ends = [
             resolve(edge, bounds, await reader.offsets_for_times(times_to_find(edge, bounds)))

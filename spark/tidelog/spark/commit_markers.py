@@ -1,15 +1,15 @@
-"""Decides whether a batch of a stream is written or skipped, and what its commit marker says.
+"""Commit markers: whether a batch of a stream is written or skipped, and the marker to store.
 
-Pure. A marker is the record `query id -> number and rows of the batch written last`: it is stored
-once every row of the batch is acknowledged, before Spark hears of it. Spark numbers the batches of
-a query from 0 on, keeps number and offsets in its checkpoint before it runs one, and after a
-restart runs at most the last one again: the number says which rows are meant.
+Pure. A marker is the record `query id -> number and rows of the batch written last`. The driver
+stores it once every row of the batch is acknowledged, before Spark learns of the commit. Spark
+numbers the batches of a query from 0, stores number and offsets in its checkpoint before it runs
+a batch, and after a restart runs at most the last batch again: the number identifies its rows.
 
-    recorded last    this batch    then
-    nothing          any           write
-    n                n             skip: Spark did not hear that it was committed
+    recorded last    this batch    decision
+    none             any           write
+    n                n             skip: Spark did not learn that it was committed
     n                above n       write
-    n                below n       refuse: the checkpoint is older than what was written
+    n                below n       refuse: the checkpoint is older than the rows written
 
 See docs/decisions/0021.
 """
@@ -29,11 +29,11 @@ _VERSION = 1
 
 
 class MarkerError(RuntimeError):
-    """Batch and marker do not fit; the message says how, and how to go on."""
+    """Batch and marker contradict each other; the message says how, and how to continue."""
 
 
 class StreamBatch(NamedTuple):
-    """One batch of a streaming query; the run is one life of the query, from start to stop."""
+    """A batch of a streaming query; a run lasts from the start of the query to its stop."""
 
     query_id: str
     run_id: str
@@ -42,19 +42,19 @@ class StreamBatch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """The last batch of a query that was written as a whole."""
+    """The last batch of a query that was written completely."""
 
     batch_id: int
     records: int
 
     def encode(self) -> bytes:
-        """As it is stored: JSON, for whoever looks into the topic."""
+        """Encode the marker as JSON, readable for people who inspect the topic."""
         fields = {"version": _VERSION, "batchId": self.batch_id, "records": self.records}
         return json.dumps(fields).encode()
 
     @classmethod
     def decode(cls, stored: bytes) -> Marker:
-        """Raises MarkerError for what no sink of this version wrote."""
+        """Decode a stored marker. Raises MarkerError unless a sink of this version wrote it."""
         try:
             fields = json.loads(stored) if len(stored) <= MARKER_BYTES_MAX else None
         except ValueError:
@@ -65,12 +65,12 @@ class Marker:
                 return cls(batch_id, records)
         raise MarkerError(
             f"this is no commit marker of version {_VERSION}: {stored[:80]!r}; was it written by a "
-            "newer version? Set recordedBatches to write to go on without it"
+            "newer version? Set recordedBatches to write to continue without it"
         )
 
 
 def is_written_already(batch: StreamBatch, last: Marker | None) -> bool:
-    """Whether to skip the batch. Raises MarkerError if a later one was written before."""
+    """True if the batch must be skipped. Raises MarkerError if a later one was written before."""
     if last is None or batch.batch_id > last.batch_id:
         return False
     if batch.batch_id == last.batch_id:

@@ -1,7 +1,7 @@
 """A small compacted topic as a map from keys to values that the brokers keep.
 
-Owns how the topic is made and read, and how a key's last value is found: it is read from its start,
-which compaction keeps near. For a few short values; what they mean is their user's.
+Creates and reads the topic. To find the last value of a key it reads the topic from its start,
+which stays short by compaction. For a few short values; their meaning is the caller's.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ CONFIGS = {
     "segment.bytes": str(4 << 20),
     "segment.ms": str(24 * 60 * 60 * 1000),
 }
-"""What the topic is made with; a cluster of one broker needs that one alone."""
+"""The configs of the topic; on a cluster of one broker that one in-sync replica is enough."""
 _PARTITION = 0
 
 
 class CompactedTopic:
-    """`async` calls on one topic; each makes its own connection, for they are rare."""
+    """Asynchronous calls on one topic; each opens its own connection, since they are rare."""
 
     def __init__(self, name: str, bootstrap: str, *, transport: Transport | None = None) -> None:
         self.name = name
@@ -42,9 +42,9 @@ class CompactedTopic:
         self._transport = transport
 
     async def last(self, key: bytes) -> bytes | None:
-        """The value of the newest record with that key; None for no record, or no topic.
+        """The value of the newest record with `key`; None without a record or a topic.
 
-        Sees every `put` that returned before. Raises as RangeReader does.
+        Sees every `put` that returned before. Raises the errors of RangeReader.
         """
         found: bytes | None = None
         async with RangeReader(self._bootstrap, transport=self._transport) as reader:
@@ -55,10 +55,10 @@ class CompactedTopic:
         return found
 
     async def put(self, key: bytes, value: bytes) -> None:
-        """Store the value; returns once all in-sync replicas have it.
+        """Store the value; return once all in-sync replicas have it.
 
-        Makes the topic first where there is none. Raises as Admin and Producer do; it may be stored
-        all the same then.
+        Creates the topic if it does not exist. Raises the errors of Admin and Producer; the value
+        may be stored nevertheless.
         """
         await self._make_sure_it_exists()
         async with Producer(self._bootstrap, acks="all", transport=self._transport) as producer:
@@ -73,9 +73,10 @@ class CompactedTopic:
 
 
 async def read_all(reader: RangeReader, name: str) -> AsyncGenerator[pa.RecordBatch, None]:
-    """Columns `key` and `value` of all records, in their order; none where there is no topic.
+    """Yield columns `key` and `value` of all records in offset order; nothing without a topic.
 
-    Holds all that was acknowledged before. Raises as RangeReader and `decode_batches` do.
+    Includes every record acknowledged before. Raises the errors of RangeReader and
+    `decode_batches`.
     """
     topic = (await reader.topics([name])).get(name)
     if topic is None:
@@ -96,7 +97,7 @@ async def read_all(reader: RangeReader, name: str) -> AsyncGenerator[pa.RecordBa
 
 
 async def make_topic(admin: Admin, name: str) -> None:
-    """A compacted topic of one partition on up to three brokers; one that is there is fine."""
+    """Create a compacted topic of one partition on up to three brokers, unless it exists."""
     brokers = (await admin.describe_cluster()).brokers
     replicas = min(REPLICAS_MAX, sum(not broker.is_fenced for broker in brokers))
     with suppress(TopicAlreadyExistsError):  # another was faster

@@ -1,7 +1,7 @@
-"""Decides whether this machine has what the Spark data source needs, and says what to install.
+"""Checks of the packages, the Java and the Python that the Spark data source needs.
 
-`package_fault`, `java_fault` and `python_fault` judge what the checks find out. Nothing is
-installed, and no variable of the environment is set here.
+`package_fault`, `java_fault` and `python_fault` evaluate the results of the checks. Installs
+nothing and sets no environment variable.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _PACKAGES: Mapping[str, tuple[str, tuple[int, ...], tuple[int, ...] | None]] = {
     "pyarrow": ("18 or newer", (18,), None),
     "numpy": ("2 or newer", (2,), None),
 }
-"""Of each package the version it takes: in words, the least, and the first that is too new."""
+"""The required version of each package: in words, the minimum, and the first too new one."""
 _OWN, _OTHERS = "tidelog", (*_PACKAGES, "grpc")
-"""What the Python of the workers must find: this package, which a session may send, and others."""
+"""The packages of the workers' Python: this one, which a session may send, and the others."""
 _COMMAND_TIMEOUT_S = 60
-# As Spark's own start script finds them.
+# The commands by which Spark's own start script finds both.
 _JAVA = '"${JAVA_HOME:+$JAVA_HOME/bin/}java" -version'
 _PYTHON = '"${PYSPARK_PYTHON:-python3}" -c "$0" "$@"'
 _LOOK_AROUND = """
@@ -36,7 +36,7 @@ print("%d.%d" % sys.version_info[:2], *missing)
 
 
 class SetupError(RuntimeError):
-    """Something is missing here, or of the wrong version; the message says what to do."""
+    """A requirement is missing or has the wrong version; the message says what to do."""
 
 
 def check_packages() -> None:
@@ -45,7 +45,7 @@ def check_packages() -> None:
 
 
 def check_java() -> None:
-    """Raise SetupError unless the Java that Spark would run is there and new enough."""
+    """Raise SetupError unless the Java that Spark would run exists and is new enough."""
     _raise(java_fault(_said(_JAVA)))
 
 
@@ -54,8 +54,8 @@ def check_session(*, is_shipped: bool = False) -> None:
 
     `is_shipped`: the session sends this package to its workers, whose Python need not have it.
 
-    Runs the Java and the Python that Spark would run. For whoever is about to build a session:
-    without Java PySpark says JAVA_GATEWAY_EXITED, with another Python its workers end in EOFError.
+    Runs the Java and the Python that Spark would run. Call it before building a session: without
+    Java PySpark says JAVA_GATEWAY_EXITED, with another Python its workers end in EOFError.
     """
     check_packages()
     check_java()
@@ -64,7 +64,7 @@ def check_session(*, is_shipped: bool = False) -> None:
 
 
 def package_fault(installed: Mapping[str, str | None]) -> str | None:
-    """What is wrong with the versions of packages, by name; None for one that is not there."""
+    """The fault of installed package versions by name (None: not installed); None if all fit."""
     for name, (wanted, least, too_new) in _PACKAGES.items():
         found = installed[name]
         if found is None:
@@ -79,10 +79,10 @@ def package_fault(installed: Mapping[str, str | None]) -> str | None:
 
 
 def java_fault(said: str) -> str | None:
-    """What is wrong with a Java that answers `java -version` so."""
+    """The fault of a Java with this output of `java -version`; None if it fits."""
     remedy = (
         f"Spark needs Java {JAVA_LEAST} or newer: install it (Debian: apt-get install "
-        "default-jre-headless), and have JAVA_HOME name it, or PATH"
+        "default-jre-headless), and set JAVA_HOME or PATH to it"
     )
     found = re.search(r'version "(?:1\.)?(\d+)', said)  # Java 8 calls itself 1.8
     if found is None:
@@ -93,9 +93,9 @@ def java_fault(said: str) -> str | None:
 
 
 def python_fault(said: str, *, own: str) -> str | None:
-    """What is wrong with the Python of Spark's workers; `own` is this one's version, like 3.11.
+    """The fault of the Python of Spark's workers; `own` is this Python's version, like 3.11.
 
-    `said` is what it printed: its version and the packages that it lacks.
+    `said` is its output: its version and the packages that it lacks.
     """
     remedy = f"set the environment variable PYSPARK_PYTHON to {sys.executable} before Spark starts"
     words = said.split()
@@ -122,7 +122,7 @@ def _installed(package: str) -> str | None:
 
 
 def _said(command: str, *arguments: str) -> str:
-    """What a shell command prints; java tells its version on stderr."""
+    """The output of a shell command, stderr included, where java prints its version."""
     try:
         done = subprocess.run(
             ["sh", "-c", command, *arguments],

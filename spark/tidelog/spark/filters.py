@@ -1,12 +1,12 @@
-"""Decides what filters of a query spare a batch read: partitions, offsets, early records.
+"""Filter pushdown: the partitions, offsets and early records that a batch read need not read.
 
-Pure. Spark evaluates every filter that `push` hands back, so that a filter may narrow the read and
-still be handed back: only one that the narrowed read fulfils to the letter is kept.
+Pure. Spark evaluates every filter that `push` returns. A filter may narrow the read and still be
+returned; it is kept here only if every record of the narrowed read passes it.
 
-    column      what narrows                               kept
+    column      filters that narrow the read               kept
     topic       any comparison: a range is read or not     yes
     partition   any comparison: a range is read or not     yes
-    offset      =, in, <, <=, >, >=: the range is cut      yes, but for "in"
+    offset      =, in, <, <=, >, >=: the range is cut      yes, except "in"
     timestamp   =, in, >, >=: the range starts later       no: times need not grow with offsets,
                                                            which is why < and <= narrow nothing
 """
@@ -48,10 +48,10 @@ _NEVER_NULL = ("topic", "partition", "offset", "timestamp")
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """What records have to be like to be read."""
+    """The conditions that records must meet to be read."""
 
     of_partition: tuple[Filter, ...] = ()
-    """On topic and partition."""
+    """The filters on topic and partition."""
     start_offset: int = 0
     end_offset: int = OFFSET_MAX
     from_ms: int | None = None
@@ -59,7 +59,7 @@ class Pushed:
 
 
 def push(filters: Iterable[Filter]) -> tuple[Pushed, list[Filter]]:
-    """What all `filters` together spare, and those of them that Spark still has to evaluate."""
+    """Split `filters` into the conditions to push, and the filters that Spark must evaluate."""
     pushed, left = Pushed(), []
     for each in filters:
         column, values = _parts(each)
@@ -84,7 +84,7 @@ def push(filters: Iterable[Filter]) -> tuple[Pushed, list[Filter]]:
 
 
 def narrow(ranges: Sequence[OffsetRange], pushed: Pushed) -> list[OffsetRange]:
-    """What is left of `ranges` by partition and offset, without those of which nothing is."""
+    """Narrow `ranges` by partition and offset, and drop those that become empty."""
     cut = [
         wanted._replace(
             start_offset=max(wanted.start_offset, pushed.start_offset),
@@ -99,7 +99,7 @@ def narrow(ranges: Sequence[OffsetRange], pushed: Pushed) -> list[OffsetRange]:
 def start_at(
     ranges: Sequence[OffsetRange], firsts: Mapping[TopicPartition, int | None]
 ) -> list[OffsetRange]:
-    """What is left of `ranges` from the first record on that is new enough; None: there is none."""
+    """Narrow `ranges` to start at the first record that is new enough; None: there is none."""
     left = []
     for wanted in ranges:
         first = firsts[TopicPartition(wanted.topic, wanted.partition)]
@@ -109,7 +109,7 @@ def start_at(
 
 
 def _parts(each: Filter) -> tuple[str, Sequence[Any]]:  # Any: literals of any type
-    """The column, and the values that it is compared with."""
+    """The column of a filter, and the values that it is compared with."""
     inner = each.child if isinstance(each, Not) else each
     column = ".".join(getattr(inner, "attribute", ()))
     if isinstance(inner, In):
@@ -118,12 +118,12 @@ def _parts(each: Filter) -> tuple[str, Sequence[Any]]:  # Any: literals of any t
 
 
 def _are(values: Sequence[Any], kind: type) -> bool:
-    """Exactly of that type: none of them is null, and no boolean is a number."""
+    """True if all values have exactly this type: none is null, and no boolean is a number."""
     return all(type(value) is kind for value in values)
 
 
 def _span(each: Filter, values: Sequence[int]) -> tuple[int, int] | None:
-    """The offsets from the first to the last that pass, as start and exclusive end."""
+    """The span of offsets that can pass, as start and exclusive end."""
     if not values:
         return None
     first, last = min(values), max(values)
@@ -142,7 +142,7 @@ def _span(each: Filter, values: Sequence[int]) -> tuple[int, int] | None:
 
 
 def _from_ms(each: Filter, values: Sequence[Any]) -> int | None:
-    """The earliest time that passes; None where there is none, or records without a time pass."""
+    """The earliest time that passes; None if there is none, or if records without a time pass."""
     is_from = isinstance(each, EqualTo | EqualNullSafe | In | GreaterThan | GreaterThanOrEqual)
     if not is_from or not values or not _are(values, datetime):
         return None
@@ -153,7 +153,7 @@ def _from_ms(each: Filter, values: Sequence[Any]) -> int | None:
 
 
 def _holds(each: Filter, wanted: OffsetRange) -> bool:
-    """Whether the records of a range pass a filter on its topic or its partition."""
+    """True if the records of a range pass a filter on its topic or its partition."""
     if isinstance(each, Not):
         return not _holds(each.child, wanted)
     column, values = _parts(each)

@@ -1,7 +1,7 @@
-"""Reads the values of options out of their text: numbers, durations, JSON per partition.
+"""Parsers of option values: numbers, durations, JSON per partition.
 
-Pure. Every function takes the option's name, for its error, and raises OptionError for a text that
-says nothing or too much; none looks at more than one option.
+Pure. Every function takes the option's name, for its error, and raises OptionError for a malformed
+text. Each parses one option only.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -15,12 +15,12 @@ from collections.abc import Iterator, Mapping
 from tidelog.client.records import TopicPartition
 
 LATEST, EARLIEST = -1, -2
-"""What these two numbers stand for where an offset is asked for."""
+"""Numbers that mean the latest and the earliest offset, in place of an offset."""
 OFFSET_MAX = (1 << 63) - 1
 PARTITION_MAX = (1 << 31) - 1
 
 Offsets = int | Mapping[TopicPartition, int]
-"""The same for all partitions, LATEST or EARLIEST, or one for each."""
+"""LATEST or EARLIEST for all partitions, or an offset for each."""
 
 _NAMES = {"earliest": EARLIEST, "latest": LATEST}
 _MILLISECONDS = {"": 1, "ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -31,7 +31,7 @@ class OptionError(ValueError):
 
 
 def boolean(name: str, text: str) -> bool:
-    """Kafka's connector takes true and false in any case."""
+    """Parse true or false in any case, as Kafka's connector does."""
     match text.strip().lower():
         case "true":
             return True
@@ -41,9 +41,9 @@ def boolean(name: str, text: str) -> bool:
 
 
 def number(name: str, text: str, *, least: int, most: int) -> int:
-    """A whole number between `least` and `most`, both allowed."""
+    """Parse a whole number from `least` to `most`, both included."""
     digits = text.strip()
-    # The length first: what is too long to be a number of 64 bits is not worth converting.
+    # Check the length before the conversion: a longer text is no number of 64 bits.
     if len(digits) <= 20 and re.fullmatch(r"[+-]?[0-9]+", digits):
         value = int(digits)
         if least <= value <= most:
@@ -52,7 +52,7 @@ def number(name: str, text: str, *, least: int, most: int) -> int:
 
 
 def duration_ms(name: str, text: str) -> int:
-    """Spark's way of writing times, "500ms", "15m", "1h"; a bare number is milliseconds."""
+    """Parse a duration in Spark's notation, "500ms", "15m", "1h"; a bare number is milliseconds."""
     found = re.fullmatch(r"([0-9]{1,15})\s*([a-z]*)", text.strip().lower())
     if found is None or found[2] not in _MILLISECONDS:
         units = ", ".join(unit for unit in _MILLISECONDS if unit)
@@ -63,7 +63,7 @@ def duration_ms(name: str, text: str) -> int:
 
 
 def topic_names(name: str, text: str) -> tuple[str, ...]:
-    """Names separated by commas, each once, in the order given."""
+    """Parse names separated by commas: each once, in the order given."""
     topics = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     if not topics:
         raise OptionError(f'option {name} names no topic: use "topic" or "topic1,topic2"')
@@ -71,7 +71,7 @@ def topic_names(name: str, text: str) -> tuple[str, ...]:
 
 
 def topic_pattern(name: str, text: str) -> str:
-    """A regular expression, Python's, that whole names have to match."""
+    """Parse a regular expression (Python's), which must match the whole topic name."""
     pattern = text.strip()
     if not pattern:
         raise OptionError(f'option {name} is empty: use a regular expression like "orders-.*"')
@@ -83,7 +83,7 @@ def topic_pattern(name: str, text: str) -> str:
 
 
 def partition_lists(name: str, text: str) -> dict[str, tuple[int, ...]]:
-    """JSON like {"topic": [0, 1]}: at least one partition of each topic, each once."""
+    """Parse JSON like {"topic": [0, 1]}: at least one partition per topic, each once."""
     example = 'use {"topic": [0, 1]}'
     assigned: dict[str, tuple[int, ...]] = {}
     for topic, partitions in _json_object(name, text, example).items():
@@ -102,7 +102,7 @@ def partition_lists(name: str, text: str) -> dict[str, tuple[int, ...]]:
 
 
 def offsets(name: str, text: str, *, refused: int | None) -> Offsets:
-    """A name, or JSON like {"topic": {"0": 23, "1": -1}}; `refused` is not allowed in either."""
+    """Parse a name, or JSON like {"topic": {"0": 23, "1": -1}}; `refused` is not allowed."""
     words = {number: word for word, number in _NAMES.items()}
     if (everywhere := _NAMES.get(text.strip().lower())) is not None:
         if everywhere == refused:
@@ -121,7 +121,7 @@ def offsets(name: str, text: str, *, refused: int | None) -> Offsets:
 
 
 def timestamps(name: str, text: str) -> dict[TopicPartition, int]:
-    """JSON like {"topic": {"0": 1700000000000}}: milliseconds since the Unix epoch, from 0 on."""
+    """Parse JSON like {"topic": {"0": 1700000000000}}: milliseconds since the Unix epoch."""
     example = 'use {"topic": {"0": 1700000000000}}, in milliseconds since 1970-01-01 UTC'
     return dict(_per_partition(name, text, example, least=0))
 
@@ -143,7 +143,7 @@ def _json_object(name: str, text: str, example: str) -> dict[str, object]:
         parsed = json.loads(text, object_pairs_hook=lambda pairs: _distinct(name, pairs))
     except OptionError:
         raise
-    except (ValueError, RecursionError):  # RecursionError: brackets within brackets, too deep
+    except (ValueError, RecursionError):  # RecursionError: brackets nested too deeply
         parsed = None
     if not isinstance(parsed, dict):
         raise OptionError(f"option {name} cannot be read: {text!r}; {example}")
@@ -151,7 +151,7 @@ def _json_object(name: str, text: str, example: str) -> dict[str, object]:
 
 
 def _distinct(name: str, pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """JSON allows a name twice, and one of both would be lost."""
+    """Refuse a name that stands twice: JSON allows it, and one of the values would be lost."""
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]

@@ -1,8 +1,8 @@
-"""The options of reads and writes: which there are, what they say, and which contradict each other.
+"""The options of reads and writes: their names, values and contradictions.
 
-Pure, and the one place that reads options, for batch reads, streaming reads and writes. Names and
+Pure, and the only module that reads options, for batch reads, streaming reads and writes. Names and
 meanings are those of Kafka's Spark connector ("Structured Streaming + Kafka Integration Guide");
-Spark hands them over in lower case. What is unknown, or has no meaning here, is refused by name.
+Spark passes them in lower case. Options that are unknown or not supported are refused by name.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -64,7 +64,7 @@ STREAM_READ = (
     "queryId",
 )
 READ = tuple(dict.fromkeys(BATCH_READ + STREAM_READ))
-"""What a DataSource may be given before Spark says which of both reads it is for."""
+"""The options of a DataSource before Spark decides between a batch and a streaming read."""
 _PURPOSES = {"a batch read": BATCH_READ, "a streaming read": STREAM_READ}
 
 _NO_GROUPS = "there are no consumer groups: Spark's query keeps its own offsets"
@@ -91,23 +91,23 @@ _REFUSED = {
     # CREATE TABLE ... USING adds it; Spark would hand the reader of such a table no option.
     "provider": "make a view of the topic instead of a table: CREATE TEMPORARY VIEW ... USING",
 }
-"""Options of the connector that there are not, and why; a dot at the end: all that start so."""
+"""Options of the connector that are refused, and why; a dot at the end marks a prefix."""
 
 Default = TypeVar("Default", bound=int | None)
 _INT_MAX = (1 << 31) - 1
 FETCH_BYTES_MAX = 64 << 20
-"""The most that one answer may be asked to hold; it lies in memory twice over."""
+"""The maximum size of a fetch response that may be requested; memory holds it twice."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What to read: exactly one of the three is given."""
+    """The topics and partitions to read: exactly one of the first three fields is given."""
 
     assign: Mapping[str, tuple[int, ...]] | None = None
     subscribe: tuple[str, ...] | None = None
     pattern: str | None = None
     exclude_internal: bool = True
-    """Whether the pattern leaves out topics whose names start with two underscores."""
+    """True if the pattern leaves out topics whose names start with two underscores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +135,10 @@ Edge = AtOffsets | AtTimes
 
 
 class Options:
-    """The options of one read or write, given by lower-cased name.
+    """The options of a read or write, by lower-cased name.
 
-    `known` are the names it may have, spelt as the user should; `purpose` completes "has no place
-    in", like "a batch read". Raises OptionError, here and in every method.
+    `known` are the allowed names as a user spells them; `purpose` completes "has no place in", like
+    "a batch read". Raises OptionError, here and in every method.
     """
 
     def __init__(self, given: Mapping[str, str], *, known: Sequence[str], purpose: str) -> None:
@@ -151,39 +151,39 @@ class Options:
                 raise OptionError(self._unknown(name))
 
     def has(self, name: str) -> bool:
-        """Whether the option was given."""
+        """True if the option is given."""
         return name.lower() in self._given
 
     def text(self, name: str, default: str | None = None) -> str | None:
-        """The value as it was given."""
+        """The value as given."""
         return self._given.get(name.lower(), default)
 
     def boolean(self, name: str, default: bool) -> bool:  # noqa: FBT001  # the value's default
-        """True or false."""
+        """The value as a boolean."""
         text = self.text(name)
         return default if text is None else option_values.boolean(name, text)
 
     def number(
         self, name: str, *, default: Default, least: int, most: int = OFFSET_MAX
     ) -> int | Default:
-        """A whole number from `least` to `most`."""
+        """The value as a whole number from `least` to `most`."""
         text = self.text(name)
         return default if text is None else option_values.number(name, text, least=least, most=most)
 
     def duration_ms(self, name: str, default_ms: int) -> int:
-        """A time like 15m, in milliseconds."""
+        """The value, a duration like 15m, in milliseconds."""
         text = self.text(name)
         return default_ms if text is None else option_values.duration_ms(name, text)
 
     def choice(self, name: str, default: str, *, among: Sequence[str]) -> str:
-        """One of some words, in any case."""
+        """The value as a word `among` those allowed, in any case."""
         chosen = (self.text(name) or default).strip().lower()
         if chosen not in among:
             raise OptionError(f"option {name} is one of {', '.join(among)}, not {chosen!r}")
         return chosen
 
     def bootstrap(self) -> str:
-        """Where the cluster is: host:port, several separated by commas."""
+        """The addresses of the cluster: host:port, separated by commas."""
         values = {value for name in _CLUSTER if (value := self.text(name)) is not None}
         if len(values) > 1:
             raise OptionError(
@@ -198,7 +198,7 @@ class Options:
             raise OptionError(f"option bootstrap.servers: {error}") from None
 
     def selection(self) -> Selection:
-        """Which partitions are read."""
+        """The selection of partitions to read."""
         ways = ("assign", "subscribe", "subscribePattern")
         chosen = [name for name in ways if self.has(name)]
         if len(chosen) != 1:
@@ -218,9 +218,9 @@ class Options:
         return Selection(pattern=pattern, exclude_internal=exclude_internal)
 
     def starting(self, default: int, *, refused: int | None = None) -> Edge:
-        """Where a read starts: the first given of startingTimestamp, …ByTimestamp, …Offsets.
+        """The start of a read: the first given of startingTimestamp, …ByTimestamp, …Offsets.
 
-        `default` is LATEST or EARLIEST; `refused`, one of both, is an error for this purpose.
+        `default` is LATEST or EARLIEST; `refused`, one of these two, is an error for this purpose.
         """
         strategy = self.choice(
             "startingOffsetsByTimestampStrategy", "error", among=("error", "latest")
@@ -228,11 +228,11 @@ class Options:
         return self._edge("starting", default, refused=refused, or_latest=strategy == "latest")
 
     def ending(self) -> Edge:
-        """Where a batch read ends, by the same precedence; the latest unless told."""
+        """The end of a batch read, by the same precedence; the latest offset by default."""
         return self._edge("ending", LATEST, refused=EARLIEST, or_latest=True)
 
     def client(self) -> RangeReaderConfig:
-        """The limits of reading, out of the options of Kafka's consumer."""
+        """The limits of reads, from the options of Kafka's consumer."""
         default = RangeReaderConfig()
         fetch_bytes = [
             self.number(name, default=default.fetch_max_bytes, least=1, most=FETCH_BYTES_MAX)
@@ -240,7 +240,7 @@ class Options:
             if self.has(name)
         ]
         return RangeReaderConfig(
-            # A task reads one partition, so that both limit the same answer.
+            # A task reads one partition, so both options limit the same response.
             fetch_max_bytes=min(fetch_bytes, default=default.fetch_max_bytes),
             fetch_max_wait_ms=self._milliseconds(
                 "kafka.fetch.max.wait.ms", default.fetch_max_wait_ms

@@ -1,7 +1,7 @@
-"""Decides what a read covers: from options and the state of topics to offset ranges.
+"""The plan of a read: offset ranges from its options and the state of the topics.
 
-Pure. Never asks the cluster: `batch_reader` does, and passes the answers in. What an option means
-is said by Kafka's connector; where that would find an error only in a task, after minutes, it is
+Pure. Never asks the cluster: `batch_reader` does, and passes the answers in. Options mean what they
+mean in Kafka's connector; an error that the connector would find only in a task, after minutes, is
 found here.
 
     options -> select_partitions -> (bounds; times_to_find -> offsets) -> plan_ranges
@@ -23,15 +23,15 @@ from tidelog.spark.option_values import EARLIEST, LATEST, OptionError
 from tidelog.spark.options import BATCH_READ, AtOffsets, AtTimes, Edge, Options, Selection
 
 INTERNAL_PREFIX = "__"
-"""How the names of topics start that the cluster, or a client of it, keeps for itself."""
+"""The prefix of the names of topics that the cluster or a client keeps for itself."""
 _INT_MAX = (1 << 31) - 1
 
 Found = Mapping[TopicPartition, int | None]
-"""The first offset at or after a time; None where there is no such record."""
+"""The first offset at or after a time; None if there is no such record."""
 
 
 class PlanError(ValueError):
-    """The topics as they are do not allow the read; the message says why and what does."""
+    """The state of the topics does not allow the read; the message says why and what to change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +70,10 @@ def parse_options(given: Mapping[str, str]) -> ReadOptions:
 def select_partitions(
     selection: Selection, topics: Mapping[str, TopicPartitions], *, bootstrap: str
 ) -> list[TopicPartition]:
-    """What to read out of the topics of the cluster at `bootstrap`, sorted.
+    """The partitions to read in the cluster at `bootstrap`, sorted.
 
-    `topics` holds all there are of those that are named, or all there are for a pattern, which may
-    match nothing. Raises PlanError for a topic or a partition that does not exist.
+    `topics` are the existing ones among those named, or all topics for a pattern, which may match
+    none. Raises PlanError for a topic or a partition that does not exist.
     """
     wanted: Mapping[str, Collection[int]]
     if selection.assign is not None:
@@ -94,9 +94,9 @@ def select_partitions(
 
 
 def times_to_find(edge: Edge, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
-    """The time whose offset `edge` needs, for each partition, milliseconds; none for offsets.
+    """The times, in milliseconds, whose offsets `edge` needs by partition; empty for offsets.
 
-    Raises PlanError when it does not name exactly the partitions that are read.
+    Raises PlanError when `edge` does not name exactly the partitions that are read.
     """
     if isinstance(edge, AtOffsets):
         return {}
@@ -134,10 +134,10 @@ def plan_ranges(
     starts: Mapping[TopicPartition, int],
     ends: Mapping[TopicPartition, int],
 ) -> list[OffsetRange]:
-    """One range per partition, in the order of `bounds`; `starts` and `ends` are resolved edges.
+    """A range per partition, in the order of `bounds`; `starts` and `ends` are resolved edges.
 
-    Raises PlanError when a range ends before it starts, and when an offset was asked for that the
-    partition does not hold: with failOnDataLoss off the range is cut to what is there instead.
+    Raises PlanError when a range ends before it starts, and when the partition does not hold a
+    requested offset. With failOnDataLoss off such a range is cut to the offsets held instead.
     """
     ranges = []
     for tp, held in bounds.items():
@@ -155,7 +155,7 @@ def plan_ranges(
 
 
 def _check_order(starting: Edge, ending: Edge) -> None:
-    """Refuse what ends before it starts whatever the topics hold, as far as the options tell."""
+    """Refuse options that contradict each other whatever the topics hold."""
     if isinstance(starting, AtTimes) and isinstance(ending, AtTimes):
         first, last = starting.times_ms, ending.times_ms
     elif isinstance(starting, AtOffsets) and isinstance(ending, AtOffsets):
@@ -188,7 +188,7 @@ def _matches(selection: Selection, topic: str) -> bool:
 
 def _at_time(edge: AtTimes, tp: TopicPartition, held: OffsetBounds, found: int | None) -> int:
     if found is not None:
-        # A record that came after the bounds were asked for is not part of this read.
+        # A record appended after the bounds were read is not part of this read.
         return min(max(found, held.earliest), held.latest)
     if edge.or_latest:
         return held.latest
@@ -221,6 +221,6 @@ def _partition_error(option: str, what: str, partitions: list[TopicPartition]) -
 
 
 def _names(partitions: list[TopicPartition]) -> str:
-    """At most a few, so that a message stays readable."""
+    """The names of a few partitions, so that a message stays readable."""
     names = [f"{topic}-{partition}" for topic, partition in partitions]
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

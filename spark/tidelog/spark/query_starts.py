@@ -1,12 +1,12 @@
-"""Where queries started, kept by the brokers: what makes `startingOffsets` "latest" safe.
+"""The start offsets of queries, kept by the brokers: they make `startingOffsets` "latest" safe.
 
-Owns the topic `__tidelog_spark_offsets`: compacted, one partition, a record for each query id. The
-first one written for an id counts, whoever asks and however often: an answer once given is given
-again, also to a query that crashed before its first batch was committed.
+Owns the topic `__tidelog_spark_offsets`: compacted, one partition, one record per query id. The
+first record written for an id is valid for every later request, also of a query that crashed
+before its first batch was committed.
 
-Compaction keeps the last record of a key, which would turn the first into the last: so each record
-has a key of its own, `<claim>:<query id>`, and the lowest offset counts. A query that comes second
-deletes its own record, by a tombstone, and takes the first one's.
+Compaction keeps the last record of a key, not the first. So each record has a key of its own,
+`<claim>:<query id>`, and the record with the lowest offset is valid. A query that comes second
+deletes its own record by a tombstone and takes the start in the first one.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _NAMED_MAX = 5
 
 
 class QueryStartsError(RuntimeError):
-    """The topic of starts does not hold what it should; the message says what."""
+    """The topic of starts holds an unusable record or lacks one; the message says which."""
 
 
 class QueryStarts:
-    """Use it as `async with QueryStarts("127.0.0.1:9192") as starts`; ports as of other clients."""
+    """The starts of queries: `async with QueryStarts(…) as starts`; ports as for other clients."""
 
     def __init__(self, bootstrap: str, *, ports: ClientPorts, config: RangeReaderConfig) -> None:
         self._bootstrap, self._ports = bootstrap, ports
@@ -50,9 +50,9 @@ class QueryStarts:
         await self._reader.close()
 
     async def read(self, query_id: str) -> StreamOffset | None:
-        """Where the query started; None when it never did.
+        """The start of the query; None if none is stored.
 
-        Raises QueryStartsError for a record that cannot be read, and what the client raises.
+        Raises QueryStartsError for a record that cannot be read, and the client's errors.
         """
         async with aclosing(read_all(self._reader, TOPIC)) as pieces:
             async for rows in pieces:
@@ -62,9 +62,9 @@ class QueryStarts:
         return None
 
     async def keep(self, query_id: str, start: StreamOffset) -> StreamOffset:
-        """Where the query started: `start`, now that it is stored, or what was stored before it.
+        """Store `start` for the query; return it, or the start that was stored before it.
 
-        Returns once all in-sync replicas hold it. Raises as `read` and `Producer.send` do.
+        Returns once all in-sync replicas hold it. Raises the errors of `read` and `Producer.send`.
         """
         await self._create()
         key = f"{self._ports.random.randbytes(_CLAIM_BYTES).hex()}:{query_id}".encode()
@@ -80,7 +80,7 @@ class QueryStarts:
             if first is None:
                 raise QueryStartsError(
                     f'the start of query "{query_id}" was stored in {TOPIC} and is not there: '
-                    "is somebody deleting the topic?"
+                    "was the topic deleted?"
                 )
             if first != start:
                 await producer.send(TOPIC, key=key, value=None, partition=0)
@@ -97,18 +97,18 @@ class QueryStarts:
 
 
 def check_same_source(query_id: str, start: StreamOffset, now: StreamOffset) -> None:
-    """Raise QueryStartsError when `start` has no topic of those that are read now."""
+    """Raise QueryStartsError when `start` has none of the topics that the query reads now."""
     started, reads = (sorted({tp.topic for tp in one.offsets}) for one in (start, now))
     if started and reads and not set(started).intersection(reads):
         raise QueryStartsError(
-            f'queryId "{query_id}" is of a stream of {", ".join(started[:_NAMED_MAX])}, and this '
-            f"one reads {', '.join(reads[:_NAMED_MAX])}: each stream needs an id of its own, two "
-            "in one query, too"
+            f'queryId "{query_id}" belongs to a stream of {", ".join(started[:_NAMED_MAX])}, and '
+            f"this one reads {', '.join(reads[:_NAMED_MAX])}: each stream needs an id of its own, "
+            "also two streams of one query"
         )
 
 
 def _is_of(query_id: str, key: bytes | None) -> bool:
-    """Whether it is the key of a claim of this query."""
+    """True if `key` is a claim of this query."""
     ending = f":{query_id}".encode()
     return key is not None and len(key) == 2 * _CLAIM_BYTES + len(ending) and key.endswith(ending)
 

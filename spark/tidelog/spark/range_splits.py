@@ -1,7 +1,7 @@
-"""Decides how many tasks read a range: minPartitions and maxRecordsPerPartition.
+"""The division of ranges among tasks: minPartitions and maxRecordsPerPartition.
 
-Pure. A range is counted by its offsets, which compaction may have emptied in part: what comes out
-is how a read is spread, never how much it reads.
+Pure. The size of a range is its number of offsets, some of which compaction may have removed. The
+division spreads a read and never changes which records it reads.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -15,17 +15,17 @@ from tidelog.client.arrow.offset_ranges import OffsetRange
 from tidelog.spark.option_values import OptionError
 
 TASKS_MAX = 100_000
-"""More tasks than that is a mistake in an option: Spark would be busy with them alone."""
+"""The maximum number of tasks: more are a mistake in an option, and would only keep Spark busy."""
 
 
 def split_ranges(
     ranges: Sequence[OffsetRange], *, min_partitions: int | None, max_records: int | None
 ) -> list[OffsetRange]:
-    """The same offsets in the same order, in one range for each task; empty ranges are left out.
+    """The same offsets in the same order, in one range per task, without empty ranges.
 
-    As in Kafka's connector: first no range holds more than `max_records` offsets, then, while there
-    are fewer than `min_partitions`, large ones are divided in proportion to their size, so that
-    there are about that many. Raises OptionError above TASKS_MAX.
+    As in Kafka's connector: first, ranges are divided to hold at most `max_records` offsets. Then,
+    if there are fewer than `min_partitions`, large ranges are divided in proportion to their size
+    into about that many. Raises OptionError above TASKS_MAX.
     """
     pieces = [wanted for wanted in ranges if _size(wanted) > 0]
     if max_records is not None:
@@ -36,10 +36,10 @@ def split_ranges(
 
 
 def _shares(sizes: list[int], tasks: int) -> list[int]:
-    """How many of about `tasks` parts each gets: at least one, and no more than it has offsets.
+    """The number of parts of each range, about `tasks` in total: from 1 to its number of offsets.
 
-    Those that get one whatever they hold are left out of the proportion: else the large ones
-    would pay for them.
+    Small ranges that get one part in any case are left out of the proportion; else the large ranges
+    would get too few.
     """
     total = sum(sizes)
     is_whole = [_rounded(size * tasks, total) <= 1 for size in sizes]
@@ -52,14 +52,14 @@ def _shares(sizes: list[int], tasks: int) -> list[int]:
 
 
 def _rounded(dividend: int, divisor: int) -> int:
-    """To the nearest whole number, halves up."""
+    """The quotient, rounded to the nearest whole number, halves up."""
     return (2 * dividend + divisor) // (2 * divisor)
 
 
 def _divide(ranges: list[OffsetRange], parts: list[int]) -> list[OffsetRange]:
     if sum(parts) > TASKS_MAX:
         raise OptionError(
-            f"the read would take {sum(parts)} tasks, the most are {TASKS_MAX}: raise "
+            f"the read would take {sum(parts)} tasks, the maximum is {TASKS_MAX}: raise "
             "maxRecordsPerPartition or lower minPartitions"
         )
     return [
@@ -70,7 +70,7 @@ def _divide(ranges: list[OffsetRange], parts: list[int]) -> list[OffsetRange]:
 
 
 def _parts(wanted: OffsetRange, count: int) -> Iterator[OffsetRange]:
-    """`count` ranges whose sizes differ by one at most."""
+    """Divide a range into `count` ranges whose sizes differ by at most one."""
     edges = [wanted.start_offset + _size(wanted) * nth // count for nth in range(count + 1)]
     for start, end in pairwise(edges):
         yield wanted._replace(start_offset=start, end_offset=end)

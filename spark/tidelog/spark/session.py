@@ -24,10 +24,10 @@ _LOCAL_SETTINGS = {
 
 
 def session(name: str, *, master: str) -> SparkSession:
-    """A session of this master; raises SetupError where Java or a package is missing.
+    """A session of this master. Errors: SetupError when Java or a package is missing.
 
-    PYSPARK_PYTHON must name the interpreter that Spark's workers run on. It has this package, but
-    on the executors of a cluster, which `pipeline.ship` gives it.
+    PYSPARK_PYTHON must name the interpreter of Spark's workers. It needs this package, except on
+    the executors of a cluster, to which `pipeline.ship` sends it.
     """
     check_session(is_shipped=not is_local(master))
     builder = SparkSession.builder.appName(name).master(master)
@@ -37,10 +37,10 @@ def session(name: str, *, master: str) -> SparkSession:
 
 
 def is_local(master: str) -> bool:
-    """Whether there are no executors but the driver, whose machine has all that they need."""
+    """True if the driver is the only executor, so that nothing must be sent to others."""
     return master.startswith("local") and not master.startswith("local-cluster")
 
 
 def local_session(name: str, *, cores: int = 2) -> SparkSession:
-    """As `session`, on this machine."""
+    """A `session` on this machine."""
     return session(name, master=f"local[{cores}]")

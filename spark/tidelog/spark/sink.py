@@ -1,9 +1,9 @@
-"""Writes the rows of a query to topics: the writers of the Spark data source "tidelog".
+"""The writers of the Spark data source "tidelog": they write the rows of a query to topics.
 
-Owns what happens in which process: tasks send their rows and wait until all are acknowledged, the
-driver hears of it in `commit`. At least once: a task or a batch that Spark runs again is written
-again, but for a batch of a stream whose commit marker was stored. What is decided about markers is
-`commit_markers`'s, about options and columns `sink_options`'s, about rows `sink_rows`'s.
+Tasks send their rows and wait until all are acknowledged; the driver learns of it in `commit`. At
+least once: a task or a batch that Spark runs again is written again, except a batch of a stream
+whose commit marker was stored. `commit_markers` decides about markers, `sink_options` about options
+and columns, `sink_rows` about rows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from tidelog.client.arrow.written import Written
+from tidelog.client.arrow.write_result import WriteResult
 from tidelog.client.sync import LoopThread
 from tidelog.spark.commit_markers import MARKERS, MarkerError, StreamBatch, is_written_already
 from tidelog.spark.compacted_topic import CompactedTopic
@@ -37,32 +37,32 @@ _log = logging.getLogger(__name__)
 
 
 class BatchWriter(DataSourceArrowWriter):
-    """`df.write.format("tidelog").mode("append")`; made on the driver, pickled to its tasks."""
+    """`df.write.format("tidelog").mode("append")`; created on the driver, pickled to its tasks."""
 
     def __init__(self, options: SinkOptions, *, schema: StructType, overwrite: bool) -> None:
         _check_schema(schema, options)
         if overwrite:
             raise OptionError(
-                'mode "overwrite" has no meaning for a topic, which is only added to: use "append"'
+                'mode "overwrite" has no meaning for a topic, which is append-only: use "append"'
             )
         self._options = options
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskResult:
-        """Send the rows of one task; returns once all are acknowledged."""
+        """Send the rows of one task; return once all are acknowledged."""
         options = self._options
         with writing_client(options) as client:
             return _publish(client, iterator, topic=options.topic, batch=None)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Say what is written nevertheless."""
+        """Log which rows were written nevertheless."""
         _log.warning("the write failed: %s", what_stays(_results(messages)))
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
     """`df.writeStream.format("tidelog")`; one object per task and per `commit` or `abort`.
 
-    Rows are added in output mode "complete", too: a batch then adds all of its table again. Mode
-    "update" Spark refuses for every data source in Python.
+    Output mode "complete" appends too: each batch appends its whole table again. Spark refuses mode
+    "update" for every Python data source.
     """
 
     def __init__(self, options: SinkOptions, *, schema: StructType) -> None:
@@ -70,7 +70,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
         self._options = options
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskResult:
-        """Send the rows of one task unless its batch is recorded; returns once acknowledged."""
+        """Send the rows of one task unless its batch is recorded; return once acknowledged."""
         batch, options = _stream_batch(), self._options
         with writing_client(options) as client:
             last = client.last_before_run(batch) if options.is_replay_skipped else None
@@ -91,7 +91,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
             loop.run(topic.put(batch.query_id.encode(), marker.encode()))
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batch_id: int) -> None:
-        """Say what is written nevertheless."""
+        """Log which rows were written nevertheless."""
         _log.warning("batch %d failed: %s", batch_id, what_stays(_results(messages)))
 
 
@@ -115,7 +115,7 @@ def _publish(
     return TaskResult(written.records, _ranges(written), batch)
 
 
-def _ranges(written: Written) -> tuple[WrittenRange, ...]:
+def _ranges(written: WriteResult) -> tuple[WrittenRange, ...]:
     return tuple(
         WrittenRange(tp.topic, tp.partition, at.first_offset, at.last_offset)
         for tp, at in sorted(written.partitions.items())
@@ -123,7 +123,7 @@ def _ranges(written: Written) -> tuple[WrittenRange, ...]:
 
 
 def _stream_batch() -> StreamBatch:
-    """Which batch the running task belongs to."""
+    """The batch that the running task belongs to."""
     context = TaskContext.get()
     batch_id, query_id, run_id = (
         None if context is None else context.getLocalProperty(name)
@@ -131,8 +131,8 @@ def _stream_batch() -> StreamBatch:
     )
     if batch_id is None or query_id is None or run_id is None:
         raise MarkerError(
-            f"Spark does not tell this task its batch: of {BATCH_ID}, {QUERY_ID} and {RUN_ID} it "
-            "needs all, which PySpark 4.3 sets"
+            f"Spark does not tell this task its batch: it needs {BATCH_ID}, {QUERY_ID} and {RUN_ID}"
+            ", all of which PySpark 4.3 sets"
         )
     return StreamBatch(query_id, run_id, int(batch_id))
 

@@ -1,7 +1,7 @@
-"""Keeps the connections with which a Spark worker process writes, for one task after the other.
+"""The connections with which a Spark worker process writes, kept from task to task.
 
-As `worker_clients` does for reads. One that was in use when a task failed is closed: rows of that
-task may still be in it.
+Like `worker_clients` for reads. A client in use when a task fails is closed, since its buffer may
+still hold rows of that task.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _RUNS_MAX = 64
 
 
 class WritingClient:
-    """A writer of rows with the loop it runs on, and what it knows of commit markers."""
+    """A writer of rows with its event loop, and the commit markers it has read."""
 
     def __init__(self, bootstrap: str, arguments: Mapping[str, Any]) -> None:  # TableWriter's
         keep_freed_memory()
@@ -44,10 +44,10 @@ class WritingClient:
         self.loop.close()
 
     def last_before_run(self, batch: StreamBatch) -> Marker | None:
-        """The last marker of the batch's query, read once in a run of the query.
+        """The last marker of the batch's query, read once per run of the query.
 
-        A batch that was committed in a run does not come again in the same, so that what was read
-        first holds for all of it. Raises MarkerError, and as RangeReader does.
+        A batch that was committed in a run does not come again in the same run, so the first read
+        is valid for the whole run. Raises MarkerError and the errors of RangeReader.
         """
         run = (batch.query_id, batch.run_id)
         if run not in self._last:
@@ -65,7 +65,7 @@ _WRITING: WorkerClients[WritingClient] = WorkerClients()
 def writing_client(
     options: SinkOptions, *, kept: WorkerClients[WritingClient] = _WRITING
 ) -> Iterator[WritingClient]:
-    """This process's client for a write with these options, for one task at a time."""
+    """The client of this process for a write with these options, for one task at a time."""
     key = (options.bootstrap, *sorted(options.client.items()))
     client = kept.get(key, lambda: WritingClient(options.bootstrap, options.client))
     try:

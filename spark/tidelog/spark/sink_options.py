@@ -1,6 +1,6 @@
-"""The options and columns of a write: which there are and what they mean, as in Kafka's connector.
+"""The options and columns of a write, with names and meanings of Kafka's connector.
 
-Pure. Says what a row is made of before anything is sent; never looks at a row.
+Pure. Checks them before any row is sent, and never reads a row.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -15,14 +15,14 @@ from tidelog.spark.option_values import OptionError
 from tidelog.spark.options import Options
 
 SKIP, WRITE = "skip", "write"
-"""What recordedBatches may say."""
+"""The values of recordedBatches."""
 
 _OPTIONS = (
     "bootstrap.servers",
     "kafka.bootstrap.servers",
     "topic",
     "recordedBatches",
-    # Spark hands these two of its own to every streaming sink.
+    # Spark passes these two options of its own to every streaming sink.
     "checkpointLocation",
     "queryName",
     "kafka.acks",
@@ -42,12 +42,12 @@ _REFUSED = {
     "_asyncprogresstracking": _ASYNC_PROGRESS,
     "path": "option topic, or column topic, says where rows go",
     "kafka.enable.idempotence": "a batch that is sent again by the sink itself is stored once",
-    "kafka.linger.ms": "rows come many at a time, none waits for more",
+    "kafka.linger.ms": "rows arrive many at a time, and none waits for more",
     "kafka.max.in.flight.requests": "it follows from kafka.buffer.memory and kafka.batch.size",
     "kafka.partitioner.": "column partition chooses, else the key as Kafka's own partitioner does",
     "kafka.retries": "a batch is sent again until kafka.delivery.timeout.ms is over",
 }
-"""Options of the connector that a write has not, by how they start, and why."""
+"""Options of the connector that a write refuses, by prefix, and why."""
 
 _HEADERS = "array<struct<key:string,value:binary>>"
 COLUMN_TYPES: Mapping[str, tuple[str, ...]] = {
@@ -57,7 +57,7 @@ COLUMN_TYPES: Mapping[str, tuple[str, ...]] = {
     "headers": (_HEADERS,),
     "partition": ("int",),
 }
-"""Columns a write takes, and their types as Spark writes them; others are left out."""
+"""Columns of a write, and their types as Spark writes them; other columns are ignored."""
 
 _INT_MAX = (1 << 31) - 1
 REQUEST_BYTES_MAX = 16 << 20
@@ -68,8 +68,8 @@ BUFFER_BYTES_MAX = 1 << 30
 class SinkOptions:
     """Validated options of a write.
 
-    `topic` goes before the column of that name. `is_replay_skipped`: a batch of a stream that is
-    recorded is not written again. `client` are arguments of TableWriter.
+    `topic` takes precedence over the column of that name. `is_replay_skipped`: a recorded batch of
+    a stream is not written again. `client` are arguments of TableWriter.
     """
 
     bootstrap: str
@@ -142,7 +142,7 @@ def _client(options: Options) -> dict[str, Any]:  # arguments of several types
 
 
 def _sizes(options: Options) -> dict[str, int]:
-    """A batch fits a request, and a request the buffer."""
+    """Parse and check sizes: a batch must fit a request, and a request the buffer."""
     batch, request, buffer = "kafka.batch.size", "kafka.max.request.size", "kafka.buffer.memory"
     batch_size = options.number(batch, default=512 << 10, least=1, most=REQUEST_BYTES_MAX)
     max_request_size = options.number(

@@ -1,7 +1,7 @@
-"""Turns rows as Spark hands them over into what a TableWriter takes, one topic at a time.
+"""The conversion of Spark's rows into tables for a TableWriter, one topic at a time.
 
-Pure, and a column at a time. Which columns there are, and their types, was checked before, by
-`sink_options`; what is in them is checked by the writer.
+Pure, and column-wise. `sink_options` has checked the columns and their types before; the writer
+checks their contents.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -21,9 +21,9 @@ class RowError(ValueError):
 
 
 def by_topic(rows: pa.RecordBatch, *, topic: str | None) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """The rows of each topic as columns key, value, headers and partition, where there are.
+    """The rows of each topic with their columns among key, value, headers and partition.
 
-    Within a topic they keep their order. `topic` is that of all rows, whatever their column says.
+    Rows keep their order within a topic. `topic`, if given, overrides the column of that name.
     Raises RowError for a row without a topic.
     """
     records = rows.select([name for name in rows.schema.names if name in _RECORD])
@@ -40,7 +40,7 @@ def by_topic(rows: pa.RecordBatch, *, topic: str | None) -> Iterator[tuple[str, 
 
 
 def _groups(topics: pa.Array, records: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """One sort for all topics, so that many of them cost no more than a few; it is stable."""
+    """Group by one stable sort, so that the cost does not grow with the number of topics."""
     encoded = topics.dictionary_encode()
     if len(encoded.dictionary) == 1:
         yield encoded.dictionary[0].as_py(), records

@@ -1,7 +1,7 @@
-"""The Spark data source "tidelog": Kafka's schema, and which reader or writer Spark gets.
+"""The Spark data source "tidelog": Kafka's schema, and the choice of reader and writer.
 
-Imports both where they are asked for, so that what is missing on this machine is told by
-`environment`, and not by whatever import fails first.
+Imports readers and writers on first use, so that `environment` reports a missing requirement
+before an import fails.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SCHEMA = StructType(
         StructField("headers", ArrayType(_HEADER)),
     ]
 )
-"""Kafka's columns; `headers` is there only with includeHeaders."""
+"""Kafka's columns; `headers` is present only with includeHeaders."""
 
 
 class TidelogDataSource(DataSource):
@@ -51,7 +51,7 @@ class TidelogDataSource(DataSource):
         return "tidelog"
 
     def schema(self) -> StructType:
-        """Kafka's schema, for any read. Raises OptionError for an option that is wrong."""
+        """Kafka's schema, for any read. Raises OptionError for a wrong option."""
         check_packages()
         from tidelog.spark.options import READ, Options
 
@@ -86,7 +86,7 @@ class TidelogDataSource(DataSource):
         schema: StructType,
         overwrite: bool,  # noqa: FBT001  # Spark's
     ) -> DataSourceWriter:
-        """A writer of rows of `schema`. Raises OptionError for what cannot be written."""
+        """A writer of rows of `schema`. Raises OptionError for columns that cannot be written."""
         check_packages()
         from tidelog.spark.sink import BatchWriter
         from tidelog.spark.sink_options import parse_sink_options
@@ -98,7 +98,7 @@ class TidelogDataSource(DataSource):
         schema: StructType,
         overwrite: bool,  # noqa: ARG002, FBT001  # Spark's; rows are added in every output mode
     ) -> DataSourceStreamWriter:
-        """The same for a streaming query."""
+        """A writer of rows of `schema` for a streaming query. Raises OptionError as `writer`."""
         check_packages()
         from tidelog.spark.sink import StreamWriter
         from tidelog.spark.sink_options import parse_sink_options
@@ -107,7 +107,7 @@ class TidelogDataSource(DataSource):
 
 
 def columns_of(schema: StructType) -> list[str]:
-    """The columns of a user's schema; raises ValueError for one that is none of Kafka's."""
+    """The columns of a user's schema. Raises ValueError for a column that Kafka's schema lacks."""
     known = {field.name: field.dataType for field in SCHEMA}
     for field in schema:
         if known.get(field.name) != field.dataType:

@@ -1,7 +1,7 @@
-"""What the topics of a stream hold now, asked of the brokers: partitions, ends, sizes.
+"""The present state of a stream's topics, from the brokers: partitions, offsets, record sizes.
 
-Owns one connection to the cluster for as long as a query runs, and how often topics are described
-anew. Decides nothing about the stream: `stream_driver.py` does.
+Owns a connection to the cluster while a query runs, and the refresh of topic descriptions. Decides
+nothing about the stream: `stream_driver.py` does.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from tidelog.v1.methods import METADATA
 Found = TypeVar("Found")
 
 TOPICS_MAX_AGE_MS = 5_000
-"""How old the knowledge of topics and partitions may be: a new one is found that much later."""
+"""The maximum age of topic descriptions: a new partition is found that much later."""
 SAMPLED_PARTITIONS_MAX = 32
 SAMPLE_BYTES = 64 << 10
-"""What is read of a partition to tell how large its records are; one batch at least."""
+"""The bytes read of a partition to estimate the size of its records; at least one batch."""
 
 
 class Seen(NamedTuple, Generic[Found]):
-    """An answer, and the incarnations of the topics it counts in."""
+    """An answer, and the topic ids for which it is valid."""
 
     answer: Found
     topic_ids: dict[str, bytes]
 
 
 class StreamCluster:
-    """One query's view of the cluster; close it at the end."""
+    """The view of the cluster of one query; the owner must close it."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class StreamCluster:
         self._topics: dict[str, TopicPartitions] = {}
         self._described_ms: int | None = None
         self._absent: set[str] = set()
-        """Topics that were looked for long enough: no broker is behind with them."""
+        """Topics known not to exist: the search lasted long enough for a lagging broker."""
 
     async def close(self) -> None:
         """Release the connections."""
@@ -80,19 +80,19 @@ class StreamCluster:
         await self._sampler.close()
 
     def forget_topics(self) -> None:
-        """Describe topics anew for the next question."""
+        """Make the next call describe the topics again."""
         self._described_ms = None
 
     async def latest(self) -> Seen[dict[TopicPartition, int]]:
-        """The high watermark of every partition there is now of those that the stream reads."""
+        """The high watermark of every existing partition that the stream reads."""
         return await self._consistently(self._ends, is_complete=False)
 
     async def first(
         self, look_up: Callable[[list[TopicPartition]], Awaitable[Found]]
     ) -> Seen[Found]:
-        """What `look_up` finds of all partitions that the stream reads.
+        """The result of `look_up` for all partitions that the stream reads.
 
-        Raises PlanError when one that the options name does not exist.
+        Raises PlanError when a topic or partition named by the options does not exist.
         """
         return await self._consistently(look_up, is_complete=True)
 
@@ -106,13 +106,13 @@ class StreamCluster:
     async def times(
         self, times_ms: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, int | None]:
-        """The first record at or after each time; None where there is none."""
+        """The offset of the first record at or after each time; None if there is none."""
         queries = {tp: OffsetQuery.of(time_ms) for tp, time_ms in times_ms.items()}
         found = await self._lookup.find(queries, timeout_ms=self._config.topic_timeout_ms)
         return {tp: at.offset if at.offset >= 0 else None for tp, at in found.items()}
 
     async def earliest(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
-        """Where the logs of these start; those that are gone are left out."""
+        """The log start offsets of partitions; deleted partitions are left out."""
 
         async def look_up(present: list[TopicPartition]) -> dict[TopicPartition, int]:
             return await self.offsets([tp for tp in present if tp in wanted], EARLIEST)
@@ -121,14 +121,14 @@ class StreamCluster:
         return (await self._consistently(look_up, is_complete=False)).answer
 
     def as_of_now(self, ranges: Iterable[OffsetRange]) -> list[OffsetRange]:
-        """The ranges for tasks, whose processes may know of older leaders than this one."""
+        """The ranges with present leaders, for task processes that may know older ones."""
         return [wanted.as_of(self._routing.metadata) for wanted in ranges]
 
     async def record_bytes(self, ranges: Collection[OffsetRange]) -> dict[TopicPartition, float]:
-        """How many bytes an offset takes at the start of each range, as stored.
+        """The stored bytes per offset at the start of each range.
 
-        At most SAMPLED_PARTITIONS_MAX ranges, the largest, are looked at: the others count as their
-        mean, and so does one of which nothing is left.
+        At most SAMPLED_PARTITIONS_MAX ranges, the largest, are sampled. The others, and a range
+        whose records are gone, get the mean of the samples.
         """
         by_size = sorted(ranges, key=lambda one: one.start_offset - one.end_offset)
         sampled = by_size[:SAMPLED_PARTITIONS_MAX]
@@ -159,7 +159,7 @@ class StreamCluster:
         *,
         is_complete: bool,
     ) -> Seen[Found]:
-        """What `look_up` finds while no topic is deleted or made anew; tried again until then.
+        """The result of `look_up`, repeated until no topic is deleted or recreated during it.
 
         Raises the last failure after `progress_timeout_ms`.
         """
@@ -175,7 +175,7 @@ class StreamCluster:
                 if not any(self._routing.metadata.is_gone(*known) for known in ids.items()):
                     return Seen(answer, ids)
                 error: TidelogError = InconsistentTopicIdError(
-                    "topics were deleted or made anew each time that they were looked at",
+                    "topics were deleted or recreated during every attempt to describe them",
                 )
             except TidelogError as failure:
                 if not failure.is_retriable:
@@ -189,7 +189,7 @@ class StreamCluster:
             await asyncio.sleep(delay_ms / 1000)
 
     def _present(self, topics: Mapping[str, TopicPartitions]) -> Selection:
-        """The selection without what does not exist: it is gone, or was asked for too early."""
+        """The selection without topics and partitions that do not exist, or not yet."""
         chosen = self._selection
         if chosen.subscribe is not None:
             return replace(chosen, subscribe=tuple(t for t in chosen.subscribe if t in topics))
@@ -210,7 +210,7 @@ class StreamCluster:
         return self._topics
 
     async def _names(self) -> list[str]:
-        """The topics to describe: those that are named, or match the pattern."""
+        """The topics to describe: those named, or those that match the pattern."""
         chosen = self._selection
         if chosen.pattern is None:
             return list(chosen.assign or chosen.subscribe or ())
@@ -224,8 +224,8 @@ class StreamCluster:
         return sorted({tp.topic for tp in matching})
 
     async def _describe(self, names: list[str]) -> dict[str, TopicPartitions]:
-        """Those of `names` that exist, as brokers know them now."""
-        # Those not known yet by the client's own way: a broker may not have heard of them.
+        """Describe those of `names` that exist, as brokers know them now."""
+        # Unknown topics go through the client's retries: a broker may not know them yet.
         await asyncio.gather(*(self._find(name) for name in names))
         response = await self._ask(names)
         self._routing.metadata.update(response, now_ms=self._ports.clock.monotonic_ms())

@@ -1,8 +1,8 @@
-"""Runs a stream on Spark's driver: where it starts, how far each micro-batch goes, what it reads.
+"""A stream on Spark's driver: its start, the end of each micro-batch, and the ranges to read.
 
-Owns what a query remembers between two calls of Spark: the start, the ends seen last, when the last
-micro-batch was let through. Rules are in `stream_planner`, questions to brokers in
-`stream_cluster`, the start's storage in `query_starts`.
+Owns the state of a query between two calls of Spark: the start, the latest offsets seen, the time
+of the last micro-batch. Rules are in `stream_planner`, calls to brokers in `stream_cluster`, the
+storage of the start in `query_starts`.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from tidelog.spark.stream_planner import (
 )
 
 LOOK_INTERVAL_MS = 100
-"""How long after the last look at the ends the next may come: an idle query asks for new offsets
+"""The minimum time between two look-ups of latest offsets: an idle query asks for new offsets
 every 10 ms."""
 CONFIRM_MS = 2_000
-"""How long after a loss was seen it is looked for again: a broker that has just started may not
-have heard of a topic or a partition yet."""
+"""The delay before an observed loss is checked again: a broker that has just started may not
+know a topic or a partition yet."""
 
 
 class StreamDriver:
-    """One streaming query; close it at the end. The ports are for tests."""
+    """A streaming query; the owner must close it. The ports are for tests."""
 
     def __init__(self, options: StreamOptions, *, ports: ClientPorts | None = None) -> None:
         self._options = options
@@ -57,7 +57,7 @@ class StreamDriver:
 
     @property
     def newest(self) -> StreamOffset | None:
-        """The ends seen last, whatever limits there are; None before the first look."""
+        """The latest offsets seen last, regardless of limits; None before the first look-up."""
         return self._newest
 
     async def close(self) -> None:
@@ -66,23 +66,23 @@ class StreamDriver:
         await self._ports.close()
 
     async def initial(self) -> StreamOffset:
-        """Where the query starts; the same each time, and with a query id in each process.
+        """The start of the query: the same in every call, and with a query id in every process.
 
         Raises PlanError for topics or partitions that do not exist, DataLossError for offsets that
-        are not held.
+        the log does not hold.
         """
         if self._start is None:
             self._start = await self._first_start()
-            if self._target is not None:  # records may have come between the two looks
+            if self._target is not None:  # records may have arrived between the two look-ups
                 self._target = self._target.at_least(self._start)
         return self._start
 
     async def aim(self) -> None:
-        """Let the ends of now be the last ones that `advance` goes to (Trigger.AvailableNow)."""
+        """Make the present latest offsets the limit of `advance` (Trigger.AvailableNow)."""
         self._target = await self._look()
 
     async def advance(self, start: StreamOffset, *, is_limited: bool = True) -> StreamOffset:
-        """Where the micro-batch after `start` ends: at `start` itself when there is none to read.
+        """The end of the micro-batch after `start`: `start` itself when there is none to read.
 
         Raises DataLossError unless failOnDataLoss is off.
         """
@@ -99,9 +99,9 @@ class StreamDriver:
         return StreamOffset(admit(found, limits, record_bytes=record_bytes), end.topic_ids)
 
     async def plan(self, start: StreamOffset, end: StreamOffset) -> list[OffsetRange]:
-        """What the tasks of a micro-batch read, split as the options ask.
+        """The ranges that the tasks of a micro-batch read, split according to the options.
 
-        A batch planned before a restart is held against what there is now. Raises DataLossError
+        A batch planned before a restart is compared with the present topics. Raises DataLossError
         unless failOnDataLoss is off.
         """
         if self._newest is None:
@@ -119,7 +119,7 @@ class StreamDriver:
         )
 
     async def _end(self, start: StreamOffset) -> StreamOffset:
-        """How far the stream may go on from `start`: the ends of now, or those aimed at."""
+        """The limit of the stream after `start`: the present latest offsets, or the target."""
         if self._target is None:
             return await self._look_for(start)
         if not self._target.covers(start):
@@ -130,7 +130,7 @@ class StreamDriver:
         return self._target
 
     async def _look_for(self, wanted: StreamOffset) -> StreamOffset:
-        """The ends of now; when something of `wanted` is not there, as they are a while later."""
+        """The present latest offsets; looked up again after a delay if `wanted` is not covered."""
         ends = await self._look()
         if not ends.covers(wanted):
             await asyncio.sleep(CONFIRM_MS / 1000)
@@ -139,7 +139,7 @@ class StreamDriver:
         return ends
 
     async def _look(self) -> StreamOffset:
-        """The ends of now; waits until the last look is LOOK_INTERVAL_MS ago."""
+        """The present latest offsets; waits until the last look-up is LOOK_INTERVAL_MS ago."""
         clock = self._ports.clock
         if self._looked_ms is not None:
             wait_ms = self._looked_ms + LOOK_INTERVAL_MS - clock.monotonic_ms()
@@ -150,7 +150,7 @@ class StreamDriver:
         return StreamOffset(ends.answer, ends.topic_ids)
 
     def _waits(self, found: Backlog, limits: Limits) -> bool:
-        """Whether more is waited for; else what there is counts as let through."""
+        """True if the micro-batch waits for more records; if not, note the time of this one."""
         now_ms = self._ports.clock.monotonic_ms()
         if self._target is None and is_held_back(
             found.offsets_count, limits, triggered_ms=self._triggered_ms, now_ms=now_ms

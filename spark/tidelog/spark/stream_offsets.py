@@ -1,8 +1,8 @@
-"""Where a stream is: one offset of every partition, as Spark's checkpoint keeps it.
+"""The position of a stream: one offset per partition, as Spark's checkpoint stores it.
 
-Pure. The form is that of Kafka's connector, `{"orders": {"0": 23, "1": 345}}`, and the topic's id
-beside its partitions: a topic that was deleted and made anew under its name starts at 0 again, and
-offsets alone would not tell.
+Pure. The form is that of Kafka's connector, `{"orders": {"0": 23, "1": 345}}`, with the topic's id
+beside its partitions: a topic that was deleted and recreated starts at 0 again, which offsets alone
+would not show.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -17,38 +17,38 @@ from tidelog.client.records import TopicPartition
 from tidelog.spark.option_values import OFFSET_MAX, PARTITION_MAX
 
 TOPIC_ID = "topicId"
-"""Beside the partition numbers of a topic; absent where the offsets are Kafka's own."""
+"""The key beside the partition numbers of a topic; absent in offsets of Kafka's connector."""
 _TOPIC_ID_HEX_MAX = 64
 
 StreamJson = dict[str, dict[str, int | str]]
-"""What Spark writes as JSON: {topic: {partition: offset, "topicId": hexadecimal}}."""
+"""The JSON that Spark writes: {topic: {partition: offset, "topicId": hexadecimal}}."""
 
 
 class StreamOffsetError(ValueError):
-    """A checkpoint holds what is no offset of this source; the message says where."""
+    """A checkpoint holds an invalid offset of this source; the message says where."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamOffset:
-    """The next offset of every partition; `topic_ids` say of which incarnation of a topic."""
+    """The next offset of every partition; `topic_ids` identify the topics' incarnations."""
 
     offsets: Mapping[TopicPartition, int]
     topic_ids: Mapping[str, bytes] = field(default_factory=dict)
 
     def of_incarnation(self, tp: TopicPartition, topic_id: bytes) -> int | None:
-        """The partition's offset; None where it has none, or it counts in another incarnation."""
+        """The partition's offset; None if it has none or is of another incarnation."""
         known = self.topic_ids.get(tp.topic)
         return self.offsets.get(tp) if known in (None, topic_id) else None
 
     def at_least(self, other: StreamOffset) -> StreamOffset:
-        """This, and `other` in the partitions where that is farther, or where this has none."""
+        """The larger offset of both in every partition; topic ids of this one take precedence."""
         offsets = dict(self.offsets)
         for tp, offset in other.offsets.items():
             offsets[tp] = max(offset, offsets.get(tp, 0))
         return StreamOffset(offsets, {**other.topic_ids, **self.topic_ids})
 
     def covers(self, other: StreamOffset) -> bool:
-        """Whether this is at or beyond `other` in each of its partitions."""
+        """True if this is at or beyond `other` in each of its partitions."""
         return all(
             (own := self.offsets.get(tp)) is not None
             and own >= offset
@@ -58,7 +58,7 @@ class StreamOffset:
 
 
 def to_json(offset: StreamOffset) -> StreamJson:
-    """The one form of an offset: Spark compares two by their text, so the order is fixed, too."""
+    """The canonical JSON of an offset, in a fixed order: Spark compares offsets by their text."""
     topics: StreamJson = {}
     for tp in sorted(offset.offsets):
         topics.setdefault(tp.topic, {})[str(tp.partition)] = offset.offsets[tp]
@@ -69,7 +69,7 @@ def to_json(offset: StreamOffset) -> StreamJson:
 
 
 def from_json(data: object) -> StreamOffset:
-    """Read what `to_json` wrote, or Kafka's connector. Raises StreamOffsetError."""
+    """Parse the JSON of `to_json` or of Kafka's connector. Raises StreamOffsetError."""
     if not isinstance(data, dict):
         raise StreamOffsetError(f"a stream's offset is a JSON object, not {data!r}")
     offsets: dict[TopicPartition, int] = {}
@@ -86,10 +86,10 @@ def from_json(data: object) -> StreamOffset:
 
 
 def lag(source: Mapping[str, str | None]) -> dict[TopicPartition, int]:
-    """How many offsets each partition is behind, out of a source of a query's progress.
+    """The lag of each partition in offsets, from a source in a query's progress.
 
-    `source` is one of `query.lastProgress["sources"]`. Partitions that are new since the last
-    micro-batch count from 0. Empty where a progress has no offsets yet.
+    `source` is an element of `query.lastProgress["sources"]`. Partitions that are new since the
+    last micro-batch count from 0. Empty if the progress has no offsets yet.
     """
     end, latest = (
         from_json(json.loads(source.get(name) or "{}")) for name in ("endOffset", "latestOffset")

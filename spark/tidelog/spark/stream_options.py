@@ -1,6 +1,6 @@
 """The options of a streaming read, checked against each other.
 
-Pure. Names and meanings are those of Kafka's Spark connector, but `maxBytesPerTrigger` and
+Pure. Names and meanings are those of Kafka's Spark connector, except `maxBytesPerTrigger` and
 `queryId`, which are ours.
 """
 
@@ -24,7 +24,7 @@ _SPLITS_MAX = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one micro-batch may hold; None: no limit. Bytes are as the brokers store them."""
+    """The limits of a micro-batch; None: no limit. Bytes are counted as stored by brokers."""
 
     offsets_max: int | None = None
     bytes_max: int | None = None
@@ -79,7 +79,7 @@ def _query_id(options: Options) -> str | None:
 
 
 def _moves(starting: Edge) -> bool:
-    """Whether the start may be another one when it is asked for again a moment later."""
+    """True if the start may differ when it is looked up again a moment later."""
     if not isinstance(starting, AtOffsets):
         return starting.or_latest
     if isinstance(starting.offsets, int):
@@ -92,7 +92,7 @@ def _needs_query_id(starting: Edge) -> str:
         f"a stream whose {starting.option} may be the latest offset needs the option queryId: "
         "Spark asks for the start again when a query is restarted before its first batch was "
         "committed, and records sent in between would be skipped. Give an id that no other query "
-        "has, under which the brokers keep the first answer, or start at the earliest offset"
+        "has, under which the brokers keep the first start, or start at the earliest offset"
     )
 
 

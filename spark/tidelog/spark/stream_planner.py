@@ -1,9 +1,9 @@
-"""Decides how far a stream goes on: what is new, how much a micro-batch takes, what was lost.
+"""The plan of a stream: its new records, the size of a micro-batch, and data loss.
 
 Pure. Rules are those of Kafka's Spark connector (KafkaMicroBatchStream, KafkaOffsetReader): a
-partition that was found while the query runs is read from its beginning; the limit on offsets is
-shared out by how much each partition has waiting; partitions that are gone, and offsets that are
-not held any more, are data loss. Never asks the cluster: `stream_driver.py` does.
+partition found while the query runs is read from its beginning; the limit on offsets is shared
+among partitions in proportion to their backlogs; deleted partitions and offsets that the log no
+longer holds are data loss. Never asks the cluster: `stream_driver.py` does.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -19,38 +19,38 @@ from tidelog.spark.stream_offsets import StreamOffset
 from tidelog.spark.stream_options import Limits
 
 _NAMED_MAX = 5
-"""How many partitions an error names."""
+"""The number of partitions that an error names."""
 
 
 class DataLossError(ValueError):
-    """Records that the stream has not read are gone; the message says which, and what to do."""
+    """Records were lost before the stream read them; the message says which, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """What waits to be read: a range for every partition, empty ones too, of one incarnation."""
+    """The backlog of a stream: a range per partition, empty ones included, of one incarnation."""
 
     ranges: Mapping[TopicPartition, OffsetBounds]
     losses: Sequence[str] = ()
-    """What is missing, in words."""
+    """Descriptions of lost records."""
 
     @property
     def offsets_count(self) -> int:
-        """Offsets waiting in all; where records were compacted away that is more than records."""
+        """The total number of offsets; with compaction there are fewer records."""
         return sum(held.latest - held.earliest for held in self.ranges.values())
 
     def waiting(self) -> list[TopicPartition]:
-        """The partitions that have any."""
+        """The partitions with a backlog."""
         return [tp for tp, held in self.ranges.items() if held.latest > held.earliest]
 
 
 def backlog(
     start: StreamOffset, end: StreamOffset, *, earliest: Mapping[TopicPartition, int]
 ) -> Backlog:
-    """What lies between two offsets, `end` naming the partitions there are.
+    """The backlog between two offsets; `end` names the existing partitions.
 
-    A partition that `start` does not know, or knows of another incarnation, is read from 0; one
-    whose log starts later than that (`earliest`, where known) from there.
+    A partition that `start` does not know, or knows of another incarnation, is read from 0, or from
+    the start of its log (`earliest`, if known) where that is later.
     """
     ranges: dict[TopicPartition, OffsetBounds] = {}
     losses = _gone(start, end)
@@ -69,7 +69,7 @@ def backlog(
 def start_at(
     starts: Mapping[TopicPartition, int], bounds: Mapping[TopicPartition, OffsetBounds]
 ) -> Backlog:
-    """What waits for a stream that starts at these offsets; those not held are moved, as a loss."""
+    """The backlog of a stream that starts at these offsets; those not held are moved, as a loss."""
     ranges, losses = {}, []
     for tp, (earliest, latest) in bounds.items():
         if not earliest <= starts[tp] <= latest:
@@ -79,7 +79,7 @@ def start_at(
 
 
 def cut(planned: Backlog, end: StreamOffset, *, newest: StreamOffset) -> Backlog:
-    """What there still is of a micro-batch up to `end`, when the topics end at `newest` now."""
+    """The part of a micro-batch up to `end` that still exists, when topics end at `newest`."""
     ranges, losses = {}, list(planned.losses)
     for tp, held in planned.ranges.items():
         until = newest.of_incarnation(tp, end.topic_ids.get(tp.topic, b""))
@@ -93,34 +93,34 @@ def cut(planned: Backlog, end: StreamOffset, *, newest: StreamOffset) -> Backlog
 
 
 def _gone(start: StreamOffset, end: StreamOffset) -> list[str]:
-    """Partitions of `start` that are no more; a topic made anew is told of once."""
+    """The losses of partitions in `start` that no longer exist, once per recreated topic."""
     losses: dict[str, None] = {}
     for tp, offset in start.offsets.items():
         known, now = start.topic_ids.get(tp.topic), end.topic_ids.get(tp.topic)
         if tp not in end.offsets:
             losses[f"{_name(tp)} is gone, it was read up to {offset}"] = None
         elif known not in (None, now):
-            losses[f'topic "{tp.topic}" was deleted and made anew'] = None
+            losses[f'topic "{tp.topic}" was deleted and recreated'] = None
     return list(losses)
 
 
 def refuse_losses(losses: Sequence[str]) -> None:
-    """Raise DataLossError when there are any; for streams with failOnDataLoss."""
+    """Raise DataLossError if there are losses; for streams with failOnDataLoss."""
     if losses:
         more = f", and {len(losses) - _NAMED_MAX} more" if len(losses) > _NAMED_MAX else ""
         raise DataLossError(
-            f"records may have been missed: {'; '.join(losses[:_NAMED_MAX])}{more}. To go on with "
-            "what there is, set failOnDataLoss to false; to start over, take a new checkpoint "
-            "and, where there is one, a new queryId"
+            f"records may have been missed: {'; '.join(losses[:_NAMED_MAX])}{more}. To continue "
+            "with the records that exist, set failOnDataLoss to false; to start over, use a new "
+            "checkpoint and, if one is set, a new queryId"
         )
 
 
 def is_held_back(
     offsets_count: int, limits: Limits, *, triggered_ms: int | None, now_ms: int
 ) -> bool:
-    """Whether a micro-batch waits for more offsets (minOffsetsPerTrigger, maxTriggerDelay).
+    """True if a micro-batch waits for more offsets (minOffsetsPerTrigger, maxTriggerDelay).
 
-    `triggered_ms` is when the last one was let through, None for the first, which never waits.
+    `triggered_ms` is the time of the last micro-batch, None before the first, which never waits.
     """
     if limits.offsets_min is None or triggered_ms is None:
         return False
@@ -130,11 +130,11 @@ def is_held_back(
 def admit(
     waiting: Backlog, limits: Limits, *, record_bytes: Mapping[TopicPartition, float]
 ) -> dict[TopicPartition, int]:
-    """Where a micro-batch ends in every partition, within the limits.
+    """The end of a micro-batch in every partition, within the limits.
 
-    Every partition with a backlog gets one offset at least, so that none starves: with a limit
-    below their number a micro-batch is that much larger. `record_bytes` is the mean size of the
-    records to come, needed with a limit of bytes.
+    Every partition with a backlog gets at least one offset, so that none starves. With a limit
+    below their number a micro-batch is larger than the limit. `record_bytes` is the mean size of
+    the next records, needed with a limit of bytes.
     """
     sizes = {tp: held.latest - held.earliest for tp, held in waiting.ranges.items()}
     taken = sizes
@@ -149,10 +149,9 @@ def admit(
 
 
 def share(sizes: Mapping[TopicPartition, int], limit: int) -> dict[TopicPartition, int]:
-    """Shares of `sizes` in proportion to them, `limit` in all where there is so much.
+    """Share `limit` in proportion to `sizes`; every size that is not 0 gets at least 1.
 
-    Each that is not 0 gets 1 at least. No rounding adds up: the shares are the differences of the
-    running total's.
+    Rounding errors do not add up: the shares are differences of rounded running totals.
     """
     first = {tp: min(size, 1) for tp, size in sizes.items()}
     room = max(0, limit - sum(first.values()))
@@ -168,7 +167,7 @@ def share(sizes: Mapping[TopicPartition, int], limit: int) -> dict[TopicPartitio
 
 
 def ranges_to_read(found: Backlog, topic_ids: Mapping[str, bytes]) -> list[OffsetRange]:
-    """The ranges that hold anything, by topic and partition."""
+    """The ranges that are not empty, ordered by topic and partition."""
     return [
         OffsetRange(tp.topic, topic_ids[tp.topic], tp.partition, *found.ranges[tp])
         for tp in sorted(found.waiting())

@@ -1,7 +1,7 @@
-"""What Spark calls for a streaming read, from its driver and from its tasks.
+"""Streaming reads for Spark: the interface that Spark calls on its driver and in its tasks.
 
-Owns the loop that the stream's driver runs in, for as long as Spark keeps the query's process;
-decides nothing. Offsets are those of `stream_offsets`, which Spark writes into its checkpoint.
+Owns the event loop of the stream's driver, for the life of the query's process; decides nothing.
+Offsets are those of `stream_offsets`, which Spark stores in its checkpoint.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from tidelog.spark.stream_options import StreamOptions
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """A stream of the columns given; Spark pickles one that was asked nothing for its tasks.
+    """A stream of the given columns; Spark pickles an unused reader for its tasks.
 
-    Whatever a method cannot do ends the query with an error that says what to do: PlanError,
-    DataLossError, TidelogError when the cluster does not answer in time.
+    A failing method ends the query with an error that says what to do: PlanError, DataLossError, or
+    TidelogError when the cluster does not answer in time.
     """
 
     def __init__(self, options: StreamOptions, *, columns: Sequence[str]) -> None:
@@ -39,20 +39,20 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._running: _Driver | None = None
 
     def initialOffset(self) -> StreamJson:  # noqa: N802  # Spark's names, here and below
-        """Where the query starts. Spark asks again until the first batch is committed."""
+        """The start of the query. Spark asks again until the first batch is committed."""
         driver = self._driver()
         return to_json(driver.run(driver.stream.initial()))
 
     def latestOffset(self, start: StreamJson, limit: ReadLimit) -> StreamJson:  # noqa: N802
-        """Where the next micro-batch ends; `start` when there is nothing to read, or not enough.
+        """The end of the next micro-batch; `start` when there are no or not enough records.
 
-        An idle query asks this all the time, and is answered about ten times a second.
+        An idle query asks continuously; each call waits, so that about ten return per second.
         """
         driver, is_limited = self._driver(), not isinstance(limit, ReadAllAvailable)
         return to_json(driver.run(driver.stream.advance(from_json(start), is_limited=is_limited)))
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """One of the limits in the options; Spark knows no combination, `latestOffset` does."""
+        """A limit of the options: Spark knows no combination, `latestOffset` applies them all."""
         limits = self._options.limits
         if limits.offsets_max is not None:
             return ReadMaxRows(limits.offsets_max)
@@ -63,17 +63,17 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def reportLatestOffset(self) -> StreamJson | None:  # noqa: N802
-        """The ends seen last: with them `stream_offsets.lag` says how far the query is behind."""
+        """The latest offsets seen last, from which `stream_offsets.lag` computes the lag."""
         newest = self._driver().stream.newest
         return None if newest is None else to_json(newest)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """What comes from now on is for the next run."""
+        """Leave records that arrive from now on to the next run."""
         driver = self._driver()
         driver.run(driver.stream.aim())
 
     def partitions(self, start: StreamJson, end: StreamJson) -> Sequence[InputPartition]:
-        """What the tasks of a micro-batch read; none for an empty one."""
+        """The partitions that the tasks of a micro-batch read; none for an empty batch."""
         driver = self._driver()
         ranges = driver.run(driver.stream.plan(from_json(start), from_json(end)))
         return [RangePartition(wanted) for wanted in ranges]
@@ -97,14 +97,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._running = None
 
     def _driver(self) -> _Driver:
-        """Not made before it is needed: this object is pickled, and processes fork."""
+        """The driver, created on first use: this object is pickled, and processes fork."""
         if self._running is None:
             self._running = _Driver(self._options)
         return self._running
 
 
 class _Driver:
-    """The stream's driver and the loop it runs on."""
+    """The stream's driver and its event loop."""
 
     def __init__(self, options: StreamOptions) -> None:
         self._loop = LoopThread()
@@ -113,7 +113,7 @@ class _Driver:
         self.run = self._loop.run
 
     def close(self) -> None:
-        """End both."""
+        """Close the driver and the loop."""
         try:
             self._loop.run(self.stream.close())
         finally:

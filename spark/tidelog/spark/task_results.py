@@ -1,4 +1,4 @@
-"""What tasks of a write tell the driver, and what the driver makes of it. Pure."""
+"""The results of a write's tasks, and the marker or message that the driver makes of them. Pure."""
 
 # Pure: decides, never acts (rule R2).
 
@@ -13,12 +13,12 @@ from tidelog.core.errors import invariant
 from tidelog.spark.commit_markers import Marker, MarkerError, StreamBatch, check_replay
 
 _NAMED_MAX = 20
-"""How many partitions a message names."""
+"""The number of partitions that a message names."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenRange:
-    """Offsets of a partition between which a task's rows lie, others' among them; both included."""
+    """The first and last offset of a task's rows in a partition; other rows may lie between."""
 
     topic: str
     partition: int
@@ -28,9 +28,9 @@ class WrittenRange:
 
 @dataclass(frozen=True, slots=True)
 class TaskResult(WriterCommitMessage):
-    """What one task did with its rows, all of which are acknowledged.
+    """The result of a task whose rows are all acknowledged.
 
-    `batch` is None in a batch write. `skipped`: the marker because of which it wrote nothing.
+    `batch` is None in a batch write. `skipped`: the marker that made the task write nothing.
     """
 
     records: int
@@ -42,10 +42,10 @@ class TaskResult(WriterCommitMessage):
 def marker_due(
     results: Sequence[TaskResult | None], *, batch_id: int
 ) -> tuple[StreamBatch, Marker] | None:
-    """The marker to store now that all tasks of a batch are done; None where there is no need to.
+    """The marker to store when all tasks of a batch are done; None if none is needed.
 
-    Raises MarkerError when what was skipped is not what was written, or Spark numbers the batch
-    otherwise here than in its tasks.
+    Raises MarkerError when the skipped rows are not those written before, or when Spark gives the
+    batch another number here than in its tasks.
     """
     done = [result for result in results if result is not None]
     invariant(len(done) == len(results), "a batch is committed with a task that failed", results)
@@ -60,17 +60,17 @@ def marker_due(
 
 
 def _batch_of(results: Sequence[TaskResult], *, batch_id: int) -> StreamBatch:
-    """The one batch that the tasks were told of."""
+    """The batch that Spark gave to all tasks."""
     batches = {result.batch for result in results}
     if len(batches) == 1:
         (batch,) = batches
         if batch is not None and batch.batch_id == batch_id:
             return batch
-    raise MarkerError(f"tasks of batch {batch_id} were told of {batches or 'none'}")
+    raise MarkerError(f"tasks of batch {batch_id} were given {batches or 'none'}")
 
 
 def what_stays(results: Iterable[TaskResult | None]) -> str:
-    """A sentence on what an aborted write leaves in the topics: records cannot be taken back."""
+    """Describe the records that an aborted write leaves in the topics: they cannot be removed."""
     done = [result for result in results if result is not None]
     records = sum(result.records for result in done if result.skipped is None)
     ranges = [
@@ -82,6 +82,6 @@ def what_stays(results: Iterable[TaskResult | None]) -> str:
         ranges[_NAMED_MAX:] = [f"{len(ranges) - _NAMED_MAX} more"]
     where = f" ({', '.join(ranges)})" if ranges else ""
     return (
-        f"{records} records of the tasks that were done stay in the topics{where}, and what others "
-        "had sent; written again, they are there twice"
+        f"{records} records of finished tasks stay in the topics{where}, and so do records that "
+        "other tasks had sent; written again, they are there twice"
     )

@@ -1,8 +1,8 @@
-"""Keeps the connections of a Spark worker process, for one task after the other.
+"""The connections of a Spark worker process, kept from task to task.
 
-Spark gives a task no place to keep anything: it unpickles a new reader each time, in a process that
-it uses again. So this module and `sink_clients` have state of their own, no other has. Nothing
-is opened before a task asks for it: a connection would not survive the fork that makes a worker.
+Spark gives a task no place to keep state: it unpickles a new reader for each task, in a process
+that it reuses. So this module and `sink_clients` are the only ones with module state. Connections
+are opened when a task needs them: an earlier one would not survive the fork that creates a worker.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ from tidelog.client.sync import LoopThread
 from tidelog.core.system import keep_freed_memory
 
 CLIENTS_MAX = 4
-"""Clusters, with their limits, that one process stays connected to."""
+"""The number of clusters, with their limits, to which one process stays connected."""
 
 
 class Client(Protocol):
-    """What can be kept."""
+    """A client that can be kept."""
 
     @property
     def is_usable(self) -> bool:
-        """Whether it still works: false in a process that was forked from its own."""
+        """True if the client works in this process: false in a fork of its own process."""
 
     def close(self) -> None:
-        """End it; a second time does nothing."""
+        """Close the client; a second call does nothing."""
 
 
 Kept = TypeVar("Kept", bound=Client)
 
 
 class WorkerClients(Generic[Kept]):
-    """The clients used last, at most `clients_max`. One thread, Spark's, uses them."""
+    """The `clients_max` most recently used clients. Used by one thread, Spark's."""
 
     def __init__(self, *, clients_max: int = CLIENTS_MAX) -> None:
         self._clients_max = clients_max
         self._clients: dict[Hashable, Kept] = {}
 
     def get(self, key: Hashable, connect: Callable[[], Kept]) -> Kept:
-        """The client kept under `key`, or a new one, which may push out the one unused longest."""
+        """The client kept under `key`, or a new one, which may evict the least recently used."""
         client = self._clients.pop(key, None)
         if client is None or not client.is_usable:
             client = connect()
@@ -50,14 +50,14 @@ class WorkerClients(Generic[Kept]):
         return client
 
     def drop(self, key: Hashable) -> None:
-        """Close what is kept under `key`, if anything: the next task connects anew."""
+        """Close the client kept under `key`, if any: the next task opens a new connection."""
         client = self._clients.pop(key, None)
         if client is not None:
             client.close()
 
 
 class ReadingClient:
-    """A reader of ranges with the loop it runs on."""
+    """A reader of ranges with its event loop."""
 
     def __init__(self, bootstrap: str, config: RangeReaderConfig) -> None:
         keep_freed_memory()
@@ -78,4 +78,4 @@ class ReadingClient:
 
 
 READING: WorkerClients[ReadingClient] = WorkerClients()
-"""Those of this process."""
+"""The reading clients of this process."""

@@ -1,4 +1,4 @@
-"""What the admin client is asked and answers: topics, partitions, configs, brokers, the cluster."""
+"""Arguments and results of the admin client: topics, partitions, configs, brokers, the cluster."""
 
 # Pure: decides, never acts (rule R2).
 
@@ -27,7 +27,7 @@ class NewTopic:
 
 @dataclass(frozen=True, slots=True)
 class CreatedTopic:
-    """What was created."""
+    """A topic that was created."""
 
     name: str
     topic_id: bytes
@@ -37,7 +37,7 @@ class CreatedTopic:
 
 @dataclass(frozen=True, slots=True)
 class PartitionDescription:
-    """One partition; offsets are None while its leader cannot be asked."""
+    """A partition; offsets are None while its leader cannot be asked."""
 
     partition: int
     leader: int | None
@@ -49,9 +49,9 @@ class PartitionDescription:
     log_start_offset: int | None
     log_end_offset: int | None
     elr: tuple[int, ...] = ()
-    """Eligible leader replicas: outside the ISR, and hold all that is committed (KIP-966)."""
+    """Eligible leader replicas: outside the ISR, with all committed records (KIP-966)."""
     last_known_leader: int | None = None
-    """Who led last, while nobody does."""
+    """The last leader, while there is none."""
     damaged: tuple[int, ...] = ()
     """Replicas whose log was found damaged."""
     offline: tuple[int, ...] = ()
@@ -60,7 +60,7 @@ class PartitionDescription:
 
 @dataclass(frozen=True, slots=True)
 class TopicDescription:
-    """One topic; `configs` holds only what was set on it."""
+    """A topic; `configs` has only the configs set on it."""
 
     name: str
     topic_id: bytes
@@ -70,7 +70,7 @@ class TopicDescription:
 
 @dataclass(frozen=True, slots=True)
 class ConfigDescription:
-    """One config, its value as text; `default` is what it is where none is set.
+    """A config with its value as text; `default` is its value when it is not set.
 
     `source` says where the value is set, by Kafka's names: DYNAMIC_TOPIC_CONFIG (on the topic),
     DYNAMIC_DEFAULT_BROKER_CONFIG (on the cluster), DEFAULT_CONFIG (nowhere). `type` is BOOLEAN,
@@ -86,13 +86,13 @@ class ConfigDescription:
 
     @property
     def is_default(self) -> bool:
-        """Whether it is set neither on the topic nor on the cluster."""
+        """Whether the config is set neither on the topic nor on the cluster."""
         return self.source == "DEFAULT_CONFIG"
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerDescription:
-    """One registered broker."""
+    """A registered broker."""
 
     broker_id: int
     address: str
@@ -115,10 +115,10 @@ class ClusterDescription:
 
 @dataclass(frozen=True, slots=True)
 class NodeDescription:
-    """One node, as it says itself; `controller_id` is None while it knows of no leader.
+    """A node as it describes itself; `controller_id` is None while it knows no active controller.
 
-    `is_ready`: registered and unfenced as a broker, or a controller only that knows a leader.
-    `incarnation_id` is empty where it is no broker.
+    `is_ready`: a registered and unfenced broker, or a controller without that role that knows the
+    active controller. `incarnation_id` is empty unless the node is a broker.
     """
 
     node_id: int
@@ -227,10 +227,10 @@ def assignments_to_wire(
 
 
 def unusable_parts(answer: MetadataResponse, topic_ids: Mapping[str, bytes]) -> dict[str, str]:
-    """By name, topics that a broker does not know or knows no leader of: the first such partition.
+    """Map a topic to itself if a broker does not know it, else to its first leaderless partition.
 
-    A broker that lags may still name who led what had a topic's name before: where the id is known
-    (not empty), only that incarnation counts.
+    A lagging broker may still name the leaders of an earlier topic of that name: if the id is known
+    (not empty), only that incarnation is accepted.
     """
     found: dict[str, str] = {}
     for topic in answer.topics:

@@ -1,7 +1,7 @@
-"""Why is it so: the journals of all nodes, asked at the same time and told as one story.
+"""The events of the cluster: the journals of all nodes, fetched concurrently and merged.
 
-Owns what is made of their answers: what the metadata tells is the same on every node that heard of
-it, so it is told once, by those nodes; all is in the order of its time.
+Owns the merge: a metadata event is the same on every node that applied it, so it is listed once
+with those nodes; events are ordered by time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tidelog.v1.admin_pb2 import (
 from tidelog.v1.methods import DESCRIBE_CLUSTER, LIST_EVENTS
 
 _TIMEOUT_MS = 3_000
-"""How long a node that is paused, say, holds up the answers of the others."""
+"""The limit of the wait for a silent node, such as a paused one."""
 METADATA_KINDS = frozenset(
     {
         *("leader", "isr", "elr", "damaged", "offline", "fencing", "registration", "controller"),
@@ -34,9 +34,9 @@ NODE_KINDS = frozenset({"epoch", "truncation", "damage", "disk", "refusal"})
 
 @dataclass(frozen=True, slots=True)
 class ClusterEvent:
-    """Something that happened, and why; times are wall-clock milliseconds.
+    """An event with its cause; times are wall-clock milliseconds.
 
-    `nodes` told of it: all that heard of it where it is metadata, else the one it happened on.
+    `nodes` are those that report it: all that applied a metadata event, else the event's own node.
     `count` equal refusals are one event from `time_ms` to `last_ms`. Numbers are None where they do
     not apply.
     """
@@ -61,7 +61,7 @@ class ClusterEvent:
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """Which events are asked for; None: all. `since_ms` is of the nodes' clocks."""
+    """The events to list; None: all. `since_ms` is compared with the nodes' clocks."""
 
     topic: str | None = None
     partition: int | None = None
@@ -72,9 +72,9 @@ class EventFilter:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What the nodes told, the oldest first, and who did not answer.
+    """The events of the nodes, the oldest first, and the nodes that did not answer.
 
-    `position` says from where on there is more to come, see `EventLookup.story`.
+    `position` is where the next look-up continues, see `EventLookup.story`.
     """
 
     events: tuple[ClusterEvent, ...]
@@ -83,16 +83,16 @@ class Story:
 
 
 class EventLookup:
-    """Finds the nodes through any broker, and asks each."""
+    """The look-up of events: finds the nodes through any broker, and asks each."""
 
     def __init__(self, transport: Transport, *, bootstrap: Sequence[str]) -> None:
         self._transport = transport
         self._bootstrap = bootstrap
 
     async def story(self, wanted: EventFilter, *, after: Mapping[int, int] | None = None) -> Story:
-        """Everything that matches and is kept; with `after`, a story's position, what came since.
+        """All stored events that match; with `after`, the position of a story, only later ones.
 
-        Raises UnreachableError when no address tells who the nodes are.
+        Raises UnreachableError if no address names the nodes.
         """
         nodes = await self._nodes()
         if wanted.nodes:
@@ -159,7 +159,7 @@ class EventLookup:
 
 
 def merged(told: Sequence[ClusterEvent]) -> tuple[ClusterEvent, ...]:
-    """What several nodes tell of the same metadata is told once; in the order of time."""
+    """Merge events ordered by time; a metadata event that several nodes report is listed once."""
     by_identity: dict[object, ClusterEvent] = {}
     for place, event in enumerate(told):
         identity = same_event(event) or place
@@ -174,7 +174,7 @@ def merged(told: Sequence[ClusterEvent]) -> tuple[ClusterEvent, ...]:
 
 
 def same_event(event: ClusterEvent) -> tuple[object, ...] | None:
-    """What tells the same event of the metadata on two nodes; None: it is one node's own."""
+    """The identity of a metadata event across nodes; None for an event of one node only."""
     if event.kind not in METADATA_KINDS or event.metadata_offset is None:
         return None
     return (
@@ -184,7 +184,7 @@ def same_event(event: ClusterEvent) -> tuple[object, ...] | None:
 
 
 def _in_time(event: ClusterEvent) -> tuple[int, int]:
-    """Sorting keeps the order that nodes told what happened in the same millisecond in."""
+    """The sort key; a stable sort keeps each node's order within a millisecond."""
     return event.time_ms, event.metadata_offset or 0
 
 

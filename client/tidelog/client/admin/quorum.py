@@ -1,7 +1,7 @@
-"""The controllers' quorum as they describe it themselves: all of them are asked at once.
+"""The controllers' quorum, described by all controllers, which are asked concurrently.
 
-Owns what is made of their answers: an old leader that was cut off still thinks it leads, so only
-what is said in the highest term counts.
+Owns the evaluation of their answers: an old leader that was cut off still reports that it leads, so
+only answers in the highest term are used.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from tidelog.v1.controller_pb2 import DescribeQuorumRequest, DescribeQuorumRespo
 from tidelog.v1.methods import DESCRIBE_CLUSTER, DESCRIBE_QUORUM, Method, Request, Response
 
 _TIMEOUT_MS = 3_000
-"""How long a node that is paused, say, holds up the answers of the others."""
+"""The limit of the wait for a silent node, such as a paused one."""
 
 
 @dataclass(frozen=True, slots=True)
 class PeerDescription:
-    """What the leader knows of another voter; `last_contact_ms` is None before its first answer."""
+    """The leader's view of another voter; `last_contact_ms` is None before its first answer."""
 
     node_id: int
     match_index: int
@@ -32,7 +32,7 @@ class PeerDescription:
 
 @dataclass(frozen=True, slots=True)
 class VoterStatus:
-    """What one voter says of itself.
+    """The state that a voter reports of itself.
 
     `role` is leader, candidate, follower or rejoining; `last_contact_ms` is since a follower heard
     the leader, or since a majority answered the leader. `wal_bytes` leaves out reserved space;
@@ -54,7 +54,7 @@ class VoterStatus:
 
 @dataclass(frozen=True, slots=True)
 class VoterDescription:
-    """One configured controller; `status` is None when it did not answer."""
+    """A configured controller; `status` is None if it did not answer."""
 
     node_id: int
     address: str
@@ -63,7 +63,7 @@ class VoterDescription:
 
 @dataclass(frozen=True, slots=True)
 class QuorumDescription:
-    """All controllers, by id; `leader_id` is None while no one that answered knows of a leader."""
+    """All controllers by id; `leader_id` is None if no answer names a leader."""
 
     term: int
     leader_id: int | None
@@ -71,14 +71,14 @@ class QuorumDescription:
 
 
 class QuorumLookup:
-    """Finds the controllers through any node and asks each."""
+    """The look-up of the quorum: finds the controllers through any node, and asks each."""
 
     def __init__(self, transport: Transport, *, bootstrap: Sequence[str]) -> None:
         self._transport = transport
         self._bootstrap = bootstrap
 
     async def describe(self) -> QuorumDescription:
-        """Raises UnreachableError when no address tells who the controllers are."""
+        """Describe the quorum. Errors: UnreachableError if no address names the controllers."""
         answers = await self._ask_all(self._bootstrap, DESCRIBE_QUORUM, DescribeQuorumRequest())
         voters = {v.node_id: v.address for answer in answers.values() for v in answer.voters}
         voters = voters or await self._configured()
@@ -87,7 +87,7 @@ class QuorumLookup:
         return _description(voters, answers.values())
 
     async def _configured(self) -> dict[int, str]:
-        """From brokers, where the bootstrap addresses name no controller."""
+        """The controllers as brokers know them, if no bootstrap address is a controller's."""
         request = DescribeClusterRequest()
         answers = await self._ask_all(self._bootstrap, DESCRIBE_CLUSTER, request)
         voters = {c.node_id: c.address for a in answers.values() for c in a.controllers}

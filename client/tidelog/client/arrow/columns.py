@@ -1,7 +1,7 @@
-"""Record batches v2 to Arrow, a column at a time: what Spark and other analytics read.
+"""Record batches v2 to Arrow, column by column, for Spark and other analytics.
 
-Owns the columns and their types; where fields lie is found by `record_fields`. Keys and values are
-gathered by Arrow out of the raw bytes. Never touches the network.
+Owns the columns and their types; `record_fields` finds the fields. Arrow copies keys and values out
+of the raw bytes. Never touches the network.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -48,9 +48,9 @@ def decode_batches(
 ) -> pa.RecordBatch:
     """The records of `data` (whole batches) in [start_offset, end_offset), as `columns`.
 
-    Headers are null where a record has none. Raises CorruptMessageError when a CRC, a length or a
-    number is wrong, UnsupportedCompressionTypeError for a codec this side does not have; nothing is
-    returned then.
+    Headers are null for a record without any. Raises CorruptMessageError when a CRC, a length or a
+    number is wrong, UnsupportedCompressionTypeError for a codec that is not installed; then no
+    record is returned.
     """
     records = find_fields(data)
     wanted = (records.offsets >= start_offset) & (records.offsets < end_offset)
@@ -72,10 +72,10 @@ def decode_batches(
 def decode_range(
     data: bytes, wanted: OffsetRange, *, columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    """As `decode_batches`, of a range; in one piece, or more where one would hold too much.
+    """Decode a range like `decode_batches`; in one piece, or several if one would be too large.
 
-    Its CorruptMessageError names the partition and the batch's offset; what is before that batch
-    was yielded.
+    Its CorruptMessageError names the partition and the batch's offset; records before that batch
+    are yielded first.
     """
 
     def decode(part: bytes) -> pa.RecordBatch:
@@ -93,12 +93,12 @@ def decode_range(
         return
     except CorruptMessageError:
         at = next_offset = 0
-    while at < len(data):  # one is corrupt, or all together inflate beyond what Arrow holds
+    while at < len(data):  # one is corrupt, or together they exceed an Arrow array
         header = parse_header(data, at)
         end = at + header.size_in_bytes
         try:
             if header.base_offset < next_offset:
-                raise CorruptMessageError(f"offsets do not grow: {next_offset - 1} came before")
+                raise CorruptMessageError(f"offsets do not grow: {next_offset - 1} came before it")
             yield decode(data[at:end])
         except CorruptMessageError as error:
             tp = TopicPartition(wanted.topic, wanted.partition)
@@ -124,10 +124,10 @@ def _column(records: RecordFields, name: str) -> pa.Array:
 
 
 def _binary(body: bytes, positions: Int64s, lengths: Int64s) -> pa.Array:
-    """The byte strings that lie at `positions`, which grow; null where the length is -1.
+    """The byte strings at `positions`, which increase; null where the length is -1.
 
-    Every second element of an array laid over the raw bytes is a field, the others are what lies
-    between; `take` copies the fields out.
+    In an array laid over the raw bytes every second element is a field, and the others are the
+    bytes between fields; `take` copies the fields out.
     """
     edges = np.empty(2 * len(positions), np.int32)
     edges[0::2] = positions
@@ -140,9 +140,9 @@ def _binary(body: bytes, positions: Int64s, lengths: Int64s) -> pa.Array:
 
 
 def _headers(records: RecordFields) -> pa.Array:
-    """Lists of headers; null where a record has none.
+    """The lists of headers; null for a record without any.
 
-    The first headers of all records are read together, then the second ones, and so on.
+    Reads the first headers of all records together, then the second ones, and so on.
     """
     data = np.frombuffer(records.body, dtype=np.uint8)
     counts = records.header_counts

@@ -16,13 +16,13 @@ UInt32s = npt.NDArray[np.uint32]
 
 _M = np.uint32(MURMUR2_M)
 _FEW_KEYS = 16
-"""So few that hashing them one by one costs less than another look at all of them."""
+"""The number of keys below which hashing them one by one is cheaper than another array pass."""
 
 
 def positive_hashes(keys: pa.Array) -> Int64s:
-    """`toPositive(murmur2(key))` of every key in a binary array, as Kafka's partitioner has it.
+    """`toPositive(murmur2(key))` of every key in a binary array, as in Kafka's partitioner.
 
-    That of a null is that of no bytes.
+    A null has the hash of an empty key.
     """
     lengths = np.maximum(binary_lengths(keys), 0)
     if not lengths.any():
@@ -44,10 +44,10 @@ def positive_hashes(keys: pa.Array) -> Int64s:
 def _mix_words(
     hashes: UInt32s, data: npt.NDArray[np.uint8], edges: Int64s, lengths: Int64s
 ) -> Int64s:
-    """Every key's first whole words of four bytes; returns the keys that still have more.
+    """Mix in the whole words of four bytes of the keys; return the keys with words left.
 
-    Keys are of any length: the first words of all are mixed in, the second words, and so on, until
-    only a few keys are left.
+    Keys have any length: the first words of all keys are mixed in, then the second words, and so
+    on, until only a few keys are left.
     """
     if len(data) < 4:
         return np.empty(0, np.int64)
@@ -65,7 +65,7 @@ def _mix_words(
 
 
 def _mix_rest(hashes: UInt32s, data: Bytes, edges: Int64s, lengths: Int64s) -> None:
-    """The last one, two or three bytes."""
+    """Mix in the last one, two or three bytes of the keys."""
     rows = np.flatnonzero(lengths % 4)
     count, start = lengths[rows] % 4, edges[rows] + lengths[rows] // 4 * 4
     rest = np.zeros(len(rows), np.uint32)

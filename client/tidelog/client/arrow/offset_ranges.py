@@ -1,4 +1,4 @@
-"""Parts of topics: what a partition holds, and what is to be read of it. Pure."""
+"""Ranges of offsets: those that a partition holds, and those to read. Pure."""
 
 # Pure: decides, never acts (rule R2).
 
@@ -10,14 +10,14 @@ from tidelog.client.cluster_metadata import UNKNOWN_EPOCH, ClusterMetadata
 
 
 class OffsetBounds(NamedTuple):
-    """What a partition holds for readers: earliest <= offset < latest, the high watermark."""
+    """The offsets that readers get: earliest <= offset < latest, the high watermark."""
 
     earliest: int
     latest: int
 
 
 class OffsetRange(NamedTuple):
-    """start_offset <= offset < end_offset of one partition of one incarnation of a topic."""
+    """start_offset <= offset < end_offset of a partition in one incarnation of its topic."""
 
     topic: str
     topic_id: bytes
@@ -25,16 +25,16 @@ class OffsetRange(NamedTuple):
     start_offset: int
     end_offset: int
     leader_epoch: int = UNKNOWN_EPOCH
-    """One in which the end was known, or a later one: an older leader's log may end before it."""
+    """An epoch in which the end was known, or a later one: older leaders' logs may end earlier."""
 
     def as_of(self, metadata: ClusterMetadata) -> OffsetRange:
-        """The same range, to be read from no older leader than is known by now."""
+        """The same range with the newest known leader epoch, so that no older leader serves it."""
         known = metadata.leader_epoch(self.topic, self.topic_id, self.partition)
         return self._replace(leader_epoch=max(self.leader_epoch, known))
 
 
 class TopicPartitions(NamedTuple):
-    """One existing topic."""
+    """The id and partitions of an existing topic."""
 
     topic_id: bytes
     partitions: tuple[int, ...]

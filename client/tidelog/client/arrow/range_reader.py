@@ -1,7 +1,7 @@
-"""Reads offset ranges of partitions as raw record batches: for batch jobs that know where to stop.
+"""The reader of offset ranges as raw record batches, for batch jobs that know where to stop.
 
-Owns finding the leaders, the retries across a leader change, and fetching one answer ahead of the
-reader. Decides nothing about records: what it yields is whole batches as the broker stored them.
+Owns the search for leaders, the retries across leader changes, and a fetch of one answer ahead of
+the reader. Decides nothing about records: it yields whole batches as the broker stored them.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ from tidelog.v1.methods import FETCH, METADATA
 
 @dataclass(frozen=True, slots=True)
 class RangeReaderConfig:
-    """Limits; times in milliseconds."""
+    """The limits of reads; times in milliseconds."""
 
     fetch_max_bytes: int = 8 << 20
     fetch_max_wait_ms: int = 500
     request_timeout_ms: int = 10_000
     topic_timeout_ms: int = 5_000
-    """How long a topic's description may take before a read is given up."""
+    """The limit of a topic's description, after which a read fails."""
     progress_timeout_ms: int = 30_000
-    """How long a partition may give nothing, for want of a leader or of records."""
+    """The limit without any records, for want of a leader or of records."""
     backoff: Backoff = field(default_factory=Backoff)
 
 
@@ -88,7 +88,7 @@ class RangeReader:
         await self.close()
 
     async def close(self) -> None:
-        """Release the connections; for a reader that outlives an `async with`."""
+        """Close the connections of a reader that is used without `async with`."""
         await self._routing.close()
         await self._ports.close()
 
@@ -108,14 +108,14 @@ class RangeReader:
     async def topics(self, names: Iterable[str]) -> dict[str, TopicPartitions]:
         """The existing ones of `names`. Raises UnreachableError when no broker answers."""
         distinct = list(dict.fromkeys(names))
-        # All at once, so that one metadata call asks for all of them.
+        # Concurrently, so that one metadata call asks for all topics.
         views = await asyncio.gather(*(self._describe(name) for name in distinct))
         return {name: view for name, view in zip(distinct, views, strict=True) if view is not None}
 
     async def bounds(
         self, partitions: Sequence[TopicPartition]
     ) -> dict[TopicPartition, OffsetBounds]:
-        """What each partition holds, asked from its leader, in the order given."""
+        """The offsets that each partition holds, from its leader, in the order given."""
         lookup = self._lookup()
         earliest, latest = [
             await lookup.lookup(
@@ -126,9 +126,9 @@ class RangeReader:
         return {tp: OffsetBounds(earliest[tp], latest[tp]) for tp in partitions}
 
     def as_of_now(self, ranges: Iterable[OffsetRange]) -> list[OffsetRange]:
-        """Ranges for other readers, who may know of older leaders than this one.
+        """Ranges for other readers, which may know older leaders than this one.
 
-        Ask for `bounds` first: it learns of the leaders that say where partitions end.
+        Call `bounds` first, from which this reader learns the present leaders.
         """
         return [wanted.as_of(self._routing.metadata) for wanted in ranges]
 
@@ -137,7 +137,7 @@ class RangeReader:
     ) -> dict[TopicPartition, int | None]:
         """The first committed record at or after each time, in milliseconds since the Unix epoch.
 
-        None where there is none (KIP-79). Later records may be of earlier times.
+        None if there is none (KIP-79). Later records may have earlier times.
         """
         queries = {tp: OffsetQuery.of(time_ms) for tp, time_ms in times_ms.items()}
         found = await self._lookup().find(queries, timeout_ms=self._config.progress_timeout_ms)
@@ -146,13 +146,13 @@ class RangeReader:
     async def chunks(
         self, wanted: OffsetRange, *, fail_on_data_loss: bool = True
     ) -> AsyncGenerator[bytes, None]:
-        """Whole batches that cover the range, a fetch answer at a time.
+        """Yield whole batches that cover the range, one fetch answer at a time.
 
-        The first batch may start before the range, the last may end after it; what follows it is
-        not looked at. The next answer is asked for before one is yielded. Raises
-        OffsetOutOfRangeError when records of the range are gone, KafkaError when the topic is:
-        without `fail_on_data_loss` they are left out instead. CorruptMessageError names the
-        partition and offset of what is no batch.
+        The first batch may start before the range, the last may end after it; later batches are
+        ignored. The next fetch is sent before an answer is yielded. Raises OffsetOutOfRangeError
+        when records of the range are gone, and KafkaError when the topic is gone; without
+        `fail_on_data_loss` they are skipped instead. CorruptMessageError names the partition and
+        the offset of an invalid batch.
         """
         position = wanted.start_offset
         pending: asyncio.Task[_Chunk] | None = None
@@ -195,7 +195,7 @@ class RangeReader:
         return TopicPartitions(view.topic_id, tuple(sorted(view.leaders)))
 
     async def _fetch(self, wanted: OffsetRange, position: int) -> _Chunk:
-        """The next batches from `position` on; waits up to progress_timeout_ms for them."""
+        """Fetch the next batches from `position` on; wait for up to progress_timeout_ms."""
         clock, failures = self._ports.clock, 0
         deadline_ms = clock.monotonic_ms() + self._config.progress_timeout_ms
         while True:
@@ -215,7 +215,7 @@ class RangeReader:
                 await asyncio.sleep(delay_ms / 1000)
 
     async def _ask_leader(self, wanted: OffsetRange, position: int) -> PartitionFetchResult:
-        """The leader's answer to one long poll; raises when it is an error or there is none."""
+        """The leader's answer to one long poll. Raises an error in it, or the lack of an answer."""
         tp = TopicPartition(wanted.topic, wanted.partition)
         metadata = self._routing.metadata
         await self._routing.topic(tp.topic, timeout_ms=self._config.topic_timeout_ms)
@@ -249,7 +249,7 @@ class RangeReader:
             topic_id=wanted.topic_id,
             partition=wanted.partition,
             fetch_offset=position,
-            # A deposed leader would say "out of range" of what its successor holds (KIP-320).
+            # A deposed leader would report its successor's offsets as out of range (KIP-320).
             current_leader_epoch=None if leader_epoch == UNKNOWN_EPOCH else leader_epoch,
             partition_max_bytes=limit,
         )
@@ -264,7 +264,7 @@ class RangeReader:
 def _error(tp: TopicPartition, position: int, result: PartitionFetchResult) -> TidelogError:
     if result.error.code != common_pb2.OFFSET_OUT_OF_RANGE:
         error = error_from_wire(result.error)
-        # The range is of one incarnation, which others planned with: another is not waited for.
+        # The range was planned for one incarnation: waiting for another one is useless.
         error.is_retriable &= result.error.code not in _ANOTHER_INCARNATION
         return error
     return OffsetOutOfRangeError(
@@ -277,15 +277,15 @@ def _error(tp: TopicPartition, position: int, result: PartitionFetchResult) -> T
 
 def _nothing(wanted: OffsetRange, position: int, result: PartitionFetchResult) -> TidelogError:
     return RequestTimedOutError(
-        f"{wanted.topic}-{wanted.partition} gives no records from offset {position} on: they are "
-        f"committed up to {result.high_watermark}, {wanted.end_offset} was asked for",
+        f"{wanted.topic}-{wanted.partition} returns no records from offset {position} on: its high "
+        f"watermark is {result.high_watermark}, the range ends at {wanted.end_offset}",
     )
 
 
 def _chunk(wanted: OffsetRange, position: int, records: bytes) -> _Chunk:
-    """The whole batches that were asked for from `position` on, without those past the range.
+    """The whole batches from `position` on, without those past the range.
 
-    No CRC covers a base offset; it is known, since batches have no gaps between them.
+    A base offset is outside the CRC; it is checked here, since batches have no gaps between them.
     """
     at, next_offset = 0, position
     try:
@@ -293,7 +293,7 @@ def _chunk(wanted: OffsetRange, position: int, records: bytes) -> _Chunk:
             header = parse_header(records, at)
             is_first = at == 0 and header.base_offset <= position < header.next_offset
             if not (is_first or header.base_offset == next_offset):
-                raise CorruptMessageError(f"a batch of base offset {header.base_offset} came")
+                raise CorruptMessageError(f"the next batch has base offset {header.base_offset}")
             at, next_offset = at + header.size_in_bytes, header.next_offset
     except CorruptMessageError as error:
         raise CorruptMessageError(

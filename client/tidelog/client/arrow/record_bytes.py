@@ -1,8 +1,8 @@
-"""Columns to record batches v2 for whole tables at once: what `record_fields` reads, written.
+"""The encoder of whole tables: columns to record batches v2, the reverse of `record_fields`.
 
-Owns where batches end, and the layout of every record: numbers are computed by numpy, bytes are
-joined by Arrow, no Python object is made per record. Knows nothing of tables' own columns, see
-`arrow_rows`, nor of partitions. Lengths are checked by the caller: see `RecordColumns`.
+Owns the ends of batches and the layout of every record: numpy computes numbers, Arrow joins bytes,
+and no Python object is made per record. Columns of tables are checked by `rows`, partitions are
+chosen elsewhere. The caller checks lengths: see `RecordColumns`.
 
     record v2:  length | attributes 1 B | timestamp delta | offset delta | key length   <- prefix
                 | key | value length | value | header count | headers
@@ -30,7 +30,7 @@ from tidelog.records.compression import Codec, compress
 UInt64s = npt.NDArray[np.uint64]
 
 SLAB_BYTES = 1 << 20
-"""About how much is encoded at a time, a batch at least: a loop's other tasks wait for no more."""
+"""The bytes encoded at a time, at least one batch: the limit of a pause of the event loop."""
 
 _SEPTET_BITS = np.uint64(7)
 _SEPTET = np.uint64(0x7F)
@@ -40,9 +40,9 @@ _NO_HEADERS = pa.scalar(b"\0", pa.binary())
 
 @dataclass(frozen=True, slots=True)
 class RecordColumns:
-    """What is to be records: one element each, in their order. At most 2 GiB of binary each.
+    """The columns of records, one element per record, in order; at most 2 GiB of bytes each.
 
-    `headers` are as they lie in a record, their count included; None: no record has any.
+    `headers` are encoded as in a record, their count included; None: no record has any.
     """
 
     keys: pa.Array
@@ -54,7 +54,7 @@ class RecordColumns:
         return len(self.timestamps_ms)
 
     def take(self, rows: Int64s) -> RecordColumns:
-        """These rows, in this order."""
+        """The given rows, in this order."""
         places = pa.array(rows)
         return RecordColumns(
             self.keys.take(places),
@@ -64,7 +64,7 @@ class RecordColumns:
         )
 
     def slice(self, start: int, end: int) -> RecordColumns:
-        """Rows `start` to `end`; copies nothing."""
+        """Rows `start` to `end`, without a copy."""
         count = end - start
         return RecordColumns(
             self.keys.slice(start, count),
@@ -75,7 +75,7 @@ class RecordColumns:
 
 
 class Run(NamedTuple):
-    """Rows `start` to `end` are for one partition."""
+    """Rows `start` to `end`, which go to one partition."""
 
     partition: int
     start: int
@@ -83,14 +83,14 @@ class Run(NamedTuple):
 
 
 class EncodedBatch(NamedTuple):
-    """A whole batch without a producer's numbers."""
+    """A whole batch without producer id, epoch and sequence."""
 
     data: bytes
     records_count: int
 
 
 def binary_lengths(array: pa.Array) -> Int64s:
-    """Of every byte string in a binary array; -1 where it is null."""
+    """The lengths of the byte strings in a binary array; -1 for null."""
     if not len(array):
         return np.empty(0, np.int64)
     edges = np.frombuffer(array.buffers()[1], np.int32)[array.offset :][: len(array) + 1]
@@ -101,12 +101,12 @@ def binary_lengths(array: pa.Array) -> Int64s:
 
 
 def zigzag(numbers: Int64s) -> UInt64s:
-    """Signed numbers as varints hold them: small ones, whatever their sign, stay small."""
+    """Zig-zag encoding of signed numbers: small numbers of either sign stay small."""
     return ((numbers << 1) ^ (numbers >> 63)).view(np.uint64)
 
 
 def varint_sizes(numbers: UInt64s) -> Int64s:
-    """Bytes each one takes as a varint."""
+    """The size of each number as a varint, in bytes."""
     sizes = np.ones(len(numbers), np.int64)
     most, shift = int(numbers.max(initial=0)), 7
     while most >> shift:
@@ -116,7 +116,7 @@ def varint_sizes(numbers: UInt64s) -> Int64s:
 
 
 def varint_rows(columns: Sequence[UInt64s]) -> pa.Array:
-    """The varints of each row, one behind the other, as a binary array."""
+    """The varints of each row, concatenated, as a binary array."""
     cells, used = [], []
     for rest in columns:
         place, most = 0, int(rest.max(initial=0))
@@ -139,12 +139,12 @@ def varint_rows(columns: Sequence[UInt64s]) -> pa.Array:
 
 
 def joined(*parts: pa.Array | pa.Scalar) -> pa.Array:
-    """Row by row one behind the other; null is nothing."""
+    """Concatenate the parts row by row; null counts as empty."""
     return pc.binary_join_element_wise(*parts, b"", null_handling="replace", null_replacement=b"")
 
 
 def record_bounds(columns: RecordColumns, *, batch_size: int) -> Int64s:
-    """At least the bytes of each record, in whatever batch of at most `batch_size` bytes it is."""
+    """An upper bound for the bytes of each record in any batch of at most `batch_size` bytes."""
     keys, values = binary_lengths(columns.keys), binary_lengths(columns.values)
     bounds = np.maximum(keys, 0) + np.maximum(values, 0)
     bounds += varint_sizes(zigzag(keys)) + varint_sizes(zigzag(values))
@@ -166,10 +166,10 @@ def encoded(
     codec: Codec,
     level: int | None = None,
 ) -> Iterator[tuple[int, EncodedBatch]]:
-    """Each run's batches, with its partition; runs lie one behind the other, from row 0 on.
+    """Yield the batches of each run with its partition; runs are adjacent, from row 0 on.
 
-    A batch is of at most `batch_size` bytes before compression, or of one record. About
-    `SLAB_BYTES` are encoded at a time, when the first batch of them is asked for.
+    A batch has at most `batch_size` bytes before compression, or a single record. About
+    `SLAB_BYTES` are encoded at a time, when the first batch of them is requested.
     """
     sizes = record_bounds(columns, batch_size=batch_size)
     bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
@@ -181,7 +181,7 @@ def encoded(
 def _slabs(
     bounds: Int64s, runs: Sequence[Run], batch_size: int
 ) -> Iterator[tuple[list[int], list[int]]]:
-    """What is encoded at a time: each batch's partition, and the rows where they start and end."""
+    """Group batches to encode together: their partitions, and the rows at their edges."""
     partitions: list[int] = []
     edges = [0]
     for partition, end in _batch_ends(bounds, runs, batch_size):
@@ -195,7 +195,7 @@ def _slabs(
 
 
 def _batch_ends(bounds: Int64s, runs: Sequence[Run], batch_size: int) -> Iterator[tuple[int, int]]:
-    """Partition and last row, exclusive, of every batch; `bounds` are the sums of record sizes."""
+    """The partition and exclusive end row of every batch; `bounds` are cumulative record sizes."""
     for partition, start, end in runs:
         while start < end:
             room = int(bounds[start]) + batch_size - HEADER_BYTES
@@ -206,9 +206,9 @@ def _batch_ends(bounds: Int64s, runs: Sequence[Run], batch_size: int) -> Iterato
 def encode(
     columns: RecordColumns, edges: Sequence[int], *, codec: Codec, level: int | None
 ) -> list[EncodedBatch]:
-    """The records from each edge to the next as a batch; what a batch holds is the caller's choice.
+    """Encode the records from each edge to the next as a batch.
 
-    The records of all of them must fit 2 GiB.
+    All records together must fit 2 GiB.
     """
     places = np.array(edges, np.int64) - edges[0]
     columns = columns.slice(edges[0], edges[-1])
@@ -243,7 +243,7 @@ def _packed(codec: Codec, records: memoryview, *, level: int | None) -> Buffer:
 def _records(
     columns: RecordColumns, *, timestamp_deltas: Int64s, offset_deltas: Int64s
 ) -> pa.Array:
-    """Each record's bytes: a binary array whose data is the records, one after the other."""
+    """The bytes of each record: a binary array whose data is the concatenated records."""
     keys, values = binary_lengths(columns.keys), binary_lengths(columns.values)
     deltas = [zigzag(timestamp_deltas), zigzag(offset_deltas)]
     key_lengths, value_lengths = zigzag(keys), zigzag(values)
@@ -262,7 +262,7 @@ def _records(
         after_key = varint_rows([value_lengths])
         records = joined(varint_rows(prefix), columns.keys, after_key, columns.values, headers)
     written = int(sizes.sum() + varint_sizes(lengths).sum())
-    # A record that is not what its length says would be stored and never be read again.
+    # A record that contradicts its length would be stored and could never be read again.
     invariant(len(records.buffers()[2]) >= written == _joined_bytes(records), written)
     return records
 
@@ -272,7 +272,7 @@ def _joined_bytes(array: pa.Array) -> int:
 
 
 def _header(codec: Codec, count: int, *, base_timestamp: int, max_timestamp: int) -> BatchHeader:
-    """Without a place in a log and without a producer's numbers."""
+    """A header without base offset, leader epoch and producer's numbers."""
     return BatchHeader(
         base_offset=0,
         batch_length=0,

@@ -1,8 +1,8 @@
-"""Finds where every field of every record lies, for whole fetch answers at once.
+"""The positions of all fields of all records in whole fetch answers.
 
-Owns the look into record batches v2 with numpy: the CRC32C of every batch and the bounds of every
-field are checked, no Python object is made per record. Where records start that do not come in runs
-of one length is found by `record_walks`. Turns nothing into columns: see `arrow_columns`.
+Owns the parsing of record batches v2 with numpy: the CRC32C of every batch and the bounds of every
+field are checked, and no Python object is made per record. `record_walks` finds the starts of
+records that do not come in runs of one length. Makes no columns: see `columns`.
 
     record v2:  length | attributes 1 B | timestamp delta | offset delta | key length | key
                 | value length | value | header count | (key length, key, value length, value)*
@@ -36,7 +36,7 @@ from tidelog.records.records import MAX_DECOMPRESSED_BYTES
 Mask = npt.NDArray[np.bool_]
 
 BODY_BYTES_MAX = 2**31 - 1
-"""Bytes of plain records one call reads: Arrow's binary columns count in 32 bits."""
+"""The maximum bytes of plain records per call: Arrow's binary columns count in 32 bits."""
 
 _PAYING_RUN = 16
 _SHORT_RUNS_MAX = 4
@@ -45,7 +45,7 @@ _PAST_END = "a field of a record does not lie within the record"
 
 @dataclass(frozen=True, slots=True)
 class RecordFields:
-    """Fields as positions in `body` and lengths, -1 for null; one element a record."""
+    """Fields as positions in `body` and lengths, -1 for null; one element per record."""
 
     body: bytes
     offsets: Int64s
@@ -66,16 +66,16 @@ class RecordFields:
 
 
 def find_fields(data: bytes) -> RecordFields:
-    """The records of whole batches; control batches hold none for readers and are left out.
+    """The fields of the records of whole batches, without control batches.
 
     Raises CorruptMessageError when a CRC, a length or a number is wrong,
-    UnsupportedCompressionTypeError for a codec this side does not have.
+    UnsupportedCompressionTypeError for a codec that is not installed.
     """
     return _find(*_plain_records(data))
 
 
 def skip_fields(positions: Int64s, lengths: Int64s, limits: Int64s) -> Int64s:
-    """Where the fields end that start at `positions`: at most at `limits`; null takes no room."""
+    """The ends of fields that start at `positions`, at most `limits`; null takes no bytes."""
     taken = np.maximum(lengths, 0)
     if ((lengths < -1) | (taken > limits - positions)).any():
         raise CorruptMessageError(_PAST_END)
@@ -92,9 +92,9 @@ class _Section:
 
 
 def _plain_records(data: bytes) -> tuple[bytes, list[_Section]]:
-    """A body with the plain records of all batches, and where each batch lies in it.
+    """A body with the plain records of all batches, and the place of each batch in it.
 
-    The body is `data` itself when nothing is compressed.
+    The body is `data` itself when no batch is compressed.
     """
     sections, position = [], 0
     for header, _ in iter_batches(data):
@@ -156,7 +156,7 @@ def _offsets(sections: list[_Section], deltas: Int64s) -> Int64s:
 
 
 def _timestamps(sections: list[_Section], deltas: Int64s) -> tuple[Int64s, Int64s]:
-    """Milliseconds, and Kafka's timestamp type: 0 set by the producer, 1 by the leader's append."""
+    """Timestamps in milliseconds, and Kafka's timestamp types: 0 CreateTime, 1 LogAppendTime."""
     types = _per_record(sections, (s.header.attributes & LOG_APPEND_TIME_FLAG for s in sections))
     bases = _per_record(sections, (s.header.base_timestamp for s in sections))
     appended = _per_record(sections, (s.header.max_timestamp for s in sections))
@@ -170,9 +170,9 @@ def _per_record(sections: list[_Section], values: Iterable[int]) -> Int64s:
 
 
 def _record_starts(body: bytes, data: Bytes, sections: list[_Section]) -> Int64s:
-    """Where each record of all batches starts.
+    """The start of each record of all batches.
 
-    Records mostly come in runs of one length, see `_runs`; what is no run is walked.
+    Records mostly come in runs of one length, see `_runs`; the others are walked.
     """
     runs = [_runs(body, data, section) for section in sections]
     walks = walk(body, [rest for _, rest in runs])
@@ -185,10 +185,10 @@ def _record_starts(body: bytes, data: Bytes, sections: list[_Section]) -> Int64s
 
 
 def _runs(body: bytes, data: Bytes, section: _Section) -> tuple[list[Int64s], Stretch]:
-    """Where the first records of a batch start, which come in runs, and where the others lie.
+    """The starts of a batch's first records, which come in runs, and the stretch of the others.
 
-    One strided look at the length prefixes finds a run's end. After `_SHORT_RUNS_MAX` runs too
-    short to pay for the look there are no more of them.
+    One strided comparison of the length prefixes finds the end of a run. The search ends after
+    `_SHORT_RUNS_MAX` runs that are too short to pay for it.
     """
     count, position, end = section.header.records_count, section.start, section.end
     if count * MIN_RECORD_BYTES > end - position:
@@ -208,7 +208,7 @@ def _runs(body: bytes, data: Bytes, section: _Section) -> tuple[list[Int64s], St
 
 
 def _run_length(data: Bytes, *, prefix: bytes, step: int, limit: int) -> int:
-    """How many of the first `limit` positions 0, step, 2 * step… hold `prefix`; position 0 does."""
+    """The number of leading positions 0, step, 2 * step… with `prefix`, of `limit`; 0 has it."""
     if limit == 1 or data[step : step + len(prefix)].tobytes() != prefix:
         return 1
     same = np.ones(limit, dtype=np.bool_)

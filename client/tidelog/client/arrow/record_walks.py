@@ -1,8 +1,8 @@
-"""Finds where records start: each says how long it is, and nothing else says where the next one is.
+"""The search for the starts of records, which only the length of the previous record gives.
 
-Owns the walk from record to record, many of them side by side: from the start of each batch, and
-from places within it where a record seems to start. That is a guess, and proves itself: the walk
-before it must arrive there, else the batch is walked record by record. Pure.
+Owns the walk from record to record, with many walks in parallel: from the start of each batch, and
+from positions within it where a record seems to start. Such a guess is checked: the walk before it
+must arrive there, or else the batch is walked record by record. Pure.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -24,14 +24,14 @@ UInt16s = npt.NDArray[np.uint16]
 
 _RECORDS_LEAST = 400
 _RECORD_BYTES_MAX = 512
-"""What is searched for a place grows with the records: at some size looking costs what it saves."""
+"""The cost of a guess grows with the size of records; above this size it does not pay."""
 _WALK_RECORDS_LEAST = 16
 _STEPS_BETWEEN_LOOKS = 16
 _VARINT_BITS_MAX = 63
 
 
 class Stretch(NamedTuple):
-    """Records that should lie from one position to the other, as many as their batch says."""
+    """The bytes that should hold the remaining records of a batch, and their number."""
 
     start: int
     end: int
@@ -39,9 +39,9 @@ class Stretch(NamedTuple):
 
 
 def walk(body: bytes, stretches: Sequence[Stretch]) -> list[tuple[Int64s, int]]:
-    """Of each stretch where its records start, and where the last one ends.
+    """The starts of the records in each stretch, and the end of its last one.
 
-    They may end elsewhere than they should. Raises IndexError where they run past the body.
+    That end may differ from the stretch's. Raises IndexError if records run past the body.
     """
     count = sum(one.records_count for one in stretches)
     size_bytes = sum(one.end - one.start for one in stretches)
@@ -55,7 +55,7 @@ def walk(body: bytes, stretches: Sequence[Stretch]) -> list[tuple[Int64s, int]]:
 
 
 def read_varint(body: bytes, position: int) -> tuple[int, int]:
-    """One zig-zag varint, and the position after it."""
+    """Read a zig-zag varint; return it with the position after it."""
     value = shift = 0
     while (septet := body[position]) > 0x7F and shift < _VARINT_BITS_MAX:
         value |= (septet & 0x7F) << shift
@@ -81,7 +81,7 @@ def _one_by_one(body: bytes, stretch: Stretch) -> tuple[Int64s, int]:
 
 
 def _side_by_side(data: Bytes, stretches: Sequence[Stretch]) -> list[Int64s]:
-    """The starts of each stretch; none where a walk did not arrive at the place of the next one."""
+    """The starts in each stretch; none if a walk missed the place where the next one began."""
     starts, ends, counts = np.array(stretches, np.int64).T
     walk_records = max(_WALK_RECORDS_LEAST, isqrt(int(counts.sum())) // 2)
     places, owners = _places(data, starts, ends, counts, walk_records=walk_records)
@@ -99,7 +99,7 @@ def _side_by_side(data: Bytes, stretches: Sequence[Stretch]) -> list[Int64s]:
 
 
 def _steps(data: Bytes, places: Int64s, limits: Int64s, *, steps_max: int) -> Int64s:
-    """Where each walk comes by: a row each, from its place on, past its limit if it gets there."""
+    """The positions of each walk, one row per walk, from its place to beyond its limit."""
     words, steps = _words(data), [places]
     while len(steps) < steps_max and (steps[-1] < limits).any():
         for _ in range(_STEPS_BETWEEN_LOOKS):
@@ -110,9 +110,9 @@ def _steps(data: Bytes, places: Int64s, limits: Int64s, *, steps_max: int) -> In
 def _places(
     data: Bytes, starts: Int64s, ends: Int64s, counts: Int64s, *, walk_records: int
 ) -> tuple[Int64s, Int64s]:
-    """Where walks begin, in their order, and the number of the stretch that each is of.
+    """The places where walks begin, in order, and the number of the stretch of each.
 
-    All stretches begin with one. Others lie within, at about equal distances.
+    Every stretch begins with one; the others are within it at about equal distances.
     """
     walks = np.maximum(counts // walk_records, 1)
     owners = np.repeat(np.arange(len(starts)), walks)
@@ -127,10 +127,10 @@ def _places(
 
 
 def _likely_start(data: Bytes, targets: Int64s, widths: Int64s, ends: Int64s) -> Int64s:
-    """From each target on, in so many bytes, where a record starts by its looks; -1: nowhere.
+    """The probable start of a record within `widths` bytes of each target; -1: none.
 
-    Its length, of one or two bytes, leads to another one, the attributes of both are 0, and the
-    other one's offset is the next.
+    Its length, of one or two bytes, leads to another record, the attributes of both are 0, and the
+    offset of the other one follows.
     """
     window = np.repeat(targets, widths) + _counted(widths)
     is_zero = data.take(window, mode="clip") == 0
@@ -146,14 +146,14 @@ def _likely_start(data: Bytes, targets: Int64s, widths: Int64s, ends: Int64s) ->
     good = data.take(others, mode="clip") == 0
     good &= _offset_deltas(data, others) == _offset_deltas(data, attributes) + 1
     first = np.flatnonzero(good)
-    first = first[np.argsort(-starts[first])]  # of several the first one is set last
+    first = first[np.argsort(-starts[first])]  # the first of several candidates is assigned last
     found = np.full(len(targets), -1)
     found[of[first]] = starts[first]
     return found
 
 
 def _after_length(data: Bytes, starts: Int64s) -> Int64s:
-    """The positions after lengths, which are of one or two bytes."""
+    """The positions after lengths of one or two bytes."""
     return starts + 1 + (data.take(starts, mode="clip") >> 7)
 
 
@@ -163,19 +163,19 @@ def _offset_deltas(data: Bytes, attributes: Int64s) -> Int64s:
 
 
 def _words(data: Bytes) -> UInt16s:
-    """The two bytes at each position, in one number; a view."""
+    """A view with the two bytes at each position as one number."""
     return np.ndarray(len(data) - 1, "<u2", data.data, strides=(1,))
 
 
 def _sizes(words: UInt16s, starts: Int64s) -> Int64s:
-    """Of the records at `starts`, their lengths included; 0 for one that is not of 1 or 2 bytes."""
+    """The sizes of records at `starts`, prefix included; 0 if the length takes over 2 bytes."""
     sizes: Int64s = _sizes_by_word()[words[np.minimum(starts, len(words) - 1)]]
     return sizes
 
 
 @cache
 def _sizes_by_word() -> Int64s:
-    """The size of a record by its first two bytes; 0: no record, or one with a longer length."""
+    """The size of a record by its first two bytes; 0: invalid, or a longer length."""
     words = np.arange(1 << 16)
     is_long = words >> 7 & 1
     zigzag = words & 0x7F | (words >> 8) * is_long << 7
@@ -185,6 +185,6 @@ def _sizes_by_word() -> Int64s:
 
 
 def _counted(counts: Int64s) -> Int64s:
-    """0, 1, 2… up to each count, one behind the other."""
+    """The numbers 0, 1, 2… below each count, concatenated."""
     ends = np.cumsum(counts)
     return np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - counts, counts)

@@ -1,4 +1,4 @@
-"""Which partitions a table's rows go to: as `partitioners`, for whole columns. Pure.
+"""The partitions of a table's rows: `partitioners` for whole columns. Pure.
 
 A row goes to the partition it names, else to that of its key's murmur2. Rows with neither go to
 one partition until a batch's worth of bytes went there, then to the next one.
@@ -19,10 +19,10 @@ from tidelog.client.arrow.varints import Int64s
 
 
 class RowPartitioning:
-    """Of one writer and one topic; asking counts as sending."""
+    """The partition choices of a writer for a topic; each choice counts as rows sent."""
 
     def __init__(self, *, first_turn: int, switch_bytes: int) -> None:
-        """`first_turn`: writers that start together are to start at different partitions."""
+        """`first_turn`: the first partition, different for writers that start together."""
         self._first_turn = first_turn
         self._switch_bytes = switch_bytes
         self._bytes = 0
@@ -30,7 +30,7 @@ class RowPartitioning:
     def choose(
         self, rows: TableRows, sizes: Int64s, *, count: int, available: Sequence[int]
     ) -> Int64s:
-        """A partition for each row, out of `count`; `available` are those with a leader, or all.
+        """Choose a partition for each row, of `count`; `available`: those with a leader, or all.
 
         `sizes` are the bytes of each row's record.
         """
@@ -59,8 +59,8 @@ class RowPartitioning:
 
 
 def by_partition(records: RecordColumns, partitions: Int64s) -> tuple[RecordColumns, list[Run]]:
-    """The records by partition, each partition's in their order, and where each lies."""
-    # Of 16 bits, where partitions fit, so that numpy sorts by digits and not by comparing.
+    """Sort records by partition, stably; return them with the rows of each partition."""
+    # 16 bits if possible, so that numpy uses a radix sort instead of comparisons.
     narrow = np.uint16 if partitions.max(initial=0) < 1 << 16 else np.int64
     order: Int64s = np.argsort(partitions.astype(narrow), kind="stable")
     ordered = partitions[order]

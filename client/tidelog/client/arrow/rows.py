@@ -1,13 +1,13 @@
-"""A table's columns on their way to records: which there may be, and what is in them. Pure.
+"""The conversion of a table's columns to columns of records, and their checks. Pure.
 
-Owns the columns a writer takes, their types, and every complaint about them, by column and row:
+Owns the columns that a writer takes, their types, and their errors, which name column and row:
 
     key, value   bytes or text, may be null
     headers      list of (key text, value bytes); null or empty: none
     partition    whole numbers; null: chosen by the key
     timestamp    of any unit, or whole numbers: milliseconds since 1970; null: now
 
-Encodes nothing but headers, which records hold as they are: see `record_bytes`.
+Encodes headers only, in the form that records hold: see `record_bytes`.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -41,7 +41,7 @@ NO_PARTITION = -1
 
 @dataclass(frozen=True, slots=True)
 class TableRows:
-    """Rows of a table; `partitions` is None when the table names none, -1 where a row does not."""
+    """Rows of a table; `partitions` is None if the table names none, -1 if a row does not."""
 
     records: RecordColumns
     partitions: Int64s | None
@@ -51,12 +51,12 @@ class TableRows:
 
 
 def check_schema(schema: pa.Schema) -> None:
-    """Raises ValueError for a column that is missing, unknown, there twice, or of a wrong type."""
+    """Raise ValueError for a column that is missing, unknown, duplicate, or of a wrong type."""
     unknown = [name for name in schema.names if name not in COLUMNS]
     if unknown:
         raise ValueError(
-            f"column {unknown[0]!r} is none of a record: there are {', '.join(COLUMNS)}; leave it "
-            "out or rename it"
+            f"column {unknown[0]!r} is not a column of records, which are {', '.join(COLUMNS)}: "
+            "leave it out or rename it"
         )
     for name in schema.names:
         if schema.names.count(name) > 1:
@@ -70,7 +70,7 @@ def check_schema(schema: pa.Schema) -> None:
 
 
 def pieces(batch: pa.RecordBatch, *, piece_bytes: int) -> Iterator[pa.RecordBatch]:
-    """The batch in slices of at most that many bytes, or of one row; copies nothing."""
+    """Slice the batch into pieces of at most `piece_bytes`, or of one row, without a copy."""
     if batch.num_rows <= 1 or batch.nbytes <= piece_bytes:
         if batch.num_rows:
             yield batch
@@ -85,10 +85,10 @@ def rows_of(
 ) -> TableRows:
     """The rows of a piece whose schema was checked.
 
-    Raises ValueError for what no record can hold, MessageTooLargeError for a single row that is
-    larger than a record may be; they name the row, counted from `first_row`.
+    Raises ValueError for a value that no record can hold, MessageTooLargeError for a single row
+    that exceeds the maximum record; both name the row, counted from `first_row`.
     """
-    if batch.num_rows == 1:  # before room is made for it
+    if batch.num_rows == 1:  # before memory is allocated for it
         _check_size(np.array([batch.nbytes]), record_bytes_max, first_row)
     columns = {name: batch.column(name) for name in batch.schema.names}
     keys = columns.get("key", pa.nulls(batch.num_rows, pa.binary()))
@@ -104,9 +104,9 @@ def rows_of(
 def check_rows(
     rows: TableRows, *, partitions_count: int, record_bytes_max: int, first_row: int = 0
 ) -> int:
-    """At least the bytes of the rows' records; raises for a row that the topic cannot take.
+    """Check that the topic can take the rows; return an upper bound for their records' bytes.
 
-    MessageTooLargeError for a record that is too large, ValueError for a partition there is not.
+    Raises MessageTooLargeError for a record that is too large, ValueError for an unknown partition.
     """
     if rows.partitions is not None:
         complaint = (
@@ -120,7 +120,7 @@ def check_rows(
 
 
 def concatenated(parts: Sequence[TableRows]) -> TableRows:
-    """The rows of all parts, of which there is one at least; together they fit 2 GiB."""
+    """Concatenate the rows of at least one part; together they must fit 2 GiB."""
     if len(parts) == 1:
         return parts[0]
     records = [part.records for part in parts]
@@ -149,7 +149,7 @@ def concatenated(parts: Sequence[TableRows]) -> TableRows:
 
 
 def _complaint(name: str, kind: pa.DataType) -> str | None:
-    """What a column's type should be; None when it is."""
+    """The type that a column should have; None if it has."""
     match name:
         case "key" | "value":
             return None if _is_bytes(kind) else "binary or string"
@@ -181,12 +181,12 @@ def _is_bytes(kind: pa.DataType) -> bool:
 def _bytes(array: pa.Array, name: str) -> pa.Array:
     try:
         return array.cast(pa.binary())
-    except pa.ArrowInvalid as error:  # more than 2 GiB, which views can claim of a few bytes
+    except pa.ArrowInvalid as error:  # more than 2 GiB, which views of a few bytes can claim
         raise ValueError(f"column {name!r}: {error}") from None
 
 
 def _headers(lists: pa.Array | None, first_row: int) -> pa.Array | None:
-    """Each row's headers as they lie in its record: their count, then one behind the other."""
+    """Each row's headers as encoded in its record: their count, then the headers."""
     if lists is None or types.is_null(lists.type):
         return None
     counts = pc.list_value_length(lists).fill_null(0).to_numpy().astype(np.int64)
@@ -204,7 +204,7 @@ def _headers(lists: pa.Array | None, first_row: int) -> pa.Array | None:
         varint_rows([zigzag(binary_lengths(values))]),
         values,
     )
-    # What joined arrays hold is one behind the other: a row's headers are a run of bytes.
+    # The data of a joined array is contiguous, so the headers of a row are a run of bytes.
     ends = np.frombuffer(entries.buffers()[1], np.int32)[edges]
     buffers = [None, pa.py_buffer(ends), entries.buffers()[2]]
     return joined(

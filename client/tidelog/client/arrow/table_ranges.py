@@ -1,4 +1,4 @@
-"""Which offsets a table is read from: what the caller asks for, against what there is. Pure."""
+"""The offsets of a table read: the caller's choice, checked against the topic. Pure."""
 
 # Pure: decides, never acts (rule R2).
 
@@ -13,14 +13,13 @@ from tidelog.client.offsets import OffsetQuery
 from tidelog.client.records import TopicPartition
 
 Place = Literal["earliest", "latest"] | datetime | Mapping[int, int]
-"""Where in every partition: its ends, the first record at or after a time, or offsets by partition.
-"""
+"""A place in every partition: an end, the first record at or after a time, or an offset."""
 
 
 def chosen_partitions(
     topic: str, found: TopicPartitions, wanted: Iterable[int] | None
 ) -> list[TopicPartition]:
-    """The partitions to read, in their order; raises ValueError for one that there is not."""
+    """The partitions to read, in order. Errors: ValueError for one that does not exist."""
     chosen = sorted(found.partitions if wanted is None else set(wanted))
     if missing := [partition for partition in chosen if partition not in found.partitions]:
         raise ValueError(
@@ -30,7 +29,7 @@ def chosen_partitions(
 
 
 def times_to_ask(place: Place, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-    """The times, in milliseconds, that leaders are asked for; ValueError without a time zone."""
+    """The times to look up, in milliseconds. Errors: ValueError for one without a time zone."""
     if not isinstance(place, datetime):
         return {}
     return dict.fromkeys(partitions, OffsetQuery.of(place).timestamp_ms)
@@ -42,10 +41,10 @@ def resolve(
     bounds: Mapping[TopicPartition, OffsetBounds],
     at_time: Mapping[TopicPartition, int | None],
 ) -> dict[TopicPartition, int]:
-    """The offset of the place in every partition; `name` is what the caller calls it.
+    """The offset of the place in every partition; `name` is the caller's argument.
 
-    Raises ValueError for what no place is, and for offsets that do not name just these partitions
-    or lie beyond what a partition holds by now.
+    Raises ValueError for an invalid place, and for offsets that do not name exactly these
+    partitions or exceed the present end of one.
     """
     match place:
         case "earliest":
@@ -53,7 +52,7 @@ def resolve(
         case "latest":
             return {tp: held.latest for tp, held in bounds.items()}
         case datetime():
-            # A later record may have come since the bounds were asked for: it is not of the table.
+            # A record appended after the bounds were read is not part of the table.
             return {
                 tp: held.latest if (offset := at_time[tp]) is None else min(offset, held.latest)
                 for tp, held in bounds.items()
@@ -70,7 +69,7 @@ def ranges(
     starts: Mapping[TopicPartition, int],
     ends: Mapping[TopicPartition, int],
 ) -> list[OffsetRange]:
-    """What is to be read, without what is empty; raises ValueError for an end before its start."""
+    """The ranges to read, without empty ones. Errors: ValueError for an end before its start."""
     planned = []
     for tp, start in starts.items():
         if ends[tp] < start:

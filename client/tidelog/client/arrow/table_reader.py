@@ -1,7 +1,7 @@
-"""Reads a topic as tables are read: all of it or a part, from an end that is known at the start.
+"""The reader of a topic as a table: all of it or a part, with an end that is fixed at the start.
 
-Owns the order, partition by partition, and how far is read ahead. Turns nothing into columns: that
-is done where the caller waits, while the next bytes are on their way.
+Owns the order, partition by partition, and the read-ahead. Decodes no columns: the caller's thread
+does, while the next bytes are being fetched.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tidelog.client.arrow.table_ranges import (
 from tidelog.client.errors import UnknownTopicOrPartitionError
 
 READ_AHEAD_RANGES = 4
-"""Partitions whose first bytes are fetched before it is their turn: two fetches of each at most."""
+"""The partitions fetched ahead of their turn, with at most two fetches each."""
 
 
 class Chunk(NamedTuple):
@@ -41,7 +41,7 @@ async def plan(
     start: Place,
     end: Place,
 ) -> list[OffsetRange]:
-    """What is to be read; raises KafkaError without such a topic, and as `table_ranges`."""
+    """The ranges to read. Errors: KafkaError for an unknown topic, and those of `table_ranges`."""
     found = (await reader.topics([topic])).get(topic)
     if found is None:
         raise UnknownTopicOrPartitionError(f"topic {topic!r} does not exist")
@@ -57,7 +57,7 @@ async def plan(
 async def read_chunks(
     reader: RangeReader, planned: Sequence[OffsetRange], *, fail_on_data_loss: bool
 ) -> AsyncGenerator[Chunk, None]:
-    """The ranges one after the other; raises as `RangeReader.chunks`."""
+    """Yield the chunks of the ranges in order. Raises the errors of `RangeReader.chunks`."""
     coming = deque(planned)
     ahead: deque[_Started] = deque()
     try:
@@ -74,7 +74,7 @@ async def read_chunks(
 
 
 class _Started:
-    """A range whose first bytes are on their way."""
+    """A range whose first bytes are being fetched."""
 
     def __init__(self, reader: RangeReader, wanted: OffsetRange, *, is_strict: bool) -> None:
         self.wanted = wanted
@@ -89,10 +89,10 @@ class _Started:
         return first
 
     async def close(self) -> None:
-        """Give up what is on its way."""
+        """Cancel the fetch in flight."""
         if self._first is not None:
             self._first.cancel()
-            await asyncio.gather(self._first, return_exceptions=True)  # nobody asks for it now
+            await asyncio.gather(self._first, return_exceptions=True)  # its outcome is not needed
         await self._chunks.aclose()
 
     async def _advance(self) -> bytes | None:

@@ -1,8 +1,8 @@
-"""Writes tables to topics: Arrow columns in, batches of records out, nothing done row by row.
+"""The writer of tables to topics: Arrow columns in, record batches out, without work row by row.
 
-Owns how rows are gathered until they fill batches, and the account of what became of them. What a
-column means is `arrow_rows`'s, where a row goes `row_partitions`'s, how it is encoded
-`record_bytes`'s; order, retries and numbers are those of every producer, see `sending`.
+Owns the gathering of rows until they fill batches, and the result of a write. `rows` checks
+columns, `row_partitions` chooses partitions, `record_bytes` encodes; order, retries and sequence
+numbers are those of every producer, see `producer_engine`.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from tidelog.client.arrow.rows import (
     pieces,
     rows_of,
 )
-from tidelog.client.arrow.written import Tally, Written
+from tidelog.client.arrow.write_result import Tally, WriteResult
 from tidelog.client.backoff import Backoff
 from tidelog.client.cluster_metadata import TopicView
 from tidelog.client.errors import TidelogError
 from tidelog.client.ports import ClientPorts
-from tidelog.client.producing.sending import Sending, SendingConfig
+from tidelog.client.producing.producer_engine import ProducerEngine, ProducerEngineConfig
 from tidelog.client.records import TopicPartition
 from tidelog.core.env import Clock, Random
 from tidelog.net.transport import Transport
 from tidelog.records.batch import HEADER_BYTES
 
 GATHER_BYTES_MAX = 1 << 30
-"""Gathered rows are put together in columns that count their bytes in 31 bits."""
+"""The maximum of gathered rows, which are concatenated in columns that count bytes in 31 bits."""
 _FIRST_TURNS = 1 << 16
 
 
 @dataclass(slots=True)
 class _Gathered:
-    """Rows for one incarnation of a topic, and at most how many bytes their records take."""
+    """Rows for one incarnation of a topic, and an upper bound for the bytes of their records."""
 
     view: TopicView
     parts: list[TableRows] = field(default_factory=list)
@@ -59,12 +59,13 @@ class _Outgoing(NamedTuple):
 class TableWriter:
     """`async with TableWriter("127.0.0.1:9192") as writer: await writer.write("t", batch)`.
 
-    Leaving the block flushes, and raises what `flush` raises; after an exception nothing more is
-    sent. Arguments are those of `Producer`, which means the same by them; bytes and milliseconds.
+    Leaving the block flushes, and raises the errors of `flush`; after an exception no more rows are
+    sent. Arguments have the same meaning as in `Producer`; sizes in bytes, times in milliseconds.
 
     - `batch_size`: of a batch before compression; the topic's max.message.bytes should allow it.
-    - `gather_bytes`: rows are gathered up to it, or to a batch for each partition, before they are
-      encoded and sent: small writes make large batches. `buffer_memory` counts what is encoded.
+    - `gather_bytes`: rows are gathered up to this size, or to a batch for each partition, before
+      they are encoded and sent: small writes make large batches. `buffer_memory` counts encoded
+      batches.
     """
 
     def __init__(
@@ -91,7 +92,7 @@ class TableWriter:
     ) -> None:
         if not 0 < gather_bytes <= GATHER_BYTES_MAX:
             raise ValueError(f"gather_bytes={gather_bytes}: from 1 to {GATHER_BYTES_MAX}")
-        self._config = SendingConfig(
+        self._config = ProducerEngineConfig(
             acks=acks,
             enable_idempotence=enable_idempotence,
             linger_ms=0,
@@ -107,19 +108,19 @@ class TableWriter:
             backoff=Backoff(retry_backoff_ms, retry_backoff_max_ms),
         )
         self._ports = ClientPorts.of(transport=transport, clock=clock, random=random)
-        self._sending = Sending(bootstrap, ports=self._ports, config=self._config)
+        self._engine = ProducerEngine(bootstrap, ports=self._ports, config=self._config)
         self._gather_bytes = gather_bytes
         self._record_bytes_max = max_request_size - HEADER_BYTES
         self._gathered: dict[str, _Gathered] = {}
         self._partitionings: dict[str, RowPartitioning] = {}
         self._turn = asyncio.Lock()
         self._tally = Tally()
-        # What a call that was cancelled left behind goes out before anything else.
+        # Batches that a cancelled call left behind are sent before any others.
         self._outgoing: Iterator[_Outgoing] = iter(())
         self._next: _Outgoing | None = None
 
     async def __aenter__(self) -> Self:
-        self._sending.start()
+        self._engine.start()
         return self
 
     async def __aexit__(self, exc_type: type[BaseException] | None, *exc_info: object) -> None:
@@ -130,42 +131,42 @@ class TableWriter:
             await self.close()
 
     async def close(self) -> None:
-        """Send nothing more: what was not flushed is stored or not. Leaving the block does it."""
-        await self._sending.close(timeout_ms=0)
+        """Stop sending: rows that were not flushed may or may not be stored. See `async with`."""
+        await self._engine.close(timeout_ms=0)
 
     async def write(self, topic: str, batch: pa.RecordBatch) -> None:
-        """Take the rows of a batch; its columns are those of `arrow_rows`, "value" at least.
+        """Take the rows of a batch; its columns are those of `rows`, at least "value".
 
-        Returns once they are gathered or in the buffer, which it may wait for. Rows that one task
-        writes keep their order in a partition. Raises ValueError for a column or a value that no
-        record can hold, MessageTooLargeError, and KafkaError for a topic that does not exist: then
-        nothing of the batch was taken. Raises the first error of what was written before,
-        BufferExhaustedError after max_block_ms, and ClientClosedError: then some of the rows may be
-        stored, and `flush` raises as well. Cancelled, it may have taken some of them, the first.
+        Returns once they are gathered or in the buffer, for which it may wait. Rows written by one
+        task keep their order in a partition. Raises ValueError for a column or a value that no
+        record can hold, MessageTooLargeError, and KafkaError for a topic that does not exist; then
+        no row of the batch was taken. Raises the first error of earlier writes,
+        BufferExhaustedError after max_block_ms, and ClientClosedError; then some of the rows may be
+        stored, and `flush` raises too. If cancelled, it may have taken the first rows.
         """
         check_schema(batch.schema)
-        view = await self._sending.topic(topic)
+        view = await self._engine.topic(topic)
         async with self._turn:
             self._tally.raise_error()
             for rows, size_bytes in self._checked(view, batch):
                 await self._gather(topic, view, rows, size_bytes)
 
-    async def flush(self) -> Written:
-        """Send what is gathered, wait for all outcomes: the account since the flush before.
+    async def flush(self) -> WriteResult:
+        """Send gathered rows and wait for all outcomes; return the result since the last flush.
 
-        Raises the first error if a record was not acknowledged; which of the others are stored is
-        unknown then. The writer may be used again.
+        Raises the first error if a record was not acknowledged; it is then unknown which of the
+        others are stored. The writer may be used again.
         """
         async with self._turn:
-            with suppress(TidelogError):  # the account has it: raised when nothing is under way
+            with suppress(TidelogError):  # in the tally: raised when no batch is in flight
                 await self._send_gathered()
-            await self._sending.flush()
+            await self._engine.flush()
             tally, self._tally = self._tally, Tally()
         tally.raise_error()
         return tally.written()
 
     def _checked(self, view: TopicView, batch: pa.RecordBatch) -> list[tuple[TableRows, int]]:
-        """The rows in parts, with the bytes of their records, all of which the topic can take."""
+        """The checked rows in parts, with an upper bound for the bytes of their records."""
         now_ms, limit = self._ports.clock.wall_ms(), self._record_bytes_max
         parts, first_row = [], 0
         for piece in pieces(batch, piece_bytes=self._gather_bytes):
@@ -181,7 +182,7 @@ class TableWriter:
         return parts
 
     async def _gather(self, topic: str, view: TopicView, rows: TableRows, size_bytes: int) -> None:
-        """Add rows to those of the topic; what is enough goes into the buffer."""
+        """Add rows to those gathered for the topic; send them if there are enough."""
         gathered = self._gathered.get(topic)
         if gathered is not None and (
             gathered.view.topic_id != view.topic_id
@@ -210,12 +211,12 @@ class TableWriter:
         await self._send_outgoing()
 
     async def _send_outgoing(self) -> None:
-        """Hand over batches, each once the buffer has room for it."""
+        """Put batches into the buffer, each once there is room for it."""
         try:
             while (one := self._next or next(self._outgoing, None)) is not None:
                 self._next = one
                 self._tally.raise_error()
-                await self._sending.admit(one.tp.topic, len(one.batch.data))
+                await self._engine.admit(one.tp.topic, len(one.batch.data))
                 self._hand_over(one)
                 self._next = None
         except TidelogError as error:
@@ -225,7 +226,7 @@ class TableWriter:
 
     def _hand_over(self, one: _Outgoing) -> None:
         data, records_count = one.batch
-        self._sending.accumulator.add(
+        self._engine.accumulator.add(
             one.tp,
             data,
             records_count=records_count,
@@ -234,10 +235,10 @@ class TableWriter:
             topic_id=one.topic_id,
         )
         self._tally.sent(len(data))
-        self._sending.announce()
+        self._engine.announce()
 
     def _drop_all(self) -> None:
-        """After an error nobody is told what of the rest is stored: so nothing of it is sent."""
+        """Drop all unsent rows after an error, since no caller could learn which are stored."""
         self._outgoing, self._next = iter(()), None
         self._gathered.clear()
 

@@ -1,4 +1,4 @@
-"""Topics read into and written from Arrow tables, in one call each."""
+"""Functions that read a topic into Arrow tables, and write Arrow tables to a topic."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tidelog.client.arrow.range_reader import RangeReader, RangeReaderConfig
 from tidelog.client.arrow.table_ranges import Place
 from tidelog.client.arrow.table_reader import Chunk, plan, read_chunks
 from tidelog.client.arrow.table_writer import TableWriter
-from tidelog.client.arrow.written import Written
+from tidelog.client.arrow.write_result import WriteResult
 from tidelog.client.sync import LoopThread
 from tidelog.net.transport import Transport
 
@@ -30,7 +30,7 @@ def read_table(
     config: RangeReaderConfig | None = None,
     transport: Transport | None = None,
 ) -> pa.Table:
-    """The records of a topic, in memory: partition by partition, each in offset order.
+    """Read the records of a topic into memory: partition by partition, each in offset order.
 
     Arguments and errors are those of `iter_batches`.
     """
@@ -62,19 +62,19 @@ def iter_batches(
     config: RangeReaderConfig | None = None,
     transport: Transport | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The records of a topic, a fetch answer at a time; reads at most ten answers ahead.
+    """Iterate over the records of a topic, one fetch answer at a time; read up to ten ahead.
 
-    An answer is of `config.fetch_max_bytes`, 8 MiB, or of a single larger batch.
+    An answer has up to `config.fetch_max_bytes`, 8 MiB, or a single larger batch.
 
-    - `partitions`: which of them; None: all there are when it starts.
+    - `partitions`: the partitions to read; None: all that exist at the start.
     - `start`, `end`: "earliest", "latest", a datetime with a time zone (the first record at or
-      after it; the end where there is none), or an offset for each partition. The end is exclusive
-      and fixed when it starts, so that it ends however fast the topic grows.
-    - `columns`: which of `SCHEMA`, in which order; else all, without headers unless
+      after it; the end if there is none), or an offset for each partition. The end is exclusive and
+      fixed at the start, so that the iteration ends however fast the topic grows.
+    - `columns`: columns of `SCHEMA`, in this order; default: all, without headers unless
       `include_headers`.
-    - `fail_on_data_loss`: False leaves out records that are gone by now.
+    - `fail_on_data_loss`: False skips records that are gone.
 
-    Raises ValueError for arguments that fit no such topic, KafkaError where there is none,
+    Raises ValueError for arguments that do not fit the topic, KafkaError if it does not exist,
     OffsetOutOfRangeError for records that are gone, CorruptMessageError, UnreachableError.
     """
     schema = _schema(columns, include_headers=include_headers)
@@ -100,8 +100,8 @@ def write_table(
     batch_size: int = 512 << 10,
     delivery_timeout_ms: int = 120_000,
     transport: Transport | None = None,
-) -> Written:
-    """Produce a table, or batches as they come, and wait until all is acknowledged.
+) -> WriteResult:
+    """Produce a table, or batches as they arrive, and wait until all rows are acknowledged.
 
     Columns, arguments and errors are those of `TableWriter`. After an error some of the rows may be
     stored.
@@ -125,7 +125,7 @@ def write_table(
     with LoopThread() as loop:
         writer = loop.run(opened())
         try:
-            # A batch is made here, by whoever makes it, while the loop sends those before it.
+            # The caller's iterator makes a batch here while the loop sends earlier ones.
             for batch in batches:
                 loop.run(writer.write(topic, batch))
             return loop.run(writer.flush())
@@ -134,7 +134,7 @@ def write_table(
 
 
 def _schema(columns: Sequence[str] | None, *, include_headers: bool) -> pa.Schema:
-    """The columns asked for; raises ValueError for one that there is not, or there twice."""
+    """The requested columns. Errors: ValueError for an unknown or duplicate one."""
     if columns is None:
         columns = [name for name in SCHEMA.names if include_headers or name != "headers"]
     if isinstance(columns, str) or not set(columns) <= set(SCHEMA.names):
@@ -147,7 +147,7 @@ def _schema(columns: Sequence[str] | None, *, include_headers: bool) -> pa.Schem
 def _decoded(
     chunks: Callable[[], AsyncGenerator[Chunk, None]], columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Decodes where the caller waits, while the loop fetches what comes next."""
+    """Decode on the caller's thread, while the loop fetches the next answers."""
     with LoopThread() as loop:
         for wanted, data in loop.iterate(chunks()):
             for batch in decode_range(data, wanted, columns=columns):

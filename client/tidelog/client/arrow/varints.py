@@ -18,10 +18,10 @@ _BITS_MAX = 63
 def read_varints(
     data: Bytes, positions: Int64s, *, is_checked: bool = True
 ) -> tuple[Int64s, Int64s]:
-    """The varints at all `positions` at once, and the positions after them.
+    """The varints at all `positions`, and the positions after them.
 
-    Past the end of `data` the last byte is read again: callers compare the positions with a limit.
-    Raises CorruptMessageError for one longer than 64 bits; unless `is_checked`, it ends there.
+    Beyond the end of `data` the last byte is read again: callers compare the positions with a
+    limit. Raises CorruptMessageError for a varint above 64 bits; unless `is_checked`, it is cut.
     """
     values = data.take(positions, mode="clip").astype(np.uint64)
     after = positions + 1

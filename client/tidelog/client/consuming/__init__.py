@@ -1,10 +1,10 @@
 """The consumer: assigned partitions, read in order.
 
-consumer       the public face; begin here
+consumer       the public interface; begin here
 assignment     which partitions, and the position in each. Pure
 fetcher        fetches ahead of the application, from every leader at once, within bounds
-fetch_stream   one stream of Fetch requests a broker
-handout        fetched chunks on their way to the application
-record_batch   a batch as the application gets it
+fetch_stream   one stream of Fetch requests per broker
+ready_records  fetched records that are ready for the application
+record_batch   a batch that is decoded when iterated
 deserializers, consumer_interceptors
 """

@@ -1,11 +1,11 @@
-"""Which partitions a consumer reads and where it stands in each. Pure.
+"""The partitions that a consumer reads, and its position in each. Pure.
 
-Two positions: `position` is the next offset the application gets, `fetch_offset` the next one asked
-of the leader, ahead of it by what was fetched but not handed out. A seek gives the partition a new
-generation; whatever was fetched under an older one is void.
+There are two positions: `position` is the next offset for the application, `fetch_offset` the next
+one to fetch, ahead by the records fetched but not yet returned. A seek gives the partition a new
+generation; records fetched under an older generation are discarded.
 
-The leader epoch of what was fetched last goes with each request, so that a leader whose log parted
-from what was read says so instead of serving other records from there on (KIP-320).
+Each request carries the leader epoch of the last fetched record, so that a leader whose log has
+diverged reports that instead of serving other records (KIP-320).
 """
 
 # Pure: decides, never acts (rule R2).
@@ -21,43 +21,43 @@ from tidelog.client.records import TopicPartition
 
 @dataclass(slots=True, eq=False)
 class Position:
-    """Where reading stands in one partition; `position` is None until a reset was looked up."""
+    """The position in a partition; `position` is None until a reset has been looked up."""
 
     tp: TopicPartition
     reset: Spec | None
     position: int | None = None
     fetch_offset: int | None = None
     topic_id: bytes = b""
-    """The incarnation of the topic in which the offsets count; empty: that of the next fetch."""
+    """The incarnation of the topic that the offsets belong to; empty: that of the next fetch."""
     generation: int = 0
     failures: int = 0
     retry_at_ms: int = 0
     has_failed: bool = False
-    """The application has to be told something before anything more is fetched."""
+    """Whether the application must get an error before the partition is fetched again."""
     is_paused: bool = False
-    """The application wants nothing of it for now: a seek does not change that."""
+    """Whether the application has paused the partition; a seek does not end the pause."""
     high_watermark: int | None = None
-    """As of the newest answer; None: none yet, or it counted in another incarnation."""
+    """The high watermark in the newest answer; None: no answer yet in this incarnation."""
     last_fetched_epoch: int | None = None
-    """Of the record before `fetch_offset`; None where nothing was read since a seek."""
+    """The epoch of the record before `fetch_offset`; None if none was read since a seek."""
     epoch_offset: int = 0
     """The first offset read in that epoch."""
 
     def seek(self, offset: int, *, topic_id: bytes = b"") -> None:
-        """Read from `offset` on; what was fetched is void."""
+        """Read from `offset` on; discard fetched records."""
         self.position = offset
         self.topic_id = topic_id
         self.rewind()
 
     def seek_to(self, spec: Spec) -> None:
-        """Read from the start or the end on, wherever that will be when it is looked up."""
+        """Read from the start or the end of the log, looked up later."""
         self.position = self.high_watermark = None
         self.topic_id = b""
         self.reset = spec
         self.rewind()
 
     def rewind(self) -> None:
-        """Fetch again from where the application stands."""
+        """Fetch again from the application's position."""
         self.fetch_offset = self.position
         self.last_fetched_epoch = None
         self.generation += 1
@@ -65,12 +65,12 @@ class Position:
         self.has_failed = False
 
     def pause_until(self, retry_at_ms: int) -> None:
-        """Not to be asked for before then: the last attempt failed."""
+        """Do not fetch before `retry_at_ms`, since the last attempt failed."""
         self.failures += 1
         self.retry_at_ms = retry_at_ms
 
     def fetched(self, *, leader_epoch: int, base_offset: int, end_offset: int) -> None:
-        """A batch is here, and so is everything below its end."""
+        """Note a fetched batch, with which all records below its end are fetched."""
         if leader_epoch != self.last_fetched_epoch:
             self.last_fetched_epoch = leader_epoch if leader_epoch >= 0 else None
             self.epoch_offset = max(base_offset, self.fetch_offset or 0)
@@ -78,22 +78,23 @@ class Position:
         self.failures = self.retry_at_ms = 0
 
     def divergent_offset(self, *, leader_epoch: int, end_offset: int) -> int:
-        """From where on the leader, whose largest epoch up to the asked one ends there, has others.
+        """The first offset at which the leader's log diverges from the records read.
 
-        All that was read in an epoch that the leader does not know is gone.
+        The leader's largest epoch up to the requested one is `leader_epoch` and ends at
+        `end_offset`. Records read in an epoch that the leader does not know are gone.
         """
         is_known = leader_epoch == self.last_fetched_epoch
         return end_offset if is_known else min(end_offset, self.epoch_offset)
 
 
 class Assignment:
-    """The partitions a consumer was given, in the order they are asked for."""
+    """The assigned partitions of a consumer, in the order in which they are fetched."""
 
     def __init__(self) -> None:
         self._positions: dict[TopicPartition, Position] = {}
 
     def assign(self, partitions: Iterable[TopicPartition], *, reset: Spec | None) -> None:
-        """Read these partitions and no others; those read before go on where they stood."""
+        """Read these partitions and no others; those read before keep their positions."""
         known = self._positions
         self._positions = {tp: known.get(tp) or Position(tp, reset) for tp in partitions}
 
@@ -102,16 +103,16 @@ class Assignment:
         return self._positions.get(tp)
 
     def all(self) -> list[Position]:
-        """Every position, those served longest ago first."""
+        """All positions, the least recently served first."""
         return list(self._positions.values())
 
     def is_current(self, position: Position, generation: int) -> bool:
-        """Whether what was asked for under this generation still counts."""
+        """Whether a request made under this generation is still valid."""
         is_assigned = self._positions.get(position.tp) is position
         return is_assigned and position.generation == generation
 
     def served(self, tp: TopicPartition) -> None:
-        """Move the partition to the end: an answer's limit must not starve the others."""
+        """Move the partition to the end, so that the size limit of answers starves no other."""
         position = self._positions.pop(tp, None)
         if position is not None:
             self._positions[tp] = position

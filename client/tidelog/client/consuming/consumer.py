@@ -1,8 +1,8 @@
-"""The consumer: reads the partitions it is given, in order, from where it stands.
+"""The consumer: reads its assigned partitions in order, from its position in each.
 
-Owns what the application may ask of it; the fetch loop brings raw batches ahead of it, and the
-handout decodes and counts them. Reads what is committed (below the high watermark) only. Keeps no
-offsets in the cluster: the application does.
+Owns the interface to the application. The fetch loop fetches batches ahead of it, and
+`ready_records` decodes them and moves the positions. Reads committed records only (below the high
+watermark). Stores no offsets in the cluster: the application does.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tidelog.client.consuming.assignment import Assignment, Position
 from tidelog.client.consuming.consumer_interceptors import ConsumerInterceptor, ConsumerInterceptors
 from tidelog.client.consuming.deserializers import Deserializer, Deserializers
 from tidelog.client.consuming.fetcher import Fetcher, FetcherConfig
-from tidelog.client.consuming.handout import Handout
+from tidelog.client.consuming.ready_records import ReadyRecords
 from tidelog.client.consuming.record_batch import RecordBatch
 from tidelog.client.errors import ClientClosedError, NothingAssignedError
 from tidelog.client.offsets import (
@@ -44,24 +44,24 @@ class Consumer(Generic[K, V]):
 
     Sizes in bytes, times in milliseconds:
     - `bootstrap`, or by Kafka's name `bootstrap_servers`: brokers to ask first, "host:port,…".
-    - `auto_offset_reset`: where to start without a seek, and again when an offset is out of range:
-      "earliest", "latest", or "none" (OffsetOutOfRangeError). So, too, where the topic was deleted
-      and made anew ("none": InconsistentTopicIdError).
-    - `on_truncation`: where records that were read are gone after an unclean election, "raise" a
-      LogTruncationError, or "reset": go on where the log parts from what was read. None: raise
-      under `auto_offset_reset` "none", reset otherwise.
-    - `fetch_min_bytes`, `fetch_max_wait_ms`: a leader answers when it has that much, or after that
-      time.
-    - `fetch_max_bytes`, `max_partition_fetch_bytes`: limits of one answer; a larger batch still
-      comes whole. At most two answers per leader are held.
-    - `check_crcs`: check every batch's CRC32C before its records are handed out.
-    - `max_poll_records`: how many records `getmany` and `getbatches` return unless told.
-    - `key_deserializer`, `value_deserializer`: called with topic and bytes (None: null), once a
-      record; what they return takes the bytes' place. What they raise becomes a
-      DeserializationError, and the position stays at that record: seek past it to read on.
-    - `interceptors`: each one's `on_consume` gets the records that `getmany` is about to return, or
-      the one that an iteration is, and returns those to hand on. One that raises is logged and
-      passed over. `getbatches` calls none: its records are not decoded yet.
+    - `auto_offset_reset`: the start without a seek, when an offset is out of range, and when the
+      topic was deleted and recreated: "earliest", "latest", or "none" (OffsetOutOfRangeError; for a
+      recreated topic InconsistentTopicIdError).
+    - `on_truncation`: when records that were read are gone after an unclean election, "raise" a
+      LogTruncationError, or "reset": continue where the log diverges from the records read. None:
+      raise under `auto_offset_reset` "none", reset otherwise.
+    - `fetch_min_bytes`, `fetch_max_wait_ms`: a leader answers when it has this many bytes, or after
+      this time.
+    - `fetch_max_bytes`, `max_partition_fetch_bytes`: limits of one answer; a larger batch is still
+      returned whole. The consumer holds at most two answers per leader.
+    - `check_crcs`: check every batch's CRC32C before its records are returned.
+    - `max_poll_records`: default limit of the records returned by `getmany` and `getbatches`.
+    - `key_deserializer`, `value_deserializer`: called with topic and bytes (None: null), once per
+      record; their result replaces the bytes. An exception becomes a DeserializationError, and the
+      position stays at that record: seek past it to continue.
+    - `interceptors`: `on_consume` of each gets the records that `getmany` is about to return, or
+      the next one of an iteration, and returns the records for the application. An exception is
+      logged and ignored. `getbatches` calls none, since its records are not decoded yet.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Consumer(Generic[K, V]):
                 backoff=backoff,
             ),
         )
-        self._handout = Handout(
+        self._ready = ReadyRecords(
             fetcher=self._fetcher,
             assignment=self._assignment,
             check_crcs=check_crcs,
@@ -132,31 +132,31 @@ class Consumer(Generic[K, V]):
         await self.close()
 
     def __aiter__(self) -> AsyncIterator[Record[K, V]]:
-        """Records as they come, without end; ends only by `close`. Raises like `getmany`."""
+        """Iterate over records as they arrive, until `close`. Raises the errors of `getmany`."""
         return self._iterate()
 
     def assign(self, partitions: Iterable[tuple[str, int]]) -> None:
-        """Read these partitions and no others; those read before go on where they stood."""
+        """Read these partitions and no others; those read before keep their positions."""
         wanted = [TopicPartition(*tp) for tp in partitions]
         self._assignment.assign(wanted, reset=self._reset)
         self._positions_changed()
 
     def assignment(self) -> set[TopicPartition]:
-        """The partitions that are read, paused ones too."""
+        """The assigned partitions, paused ones included."""
         return {position.tp for position in self._assignment.all()}
 
     def pause(self, *partitions: tuple[str, int]) -> None:
-        """Hand out nothing of these and fetch nothing more for them, until `resume`.
+        """Return no records of these partitions and fetch none for them, until `resume`.
 
-        What was fetched, or is in a fetch under way, is kept and comes first then. A seek does not
-        end a pause; a partition that was not assigned before starts without one.
+        Records already fetched, or in a fetch in flight, are kept and returned first then. A seek
+        does not end a pause; a newly assigned partition is not paused.
         """
         for position in [self._assigned(p) for p in partitions]:
             position.is_paused = True
-        self._handout.set_paused_aside()
+        self._ready.set_paused_aside()
 
     def resume(self, *partitions: tuple[str, int]) -> None:
-        """Read these again, from where they stand; nothing for those that are not paused."""
+        """Read paused partitions again from their positions; others are left unchanged."""
         resumed = [p for p in map(self._assigned, partitions) if p.is_paused]
         for position in resumed:
             position.is_paused = False
@@ -182,19 +182,19 @@ class Consumer(Generic[K, V]):
         self._seek_to(LATEST, partitions)
 
     async def seek_to_time(self, times: Mapping[tuple[str, int], datetime | int]) -> None:
-        """Read each partition from its first record at or after a time on; from its end if none.
+        """Read each partition from its first record at or after a time; from its end if none.
 
-        Times as of `offsets_for_times`, whose errors this raises: then nothing was moved. A seek
-        made while this looks up is overruled.
+        Times are those of `offsets_for_times`, whose errors this raises; then no position has
+        changed. It overrides a seek made during the look-up.
         """
         wanted = {self._assigned(tp).tp: OffsetQuery.of(time) for tp, time in times.items()}
         self._go_to(await self._lookup.starts_at_times(wanted, timeout_ms=self._api_timeout_ms))
 
     async def tail(self, partitions: Iterable[tuple[str, int]], n: int) -> None:
-        """Read each of these from `n` offsets before its end on, or from its log start.
+        """Read each partition from `n` offsets before its end, or from its log start.
 
-        That is `n` records where compaction removed none and no transaction ended. Raises as
-        `end_offsets`: then nothing was moved.
+        These are `n` records unless compaction removed some or a transaction ended there. Raises
+        the errors of `end_offsets`; then no position has changed.
         """
         if n < 0:
             raise ValueError(f"n={n} is negative")
@@ -206,7 +206,7 @@ class Consumer(Generic[K, V]):
         )
 
     async def position(self, partition: tuple[str, int]) -> int:
-        """The offset of the next record the application gets; looked up when nothing was read yet.
+        """The offset of the next record for the application; looked up if none was read yet.
 
         Raises KafkaError for a partition that does not exist, OffsetOutOfRangeError under "none".
         """
@@ -226,11 +226,12 @@ class Consumer(Generic[K, V]):
     async def lag(
         self, partitions: Iterable[tuple[str, int]] | None = None
     ) -> dict[TopicPartition, int]:
-        """How far each assigned partition's position is behind its high watermark; None: all.
+        """The lag of each partition's position behind its high watermark; None: all assigned.
 
-        Counts offsets: what compaction removed and control records too, and what was fetched but
-        not handed out. The high watermark is that of the newest answer to a fetch, without a call;
-        it is looked up for a partition that is paused or had no answer yet. Raises as `position`.
+        Counts offsets, including compacted and control records, and records fetched but not yet
+        returned. The high watermark is that of the newest fetch answer, without a call; it is
+        looked up for a partition that is paused or has had no answer yet. Raises the errors of
+        `position`.
         """
         named = None if partitions is None else [self._assigned(p) for p in partitions]
         positions = self._assignment.all() if named is None else named
@@ -242,7 +243,7 @@ class Consumer(Generic[K, V]):
         return {p.tp: _lag(p, ends.get(p.tp)) for p in positions}
 
     async def partitions_for(self, topic: str) -> list[int]:
-        """The topic's partitions; raises KafkaError when it does not exist, UnreachableError."""
+        """The partitions of the topic. Errors: KafkaError if it is missing, UnreachableError."""
         self._check_open()
         view = await self._routing.topic(topic, timeout_ms=self._api_timeout_ms)
         return sorted(view.leaders)
@@ -260,9 +261,9 @@ class Consumer(Generic[K, V]):
     async def offsets_for_times(
         self, times: Mapping[tuple[str, int], datetime | int]
     ) -> dict[TopicPartition, ListedOffset]:
-        """The first record at or after a time in each partition; offset -1 where there is none.
+        """The first record at or after a time in each partition; offset -1 if there is none.
 
-        Times are with a time zone, or in milliseconds since the Unix epoch.
+        Times have a time zone, or are milliseconds since the Unix epoch.
         """
         self._check_open()
         wanted = {TopicPartition(*tp): OffsetQuery.of(time) for tp, time in times.items()}
@@ -271,49 +272,50 @@ class Consumer(Generic[K, V]):
     async def getmany(
         self, *, timeout_ms: int = 0, max_records: int | None = None
     ) -> list[Record[K, V]]:
-        """Up to `max_records` of what is here; waits up to `timeout_ms` for the first record.
+        """Return up to `max_records` fetched records; wait up to `timeout_ms` for the first one.
 
-        In offset order within a partition. Raises CorruptMessageError naming topic, partition and
-        offset, and DeserializationError likewise; OffsetOutOfRangeError under "none" and its
-        LogTruncationError; UnknownTopicOrPartitionError; NothingAssignedError while no partition is
-        assigned, instead of waiting for ever. The position stays where the trouble is: reading on
-        without a seek meets it again. What comes before the trouble is returned first.
+        Records are in offset order within a partition. Raises CorruptMessageError and
+        DeserializationError, which name topic, partition and offset; OffsetOutOfRangeError under
+        "none" and its LogTruncationError; UnknownTopicOrPartitionError; NothingAssignedError
+        while no partition is assigned.
+        Records before the error are returned first. The position stays at the error: the next call
+        raises it again unless the application seeks.
         """
-        handout = self._handout
-        if not await self._wait_until(handout.fill, timeout_ms=timeout_ms):
+        ready = self._ready
+        if not await self._wait_until(ready.fill, timeout_ms=timeout_ms):
             return []
         limit = self._max_poll_records if max_records is None else max_records
-        taken = handout.take(limit)
-        while len(taken) < limit and handout.fill(is_first=False):
-            taken += handout.take(limit - len(taken))
+        taken = ready.take(limit)
+        while len(taken) < limit and ready.fill(is_first=False):
+            taken += ready.take(limit - len(taken))
         return self._interceptors.on_consume(taken)
 
     async def getbatches(
         self, *, timeout_ms: int = 0, max_records: int | None = None
     ) -> list[RecordBatch[K, V]]:
-        """Whole batches, whose records are decoded when iterated; the fast way to read.
+        """Return whole batches, whose records are decoded when iterated; the fast way to read.
 
-        Together at most `max_records`, but always one batch. The position is past a batch once it
-        was handed out. Waits and raises as `getmany`, but for what only decoding tells: iterating
-        a batch raises that.
+        The batches hold at most `max_records` together, but at least one batch is returned. The
+        position is past each returned batch. Waits and raises like `getmany`, except for errors of
+        decoding: iterating a batch raises those.
         """
-        handout = self._handout
+        ready = self._ready
         has_batch = await self._wait_until(
-            lambda: handout.fill_batch() is not None, timeout_ms=timeout_ms
+            lambda: ready.fill_batch() is not None, timeout_ms=timeout_ms
         )
-        header = handout.fill_batch() if has_batch else None
+        header = ready.fill_batch() if has_batch else None
         left = self._max_poll_records if max_records is None else max_records
         taken: list[RecordBatch[K, V]] = []
         while header is not None and (not taken or header.records_count <= left):
-            taken.append(handout.take_batch())
+            taken.append(ready.take_batch())
             left -= header.records_count
-            header = handout.fill_batch(is_first=False)
+            header = ready.fill_batch(is_first=False)
         return taken
 
     async def close(self) -> None:
-        """Stop fetching; iterations end. Cancelled, it goes on; called again, it waits for that."""
+        """Stop fetching; iterations end. Completes even if cancelled; a second call awaits it."""
         if self._closing is None:
-            self._handout.clear()
+            self._ready.clear()
             self._closing = asyncio.create_task(self._close())
         await asyncio.shield(self._closing)
 
@@ -324,13 +326,13 @@ class Consumer(Generic[K, V]):
 
     async def _iterate(self) -> AsyncIterator[Record[K, V]]:
         self._start()
-        handout, interceptors = self._handout, self._interceptors
+        ready, interceptors = self._ready, self._interceptors
         while True:
             await asyncio.sleep(0)
-            await self._until(handout.fill)
+            await self._until(ready.fill)
             if self._closing is not None:
                 return
-            for record in handout.each():
+            for record in ready.each():
                 if interceptors:
                     for seen in interceptors.on_consume([record]):
                         yield seen
@@ -343,10 +345,10 @@ class Consumer(Generic[K, V]):
             self._fetcher.start()
 
     async def _wait_until(self, is_filled: Callable[[], bool], *, timeout_ms: int) -> bool:
-        """Whether there was something to hand out in time."""
+        """Whether a record became ready in time."""
         self._check_open()
         self._start()
-        # One turn of the loop, or a busy reader would never let the fetches run.
+        # One turn of the loop: else a busy reader would never let the fetches run.
         await asyncio.sleep(0)
         if is_filled():
             return True
@@ -358,9 +360,9 @@ class Consumer(Generic[K, V]):
         return self._closing is None
 
     async def _until(self, is_filled: Callable[[], bool]) -> None:
-        """Return once there is something to hand out, or after `close`.
+        """Wait until a record is ready, or until `close`.
 
-        Raises NothingAssignedError where nothing ever would be.
+        Raises NothingAssignedError while no partition is assigned.
         """
         while self._closing is None and not is_filled():
             if not self._assignment.all():
@@ -382,11 +384,11 @@ class Consumer(Generic[K, V]):
 
     def _positions_changed(self) -> None:
         self._check_open()
-        self._handout.positions_changed()
+        self._ready.positions_changed()
         self._fetcher.restart()
 
     def _go_to(self, offsets: Mapping[TopicPartition, tuple[int, bytes]]) -> None:
-        """Seek to offsets that were looked up, each in its topic's incarnation."""
+        """Seek to looked-up offsets, each in the incarnation of its topic."""
         for tp, (offset, topic_id) in offsets.items():
             position = self._assignment.get(tp)
             if position is not None:

@@ -1,6 +1,6 @@
 """Interceptors of a consumer: they see records on their way to the application (KIP-42).
 
-Owns the order and the promise that none of them breaks reading.
+Owns their order, and guarantees that none of them breaks the consumer.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ _LOG = logging.getLogger(__name__)
 
 
 class ConsumerInterceptor(Protocol[K, V]):
-    """What an interceptor has; it must not block, it runs between fetch and application."""
+    """The interface of an interceptor; it runs before records are returned and must not block."""
 
     def on_consume(self, records: list[Record[K, V]]) -> list[Record[K, V]]:
-        """The records to hand on: these, others, or fewer. The position does not depend on it."""
+        """Return the records for the application: these, others or fewer. The position is fixed."""
         ...
 
 
 class ConsumerInterceptors(Generic[K, V]):
-    """All of one consumer, each handed what the one before returned."""
+    """The interceptors of a consumer: each gets the records that the previous one returned."""
 
     def __init__(self, interceptors: Sequence[ConsumerInterceptor[K, V]]) -> None:
         self._interceptors = tuple(interceptors)
@@ -32,11 +32,11 @@ class ConsumerInterceptors(Generic[K, V]):
         return bool(self._interceptors)
 
     def on_consume(self, records: list[Record[K, V]]) -> list[Record[K, V]]:
-        """What they make of the records; one that raises is logged and passed over."""
+        """Pass records through all interceptors; an exception in one is logged and ignored."""
         for interceptor in self._interceptors:
             try:
-                # A copy: one that raises half-way may have changed the list it was given.
+                # A copy, since an interceptor that raises may have changed its list before.
                 records = list(interceptor.on_consume(list(records)))
             except Exception:  # noqa: BLE001  # the application's code
-                _LOG.exception("interceptor %r raised in on_consume: passed over", interceptor)
+                _LOG.exception("interceptor %r raised in on_consume: ignored", interceptor)
         return records

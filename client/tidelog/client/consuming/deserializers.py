@@ -1,6 +1,6 @@
-"""What turns the bytes of keys and values into the application's objects, and says which failed.
+"""Deserializers: turn keys and values into the application's objects, and report which one failed.
 
-Owns the two callables of one consumer. Without them nothing here runs.
+Owns the two callables of a consumer. Without them nothing here runs.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from tidelog.client.records import K, Record, V
 
 T = TypeVar("T")
 Deserializer = Callable[[str, bytes | None], T]
-"""Called with the topic and the bytes, None for null; what it raises is a DeserializationError."""
+"""Called with the topic and the bytes, None for null; an exception is a DeserializationError."""
 
 
 class Deserializers(Generic[K, V]):
-    """The key's and the value's; None leaves the bytes as they are. True when there is any."""
+    """The deserializers of key and value; None keeps the bytes. True if there are any."""
 
     def __init__(self, *, key: Deserializer[K] | None, value: Deserializer[V] | None) -> None:
         self._key = key
@@ -27,7 +27,7 @@ class Deserializers(Generic[K, V]):
         return self._key is not None or self._value is not None
 
     def record(self, record: Record) -> Record[K, V]:
-        """The record with its objects; raises DeserializationError."""
+        """Deserialize a record. Errors: DeserializationError."""
         topic, partition, offset, timestamp_ms, raw_key, raw_value, headers = record
         key: Any = raw_key  # K is bytes | None without a deserializer
         value: Any = raw_value  # likewise V
@@ -38,7 +38,7 @@ class Deserializers(Generic[K, V]):
         return Record(topic, partition, offset, timestamp_ms, key, value, headers)
 
     def each(self, records: Iterator[Record]) -> Iterator[Record[K, V]]:
-        """The records with their objects, one by one; raises DeserializationError."""
+        """Deserialize records one by one. Errors: DeserializationError."""
         if self:
             return map(self.record, records)
         return cast("Iterator[Record[K, V]]", records)  # K and V are bytes | None then
@@ -46,7 +46,7 @@ class Deserializers(Generic[K, V]):
     def all(
         self, records: Iterator[Record]
     ) -> tuple[list[Record[K, V]], DeserializationError | None]:
-        """The records up to the first that fails, and why that one does."""
+        """The records before the first that fails, and the error of that one."""
         good: list[Record[K, V]] = []
         try:
             good.extend(self.each(records))
@@ -67,7 +67,7 @@ def _deserialized(
     except Exception as error:  # the application's callable: whatever it raises
         raise DeserializationError(
             f"the {part} of {record.topic}-{record.partition} at offset {record.offset} could not "
-            f"be deserialized: {error!r}; seek past it to read on without it",
+            f"be deserialized: {error!r}; seek past it to continue without it",
             topic=record.topic,
             partition=record.partition,
             offset=record.offset,

@@ -1,10 +1,10 @@
-"""A consumer's streams of Fetch requests, one a broker, which remembers what it was asked for.
+"""A consumer's streams of Fetch requests, one per broker, which remembers the partitions asked for.
 
-Owns what each broker was asked for last, so that a request names only what changed (KIP-227), and
-which request an answer is for: answers come in order. A result counts if its partition was not
-named anew since; after one with records, an error or a diverging epoch the broker reads no further
-before the partition is named again. A stream that ends is replaced with the next request, to which
-everything is new. Retries nothing.
+Owns the last request to each broker, so that a request names only changed partitions (KIP-227), and
+matches answers to requests: answers come in order. A result is valid if its partition was not named
+again since. After a result with records, an error or a diverging epoch the broker does not read the
+partition again until a request names it. The next request replaces a stream that has ended, and
+names all partitions. Retries nothing.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from tidelog.v1.methods import FETCH_STREAM
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """One partition's part of an answer; `records` are taken out once: each look copies them."""
+    """A partition's result; `records` are taken out once, since every access copies them."""
 
     result: PartitionFetchResult
     records: bytes
 
     @property
     def is_final(self) -> bool:
-        """Whether the broker waits to have the partition named again."""
+        """Whether the broker does not read the partition again until a request names it."""
         is_refused = self.result.error.code != common_pb2.NONE
         return bool(self.records) or is_refused or self.result.HasField("diverging_epoch")
 
 
 Answer = Mapping[TopicPartition, Fetched]
-"""Those that have something to say."""
+"""The results of partitions that have any."""
 
 
 @dataclass(frozen=True, slots=True)
 class FetchLimits:
-    """Of one request: milliseconds and bytes."""
+    """The limits of a request: milliseconds and bytes."""
 
     max_wait_ms: int
     min_bytes: int
@@ -55,7 +55,7 @@ class FetchLimits:
 
 
 class FetchStreams:
-    """Those of one consumer, each opened when it is first needed."""
+    """The streams of a consumer, each opened on first use."""
 
     def __init__(self, transport: Transport, limits: FetchLimits) -> None:
         self._transport = transport
@@ -66,9 +66,9 @@ class FetchStreams:
     async def fetch(
         self, address: str, wanted: Mapping[TopicPartition, FetchPartition], *, timeout_ms: int
     ) -> Answer:
-        """Ask for these partitions and for no others; one call a broker at a time.
+        """Fetch these partitions and no others; one call per broker at a time.
 
-        Errors: UnreachableError, CallFailedError. Cancelling it gives the answer up, no more.
+        Errors: UnreachableError, CallFailedError. Cancelling it only drops the answer.
         """
         try:
             async with asyncio.timeout(timeout_ms / 1000):
@@ -90,18 +90,18 @@ class FetchStreams:
         return stream
 
     def close(self) -> list[asyncio.Task[None]]:
-        """End all streams, and open no more; returns the tasks that end with them."""
+        """End all streams and open no more; return the tasks that end with them."""
         self._is_closed = True
         return [stream.end() for stream in self._streams.values()]
 
 
 class _FetchStream:
-    """One stream, and what the broker at its other end holds."""
+    """A stream, and the partitions that its broker remembers."""
 
     def __init__(self, stream: Stream[FetchRequest, FetchResponse], address: str) -> None:
         self._stream = stream
         self._address = address
-        # What was named last of each partition, and in the request of which number.
+        # The last request of each partition, with the number of the request that named it.
         self._named: dict[TopicPartition, tuple[int, FetchPartition]] = {}
         self._sent = self._answered = 0
         self._waiter: tuple[int, asyncio.Future[Answer]] | None = None
@@ -125,7 +125,7 @@ class _FetchStream:
         try:
             await self._stream.send(request)
         except (TidelogError, asyncio.CancelledError):
-            self.end()  # whether it was sent is not known
+            self.end()  # it may have been sent or not
             raise
         return await waiter
 
@@ -147,7 +147,7 @@ class _FetchStream:
         return request
 
     def end(self) -> asyncio.Task[None]:
-        """No more answers; returns the task that ends with it."""
+        """End the stream; return the task that ends with it."""
         self._finish(CallFailedError(f"the stream to {self._address} was closed"))
         self._receiving.cancel()
         return self._receiving
@@ -158,7 +158,7 @@ class _FetchStream:
             self._stream.close()
             if self._waiter is not None and not self._waiter[1].done():
                 self._waiter[1].set_exception(error)
-                self._waiter[1].exception()  # whoever sends may hear of the end from there
+                self._waiter[1].exception()  # retrieved: its caller may get the error from send
 
     async def _receive(self) -> None:
         try:

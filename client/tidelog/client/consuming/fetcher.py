@@ -1,9 +1,9 @@
-"""Fetches ahead of the application: raw batches from every leader at the same time, within bounds.
+"""The fetch loop: fetches batches ahead of the application, from all leaders at once, bounded.
 
-Owns the fetch loop: per leader one fetch outstanding and at most one answer that was not used up.
-Also applies the reset policy, follows leader changes and pauses partitions that fail. Offsets count
-in one incarnation of a topic: where it was made anew, the reset policy says where reading goes on.
-Never decodes records: `consumer.py` does.
+Per leader one fetch is in flight, and at most one other answer waits for the application. Also
+applies the reset policy, follows leader changes, and pauses partitions that fail. Offsets belong to
+one incarnation of a topic: when it is recreated, the reset policy decides where reading continues.
+Never decodes records: `ready_records.py` does.
 """
 
 from __future__ import annotations
@@ -36,16 +36,14 @@ from tidelog.v1.data_pb2 import FetchPartition, PartitionFetchResult
 
 Key = TypeVar("Key")
 _ANSWER_MARGIN_MS = 4_000
-"""How much longer than fetch_max_wait_ms a call waits: a silent leader is given up after that."""
+"""The time that a call waits beyond fetch_max_wait_ms before a silent leader is given up."""
 MAX_UNUSED_ANSWERS = 1
-"""Answers with records, per leader, that the application has not used up, besides the one asked
-for.
-"""
+"""The answers per leader that the application has not used up, besides the one in flight."""
 
 
 @dataclass(frozen=True, slots=True)
 class FetcherConfig:
-    """Sizes in bytes, times in milliseconds.
+    """The options of a fetcher: sizes in bytes, times in milliseconds.
 
     `reset` None: an offset out of range is an error. `is_truncation_error`: so is a truncated log.
     """
@@ -62,7 +60,7 @@ class FetcherConfig:
 
 @dataclass(slots=True, eq=False)
 class _Answer:
-    """One leader's answer, counted until its last chunk is used up."""
+    """An answer of a leader, counted until its last chunk is used up."""
 
     address: str
     unused_chunks: int = 0
@@ -70,7 +68,7 @@ class _Answer:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Whole batches of one partition; the first may start below the position."""
+    """Whole batches of a partition; the first may start below the position."""
 
     position: Position
     generation: int
@@ -80,7 +78,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Something the application must be told."""
+    """An error for the application."""
 
     position: Position
     generation: int
@@ -88,7 +86,7 @@ class Failure:
 
 
 class Fetcher:
-    """The fetch loop of one consumer and what it has brought so far."""
+    """The fetch loop of a consumer, and its fetched batches."""
 
     def __init__(
         self,
@@ -111,14 +109,14 @@ class Fetcher:
         self._streams = FetchStreams(routing.transport, limits)
         self._queue: deque[Chunk | Failure] = deque()
         self._kept: deque[Chunk | Failure] = deque()
-        """Of paused partitions: a leader that has these to show is still free for others."""
+        """Items of paused partitions, which do not count as unused answers of their leaders."""
         self._resumed: deque[Chunk | Failure] = deque()
-        """Kept ones of partitions that go on; they come before what is in the queue."""
+        """Kept items of resumed partitions, which come before the queue."""
         self._arrived = asyncio.Event()
         self._wake = asyncio.Event()
         self._fetches: dict[str, asyncio.Task[None]] = {}
         self._asked_for: dict[str, Sequence[Position]] = {}
-        """What the last fetch from each leader asks for."""
+        """The positions in the last fetch from each leader."""
         self._unused: dict[str, int] = {}
         self._resets: dict[TopicPartition, asyncio.Task[None]] = {}
         self._loop_task: asyncio.Task[None] | None = None
@@ -129,7 +127,7 @@ class Fetcher:
         self._loop_task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
-        """Stop the loop and every call under way; ends in time even if a call does not."""
+        """Stop the loop and every call in flight, within the limit of `unwind`."""
         tasks = [*self._fetches.values(), *self._resets.values()]
         if self._loop_task is not None:
             tasks.append(self._loop_task)
@@ -137,7 +135,7 @@ class Fetcher:
         self._arrived.set()
 
     def restart(self) -> None:
-        """Positions were changed: drop the long polls that ask for the old ones."""
+        """Cancel the long polls of old positions, after positions changed."""
         self._kept = deque(item for item in self._kept if self._is_current(item))
         for task in [*self._fetches.values(), *self._resets.values()]:
             task.cancel()
@@ -145,9 +143,9 @@ class Fetcher:
         self._arrived.set()  # there may be nothing left to wait for
 
     def resume(self, positions: Sequence[Position]) -> None:
-        """These are not paused any more: what was kept of them comes next.
+        """Continue with partitions that are no longer paused: their kept batches come next.
 
-        Of the long polls only those end that keep a leader from being asked for one of these.
+        Cancels only the long polls that prevent a fetch of one of these partitions.
         """
         kept, self._kept = self._kept, deque()
         for item in kept:
@@ -164,13 +162,13 @@ class Fetcher:
         self._wake.set()
 
     async def wait(self) -> None:
-        """Return once `pop` may have something, or after `stop`."""
+        """Wait until `pop` may return an item, or until `stop`."""
         await self._arrived.wait()
 
     def pop(self, *, with_failures: bool = True) -> Chunk | Failure | None:
-        """The next thing that arrived, still counts and is not of a paused partition.
+        """The next item that is still valid and not of a paused partition.
 
-        `with_failures` False: a failure stays where it is, and what is behind it too.
+        `with_failures` False: a failure stays in the queue, with all items behind it.
         """
         while self._resumed or self._queue:
             source = self._resumed or self._queue
@@ -192,7 +190,7 @@ class Fetcher:
     def _take_from(self, source: deque[Chunk | Failure]) -> None:
         item = source.popleft()
         if source is self._resumed:
-            # Its partition is asked for again.
+            # Its partition can be fetched again.
             self._wake.set()
         elif isinstance(item, Chunk):
             self._used(item.answer)
@@ -208,9 +206,10 @@ class Fetcher:
             await self._sleep(now_ms)
 
     async def _sleep(self, now_ms: int) -> None:
-        """Until woken, or until the first partition that was pausing at `now_ms` is due.
+        """Sleep until woken, or until the first partition that was pausing at `now_ms` is due.
 
-        A clock read anew could be past a pause that the dispatch respected: nobody would wake.
+        A new reading of the clock could be past a pause that the dispatch respected, and then
+        nothing would wake the loop.
         """
         times = [p.retry_at_ms for p in self._assignment.all() if p.retry_at_ms > now_ms]
         if not times:
@@ -224,9 +223,9 @@ class Fetcher:
             timer.cancel()
 
     def _dispatch(self, now_ms: int) -> None:
-        """Ask every leader that is free for every partition that is not pausing."""
+        """Fetch from every free leader all its partitions that are not pausing."""
         by_address: dict[str, list[Position]] = {}
-        # Or an application that pauses and resumes without reading would keep ever more.
+        # Not fetched: an application that pauses and resumes without reading would keep ever more.
         having = {item.position.tp for item in self._resumed}
         for position in self._assignment.all():
             if position.has_failed or position.retry_at_ms > now_ms:
@@ -249,7 +248,7 @@ class Fetcher:
     def _spawn(
         self, tasks: dict[Key, asyncio.Task[None]], key: Key, work: Coroutine[None, None, None]
     ) -> None:
-        """Run `work` under `key`, which is free again when it ends, however it ends."""
+        """Run `work` as the task of `key` until it ends, however it ends."""
 
         def ended(_: asyncio.Task[None]) -> None:
             del tasks[key]
@@ -303,7 +302,7 @@ class Fetcher:
         )
 
     def _settle(self, position: Position, fetched: Fetched | None, answer: _Answer) -> None:
-        """What one partition's part of an answer means; None: nothing new."""
+        """Apply a partition's result; None: nothing new."""
         if fetched is None:
             position.failures = 0
             return
@@ -348,9 +347,10 @@ class Fetcher:
             self._wake.set()
 
     def _truncated(self, position: Position, result: PartitionFetchResult) -> None:
-        """The leader lacks records that were fetched. The application need not know of its own.
+        """Handle a leader that lacks records that were fetched.
 
-        Unless that is an error it goes on where the logs part, as in Kafka.
+        If the application has read none of these, it is not affected. Otherwise the position moves
+        to where the logs diverge, as in Kafka, unless truncation is an error.
         """
         end = result.diverging_epoch
         offset = position.divergent_offset(leader_epoch=end.leader_epoch, end_offset=end.end_offset)
@@ -375,7 +375,7 @@ class Fetcher:
         self._fail(position, error)
 
     def _topic_deleted(self, position: Position) -> None:
-        """Once the topic is there again its offsets mean other records, or none."""
+        """Handle a deleted topic: offsets of a recreated topic mean other records, or none."""
         position.high_watermark = None
         view = self._routing.metadata.topic(position.tp.topic)
         if view is None or self._routing.metadata.is_gone(position.tp.topic, view.topic_id):
@@ -390,13 +390,13 @@ class Fetcher:
             self._fail(
                 position,
                 InconsistentTopicIdError(
-                    f"topic {topic!r} was deleted and made anew: offset {position.fetch_offset} of "
-                    f"{topic}-{partition} counted in the old one, seek to one of the new",
+                    f"topic {topic!r} was deleted and recreated: offset {position.fetch_offset} of "
+                    f"{topic}-{partition} belongs to the old topic, seek to one of the new topic",
                 ),
             )
 
     def _pause(self, position: Position, error: TidelogError) -> None:
-        """Try the partition again later; tell the application if that cannot help."""
+        """Retry the partition later; report an error that no retry can help."""
         self._routing.request_refresh()
         if not error.is_retriable:
             self._fail(position, error)
@@ -414,7 +414,7 @@ class Fetcher:
             self._spawn(self._resets, position.tp, self._reset(position))
 
     async def _reset(self, position: Position) -> None:
-        """Look up where to start and go there."""
+        """Look up the start and seek to it."""
         generation = position.generation
         try:
             spec = position.reset
@@ -434,7 +434,7 @@ class Fetcher:
             self._fail(position, error)
 
     def _start_discovery(self, position: Position) -> None:
-        """Find out about a topic that was assigned and given an offset without being looked up."""
+        """Look up a topic that was assigned and sought without a look-up."""
         if self._routing.metadata.topic(position.tp.topic) is not None:
             self._routing.request_refresh()
         elif position.tp not in self._resets:
@@ -450,15 +450,15 @@ class Fetcher:
 
 
 def is_awaited(position: Position, offset: int | None) -> bool:
-    """Whether what was asked for at `offset` is still to come.
+    """Whether records from `offset` are still missing.
 
-    A leader that was silent for long answers what another one has answered since.
+    A leader that was silent for long may answer after another one has answered the same.
     """
     return position.fetch_offset == offset
 
 
 def _headers(records: bytes) -> list[BatchHeader]:
-    """Of all batches; CorruptMessageError when they do not fill `records`."""
+    """The headers of all batches. Errors: CorruptMessageError if they do not fill `records`."""
     headers = []
     at = 0
     while at < len(records):
@@ -472,8 +472,8 @@ def _headers(records: bytes) -> list[BatchHeader]:
 def _truncation(position: Position, offset: int, log_end_offset: int) -> LogTruncationError:
     topic, partition = position.tp
     return LogTruncationError(
-        f"what was read of {topic}-{partition} from offset {offset} on is not in the log any more: "
-        "an unclean election lost it; seek to go on",
+        f"the records read from {topic}-{partition} from offset {offset} on are no longer in the "
+        "log: an unclean election lost them; seek to continue",
         divergent_offset=offset,
         log_end_offset=log_end_offset,
     )

@@ -1,6 +1,6 @@
-"""A batch as the consumer hands it out: what its header says at once, its records when asked for.
+"""A batch for the application: header fields at once, records decoded when iterated.
 
-Owns how a batch's bytes become records of the client; where reading stands is `handout.py`'s.
+Owns the decoding of a batch into the client's records; `ready_records.py` owns the position.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from tidelog.records.records import iter_columns
 
 
 class RecordBatch(Generic[K, V]):
-    """One batch of a partition; iterating decodes it, each time anew.
+    """A batch of a partition; every iteration decodes it again.
 
-    Records below the position at which it was handed out are not among those iterated, nor counted
-    by `len`. It keeps the bytes of the fetch alive that brought it (`max_partition_fetch_bytes`):
-    do not hoard batches. Iterating raises CorruptMessageError where records are not what the header
-    says, UnsupportedCompressionTypeError, and DeserializationError; the position is past the batch
-    all the same, so seek to read any of it again.
+    Records below the position at which it was returned are neither iterated nor counted by `len`.
+    It keeps all bytes of its fetch alive (`max_partition_fetch_bytes`): do not collect batches.
+    Iterating raises CorruptMessageError if the records contradict the header,
+    UnsupportedCompressionTypeError, and DeserializationError; the position is past the batch even
+    then, so seek to read it again.
     """
 
     __slots__ = ("_batch", "_deserializers", "_header", "_start", "partition", "topic")
@@ -52,12 +52,12 @@ class RecordBatch(Generic[K, V]):
         )
 
     def __iter__(self) -> Iterator[Record[K, V]]:
-        """The records from the position on, in offset order, decoded one after the other."""
+        """Iterate over the records from the position on, in offset order, decoding each."""
         tp = TopicPartition(self.topic, self.partition)
         return self._deserializers.each(records_of(tp, self._columns()))
 
     def values(self) -> list[V]:
-        """The values alone of what iterating yields: the cheapest way to read. Raises like it."""
+        """The values of the records: the cheapest way to read. Raises the errors of iteration."""
         if self._deserializers:
             return [record.value for record in self]
         values: list[Any] = []  # V is bytes | None without deserializers
@@ -66,7 +66,7 @@ class RecordBatch(Generic[K, V]):
         return values
 
     def __len__(self) -> int:
-        """How many records iterating yields; decodes only after a seek into a compacted batch."""
+        """The number of records to iterate; decodes only after a seek into a compacted batch."""
         header = self._header
         if self._start <= header.base_offset:
             return header.records_count
@@ -76,38 +76,38 @@ class RecordBatch(Generic[K, V]):
 
     @property
     def base_offset(self) -> int:
-        """Of the batch's first record as it was produced; a seek into the batch starts later."""
+        """The offset of the batch's first record as produced; after a seek reading starts later."""
         return self._header.base_offset
 
     @property
     def next_offset(self) -> int:
-        """The offset after the batch, where the position is now."""
+        """The offset after the batch, to which the position has moved."""
         return self._header.next_offset
 
     @property
     def record_count(self) -> int:
-        """The records in the batch, those below the position too."""
+        """The number of records in the batch, those below the position included."""
         return self._header.records_count
 
     @property
     def base_timestamp_ms(self) -> int | None:
-        """Of the first record as it was produced; None where compaction overwrote it (KIP-534)."""
+        """The first record's timestamp as produced; None if compaction replaced it (KIP-534)."""
         is_horizon = self._header.attributes & DELETE_HORIZON_FLAG
         return None if is_horizon else self._header.base_timestamp
 
     @property
     def max_timestamp_ms(self) -> int:
-        """The largest of all records, or the leader's append time where that is every record's."""
+        """The largest timestamp, or the leader's append time if the topic uses LogAppendTime."""
         return self._header.max_timestamp
 
     @property
     def leader_epoch(self) -> int:
-        """Of the leader that appended the batch."""
+        """The epoch of the leader that appended the batch."""
         return self._header.partition_leader_epoch
 
     @property
     def size_in_bytes(self) -> int:
-        """Of the batch as it is in the log, header included and compressed."""
+        """The size of the batch in the log, compressed, header included."""
         return self._header.size_in_bytes
 
     def _columns(self) -> Iterator[Columns]:
@@ -119,7 +119,7 @@ class RecordBatch(Generic[K, V]):
 
     @property
     def codec(self) -> Codec:
-        """How the records are compressed; UnsupportedCompressionTypeError for an unknown number."""
+        """The codec of the records. Errors: UnsupportedCompressionTypeError."""
         try:
             return Codec(self._header.codec_id)
         except ValueError as error:
@@ -129,7 +129,7 @@ class RecordBatch(Generic[K, V]):
 
 
 def iter_batch(tp: TopicPartition, batch: memoryview, *, start: int) -> Iterator[Record]:
-    """The records of a whole batch from offset `start` on, keys and values as they are."""
+    """The records of a whole batch from offset `start` on, with keys and values as bytes."""
     return records_of(tp, columns_since(batch, start))
 
 
@@ -139,10 +139,10 @@ def columns_since(batch: memoryview, start: int) -> Iterator[Columns]:
 
 
 def records_of(tp: TopicPartition, columns: Iterable[Columns]) -> Iterator[Record]:
-    """The client's records; a loop of C's, with nothing of Python's for a record."""
+    """The client's records, made in a loop of C without Python code per record."""
     topic, partition = tp
     return chain.from_iterable(
-        # Past the named tuple's own __new__, which costs as much as all the rest of a record.
+        # Bypasses the named tuple's own __new__, which costs as much as the rest of a record.
         map(tuple.__new__, repeat(Record), zip(repeat(topic), repeat(partition), *found))
         for found in columns
     )
@@ -151,17 +151,17 @@ def records_of(tp: TopicPartition, columns: Iterable[Columns]) -> Iterator[Recor
 def corrupt(
     tp: TopicPartition, header: BatchHeader, error: CorruptMessageError
 ) -> CorruptMessageError:
-    """`error` with where it is and how a consumer gets past it."""
+    """`error` with its place, and how a consumer gets past it."""
     found = corrupt_at(tp, header, error)
     return CorruptMessageError(
-        f"{found}; seek past offset {header.last_offset} to read on without it"
+        f"{found}; seek past offset {header.last_offset} to continue without it"
     )
 
 
 def corrupt_at(
     tp: TopicPartition, header: BatchHeader, error: CorruptMessageError
 ) -> CorruptMessageError:
-    """`error` with where it is; the caller adds what to do."""
+    """`error` with its place; the caller adds what to do."""
     return CorruptMessageError(
         f"{tp.topic}-{tp.partition} is corrupt in the batch at offset {header.base_offset}, whose "
         f"last offset is {header.last_offset}: {error}"

@@ -1,17 +1,17 @@
-"""Records waiting to be sent, gathered into batches, a queue of batches per partition. Pure.
+"""Records waiting to be sent, gathered into batches, with a queue of batches per partition. Pure.
 
-Decides when a batch is due, which batches may be sent, how the buffer is used up, and keeps every
-partition's order:
+Decides when a batch is due and which batches may be sent, counts the buffer's use, and keeps the
+order of every partition:
 
     open --full--> sealed ----+
       |                       +--> ready --take--> in flight --complete--> gone
       +--linger over, flush---+      ^                 |
                                      +------ retry ----+   (to its place, after a pause)
 
-A later batch never overtakes an earlier one that failed: which of a partition's may fly together
-is its queue's to say, see `batches`. An idempotent producer's batch is numbered when it is first
-taken and keeps its numbers, see `sequences`. Never talks to brokers and knows nothing of the
-waiters it carries.
+A later batch never overtakes an earlier one that failed: the queue of a partition decides which
+batches may be in flight together, see `batches`. A batch of an idempotent producer gets its numbers
+when it is first taken and keeps them, see `sequences`. Never talks to brokers, and only carries the
+waiters.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -34,13 +34,13 @@ from tidelog.records.records import BatchBuilder, iter_records
 
 W = TypeVar("W")
 RECORD_OVERHEAD_BYTES = 31
-"""Most bytes a record takes beyond its key, value and headers: attributes and six varints."""
+"""The maximum bytes of a record beyond key, value and headers: attributes and six varints."""
 _HEADER_OVERHEAD_BYTES = 10
 
 
 @dataclass(frozen=True, slots=True)
 class AccumulatorConfig:
-    """Sizes in bytes, before compression; times in milliseconds."""
+    """The limits of an accumulator: sizes in bytes, before compression; times in milliseconds."""
 
     batch_size: int
     linger_ms: int
@@ -82,11 +82,11 @@ class Accumulator(Generic[W]):
         return list(self._incomplete.values())
 
     def is_done_until(self, created_ms: int) -> bool:
-        """Whether every batch opened until then has its outcome."""
+        """Whether every batch opened until `created_ms` has its outcome."""
         return all(batch.created_ms > created_ms for batch in self._incomplete.values())
 
     def has_room(self, size_bytes: int) -> bool:
-        """Whether the buffer takes that many more bytes; an empty one takes anything."""
+        """Whether the buffer has room for `size_bytes` more; an empty one takes any size."""
         return not self._used_bytes or (self._used_bytes + size_bytes <= self._config.buffer_memory)
 
     def append(
@@ -100,9 +100,9 @@ class Accumulator(Generic[W]):
         now_ms: int,
         topic_id: bytes = b"",
     ) -> bool:
-        """Add records (key, value) in this order; the caller has asked `has_room`.
+        """Add records (key, value) in this order; the caller must check `has_room` before.
 
-        True when a batch was opened or filled, so that the sender has something new to look at.
+        Returns True when a batch was opened or filled, so that the sender must be woken.
         """
         is_news = False
         batch_size = self._config.batch_size
@@ -137,7 +137,7 @@ class Accumulator(Generic[W]):
         now_ms: int,
         topic_id: bytes = b"",
     ) -> None:
-        """Add a batch that is encoded already, behind all others. See `append`."""
+        """Add a batch that is already encoded, behind all others. See `append`."""
         batch = self._new_batch(tp, now_ms, topic_id)
         batch.adopt(data, records_count)
         self._used_bytes += len(data) - HEADER_BYTES
@@ -147,14 +147,14 @@ class Accumulator(Generic[W]):
 
     @property
     def ready(self) -> Mapping[TopicPartition, int]:
-        """Partitions whose first batch may be sent now, the longest waiting first.
+        """Partitions whose first batch may be sent now, in the order in which they became ready.
 
-        Each with its rank: the smaller, the longer it has been ready without a break.
+        The value is the partition's rank: the lower, the longer it has been ready without a break.
         """
         return self._ready
 
     def advance(self, now_ms: int) -> None:
-        """End the lingers and pauses whose time has come."""
+        """End the lingers and pauses that are over at `now_ms`."""
         lingering = self._lingering
         while lingering and self._is_over(lingering[0], now_ms):
             batch = lingering.popleft()
@@ -169,20 +169,20 @@ class Accumulator(Generic[W]):
                 self._forget_if_empty(tp)
 
     def take_changes(self) -> list[TopicPartition]:
-        """Partitions that may be ready, or ready no more, or hold more or less since the last call.
+        """Partitions whose readiness or size may have changed since the last call.
 
-        Records that join an open batch change nothing.
+        A record that joins an open batch is no change.
         """
         changes, self._changes = list(self._changes), {}
         return changes
 
     def moved(self, tp: TopicPartition) -> None:
-        """Its leader or its topic changed: it is among the changes, if anything of it is here."""
+        """Note that the partition's leader or topic changed, if any of its batches are here."""
         if tp in self._queues:
             self._changes[tp] = None
 
     def next_event_ms(self) -> int | None:
-        """When `advance` or `expire` may next change something by itself."""
+        """The next time at which `advance` or `expire` may change something."""
         times = []
         while self._lingering and self._lingering[0].is_due:
             self._lingering.popleft()
@@ -197,7 +197,7 @@ class Accumulator(Generic[W]):
     def full_bytes(self, tp: TopicPartition, enough: int) -> int:
         """Bytes of the batches of a ready partition that take no more records.
 
-        Counted are the first ones, up to `enough` and to what may be sent.
+        Counts the first batches that may be sent, until `enough` is reached.
         """
         total = 0
         for batch in self._queues[tp].sendable(self._span_max(tp)):
@@ -207,9 +207,9 @@ class Accumulator(Generic[W]):
         return total
 
     def take(self, tp: TopicPartition, *, max_bytes: int) -> list[Batch[W]]:
-        """Put in flight the first due batches of a ready partition, one or `max_bytes`.
+        """Put the first due batches of a ready partition in flight: one, or up to `max_bytes`.
 
-        An idempotent producer's no more than its sequences allow.
+        For an idempotent producer, at most as many as its sequences allow.
         """
         queue, sequences = self._queues[tp], self._sequences
         if sequences is not None and queue.waiting:
@@ -236,7 +236,7 @@ class Accumulator(Generic[W]):
         return taken
 
     def complete(self, batches: list[Batch[W]]) -> None:
-        """These batches of one partition, in flight, have their outcome."""
+        """Remove batches of one partition that were in flight and have their outcome."""
         queue = self._queues[batches[0].tp]
         for batch in batches:
             self._release(batch)
@@ -244,14 +244,14 @@ class Accumulator(Generic[W]):
         self._land(batches[0].tp)
 
     def is_first(self, batch: Batch[W]) -> bool:
-        """Whether nothing of its partition waits that stands before a batch in flight."""
+        """Whether no batch before `batch`, which is in flight, waits in its partition."""
         waiting = self._queues[batch.tp].waiting
         return not waiting or batch.order < waiting[0].order
 
     def retry(self, batches: list[Batch[W]], *, at_ms: int) -> None:
         """Put batches of one partition that were in flight back in their places.
 
-        The first one waiting is not sent before `at_ms`, if it is one of them.
+        If the first waiting batch is one of them, it is not sent before `at_ms`.
         """
         tp = batches[0].tp
         queue = self._queues[tp]
@@ -264,7 +264,7 @@ class Accumulator(Generic[W]):
         self._land(tp)
 
     def resume(self, tp: TopicPartition) -> None:
-        """End the partition's pause, if it is in one."""
+        """End the partition's pause, if there is one."""
         queue = self._queues.get(tp)
         if queue is not None and queue.resume_ms is not None:
             queue.resume_ms = None
@@ -272,9 +272,9 @@ class Accumulator(Generic[W]):
             self._forget_if_empty(tp)
 
     def split(self, batch: Batch[W]) -> None:
-        """Put a batch in flight that is too large back in its place as two halves.
+        """Put a batch that was in flight and too large back in its place as two halves.
 
-        A numbered batch's share its sequences.
+        The halves of a numbered batch share its sequences.
         """
         middle = batch.records_count // 2
         records = list(iter_records(batch.data))
@@ -301,7 +301,7 @@ class Accumulator(Generic[W]):
         self._land(batch.tp)
 
     def expire(self, now_ms: int) -> list[Batch[W]]:
-        """Take out the batches past the delivery timeout that are not in flight."""
+        """Remove and return the batches past the delivery timeout that are not in flight."""
         expired = []
         created_max_ms = now_ms - self._config.delivery_timeout_ms
         while self._expiring and self._expiring.first.created_ms <= created_max_ms:
@@ -310,9 +310,9 @@ class Accumulator(Generic[W]):
         return expired
 
     def discard(self, tp: TopicPartition, is_gone: Callable[[bytes], bool]) -> list[Batch[W]]:
-        """Take out what waits for an incarnation of the topic, by its id, that is gone.
+        """Remove and return the waiting batches for a deleted incarnation of the topic.
 
-        Those are the first that wait; what is in flight comes back first.
+        They are the first that wait. Batches in flight are not removed until they are back.
         """
         queue = self._queues[tp]
         void = []
@@ -322,11 +322,11 @@ class Accumulator(Generic[W]):
         return void
 
     def renumber(self, tp: TopicPartition) -> list[Batch[W]]:
-        """Where a partition's sequence broke and nothing is in flight, go on in the next epoch.
+        """Begin the next epoch of a partition whose sequence broke, once none is in flight.
 
-        Until then nothing of it is ready. Takes out and returns the batches that may have been
-        appended, whose outcome stays unknown, and those that were overtaken: a log that had
-        forgotten the producer took a later one first.
+        Until then no batch of the partition is ready. Removes and returns the batches that may have
+        been appended, whose outcome stays unknown, and those that were overtaken: a log that had
+        forgotten the producer appended a later batch first.
         """
         queue, sequences = self._queues.get(tp), self._sequences
         if sequences is None or not sequences.is_broken(tp):
@@ -348,7 +348,7 @@ class Accumulator(Generic[W]):
         return lost
 
     def make_all_due(self) -> None:
-        """End the linger of everything there is."""
+        """End the linger of all batches."""
         for batch in self._lingering:
             batch.is_due = True
             self._note(batch.tp)
@@ -360,7 +360,7 @@ class Accumulator(Generic[W]):
     def _open_batch(
         self, tp: TopicPartition, size_bytes: int, now_ms: int, topic_id: bytes
     ) -> tuple[Batch[W], bool]:
-        """The batch that takes a record of that size, and whether it is new."""
+        """The batch that takes a record of `size_bytes`, and whether it is new."""
         queue = self._queue(tp)
         if queue.waiting and not queue.waiting[-1].data:
             batch = queue.waiting[-1]
@@ -402,7 +402,7 @@ class Accumulator(Generic[W]):
         self._note(batch.tp)
 
     def _drop(self, batch: Batch[W]) -> None:
-        """Take out a batch that is not in flight."""
+        """Remove a batch that is not in flight."""
         queue = self._queues[batch.tp]
         queue.waiting.remove(batch)
         queue.finish(batch)
@@ -419,7 +419,7 @@ class Accumulator(Generic[W]):
         self._forget_if_empty(tp)
 
     def _note(self, tp: TopicPartition) -> None:
-        """Enter the partition among the ready ones, if it is, else strike it out."""
+        """Add the partition to the ready ones if it is ready, else remove it."""
         self._changes[tp] = None
         queue = self._queues.get(tp)
         if queue is None or not self._is_ready(tp, queue):

@@ -1,16 +1,17 @@
-"""Batches of records, and the queue of one partition's. Pure.
+"""Batches of records, and the queue of batches of a partition. Pure.
 
-Owns a partition's order: which of its batches may fly, and where one that comes back stands.
+Owns the order of a partition: which batches may be in flight, and the place of a retried one.
 
     waiting --launch--> in flight --finish--> gone
        ^                   |
-       +-----put back------+     to its place in the order, whatever came back before it
+       +-----put back------+     to its place in the order, in whatever order batches come back
 
-Without numbers all that flies is in one request: a second one could overtake it. With numbers a
-log refuses what overtakes, so that several requests may fly (KIP-98). It knows a batch again that
-is among the last five it took; so from the first batch without an outcome to the last one sent
-there are never more, those in between with an outcome counted. A batch that comes again waits while
-one before it flies: it would be refused before that one's own retry.
+Without sequence numbers all batches in flight are in one request: a second request could overtake
+it. With numbers a log refuses a batch that overtakes, so several requests may be in flight
+(KIP-98). A log recognises a batch among the last five it appended. So the queue never sends more
+than five from the first batch without an outcome to the last one sent, including those in between
+that have one. A retried batch waits while an earlier one is in flight: it would be refused before
+that one's retry.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -31,7 +32,7 @@ W = TypeVar("W")
 
 
 class Run(NamedTuple, Generic[W]):
-    """`records_count` records of a batch, from its record `first` on, that one waiter waits for."""
+    """The `records_count` records of a batch from `first` on that belong to one waiter."""
 
     waiter: W
     first: int
@@ -44,78 +45,78 @@ class Batch(Generic[W]):
 
     tp: TopicPartition
     place: int
-    """Grows with every batch made."""
+    """The number of the batch, in the order of creation."""
     created_ms: int
     builder: BatchBuilder
     order: tuple[int, int]
-    """Grows within the partition: the place of the batch it was made as, its first record there."""
+    """The order in the partition: the place of the original batch, and the first record in it."""
     data: bytes = b""
     size_bytes: int = HEADER_BYTES
-    """Encoded, before compression: what the batch takes of the buffer."""
+    """The encoded size before compression: the bytes that the batch uses of the buffer."""
     runs: list[Run[W]] = field(default_factory=list)
     last_error: Exception | None = None
     is_outcome_unknown: bool = False
-    """An attempt may have been appended: a later refusal proves nothing."""
+    """Whether an attempt may have been appended: a later refusal proves nothing."""
     is_due: bool = False
     is_in_flight: bool = False
     is_over: bool = False
-    """It has its outcome."""
+    """Whether the batch has its outcome."""
     is_stored: bool = False
-    """It was acknowledged."""
+    """Whether the batch was acknowledged."""
     is_after_another: bool = False
-    """When it was sent last, one before it had no outcome."""
+    """Whether an earlier batch had no outcome when this one was last sent."""
     is_alone: bool = False
-    """Sent without its neighbours, so that a refusal hits only what deserves it."""
+    """Whether it is sent alone, so that a refusal concerns this batch only."""
     topic_id: bytes = b""
-    """The incarnation of the topic that its records were meant for; empty: any."""
+    """The incarnation of the topic that its records are meant for; empty: any."""
     numbers: Numbers | None = None
-    """Of an idempotent producer's batch, from its first attempt on."""
+    """The numbers of an idempotent producer's batch, set at its first attempt."""
 
     @property
     def records_count(self) -> int:
-        """Records in the batch."""
+        """The number of records in the batch."""
         return self.builder.records_count
 
     def seal(self) -> None:
-        """Encode; no record is added after this."""
+        """Encode the batch, after which it takes no more records."""
         if not self.data:
             self.data = self.builder.build()
             self.is_due = True
 
     def adopt(self, data: bytes, records_count: int) -> None:
-        """It is these bytes, a whole batch that was encoded elsewhere, and nothing else."""
+        """Take the bytes of a whole batch that was encoded elsewhere as its content."""
         self.data, self.size_bytes, self.is_due = data, len(data), True
         self.builder.records_count = records_count
 
     def number(self, numbers: Numbers) -> None:
-        """From now on the sealed batch is this one, however often it is sent."""
+        """Give the sealed batch its numbers, which it keeps for all attempts."""
         self.numbers = numbers
         self.data = set_sequence(self.data, **numbers._asdict())
 
 
 @dataclass(slots=True)
 class PartitionQueue(Generic[W]):
-    """One partition's batches, in order."""
+    """The batches of a partition, in order."""
 
     waiting: deque[Batch[W]] = field(default_factory=deque)
     sent: list[Batch[W]] = field(default_factory=list)
-    """From the first one without an outcome on; without numbers only what is in flight."""
+    """The sent batches from the first without an outcome on; without numbers those in flight."""
     resume_ms: int | None = None
-    """The pause after a failure ends then."""
+    """The end of the pause after a failure."""
 
     @property
     def flying(self) -> list[Batch[W]]:
-        """What is in flight."""
+        """The batches in flight."""
         return [batch for batch in self.sent if batch.is_in_flight]
 
     @property
     def is_in_flight(self) -> bool:
-        """Whether anything is."""
+        """Whether a batch is in flight."""
         return any(batch.is_in_flight for batch in self.sent)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is to be known of it."""
+        """Whether the queue holds no batch and no pause."""
         return not self.waiting and not self.sent and self.resume_ms is None
 
     def is_ready(self, span_max: int | None) -> bool:
@@ -127,10 +128,10 @@ class PartitionQueue(Generic[W]):
         return self.admits(self.waiting[0], self.flying, span_max)
 
     def admits(self, batch: Batch[W], flying: Sequence[Batch[W]], span_max: int | None) -> bool:
-        """Whether a request may carry the first waiting batch, while others carry `flying`.
+        """Whether a request may carry the first waiting batch while others carry `flying`.
 
-        `span_max` is how many batches there may be from the first without an outcome on; None:
-        they have no numbers.
+        `span_max` limits the number of batches from the first without an outcome on; None: batches
+        have no numbers.
         """
         if span_max is None:
             return True
@@ -141,7 +142,7 @@ class PartitionQueue(Generic[W]):
         return self._count_before(batch) < span_max
 
     def sendable(self, span_max: int | None) -> Iterator[Batch[W]]:
-        """The first waiting batches, new ones as many as may be sent; `span_max` as in `admits`."""
+        """The first waiting batches that may be sent; `span_max` as in `admits`."""
         unsent = (span_max or len(self.waiting)) - len(self.sent)
         for batch in self.waiting:
             if batch.numbers is None:
@@ -151,11 +152,11 @@ class PartitionQueue(Generic[W]):
             yield batch
 
     def is_overtaken(self, batch: Batch[W]) -> bool:
-        """Whether a later one is stored: a log that knew the producer would not have taken it."""
+        """Whether a later batch is stored: a log that knew the producer would have refused it."""
         return any(one.is_stored and one.order > batch.order for one in self.sent)
 
     def launch(self, batch: Batch[W]) -> None:
-        """The first waiting batch is in a request."""
+        """Put the first waiting batch in flight."""
         self.waiting.popleft()
         place = self._count_before(batch)
         batch.is_in_flight, batch.is_after_another = True, place > 0
@@ -163,7 +164,7 @@ class PartitionQueue(Generic[W]):
             self.sent.insert(place, batch)
 
     def put_back(self, batch: Batch[W]) -> bool:
-        """Its request is over and it is to come again; whether it is the first to be sent."""
+        """Put a batch in flight back to be sent again; return whether it is the first to send."""
         batch.is_in_flight = False
         if batch.numbers is None:
             self._leave(batch)
@@ -174,13 +175,13 @@ class PartitionQueue(Generic[W]):
         return place == 0
 
     def finish(self, batch: Batch[W]) -> None:
-        """It has its outcome, in flight or not."""
+        """Note that a batch, in flight or not, has its outcome."""
         batch.is_in_flight, batch.is_over = False, True
         while self.sent and self.sent[0].is_over:
             self.sent.pop(0)
 
     def replace(self, batch: Batch[W], halves: Sequence[Batch[W]]) -> None:
-        """A batch in flight comes again as these, in this order."""
+        """Put a batch in flight back as several batches, in this order."""
         if batch.numbers is not None:
             place = self.sent.index(batch)
             self.sent[place : place + 1] = halves

@@ -1,4 +1,4 @@
-"""Who waits for a record's outcome: futures, for one record or for many.
+"""The waiters for the outcome of records: futures, for one record or for many.
 
 Owns no batch and retries nothing.
 """
@@ -13,24 +13,24 @@ from tidelog.client.records import BulkMetadata, RecordMetadata, TopicPartition
 
 
 class Delivery(Protocol):
-    """Told once for every run of its records."""
+    """A waiter, called once for every run of its records."""
 
     def acknowledged(
         self, tp: TopicPartition, base_offset: int, count: int, append_time_ms: int | None, /
     ) -> None:
-        """`count` records lie at `base_offset` on (-1: nobody knows, acks=0).
+        """Take the acknowledgement of `count` records from `base_offset` on (-1: unknown, acks=0).
 
-        `append_time_ms`: their timestamp where the topic has the broker's (LogAppendTime).
+        `append_time_ms`: their timestamp if the topic uses the broker's (LogAppendTime).
         """
 
     def failed(self, error: Exception, count: int, /) -> None:
-        """`count` records were given up."""
+        """Take the failure of `count` records."""
 
 
 class SingleDelivery:
-    """One record. A caller that gave up waiting is no reason to touch the batch.
+    """The waiter of one record. A caller that gives up waiting does not change the batch.
 
-    The listener, which raises nothing, is told once, whether or not somebody waits.
+    The listener, which raises nothing, is called once, whether or not a caller waits.
     """
 
     __slots__ = ("_listener", "_timestamp_ms", "future")
@@ -58,16 +58,16 @@ class SingleDelivery:
         if not self.future.done():
             self.future.set_exception(error)
             if self._listener is not None:
-                # It is told: a future that nobody looks at is no error that nobody saw.
+                # The listener gets the error, so asyncio must not report it as never retrieved.
                 self.future.exception()
         if self._listener is not None:
             self._listener(None, error)
 
 
 class BulkDelivery:
-    """Many records, over any number of batches: done once each has its outcome.
+    """The waiter of many records, over any number of batches: done once each has its outcome.
 
-    The listener, which raises nothing, is told once a record.
+    The listener, which raises nothing, is called once per record.
     """
 
     __slots__ = (

@@ -1,21 +1,21 @@
-"""What a producer's batches become: by an answer, by a call that failed, by the delivery timeout.
+"""The retry policy: the fate of a batch after an answer, a failed call or the delivery timeout.
 
-Owns the verdict on each batch, and how long a partition pauses after a failure. Sends nothing.
+Owns the verdict on each batch, and the pause of a partition after a failure. Sends nothing.
 
-    answer                            what happens to the batch
+    answer                            fate of the batch
     NONE                              acknowledged
     retriable, new leader named       back to its place in the queue, sent there at once (KIP-951)
-    retriable, call failed            back, after a pause, which ends with the news of another
-                                      leader; metadata refreshed
-    another incarnation of the topic  back; failed once the metadata says that its own is gone: it
-                                      is not sent to the new one
+    retriable, call failed            back, after a pause, which ends when another leader becomes
+                                      known; metadata refreshed
+    another incarnation of the topic  back; failed once the metadata shows that its own is deleted:
+                                      it is not sent to the new one
     MESSAGE_TOO_LARGE, many records   back as two halves
-    anything else                     failed; batches that shared its records field are tried alone
-                                      first
+    anything else                     failed; batches that shared its records field are first tried
+                                      alone
 
-A call that broke or timed out may have been appended. An idempotent producer's batches each have a
-records field of their own, and numbers by which the log knows one that it has: see `sequences` for
-their further answers. Without numbers a batch sent again may then be in the log twice.
+After a broken or timed-out call the batch may have been appended. Each batch of an idempotent
+producer has a records field of its own, and numbers by which the log recognises it: see `sequences`
+for their further answers. Without numbers a retried batch may then be in the log twice.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Batches = list[Batch[Delivery]]
 
 
 class Outcomes:
-    """Of one producer's batches; `on_progress` is called after some had their outcome."""
+    """The outcomes of a producer's batches; calls `on_progress` after batches got theirs."""
 
     def __init__(
         self,
@@ -63,13 +63,13 @@ class Outcomes:
         self._delivery_timeout_ms = delivery_timeout_ms
         self._report_progress = on_progress
         self._failures: dict[TopicPartition, int] = {}
-        # The leader epoch in which a partition last failed.
+        # The leader epoch of each partition's last failure.
         self._failed_epochs: dict[TopicPartition, int] = {}
         self.identity_error: TidelogError | None = None
-        """Why there is no producer id."""
+        """The reason why there is no producer id."""
 
     def answered(self, items: Sequence[Batches], results: Sequence[PartitionProduceResult]) -> None:
-        """A request that carried these, a list for each partition, was answered in its order."""
+        """Handle the answer to a request: a list of batches per partition, results in its order."""
         answers = iter(results)
         for batches in items:
             if self._sequences is None:
@@ -78,7 +78,7 @@ class Outcomes:
                 self._settle_each(batches, list(islice(answers, len(batches))))
 
     def failed(self, address: str, items: Sequence[Batches], error: TidelogError) -> None:
-        """A request that carried these to a broker has no answer."""
+        """Handle a request to a broker that got no answer."""
         self._routing.request_refresh()
         for batches in items:
             leader = self._routing.metadata.leader(batches[0].tp)
@@ -86,7 +86,7 @@ class Outcomes:
             self._retry(batches, error, at_once=is_moved)
 
     def expire(self, now_ms: int) -> None:
-        """Give up what is past the delivery timeout and not in flight."""
+        """Fail the batches past the delivery timeout that are not in flight."""
         expired = self._accumulator.expire(now_ms)
         for batch in expired:
             self._give_up(batch, self._timeout_error(batch))
@@ -94,7 +94,7 @@ class Outcomes:
             self.renumber(tp)
 
     def give_up_the_gone(self, tp: TopicPartition) -> bool:
-        """Fail what was meant for an incarnation of the topic that was deleted; whether any was."""
+        """Fail batches for a deleted incarnation of the topic; return whether there were any."""
         metadata = self._routing.metadata
         gone = self._accumulator.discard(tp, lambda topic_id: metadata.is_gone(tp.topic, topic_id))
         for batch in gone:
@@ -104,9 +104,9 @@ class Outcomes:
         return bool(gone)
 
     def moved(self, tp: TopicPartition) -> None:
-        """Its leader or its topic is another: it is looked at anew.
+        """Handle a change of a partition's leader or topic.
 
-        With a newer leader than that of its last failure it does not pause any more (KIP-951).
+        A leader newer than that of the last failure ends the partition's pause (KIP-951).
         """
         self._accumulator.moved(tp)
         failed_epoch = self._failed_epochs.get(tp)
@@ -116,7 +116,7 @@ class Outcomes:
             self._accumulator.resume(tp)
 
     def _settle(self, batches: Batches, result: PartitionProduceResult) -> None:
-        """What an answer means for the batches of one partition (see the table above)."""
+        """Apply an answer to the batches of one partition (see the table above)."""
         tp = batches[0].tp
         if result.error.code == common_pb2.NONE:
             self._failures.pop(tp, None)
@@ -137,7 +137,7 @@ class Outcomes:
             self._give_up(batches[0], error)
 
     def _settle_each(self, batches: Batches, results: Sequence[PartitionProduceResult]) -> None:
-        """What answers mean for numbered batches of one partition, see `sequences.verdict_on`."""
+        """Apply answers to the numbered batches of one partition, see `sequences.verdict_on`."""
         tp = batches[0].tp
         over: list[tuple[Batch[Delivery], Verdict, PartitionProduceResult]] = []
         for batch, result in zip(batches, results, strict=True):
@@ -149,7 +149,7 @@ class Outcomes:
                 batch.is_stored = error is None
                 over.append((batch, verdict, result))
                 continue
-            # One that came too early waits for those before it and for nothing else.
+            # A batch that came too early waits only for the batches before it.
             is_early = error.code == common_pb2.OUT_OF_ORDER_SEQUENCE_NUMBER
             at_once = is_early or verdict is Verdict.SPLIT or self._is_moved(tp, result)
             self._put_back(batch, verdict, error, at_once=at_once)
@@ -181,7 +181,7 @@ class Outcomes:
         _acknowledge([batch], result)
 
     def renumber(self, tp: TopicPartition) -> None:
-        """Go on in the next epoch if the partition's sequence broke; see `Accumulator.renumber`."""
+        """Begin the next epoch if the partition's sequence broke; see `Accumulator.renumber`."""
         for batch in self._accumulator.renumber(tp):
             error = OutOfOrderSequenceError(
                 f"{tp.topic}-{tp.partition}: a batch before this one was given up, or is gone from "
@@ -200,9 +200,9 @@ class Outcomes:
         return is_moved
 
     def _retry(self, batches: Batches, error: TidelogError, *, at_once: bool = False) -> None:
-        """Back to their places in the queue; there the delivery timeout is looked at.
+        """Put batches back in their places in the queue, where the delivery timeout applies.
 
-        It is the first to come again that the partition pauses for.
+        The partition pauses only for the first batch that is sent again.
         """
         for batch in batches:
             _note_failure(batch, error)
@@ -211,7 +211,7 @@ class Outcomes:
         self._accumulator.retry(batches, at_ms=at_ms)
 
     def _resume_ms(self, tp: TopicPartition, *, at_once: bool) -> int:
-        """When a partition is sent to again after a failure."""
+        """The time at which batches are sent to a partition again after a failure."""
         now_ms = self._routing.clock.monotonic_ms()
         if at_once:
             return now_ms
@@ -263,6 +263,6 @@ def _acknowledge(batches: Batches, result: PartitionProduceResult) -> None:
 
 
 def fail(batch: Batch[Delivery], error: Exception) -> None:
-    """Tell whoever waits for it."""
+    """Report the error to all waiters of the batch."""
     for run in batch.runs:
         run.waiter.failed(error, run.records_count)

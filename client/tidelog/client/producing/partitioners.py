@@ -1,8 +1,8 @@
-"""Which partition a record goes to. Pure.
+"""The partition of a record. Pure.
 
-With a key: Kafka's murmur2, so that the same key lies in the same partition whichever client wrote
-it. Without: stick to one partition until a batch's worth of bytes went there, then to another
-(KIP-480, KIP-794). A producer may be told another way, or have one of its own.
+With a key: Kafka's murmur2, so that a key is in the same partition whichever client wrote it.
+Without: stick to one partition until a batch's worth of bytes went there, then to another
+(KIP-480, KIP-794). A producer may choose another strategy, or use a callable of its own.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -17,7 +17,7 @@ from tidelog.client.errors import PartitionerError
 from tidelog.core.env import Random
 
 Pair = tuple[bytes | None, bytes | None]
-"""Key and value."""
+"""The serialized key and value of a record."""
 PartitionerName = Literal["default", "murmur2", "sticky", "round_robin", "random"]
 MURMUR2_SEED = 0x9747B28C
 MURMUR2_M = 0x5BD1E995
@@ -41,7 +41,7 @@ def murmur2(data: bytes) -> int:
 
 
 class KeyPartitioner:
-    """`toPositive(murmur2(key)) % partitions`; remembers the hashes of the keys seen last."""
+    """`toPositive(murmur2(key)) % partitions`; caches the hashes of recent keys."""
 
     def __init__(self) -> None:
         self._hashes: dict[bytes, int] = {}
@@ -57,7 +57,7 @@ class KeyPartitioner:
 
 
 class StickyPartitioner:
-    """One topic's partition for records without a key."""
+    """The sticky partition of a topic for records without a key."""
 
     def __init__(self, random: Random, *, switch_bytes: int) -> None:
         self._random = random
@@ -67,7 +67,7 @@ class StickyPartitioner:
         self._bytes_left = 0
 
     def partition(self, available: Sequence[int]) -> int:
-        """The partition to use now, out of `available` (not empty: those with a leader, or all)."""
+        """The current partition among `available` (not empty: those with a leader, or all)."""
         has_changed = available is not self._available
         if self._bytes_left <= 0 or (has_changed and self._current not in available):
             others = [p for p in available if p != self._current] or available
@@ -77,7 +77,7 @@ class StickyPartitioner:
         return self._current
 
     def used(self, size_bytes: int) -> None:
-        """`size_bytes` of records went to the partition `partition` answered."""
+        """Count `size_bytes` of records for the partition that `partition` returned."""
         self._bytes_left -= size_bytes
 
 
@@ -88,11 +88,11 @@ class PartitionLeader(NamedTuple):
     host: str
     port: int
     rack: str
-    """Empty: the broker has none."""
+    """The broker's rack; empty if it has none."""
 
 
 class Partitioner(Protocol):
-    """A partitioner of the application's own: any callable like this; it must not block."""
+    """A partitioner of the application: any callable with this signature; it must not block."""
 
     def __call__(
         self,
@@ -104,20 +104,20 @@ class Partitioner(Protocol):
         leaders: Mapping[int, PartitionLeader],
         /,
     ) -> int:
-        """One of `partitions`, best one of `available`: those with a leader, or all.
+        """Choose one of `partitions`, preferably of `available`: those with a leader, or all.
 
-        Key and value are what is sent: serialized. `leaders`: of the partitions that have one.
+        Key and value are serialized. `leaders` has the partitions with a leader.
         """
         ...
 
 
 class Partitioning:
-    """How one producer chooses, for each topic; asking counts as sending."""
+    """The partition choices of a producer, by topic; each choice counts as a record sent."""
 
     def __init__(
         self, partitioner: PartitionerName | Partitioner, random: Random, *, switch_bytes: int
     ) -> None:
-        """`switch_bytes`: how many bytes stick to a partition. ValueError for an unknown name."""
+        """`switch_bytes`: bytes before a sticky partition changes. ValueError: unknown name."""
         self._own: Partitioner | None = None
         if callable(partitioner):
             self._own = partitioner
@@ -133,7 +133,7 @@ class Partitioning:
         self._seen: dict[str, _Seen] = {}
 
     def one(self, topic: str, view: TopicView, pair: Pair, size_bytes: int) -> int:
-        """The partition of one record; raises PartitionerError."""
+        """The partition of a record. Errors: PartitionerError."""
         key = pair[0]
         if self._name == "default":
             if key is None:
@@ -150,9 +150,10 @@ class Partitioning:
         return self._stick(topic, view, size_bytes)
 
     def each(self, topic: str, view: TopicView, pairs: Sequence[Pair]) -> list[int] | None:
-        """What the application's partitioner says of every record; raises PartitionerError.
+        """The partitions chosen by the application's partitioner. Errors: PartitionerError.
 
-        None without one: nothing can fail then, and `groups` is asked when there is room.
+        None without such a partitioner: then nothing can fail, and the caller uses `groups` once
+        there is room.
         """
         if self._own is None:
             return None
@@ -162,7 +163,7 @@ class Partitioning:
     def groups(
         self, topic: str, view: TopicView, pairs: list[Pair], size_bytes: int
     ) -> dict[int, list[Pair]]:
-        """Records by partition, in their order; those that stick stay together."""
+        """Group records by partition, in their order; sticky records stay together."""
         if self._name == "round_robin":
             first, count = self._next_turn(topic, len(pairs)), len(view.available)
             return {
@@ -181,7 +182,7 @@ class Partitioning:
         return grouped(pairs, targets)
 
     def _seen_by(self, topic: str, view: TopicView) -> _Seen:
-        """The view as the application's partitioner is told of it, made once a view."""
+        """The arguments of the application's partitioner for a view, computed once per view."""
         seen = self._seen.get(topic)
         if seen is None or seen.view is not view:
             seen = self._seen[topic] = _Seen(view, tuple(sorted(view.leaders)), _leaders(view))
@@ -199,14 +200,14 @@ class Partitioning:
     def _next_turn(self, topic: str, count: int) -> int:
         turn = self._turns.get(topic)
         if turn is None:
-            # Many producers that start together do not all start at the first partition.
+            # A random start, so that producers started together do not all use partition 0.
             turn = self._random.randrange(0, 1 << 16)
         self._turns[topic] = turn + count
         return turn
 
 
 def grouped(pairs: Iterable[Pair], targets: Iterable[int]) -> dict[int, list[Pair]]:
-    """Records by their partitions, in their order."""
+    """Group records by their target partitions, in their order."""
     groups: dict[int, list[Pair]] = {}
     for pair, target in zip(pairs, targets, strict=True):
         groups.setdefault(target, []).append(pair)

@@ -1,9 +1,8 @@
-"""A producer's streams of requests, one to each broker: sent in order, answered in any.
+"""A producer's streams of requests, one per broker: sent in order, answered in any order.
 
-Owns which request an answer is for, and a stream's end: it breaks, or a request on it is overdue
-and is given up. Its outcome is then unknown, and so is that of every other one without an answer,
-for nobody tells on which of them the broker still works. A new stream begins with the next request.
-Retries nothing.
+Matches answers to requests, and ends a stream that breaks or has an overdue request. The outcome of
+every request without an answer is then unknown, since the client cannot tell which of them the
+broker still processes. The next request opens a new stream. Retries nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ Waiter = asyncio.Future[ProduceResponse]
 
 
 class ProduceStreams:
-    """Those of one producer, each opened when it is first needed; `on_open` is called then."""
+    """The streams of a producer, each opened on first use, after which `on_open` is called."""
 
     def __init__(self, transport: Transport, *, on_open: Callable[[], None]) -> None:
         self._transport = transport
@@ -29,18 +28,18 @@ class ProduceStreams:
         self._ids = 0
 
     def is_open(self, address: str) -> bool:
-        """Whether a request would go out at once, or after those handed over before it."""
+        """Whether a request can be sent now, after those submitted before it."""
         broker = self._brokers.get(address)
         return broker is not None and broker.is_open
 
     async def call(
         self, address: str, request: ProduceRequest, *, timeout_ms: int
     ) -> ProduceResponse:
-        """The answer; requests of calls begun one after the other are sent in that order.
+        """Send a request and return its answer; requests are sent in the order of their calls.
 
         Errors: UnreachableError when it was not sent, CallFailedError when the stream ended before
-        the answer or none came within `timeout_ms`. Cancelling it drops the request; its outcome
-        is then unknown.
+        the answer or none came within `timeout_ms`. Cancelling the call drops the request; its
+        outcome is then unknown.
         """
         broker = self._brokers.get(address)
         if broker is None:
@@ -50,12 +49,12 @@ class ProduceStreams:
         return await broker.call(request, timeout_ms=timeout_ms)
 
     def close(self) -> list[asyncio.Task[None]]:
-        """End all streams; returns the tasks that end with them."""
+        """End all streams; return the tasks that end with them."""
         return [task for broker in self._brokers.values() for task in broker.close()]
 
 
 class _Broker:
-    """One broker, by one stream after the other."""
+    """A broker, reached by one stream after the other."""
 
     def __init__(self, transport: Transport, address: str, on_open: Callable[[], None]) -> None:
         self._transport = transport
@@ -75,7 +74,7 @@ class _Broker:
         stream: _OpenStream | None = None
         try:
             async with asyncio.timeout(timeout_ms / 1000):
-                # The lock is fair: who came first is sent first.
+                # The lock is fair: requests are sent in the order of their calls.
                 openings = self._openings
                 async with self._turn:
                     stream = await self._opened(openings)
@@ -93,11 +92,11 @@ class _Broker:
                 stream.forget(request.correlation_id)
 
     async def _opened(self, openings: int) -> _OpenStream:
-        """The stream, a new one if that is over; `openings` had ended when the caller came."""
+        """The open stream, or a new one; `openings`: attempts that had ended when the call came."""
         if self._stream is not None and not self._stream.is_over:
             return self._stream
         if self._openings != openings:
-            # Who waited for the one that failed fails with it, and not one after the other.
+            # Calls that waited for a failed opening fail with it, instead of each trying again.
             raise UnreachableError(f"no stream to {self._address} could be opened")
         try:
             stream = await self._transport.open_stream(self._address, PRODUCE_STREAM)
@@ -119,7 +118,7 @@ class _Broker:
 
 
 class _OpenStream:
-    """One stream and the requests on it that have no answer yet."""
+    """An open stream, and its requests without an answer."""
 
     def __init__(self, stream: Stream[ProduceRequest, ProduceAnswers], address: str) -> None:
         self._stream = stream
@@ -129,13 +128,13 @@ class _OpenStream:
         self.receiving = asyncio.create_task(self._receive())
 
     def expect(self, correlation_id: int) -> Waiter:
-        """The answer-to-be of a request that is about to be sent."""
+        """The future of the answer to a request that is about to be sent."""
         waiter: Waiter = asyncio.get_running_loop().create_future()
         self._waiters[correlation_id] = waiter
         return waiter
 
     async def send(self, request: ProduceRequest) -> None:
-        """See `Stream.send`; what it raises is the outcome of the request."""
+        """Send a request, see `Stream.send`; an error is the outcome of the request."""
         try:
             await self._stream.send(request)
         except TidelogError as error:
@@ -143,13 +142,13 @@ class _OpenStream:
             raise
 
     def forget(self, correlation_id: int) -> None:
-        """Nobody waits for the answer any more; if nobody waits for any, the stream ends."""
+        """Drop the wait for an answer; if it was the last one, end the stream."""
         waiter = self._waiters.pop(correlation_id, None)
         if waiter is not None and not self._waiters:
             self.end("its last request was given up")
 
     def end(self, reason: str) -> None:
-        """No more answers: who waits for one hears that its outcome is unknown."""
+        """End the stream: the outcome of all requests without an answer becomes unknown."""
         self.receiving.cancel()
         self._finish(reason)
 
@@ -162,7 +161,7 @@ class _OpenStream:
         for waiter in waiters.values():
             if not waiter.done():
                 waiter.set_exception(CallFailedError(reason))
-                waiter.exception()  # whoever sends it may hear of the end from there
+                waiter.exception()  # retrieved: its caller may have got the error from send
 
     async def _receive(self) -> None:
         reason = f"the stream to {self._address} ended"

@@ -1,12 +1,12 @@
-"""The producer: takes records, says where they lie once they are acknowledged.
+"""The producer: takes records, and returns their offsets once they are acknowledged.
 
-Owns what a record is and who is told of its outcome; the choice of the partition is the
-partitioner's, batches are the accumulator's, requests the sender's, buffer space and the end
-`sending`'s. With acks="all" an acknowledged record survives the loss of all but one in-sync
-replica. An idempotent producer's record is stored once, however often its batch was sent; without
-idempotence it may be stored twice when an answer was lost. It is never stored out of its
-partition's order. It goes to the incarnation of its topic that was known when it was taken, or
-nowhere: once that is seen to be deleted it fails with UNKNOWN_TOPIC_ID; later ones go to the new.
+Owns records and the report of their outcomes. Partitioners choose partitions, the accumulator owns
+batches, the sender owns requests, `producer_engine` owns buffer space and the close. With
+acks="all" an acknowledged record survives the loss of all but one in-sync replica. An idempotent
+producer's record is stored once, however often its batch is sent; without idempotence it may be
+stored twice when an answer is lost. It is never stored out of its partition's order. It goes only
+to the incarnation of its topic that was known when it was taken: if that one is deleted, the record
+fails with UNKNOWN_TOPIC_ID, and later records go to the new topic.
 """
 
 from __future__ import annotations
@@ -36,13 +36,17 @@ from tidelog.client.producing.partitioners import (
     Partitioning,
     grouped,
 )
+from tidelog.client.producing.producer_engine import (
+    ProducerEngine,
+    ProducerEngineConfig,
+    check_partition,
+)
 from tidelog.client.producing.producer_interceptors import (
     OnDelivery,
     ProducerInterceptor,
     ProducerInterceptors,
     ProducerRecord,
 )
-from tidelog.client.producing.sending import Sending, SendingConfig, check_partition
 from tidelog.client.producing.serializers import K, Serializer, Serializers, V
 from tidelog.client.records import BulkMetadata, Headers, RecordMetadata, TopicPartition
 from tidelog.client.routing import named_bootstrap
@@ -56,30 +60,32 @@ class Producer(Generic[K, V]):
 
     Sizes in bytes, times in milliseconds:
     - `bootstrap`, or by Kafka's name `bootstrap_servers`: brokers to ask first, "host:port,…".
-    - `acks`: "all" waits for every in-sync replica, 1 for the leader, 0 for nobody (the offset is
+    - `acks`: "all" waits for every in-sync replica, 1 for the leader, 0 for none (the offset is
       then -1).
-    - `enable_idempotence`: no retry stores a record twice, whoever leads by then. It holds for this
-      object's own retries: a record that is sent again, by the program or after its restart, is
-      another record. Default: yes with acks="all", no otherwise, where it cannot be.
-    - `linger_ms`: how long a batch waits for more records. While a request to its broker is under
-      way a batch fills up anyway, so 0 costs little throughput.
+    - `enable_idempotence`: no retry stores a record twice, whichever broker leads by then. This
+      covers the retries of this object: a record that the program sends again, also after its
+      restart, is another record. Default: on with acks="all", off otherwise, as it needs that.
+    - `linger_ms`: time that a batch waits for more records. A batch fills up anyway while a request
+      to its broker is in flight, so 0 costs little throughput.
     - `max_in_flight`: requests without an answer to one broker at a time (Kafka's
       max.in.flight.requests.per.connection). A partition is in several of them only with
-      idempotence: without it an earlier one that failed could be overtaken.
+      idempotence: without it a later request could overtake an earlier one that failed.
     - `compression`: "none", "gzip", "snappy", "lz4" or "zstd"; `compression_level`: 1 to 9 of gzip,
       1 to 17 of lz4, -131072 to 22 of zstd.
-    - `batch_size`: where a batch is full. `max_request_size`: largest record, and where a request
-      is full.
-    - `buffer_memory`: records without an outcome; when it is full, sends wait up to `max_block_ms`.
-    - `request_timeout_ms`: one attempt. `delivery_timeout_ms`: from send to giving up, retries
-      included. `close_timeout_ms`: how long leaving `async with` waits for outcomes.
-    - `partitioner`, of records sent without `partition=`: "default" (Kafka's murmur2 of the key;
-      without a key as "sticky"), "murmur2" (no key is the empty one), "sticky" (a batch's worth to
-      one partition, then to another), "round_robin", "random", or a callable, see `Partitioner`.
+    - `batch_size`: size of a full batch. `max_request_size`: maximum size of a record, and size of
+      a full request.
+    - `buffer_memory`: bytes of records without an outcome; when full, sends wait up to
+      `max_block_ms`.
+    - `request_timeout_ms`: limit of one attempt. `delivery_timeout_ms`: limit from send to failure,
+      retries included. `close_timeout_ms`: limit of the wait for outcomes on leaving `async with`.
+    - `partitioner`, for records sent without `partition=`: "default" (Kafka's murmur2 of the key;
+      without a key like "sticky"), "murmur2" (no key counts as an empty key), "sticky" (a batch's
+      worth to one partition, then to another), "round_robin", "random", or a callable, see
+      `Partitioner`.
     - `key_serializer`, `value_serializer`: called with topic and object, return bytes or None (a
-      null). None is null anyway and not handed to them. Without one: bytes are taken.
-    - `interceptors`: see every record before it is serialized, in this order, and what became of
-      it, taken or not; one that raises is logged and passed over.
+      null). They are not called for None, which is null. Without one, objects must be bytes.
+    - `interceptors`: see every record before it is serialized, in this order, and its outcome,
+      taken or not; an exception in one is logged and ignored.
     """
 
     def __init__(
@@ -112,7 +118,7 @@ class Producer(Generic[K, V]):
     ) -> None:
         bootstrap = named_bootstrap(bootstrap, bootstrap_servers)
         self._batch_size, self._max_request_size = batch_size, max_request_size
-        config = SendingConfig(
+        config = ProducerEngineConfig(
             acks=acks,
             enable_idempotence=enable_idempotence,
             linger_ms=linger_ms,
@@ -128,14 +134,14 @@ class Producer(Generic[K, V]):
             backoff=Backoff(retry_backoff_ms, retry_backoff_max_ms),
         )
         self._ports = ClientPorts.of(transport=transport, clock=clock, random=random)
-        self._sending = Sending(bootstrap, ports=self._ports, config=config)
+        self._engine = ProducerEngine(bootstrap, ports=self._ports, config=config)
         self.close_timeout_ms = close_timeout_ms
         self._partitioning = Partitioning(partitioner, self._ports.random, switch_bytes=batch_size)
         self._serializers = Serializers(key=key_serializer, value=value_serializer)
         self._interceptors = ProducerInterceptors(interceptors or ())
 
     async def __aenter__(self) -> Self:
-        self._sending.start()
+        self._engine.start()
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
@@ -155,8 +161,8 @@ class Producer(Generic[K, V]):
         """Send one record and wait until it is acknowledged; without a value it is a null.
 
         Raises MessageTooLargeError and the broker's refusals at once, DeliveryTimeoutError when
-        retries did not help in time, and what `submit` raises. Cancelling it stops the waiting, not
-        the record.
+        retries did not succeed in time, and the errors of `submit`. Cancelling it stops the wait,
+        not the record.
         """
         future = await self.submit(
             topic,
@@ -180,13 +186,13 @@ class Producer(Generic[K, V]):
         timestamp_ms: int | None = None,
         on_delivery: OnDelivery | None = None,
     ) -> asyncio.Future[RecordMetadata]:
-        """Take one record, return its outcome-to-be; waits for metadata and buffer space only.
+        """Take one record, return the future of its outcome; wait for metadata and buffer only.
 
         Raises MessageTooLargeError, BufferExhaustedError after max_block_ms, ClientClosedError,
         SerializationError, PartitionerError, and KafkaError for a topic or partition that does not
-        exist. Records one task submits keep their order in a partition. For a record that was
-        taken, `on_delivery` is called once on the loop, even if nobody waits; what it raises is
-        logged.
+        exist. Records submitted by one task keep their order in a partition. For a record that was
+        taken, `on_delivery` is called once on the loop, even if no task waits; an exception in it
+        is logged.
         """
         record = ProducerRecord(topic, value, key, tuple(headers), partition, timestamp_ms)
         if self._interceptors:
@@ -211,7 +217,7 @@ class Producer(Generic[K, V]):
     ) -> BulkMetadata:
         """Send many records and wait until each has its outcome; much cheaper than one by one.
 
-        Delivery failures are counted in the result, not raised. Raises what `submit_many` raises.
+        Delivery failures are counted in the result, not raised. Raises the errors of `submit_many`.
         """
         future = await self.submit_many(
             topic, values, keys=keys, partition=partition, timestamp_ms=timestamp_ms
@@ -227,12 +233,12 @@ class Producer(Generic[K, V]):
         partition: int | None = None,
         timestamp_ms: int | None = None,
     ) -> asyncio.Future[BulkMetadata]:
-        """Take many records, in this order for each partition; returns when all are in the buffer.
+        """Take many records, in this order for each partition; return when all are in the buffer.
 
-        Raises like `submit`, and then nothing was taken; only a buffer that fills up or a close
-        half-way is told in the result, whose `failed` then counts the records that were not taken.
-        Cancelling it half-way stops the taking: what was taken so far is sent.
-        Interceptors are called for every record, and may change key and value, not the rest.
+        Raises the errors of `submit` before any record is taken. If the buffer stays full or the
+        producer is closed half-way, the result reports it instead: `failed` counts the records that
+        were not taken. Cancelling it half-way stops it: the records taken so far are sent.
+        Interceptors are called for every record, and may change key and value only.
         """
         if self._interceptors:
             values, keys = self._intercepted(topic, values, keys, partition, timestamp_ms)
@@ -245,19 +251,19 @@ class Producer(Generic[K, V]):
             raise
 
     async def flush(self) -> None:
-        """Send what lingers and wait until every record taken so far has its outcome."""
-        await self._sending.flush()
+        """Send lingering batches and wait until every record taken so far has its outcome."""
+        await self._engine.flush()
 
     async def close(self, *, timeout_ms: int = 30_000) -> None:
-        """Flush for at most `timeout_ms`; what is left fails with ClientClosedError.
+        """Flush for at most `timeout_ms`; remaining records fail with ClientClosedError.
 
-        Cancelling it ends the waiting; the producer is closed all the same.
+        Cancelling it ends the wait; the producer is closed nevertheless.
         """
-        await self._sending.close(timeout_ms=timeout_ms)
+        await self._engine.close(timeout_ms=timeout_ms)
 
     async def partitions_for(self, topic: str) -> list[int]:
-        """The topic's partitions; raises like `submit`."""
-        return sorted((await self._sending.topic(topic)).leaders)
+        """The partitions of the topic. Raises the errors of `submit`."""
+        return sorted((await self._engine.topic(topic)).leaders)
 
     async def _take(
         self, record: ProducerRecord[K, V], listener: OnDelivery | None
@@ -268,9 +274,9 @@ class Producer(Generic[K, V]):
         size = record_size(*pair, headers)
         self._check_size(size)
         timestamp_ms = self._timestamp(timestamp_ms)
-        view = self._sending.known(topic)
-        if view is None or not self._sending.admits(size):
-            view = await self._sending.admit(topic, size)
+        view = self._engine.known(topic)
+        if view is None or not self._engine.admits(size):
+            view = await self._engine.admit(topic, size)
         if partition is None:
             partition = self._partitioning.one(topic, view, pair, size)
         else:
@@ -294,7 +300,7 @@ class Producer(Generic[K, V]):
         partition: int | None,
         timestamp_ms: int | None,
     ) -> tuple[list[V | None], list[K | None]]:
-        """Values and keys as the interceptors want them."""
+        """Pass values and keys through the interceptors."""
         records = [
             self._interceptors.on_send(
                 ProducerRecord(topic, value, key, (), partition, timestamp_ms)
@@ -320,7 +326,7 @@ class Producer(Generic[K, V]):
         self._check_size(max(sizes, default=0))
         ends = list(accumulate(sizes, initial=0))
         timestamp_ms = self._timestamp(timestamp_ms)
-        view = await self._sending.topic(topic)
+        view = await self._engine.topic(topic)
         targets: list[int] | None = None
         if partition is not None:
             check_partition(topic, view, partition)
@@ -330,11 +336,11 @@ class Producer(Generic[K, V]):
         delivery = BulkDelivery(count=len(pairs), timestamp_ms=timestamp_ms, listener=listener)
         start = 0
         while start < len(pairs):
-            # A batch's worth at a time, one record at least.
+            # A batch's worth at a time, at least one record.
             stop = max(start + 1, bisect_right(ends, ends[start] + self._batch_size) - 1)
             size, chunk = ends[stop] - ends[start], pairs[start:stop]
             try:
-                view = await self._sending.admit(topic, size)
+                view = await self._engine.admit(topic, size)
             except (BufferExhaustedError, ClientClosedError) as error:
                 delivery.failed(error, len(pairs) - start)
                 break
@@ -366,7 +372,7 @@ class Producer(Generic[K, V]):
         delivery: Delivery,
         topic_id: bytes,
     ) -> None:
-        is_news = self._sending.accumulator.append(
+        is_news = self._engine.accumulator.append(
             tp,
             pairs,
             timestamp_ms=timestamp_ms,
@@ -376,13 +382,13 @@ class Producer(Generic[K, V]):
             topic_id=topic_id,
         )
         if is_news:
-            self._sending.announce()
+            self._engine.announce()
 
     def _check_size(self, size_bytes: int) -> None:
         if HEADER_BYTES + size_bytes > self._max_request_size:
             raise MessageTooLargeError(
                 f"a record of {size_bytes} bytes is above max_request_size="
-                f"{self._max_request_size}: send a smaller one or raise the limit, and the "
+                f"{self._max_request_size}: send a smaller record, or raise this limit and the "
                 "topic's max.message.bytes"
             )
 

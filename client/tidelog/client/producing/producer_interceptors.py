@@ -1,6 +1,6 @@
-"""Interceptors and callbacks of a producer: they see records leave and outcomes arrive (KIP-42).
+"""Interceptors and callbacks of a producer: they see records and their outcomes (KIP-42).
 
-Owns their order and the promise that none of them breaks sending: what one raises is logged.
+Owns their order, and guarantees that none of them breaks the producer: exceptions are logged.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from tidelog.client.records import Headers, RecordMetadata
 
 _log = structlog.get_logger(__name__)
 OnDelivery = Callable[[RecordMetadata | None, Exception | None], object]
-"""Told where a record lies, or why it was given up: one of the two is None."""
+"""Called with the metadata of a record or with its error: one of the two is None."""
 
 
 class ProducerRecord(NamedTuple, Generic[K, V]):
-    """A record on its way out, not serialized yet; `timestamp_ms` None is the time of sending."""
+    """A record before serialization; `timestamp_ms` None means the time of sending."""
 
     topic: str
     value: V | None
@@ -30,21 +30,21 @@ class ProducerRecord(NamedTuple, Generic[K, V]):
 
 
 class ProducerInterceptor(Protocol[K, V]):
-    """What an interceptor has; it must not block, it runs on the event loop."""
+    """The interface of an interceptor; it runs on the event loop and must not block."""
 
     def on_send(self, record: ProducerRecord[K, V], /) -> ProducerRecord[K, V]:
-        """The record to send: this one, or another."""
+        """Return the record to send: this one, or another."""
         ...
 
     def on_acknowledgement(
         self, metadata: RecordMetadata | None, error: Exception | None, /
     ) -> object:
-        """What became of a record; of one that was not even taken, too."""
+        """See the outcome of a record, also of one that was not taken."""
         ...
 
 
 class ProducerInterceptors(Generic[K, V]):
-    """All of one producer, each handed what the one before returned. True when there is any."""
+    """The interceptors of a producer: each gets the previous one's record. True if any exist."""
 
     def __init__(self, interceptors: Sequence[ProducerInterceptor[K, V]]) -> None:
         self._interceptors = tuple(interceptors)
@@ -53,7 +53,7 @@ class ProducerInterceptors(Generic[K, V]):
         return bool(self._interceptors)
 
     def on_send(self, record: ProducerRecord[K, V]) -> ProducerRecord[K, V]:
-        """What they make of the record; one that raises, or returns no record, is passed over."""
+        """Pass a record through all; an exception or a wrong result is logged and ignored."""
         for interceptor in self._interceptors:
             try:
                 answer: object = interceptor.on_send(record)
@@ -67,7 +67,7 @@ class ProducerInterceptors(Generic[K, V]):
         return record
 
     def on_acknowledgement(self, metadata: RecordMetadata | None, error: Exception | None) -> None:
-        """Tell all of them."""
+        """Report an outcome to all interceptors."""
         for interceptor in self._interceptors:
             try:
                 interceptor.on_acknowledgement(metadata, error)
@@ -77,7 +77,7 @@ class ProducerInterceptors(Generic[K, V]):
                 )
 
     def listener(self, on_delivery: OnDelivery | None = None) -> OnDelivery | None:
-        """Tells the interceptors, then the callback, and raises nothing; None without either."""
+        """A listener that calls the interceptors, then the callback, and raises nothing."""
         if on_delivery is None:
             return self.on_acknowledgement if self._interceptors else None
 

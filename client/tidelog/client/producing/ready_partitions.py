@@ -1,8 +1,8 @@
-"""Which partitions have something to send, by the broker that leads them. Pure.
+"""The partitions with batches to send, by the broker that leads them. Pure.
 
-Owns each leader's line of ready partitions. Looks only at partitions that changed since it looked
-last: a batch became full or due, an answer came, a pause ended, a leader or the topic changed. What
-did not change stays where it is, however many partitions wait. Takes no batch and sends nothing.
+Owns a line of ready partitions per leader. An update looks only at partitions that changed since
+the last one: a batch became full or due, an answer arrived, a pause ended, a leader or the topic
+changed. So its cost does not grow with the number of waiting partitions. Takes and sends no batch.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -18,7 +18,7 @@ from tidelog.client.records import TopicPartition
 
 
 class ReadySource(Protocol):
-    """The accumulator, as far as it is needed here."""
+    """The part of the accumulator that this module uses."""
 
     @property
     def ready(self) -> Mapping[TopicPartition, int]:
@@ -33,13 +33,13 @@ class ReadySource(Protocol):
 
 @dataclass(slots=True)
 class Line:
-    """Ready partitions of one leader, the longest waiting first."""
+    """The ready partitions of one leader, the longest waiting first."""
 
     ready: Ranked[int, TopicPartition] = field(default_factory=Ranked)
     full: Ranked[int, TopicPartition] = field(default_factory=Ranked)
-    """Those of them with batches that take no more records."""
+    """The partitions among them with batches that take no more records."""
     full_bytes: int = 0
-    """Of such batches, of each partition counted up to `enough`."""
+    """The bytes of such batches, counted up to `enough` for each partition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,11 @@ class _Place:
 
 
 class ReadyPartitions:
-    """Of one producer.
+    """The ready partitions of a producer.
 
-    `address_of` names a partition's leader, None while there is none; `give_up` takes out batches
-    that must not be sent any more and says whether there were some, which is a change of its own.
+    `address_of` returns the address of a partition's leader, None while there is none. `give_up`
+    removes batches that must no longer be sent, and returns whether there were any, which is a
+    change too.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class ReadyPartitions:
 
     @property
     def addresses(self) -> list[str]:
-        """Leaders of ready partitions, that of the longest waiting one first."""
+        """The leaders of ready partitions, that of the longest waiting partition first."""
         first_ranks = {
             address: line.ready.first_rank
             for address, line in self._lines.items()
@@ -87,11 +88,11 @@ class ReadyPartitions:
         return sorted(first_ranks, key=first_ranks.__getitem__)
 
     def line(self, address: str) -> Line:
-        """Of one leader; an empty one when nothing is ready for it."""
+        """The line of a leader; an empty one when nothing is ready for it."""
         return self._lines.get(address) or Line()
 
     def look(self) -> None:
-        """Bring the lines up to date: look at each partition that changed, and at no other."""
+        """Update the lines of the partitions that changed."""
         while changes := self._source.take_changes():
             for tp in changes:
                 self._leave(tp)

@@ -1,13 +1,13 @@
-"""Moves a producer's batches to the brokers that lead their partitions, and their outcomes back.
+"""The sender: sends a producer's batches to the leaders of their partitions.
 
-Owns the sending loop: up to `max_in_flight` requests at a time to every broker, on one stream. What
-is ready and in which order is the accumulator's decision; where to, the metadata's, which
-`ready_partitions` keeps together by what changed; what an answer means, that of `outcomes`.
+Owns the sending loop: up to `max_in_flight` requests at a time to every broker, on one stream. The
+accumulator decides which batches are ready and in which order, the metadata where they go
+(`ready_partitions` combines both), and `outcomes` what an answer means.
 
-To a broker that owes no answer goes whatever is ready. To one that does goes another request only
-when full batches make half of a request: they gain nothing by waiting, while batches that still
-take records fill up until the next answer. Sending them whenever a request may be sent, as Kafka
-does, makes more and smaller requests of the same records.
+A broker without a request in flight gets all ready batches. A broker with one gets another only
+when full batches make half of a request: full batches gain nothing by waiting, while batches that
+still take records fill up until the next answer. Sending those whenever a request may be sent, as
+Kafka does, makes more and smaller requests of the same records.
 """
 
 from __future__ import annotations
@@ -37,20 +37,19 @@ from tidelog.v1.data_pb2 import (
 from tidelog.v1.methods import INIT_PRODUCER_ID
 
 _ANSWER_MARGIN_MS = 1_000
-"""How much longer than the broker's own limit a call waits, so that the broker's answer gets home.
-"""
+"""The time that a call waits beyond the broker's own limit, so that the broker's answer arrives."""
 
 
 @dataclass(frozen=True, slots=True)
 class SenderConfig:
-    """Sizes in bytes, times in milliseconds; acks 0, 1 or -1."""
+    """The limits of a sender: sizes in bytes, times in milliseconds; acks 0, 1 or -1."""
 
     acks: int
     max_request_size: int
     request_timeout_ms: int
     delivery_timeout_ms: int
     max_in_flight: int = 5
-    """Requests to one broker that have no answer yet."""
+    """The maximum number of requests to one broker without an answer."""
     backoff: Backoff = field(default_factory=Backoff)
 
 
@@ -83,7 +82,7 @@ class Sender:
             on_progress=self._report_progress,
         )
         self._enough = config.max_request_size // 2
-        """Full batches of so many bytes are worth a request to a broker that owes an answer."""
+        """The bytes of full batches that justify another request to a broker with one in flight."""
         self._ready = ReadyPartitions(
             accumulator,
             enough=self._enough,
@@ -100,18 +99,18 @@ class Sender:
         self._loop_task = asyncio.create_task(self._run())
 
     def wake(self) -> None:
-        """Something is new in the accumulator or the metadata."""
+        """Wake the loop after a change of the accumulator or the metadata."""
         self._wake.set()
 
     async def wait_for_progress(self) -> None:
-        """Return when some batch has had its outcome."""
+        """Wait until a batch gets its outcome."""
         await self._progress.wait()
 
     async def stop(self) -> None:
         """Stop the loop and the requests in flight; batches without an outcome fail.
 
-        They fail at once even if this is cancelled, or a call does not heed its own cancellation:
-        that one is left alone after a while, and its answer changes nothing any more.
+        They fail even if this is cancelled, or if a call ignores its own cancellation: after
+        UNWIND_MS such a call is abandoned, and its answer has no effect.
         """
         requests = (task for tasks in self._requests.values() for task in tasks)
         every = (self._loop_task, self._identifying, *requests)
@@ -136,7 +135,7 @@ class Sender:
             await self._sleep_until(self._accumulator.next_event_ms())
 
     async def _sleep_until(self, event_ms: int | None) -> None:
-        """Until woken, or until the accumulator has something new to say."""
+        """Sleep until woken, or until the accumulator's next event."""
         if event_ms is None:
             await self._wake.wait()
             return
@@ -148,7 +147,7 @@ class Sender:
             timer.cancel()
 
     def _dispatch(self, now_ms: int) -> None:
-        """Send requests to every broker that has something to get and may get it."""
+        """Send requests to every broker with ready batches, within the limits."""
         self._accumulator.advance(now_ms)
         if not self._may_send():
             return
@@ -162,9 +161,10 @@ class Sender:
                 self._ready.look()
 
     def _may_send(self) -> bool:
-        """Whether something is ready and can be numbered.
+        """Whether a batch is ready and can be numbered.
 
-        Asked again after each look: what it gives up may have ended the producer id's last epoch.
+        To be checked after each update of the lines: batches given up there may have ended the last
+        epoch of the producer id.
         """
         return bool(self._accumulator.ready) and self._is_identified()
 
@@ -173,7 +173,7 @@ class Sender:
         return None if leader is None else leader.address
 
     def _worth_sending(self, address: str) -> Ranked[int, TopicPartition] | None:
-        """Partitions that a request to their leader is to carry now; None: there is to be none."""
+        """The partitions of the next request to a leader; None: send no request now."""
         line = self._ready.line(address)
         in_flight = len(self._requests.get(address, ()))
         if not in_flight:
@@ -183,7 +183,7 @@ class Sender:
         return line.full if line.full_bytes >= self._enough else None
 
     def _is_identified(self) -> bool:
-        """Whether batches can be numbered, or need not be; if not, that is on its way."""
+        """Whether batches can be numbered or need not be; if not, request a producer id."""
         if self._sequences is None or self._sequences.producer_id is not None:
             return True
         if self._identifying is None or self._identifying.done():
@@ -213,7 +213,7 @@ class Sender:
         self.wake()
 
     def _take(self, partitions: Iterable[TopicPartition]) -> list[Batches]:
-        """Batches of these partitions up to the request's size, of the first in any case."""
+        """Take batches of these partitions up to the request's size, at least of the first."""
         room = self._config.max_request_size
         items: list[Batches] = []
         for tp in partitions:

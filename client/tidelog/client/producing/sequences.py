@@ -1,20 +1,21 @@
-"""An idempotent producer's numbers: who it is, which sequence comes next where. Pure.
+"""The numbers of an idempotent producer: its id, epochs and sequences. Pure.
 
-Owns producer id, epoch and next sequence of every partition written to (KIP-98), and when an epoch
-ends (KIP-360):
+Owns producer id, epoch and next sequence of every partition written to (KIP-98), and decides when
+an epoch ends (KIP-360):
 
-    a batch was ...                                       then
+    a batch was ...                                       consequence
     acknowledged                                          the log knows this epoch: five may fly
     given up, though it was numbered                      its sequences are missing in the log, or
                                                           may be: the epoch ends
     refused as out of order, sent after all before it     the log lost what it had: the epoch ends
     were acknowledged
-    refused as out of order, sent before that             it came too early, or the refusal does: it
-                                                          comes again
-    refused as of an older epoch                          somebody else has this id: take a new one
+    refused as out of order, sent before that             it was sent too early, or the refusal is
+                                                          stale: send it again
+    refused as of an older epoch                          another producer has this id: take a new
+                                                          one
 
-Epochs count in each partition alone, as brokers compare them. A batch that may have been appended
-is never numbered again: under other numbers the log would not know it for what it is.
+Epochs are per partition, as brokers compare them. A batch that may have been appended is never
+numbered again: the log would not recognise it under other numbers.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -34,38 +35,38 @@ PRODUCER_EPOCH_MAX = 2**15 - 1
 
 
 class Numbers(NamedTuple):
-    """What a batch carries so that a log knows it when it comes again."""
+    """The numbers in a batch, by which a log recognises a retry."""
 
     producer_id: int
     producer_epoch: int
     base_sequence: int
 
     def after(self, records_count: int) -> Numbers:
-        """Those of a batch that begins so many records later."""
+        """The numbers of a batch that begins `records_count` records later."""
         return self._replace(base_sequence=(self.base_sequence + records_count) & SEQUENCE_MASK)
 
 
 class Verdict(Enum):
-    """What becomes of a numbered batch after an answer."""
+    """The fate of a numbered batch after an answer."""
 
     DONE = auto()
     AGAIN = auto()
-    """As it is, after those before it."""
+    """Send it again unchanged, after the batches before it."""
     SPLIT = auto()
     RENUMBER = auto()
-    """The epoch ends; the batch comes again in the next one, unless it may have been appended."""
+    """End the epoch, and send it again in the next one unless it may have been appended."""
     FAILED = auto()
-    """And the epoch ends."""
+    """Fail it and end the epoch."""
     FENCED = auto()
-    """And the producer id is another's."""
+    """Fail it and take a new producer id: another producer has this one."""
 
 
 def verdict_on(
     error: TidelogError | None, *, records_count: int, is_after_another: bool
 ) -> Verdict:
-    """For a batch of `records_count` records.
+    """The verdict on a batch of `records_count` records.
 
-    `is_after_another`: when it was sent one before it had no outcome yet.
+    `is_after_another`: an earlier batch had no outcome when this one was sent.
     """
     if error is None:
         return Verdict.DONE
@@ -86,14 +87,14 @@ class _Partition:
     epoch: int
     next_sequence: int = 0
     is_known: bool = False
-    """Something of this epoch was acknowledged."""
+    """Whether a batch of this epoch was acknowledged."""
     topic_id: bytes = b""
     is_broken: bool = False
     is_fenced: bool = False
 
 
 class Sequences:
-    """Of one producer; `producer_id` is None while one is to be asked for."""
+    """The numbers of a producer; `producer_id` is None while one must be requested."""
 
     def __init__(self) -> None:
         self.producer_id: int | None = None
@@ -101,13 +102,13 @@ class Sequences:
         self._partitions: dict[TopicPartition, _Partition] = {}
 
     def adopt(self, producer_id: int, producer_epoch: int) -> None:
-        """The id that a broker gave; for the partitions that have none yet."""
+        """Take the id that a broker gave, for partitions without one."""
         self.producer_id, self._epoch = producer_id, producer_epoch
 
     def begin(self, tp: TopicPartition, topic_id: bytes) -> None:
-        """The next batch is for this incarnation of the topic, whose log knows none before it.
+        """Begin a new sequence if the next batch is for another incarnation of the topic.
 
-        Call it while the partition has nothing in flight, or the incarnation is the same.
+        Call it while the partition has no batch in flight, or for the same incarnation.
         """
         state = self._partitions.get(tp)
         if state is None:
@@ -117,16 +118,16 @@ class Sequences:
             self._partitions[tp] = _Partition(state.producer_id, state.epoch, topic_id=topic_id)
 
     def in_flight_max(self, tp: TopicPartition) -> int:
-        """How many batches there may be from the first without an outcome to the last sent.
+        """The maximum number of batches from the first without an outcome to the last one sent.
 
-        One until the log knows the epoch: it takes the first it sees, whatever its sequence. Then
-        as many as the log remembers.
+        It is one until the log knows the epoch, since a log accepts any sequence in the first batch
+        of an epoch, and then as many as the log remembers.
         """
         state = self._partitions.get(tp)
         return BATCHES_PER_PRODUCER_MAX if state is not None and state.is_known else 1
 
     def number(self, tp: TopicPartition, records_count: int) -> Numbers:
-        """The numbers of the next batch of a partition; ask only while there is a producer id."""
+        """Number the next batch of a partition; there must be a producer id."""
         state = self._partitions.get(tp)
         if state is None:
             assert self.producer_id is not None  # the caller has looked
@@ -136,22 +137,22 @@ class Sequences:
         return numbers
 
     def acknowledged(self, tp: TopicPartition) -> None:
-        """A batch of the partition's epoch is in the log."""
+        """Note that a batch of the partition's epoch is in the log."""
         self._partitions[tp].is_known = True
 
     def break_off(self, tp: TopicPartition, *, is_fenced: bool = False) -> None:
-        """The epoch ends as soon as nothing of it is in flight."""
+        """End the epoch as soon as no batch of it is in flight."""
         state = self._partitions[tp]
         state.is_broken = True
         state.is_fenced |= is_fenced
 
     def is_broken(self, tp: TopicPartition) -> bool:
-        """Whether the partition's epoch is to be ended."""
+        """Whether the partition's epoch must be ended."""
         state = self._partitions.get(tp)
         return state is not None and state.is_broken
 
     def end_epoch(self, tp: TopicPartition) -> None:
-        """Begin the next epoch of a partition that has nothing in flight, in sequence 0."""
+        """Begin the next epoch, at sequence 0, of a partition with no batch in flight."""
         state = self._partitions[tp]
         if state.is_fenced or state.epoch == PRODUCER_EPOCH_MAX:
             del self._partitions[tp]

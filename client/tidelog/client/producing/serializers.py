@@ -1,6 +1,6 @@
-"""What turns the application's keys and values into the bytes that are sent, and says which failed.
+"""Serializers: turn the application's keys and values into bytes, and report which one failed.
 
-Owns the two callables of one producer. Without them nothing is called: bytes are sent as they are.
+Owns the two callables of a producer. Without them bytes are sent unchanged.
 """
 
 # Pure: decides, never acts (rule R2).
@@ -28,14 +28,14 @@ else:
 
 T = TypeVar("T")
 Serializer = Callable[[str, T], bytes | None]
-"""Called with the topic and the object, never None; what it raises is a SerializationError."""
+"""Called with the topic and the object, never None; an exception is a SerializationError."""
 _Part = Literal["key", "value"]
 _AnySerializer = Callable[[str, Any], bytes | None]  # Any: K or V
 _BYTES_OR_NONE = frozenset({bytes, type(None)})
 
 
 class Serializers(Generic[K, V]):
-    """The key's and the value's; None takes bytes only. None, the null, stays null."""
+    """The serializers of key and value; without one only bytes are taken. None stays null."""
 
     def __init__(self, *, key: Serializer[K] | None, value: Serializer[V] | None) -> None:
         self._key = key
@@ -43,9 +43,9 @@ class Serializers(Generic[K, V]):
         self._is_plain = key is None and value is None
 
     def pair(self, topic: str, key: object, value: object) -> Pair:
-        """The bytes of one K and V; raises SerializationError, TypeError for what is no bytes."""
+        """Serialize a key and a value. Errors: SerializationError; TypeError if not bytes."""
         if self._is_plain and type(value) is bytes and (key is None or type(key) is bytes):
-            return key, value  # nearly always: not worth two calls
+            return key, value  # the common case, without two calls
         return (
             _serialized(self._key, topic, key, part="key"),
             _serialized(self._value, topic, value, part="value"),
@@ -54,7 +54,7 @@ class Serializers(Generic[K, V]):
     def pairs(
         self, topic: str, keys: Sequence[K | None] | None, values: Sequence[V | None]
     ) -> list[Pair]:
-        """The bytes of many records; raises like `pair`, ValueError for unequal lengths."""
+        """Serialize many records. Errors: those of `pair`; ValueError for unequal lengths."""
         key_bytes = _all_serialized(self._key, topic, keys, part="key") if keys else None
         value_bytes = _all_serialized(self._value, topic, values, part="value")
         return list(zip(key_bytes or repeat(None, len(values)), value_bytes, strict=True))

@@ -1,4 +1,4 @@
-"""What the cluster command asks nodes: how they are, and to get ready for a stop of all of them."""
+"""The RPCs of `tidelog cluster` to its nodes: status, and preparation for a stop of all of them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ PREPARE_STOP_TIMEOUT_MS = 10_000
 
 
 def statuses(plans: Sequence[NodePlan]) -> list[NodeStatusResponse | None]:
-    """What each node says of itself; None for one that does not answer."""
+    """The status that each node reports; None for a node that does not answer."""
     return asyncio.run(
         _call_each(plans, NODE_STATUS, NodeStatusRequest(), timeout_ms=STATUS_TIMEOUT_MS)
     )
 
 
 def prepare_stop(plans: Sequence[NodePlan]) -> None:
-    """Tell all nodes at once that the cluster stops; one that does not answer is passed over."""
+    """Announce to all nodes that the cluster stops; nodes that do not answer are skipped."""
     asyncio.run(
         _call_each(plans, PREPARE_STOP, PrepareStopRequest(), timeout_ms=PREPARE_STOP_TIMEOUT_MS)
     )

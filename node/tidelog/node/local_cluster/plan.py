@@ -1,12 +1,12 @@
-"""What a cluster's data folder says: a configuration file a node, and where its other files lie.
+"""The data folder of a cluster: one configuration file per node, and the paths of its other files.
 
-    .data/node-1.toml   the node's configuration, made once, then yours to edit
-    .data/node-1.pid    the process that runs it, or ran it last
-    .data/node-1.log    what it writes to stdout and stderr; node-1.log.1 when it was full
-    .data/node-1/       its data: meta.properties, a folder a partition
+    .data/node-1.toml   the node's configuration, written once, then yours to edit
+    .data/node-1.pid    the id of the process that runs it, or ran it last
+    .data/node-1.log    its stdout and stderr; node-1.log.1 is the previous, full one
+    .data/node-1/       its data: meta.properties, one folder per partition
 
-Nobody but the owner may read any of it. The configuration files are the only record of a cluster.
-Never touches a folder it did not make.
+Only the owner may read these files. The configuration files are the only record of a cluster.
+Never touches a folder that it did not create.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ HTTP_PORTS = (9292, 9293, 9294)
 
 @dataclass(frozen=True, slots=True)
 class NodePlan:
-    """One node: its configuration, and the files beside its data."""
+    """A node: its configuration, and the files beside its data."""
 
     config: NodeConfig
     folder: Path
@@ -47,17 +47,17 @@ class NodePlan:
 
     @property
     def is_controller(self) -> bool:
-        """Whether it is a voter."""
+        """Whether the node is a controller, and so a voter."""
         return "controller" in self.config.process_roles
 
     @property
     def config_path(self) -> Path:
-        """What the node's process is started with."""
+        """The configuration file that the node's process is started with."""
         return _config_path(self.folder, self.node_id)
 
     @property
     def pid_path(self) -> Path:
-        """Holds the process id of the node's last start."""
+        """The file that holds the process id of the node's last start."""
         return self.folder / f"node-{self.node_id}.pid"
 
     @property
@@ -67,15 +67,15 @@ class NodePlan:
 
 
 def default_folder() -> Path:
-    """`.data` of the checkout this code runs from, else of the working directory."""
+    """`.data` in the checkout that this code runs from, else in the working directory."""
     checkout = Path(__file__).resolve().parents[3]
     return (checkout if (checkout / "Makefile").exists() else Path.cwd()) / ".data"
 
 
 def load(folder: Path) -> list[NodePlan]:
-    """The nodes of the cluster in `folder`, by node id; none when there is no cluster.
+    """The nodes of the cluster in `folder`, by node id; empty when there is no cluster.
 
-    Errors: `LocalClusterError` when a configuration cannot be used, saying which and why.
+    Errors: `LocalClusterError` that names a configuration that cannot be used, and why.
     """
     return sorted(
         (_load_node(folder, path) for path in folder.glob("node-*.toml")),
@@ -90,10 +90,10 @@ def load_or_create(
     http_ports: Sequence[int] | None,
     engine: str | None = None,
 ) -> list[NodePlan]:
-    """The nodes of the cluster in `folder`, planned first when it is new; None: the defaults.
+    """The nodes of the cluster in `folder`, which is created if it is new; None: the defaults.
 
-    Errors: `LocalClusterError` when the folder is not a cluster's, or its cluster has other
-    ports, another engine, or more than one.
+    Errors: `LocalClusterError` when the folder is not a cluster's, or when its cluster has other
+    ports, another engine, or controllers with different engines.
     """
     plans = load(folder)
     if not plans:
@@ -121,14 +121,14 @@ def _check_engines(folder: Path, plans: Sequence[NodePlan], wanted: str | None) 
     if len(set(engines.values())) > 1:
         told = ", ".join(f"node {node_id} {engine}" for node_id, engine in engines.items())
         raise LocalClusterError(
-            f"the controllers in {folder} have different {ENGINE_KEY}: {told}; set the same in all"
-            " node-*.toml"
+            f"the controllers in {folder} have different values of {ENGINE_KEY}: {told}; set the"
+            " same in all node-*.toml"
         )
     if wanted is not None and wanted not in engines.values():
         raise LocalClusterError(
             f"the cluster in {folder} has the {ENGINE_KEY} {next(iter(engines.values()))}, not"
             f" {wanted}: leave --engine out; or stop the cluster and set {wanted} in all"
-            " node-*.toml, for both go on with the same data"
+            " node-*.toml, since both engines use the same data"
         )
 
 
@@ -151,7 +151,7 @@ def _refuse_foreign(folder: Path) -> None:
     if names:
         raise LocalClusterError(
             f"{folder} holds {names[0]!r} but no node-*.toml: it is not a cluster's folder or was"
-            " made only in part; move it away, or choose another --data-dir"
+            " created only in part; move it away, or choose another --data-dir"
         )
 
 
@@ -159,7 +159,9 @@ def _create(
     folder: Path, *, ports: Sequence[int], http_ports: Sequence[int], engine: str | None
 ) -> None:
     if len(ports) != len(http_ports):
-        raise LocalClusterError("--ports and --http-ports must name as many ports, one a node")
+        raise LocalClusterError(
+            "--ports and --http-ports must list the same number of ports, one per node"
+        )
     voters = {str(node_id): f"{HOST}:{port}" for node_id, port in enumerate(ports, start=1)}
     cluster_id = secrets.token_urlsafe(16)
     texts = {
@@ -182,7 +184,7 @@ def _create(
 
 
 def write_private(path: Path, text: str) -> None:
-    """Replace the file as a whole; only its owner may read it."""
+    """Replace the file atomically; only its owner may read it."""
     temporary = path.with_suffix(".tmp")
     temporary.unlink(missing_ok=True)
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -1,7 +1,7 @@
-"""The processes of a cluster's nodes: start one, find it again, end it, and nobody else's.
+"""The processes of a cluster's nodes: start, find and end them, and no other process.
 
-A process is a node's only when its command line names the node's configuration file, whatever a
-pid file says: a recorded pid may have been given to a stranger since.
+A process belongs to a node only if its command line names the node's configuration file. The pid
+file alone proves nothing: the system may have reused the recorded pid for another process.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ POLL_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A process this command started, and where in the node's log its own lines begin."""
+    """A process that this command started, and the position in the node's log where it began."""
 
     process: subprocess.Popen[bytes]
     log_position: int
@@ -37,7 +37,7 @@ class Started:
 
 @contextlib.contextmanager
 def only_command(folder: Path) -> Iterator[None]:
-    """Hold the folder itself: commands that start or stop nodes go one after the other."""
+    """Lock the folder: commands that start or stop nodes run one after the other."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -57,7 +57,7 @@ def running_pid(plan: NodePlan) -> int | None:
 
 
 def start(plan: NodePlan) -> Started:
-    """Start the node in the background; it outlives this command and the terminal."""
+    """Start the node in the background, independent of this command and of the terminal."""
     files = ["--config", str(plan.config_path), "--log", str(plan.log_path)]
     command = [sys.executable, "-m", "tidelog.node", *files]
     with os.fdopen(open_output(plan.log_path), "ab") as log:
@@ -97,27 +97,27 @@ def _signal(plan: NodePlan, number: signal.Signals) -> None:
 
 
 def last_words(plan: NodePlan, started: Started) -> str:
-    """Why a started node ended."""
+    """The reason why a started node ended, from its log."""
     return words.last_words(plan.log_path, since=started.log_position)
 
 
 def refuse_taken_port(plan: NodePlan) -> None:
-    """Errors: `LocalClusterError` when another process listens on one of the node's ports.
+    """Raise `LocalClusterError` when another process listens on one of the node's ports.
 
-    Asked before the node starts, since gRPC may share a port silently.
+    To be called before the node starts, since gRPC may share a port silently.
     """
     host, _, port = plan.address.rpartition(":")
     for number in (int(port), plan.config.http_port):
         if number and _is_taken(host, number):
             raise LocalClusterError(
                 f"port {number} of node {plan.node_id} is taken: `ss -ltnp 'sport = :{number}'`"
-                " says by whom; end that process, or start a new --data-dir with other --ports"
+                " shows the process; end it, or start a new --data-dir with other --ports"
             )
 
 
 def _is_taken(host: str, port: int) -> bool:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        # Connections that are only waiting to be forgotten do not count.
+        # Connections in TIME_WAIT do not count.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))

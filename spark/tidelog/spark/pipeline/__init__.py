@@ -1,6 +1,6 @@
-"""A job that turns JSON records of topics into partitioned Parquet, run after run, each once.
+"""A job that writes JSON records of topics to partitioned Parquet, incrementally, each once.
 
-`settings` is what it is told (`tidelog pipeline --help`), `plan` decides what a run covers, `runs`
-is the log of runs that makes it atomic, `frames` is what Spark does to the records, `job` puts them
-together, and `ship` gives this package to the executors of a cluster.
+`settings` parses its options (`tidelog pipeline --help`), `plan` decides the offsets of a run,
+`runs` is the log of runs that makes a run atomic, `frames` processes the records with Spark, `job`
+runs these steps, and `ship` sends this package to the executors of a cluster.
 """

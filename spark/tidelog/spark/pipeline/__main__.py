@@ -1,4 +1,4 @@
-"""One run of the pipeline from the command line; the last line on stdout is a JSON object.
+"""A run of the pipeline from the command line; the last line on stdout is a JSON object.
 
 `tidelog pipeline` is this with defaults; `python -m tidelog.spark.pipeline` needs no `tidelog.cli`.
 """
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str], *, bootstrap: str | None = None) -> None:
-    """Run the job; `bootstrap` is for arguments that name none.
+    """Run the job; `bootstrap` is the default for arguments that name none.
 
-    Exits with 1 and one line that says why where it cannot, with 2 for wrong usage.
+    Exits with 1 and one line that gives the reason of a failure, with 2 for wrong usage.
     """
     settings = parse(arguments, bootstrap=bootstrap)
     try:

@@ -1,4 +1,4 @@
-"""What Spark does to the records of a run: parse, tell good from bad, drop repeats."""
+"""The Spark processing of a run's records: parse, separate good from bad, drop repeats."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tidelog.client.records import TopicPartition
 from tidelog.spark.pipeline.plan import PipelineError, Span
 
 PLACE = ["_topic", "_partition", "_offset"]
-"""Columns that say where a record lies. With `_timestamp` and `_date` each good record has them."""
+"""Columns of a record's place. Each good record has them, with `_timestamp` and `_date`."""
 _DERIVED = {"_date": DateType()}
 _MALFORMED, _COPIES = "_malformed", "_copies"
 NO_VALUE = "the record has no value"
@@ -25,7 +25,7 @@ MISSING = "a required field is missing: "
 
 
 class Counted(NamedTuple):
-    """Records read, repeats included; different ones that are good, and bad ones by reason."""
+    """Records read, repeats included; distinct good records, and distinct bad ones by reason."""
 
     read: int
     good: int
@@ -33,7 +33,7 @@ class Counted(NamedTuple):
 
 
 def schema_of(text: str) -> StructType:
-    """Fields of a DDL text ("id long NOT NULL, amount double"). Errors: `PipelineError`."""
+    """Parse fields as DDL ("id long NOT NULL, amount double"). Errors: `PipelineError`."""
     try:
         schema = cast("StructType", StructType.fromDDL(text))
     except Exception as error:  # noqa: BLE001  # Spark's parser has no error of its own to name
@@ -44,7 +44,7 @@ def schema_of(text: str) -> StructType:
 
 
 def check_partitioning(columns: list[str], schema: StructType) -> None:
-    """Errors: `PipelineError` for a column that no good record has."""
+    """Raise `PipelineError` for a column that no good record has."""
     known = [*schema.names, "_topic", "_partition", *_DERIVED]
     for name in columns:
         if name not in known:
@@ -56,7 +56,7 @@ def read(
     spans: Mapping[TopicPartition, Span],
     options: Mapping[str, str],
 ) -> DataFrame:
-    """All records of the spans, which are not all empty, as the source gives them."""
+    """The records of the spans, not all of which are empty, as the source returns them."""
     wanted = {tp: span for tp, span in spans.items() if span.width}
     starts = _by_topic({tp: span.start for tp, span in wanted.items()})
     ends = _by_topic({tp: span.end for tp, span in wanted.items()})
@@ -72,7 +72,7 @@ def read(
 
 
 def classify(records: DataFrame, schema: StructType) -> DataFrame:
-    """Each record once, with what is in it (`fields`), or why that cannot be told (`_reason`)."""
+    """Each record once, with its parsed `fields`, or the `_reason` why it cannot be parsed."""
     text = f.col("value").cast("string")
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _MALFORMED}
     parsed_as = StructType([*_nullable(schema), StructField(_MALFORMED, StringType())])
@@ -90,7 +90,7 @@ def classify(records: DataFrame, schema: StructType) -> DataFrame:
 
 
 def count(classified: DataFrame) -> Counted:
-    """All of them."""
+    """Count all records, and the good and bad ones among them."""
     found = classified.groupBy("_reason").agg(f.count("*"), f.sum(_COPIES)).collect()
     each = {reason: records for reason, records, _ in found}
     good_ones = each.pop(None, 0)
@@ -98,7 +98,7 @@ def count(classified: DataFrame) -> Counted:
 
 
 def good(classified: DataFrame, schema: StructType) -> DataFrame:
-    """A column for each field of the schema, then where the record lies, and its time."""
+    """Good records: a column per field of the schema, then the record's place and time."""
     fields = [f.col(f"fields.`{name}`").alias(name) for name in schema.names]
     return classified.where(f.col("_reason").isNull()).select(
         *fields, *PLACE, "_timestamp", "_date"
@@ -106,7 +106,7 @@ def good(classified: DataFrame, schema: StructType) -> DataFrame:
 
 
 def bad(classified: DataFrame) -> DataFrame:
-    """The reason, the record as it is, where it lies, and its time."""
+    """Bad records: the reason, the record unchanged, its place and its time."""
     found = classified.where(f.col("_reason").isNotNull())
     return found.select(f.col("_reason").alias("reason"), "key", "value", *PLACE, "_timestamp")
 
@@ -116,7 +116,7 @@ def _nullable(schema: StructType) -> list[StructField]:
 
 
 def _reason(text: Column, schema: StructType) -> Column:
-    """The first that holds; null: the record is good."""
+    """The first reason that applies; null: the record is good."""
     reason = (
         f.when(f.col("value").isNull(), NO_VALUE)
         .when(~f.is_valid_utf8(text), NOT_UTF8)

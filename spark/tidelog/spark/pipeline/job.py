@@ -1,7 +1,7 @@
-"""One run of the pipeline: plan, read, write, commit, tell.
+"""A run of the pipeline: plan, read, write, commit, report.
 
-Owns the order of the steps; each is decided elsewhere. Whatever kills it, the next run goes on from
-the last one that was committed.
+Owns the order of the steps; other modules decide each. If the job is killed at any point, the next
+run continues after the last committed run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a run. It was not committed when there was nothing to read."""
+    """The result of a run, which is not committed when there was nothing to read."""
 
     run: Run
     is_committed: bool
@@ -40,7 +40,7 @@ class Outcome:
 
 
 class Job:
-    """Runs of one output. Errors of all: `PipelineError`, `StorageError`, what Spark raises."""
+    """The runs of one output folder. Errors: `PipelineError`, `StorageError` and Spark's own."""
 
     def __init__(
         self, spark: SparkSession, settings: Settings, *, disk: Disk, clock: Clock
@@ -53,7 +53,7 @@ class Job:
         frames.check_partitioning(list(settings.partition_by), self._schema)
 
     def run(self, *, tell: Tell) -> Outcome:
-        """From the end of the last run to what there is now; `tell` hears of each step."""
+        """Run from the end of the last run to the present offsets; `tell` reports each step."""
         log = RunLog(self._disk, self._settings.output)
         self._disk.make_directory(f"{self._settings.output}/{RUNS}")
         with _alone(f"{self._settings.output}/{RUNS}"), LoopThread() as loop:
@@ -113,7 +113,7 @@ class Job:
     def _write_records(self, classified: DataFrame, path: str) -> None:
         found, columns = frames.good(classified, self._schema), self._settings.partition_by
         if columns:
-            # Else each task would write a file into each folder.
+            # Otherwise each task would write a file into each folder.
             found = found.repartition(*columns)
         found.write.mode("overwrite").partitionBy(*columns).parquet(path)
 
@@ -144,6 +144,7 @@ def _alone(folder: str) -> Iterator[None]:
             stack.enter_context(lock_directory(folder))
         except StorageError as error:
             raise PipelineError(
-                f"another job writes to this output, or nobody may: wait for it ({error})"
+                "another job writes to this output, or it cannot be locked: wait for that job, or"
+                f" make the folder writable ({error})"
             ) from None
         yield

@@ -1,4 +1,4 @@
-"""Decides what a run of the pipeline covers: from where the last one ended to what there is now.
+"""The offsets of a pipeline run: from the end of the last run to the present high watermarks.
 
 Pure. Never asks the cluster: `job` does, and passes the answers in.
 """
@@ -17,23 +17,23 @@ from tidelog.core.errors import TidelogError
 
 
 class PipelineError(TidelogError):
-    """The pipeline cannot go on as it is; the message says why, and what would let it."""
+    """The pipeline cannot continue; the message says why, and what to change."""
 
 
 class Span(NamedTuple):
-    """start <= offset < end of one partition."""
+    """The offsets of a partition with start <= offset < end."""
 
     start: int
     end: int
 
     @property
     def width(self) -> int:
-        """Of offsets; of records, where none were compacted away."""
+        """The number of offsets, and of records unless some were compacted away."""
         return self.end - self.start
 
 
 class Gap(NamedTuple):
-    """Offsets that were there to be read, and were removed before any run came to them."""
+    """Offsets that were removed before any run had read them."""
 
     topic: str
     partition: int
@@ -43,7 +43,7 @@ class Gap(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far all runs so far have come: the topic's id, and each partition's next offset."""
+    """The progress of all runs in a topic: its id, and the next offset of each partition."""
 
     topic_id: bytes
     next_offsets: Mapping[int, int]
@@ -51,19 +51,19 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a user allows."""
+    """The limits that a user sets."""
 
     records_max: int | None = None
-    """Of one run, over all partitions."""
+    """The maximum number of records of a run, over all partitions."""
     from_latest: bool = False
-    """The first run begins with what is written after it; else with the oldest record."""
+    """The first run starts at the latest offset instead of the earliest."""
     is_loss_allowed: bool = False
-    """Go on where records are gone, and write down which; else refuse."""
+    """Continue when records are gone, and record the gap; otherwise refuse."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one run covers."""
+    """The offsets that a run covers."""
 
     topic_ids: Mapping[str, bytes]
     spans: Mapping[TopicPartition, Span]
@@ -71,7 +71,7 @@ class Plan:
 
     @property
     def offsets(self) -> int:
-        """All of them together."""
+        """The total number of offsets."""
         return sum(span.width for span in self.spans.values())
 
 
@@ -81,10 +81,10 @@ def plan_run(
     bounds: Mapping[TopicPartition, OffsetBounds],
     limits: Limits,
 ) -> Plan:
-    """One span for each partition of each topic, empty where nothing is new.
+    """A span for each partition of each topic, empty if there is nothing new.
 
-    Errors: `PipelineError` when a topic was created again, a partition ends below what was read of
-    it, or records were removed before they were read.
+    Errors: `PipelineError` when a topic was recreated, a partition ends below the offset read so
+    far, or records were removed before they were read.
     """
     gaps: list[Gap] = []
     spans: dict[TopicPartition, Span] = {}
@@ -115,7 +115,7 @@ def _start(asked: int | None, held: OffsetBounds, limits: Limits, *, is_first: b
 
 
 def _lost(tp: TopicPartition, asked: int, held: OffsetBounds, limits: Limits) -> Iterable[Gap]:
-    """The gap below what is held, if there is one."""
+    """The gap between the offset read so far and the start of the log, if there is one."""
     name = f"{tp.topic}-{tp.partition}"
     if asked > held.latest:
         if not limits.is_loss_allowed:
@@ -137,7 +137,7 @@ def _lost(tp: TopicPartition, asked: int, held: OffsetBounds, limits: Limits) ->
 def _cut(
     spans: Mapping[TopicPartition, Span], records_max: int | None
 ) -> Mapping[TopicPartition, Span]:
-    """Shares in proportion to what each partition has, of one at least, while the limit lasts."""
+    """Cut spans in proportion to their size, to at least one offset while the limit lasts."""
     total = sum(span.width for span in spans.values())
     if records_max is None or total <= records_max:
         return spans

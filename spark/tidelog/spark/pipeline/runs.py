@@ -1,13 +1,13 @@
-"""The log of the pipeline's runs, and what makes a run all or nothing.
+"""The log of the pipeline's runs, which makes a run all or nothing.
 
-    records/run=3/…        Parquet, in folders of the columns it is partitioned by
-    quarantine/run=3/…     Parquet: records that could not be read, with the reason
-    _runs/00000003.json    what run 3 covered; where there is one the run is committed
-    records/_staged-3/…    where a run writes; Spark reads no folders that begin so
+    records/run=3/…        Parquet, in folders by the columns of --partition-by
+    quarantine/run=3/…     Parquet: records that could not be parsed, with the reason
+    _runs/00000003.json    the offsets of run 3; this file commits the run
+    records/_staged-3/…    the output of a run before its commit; Spark ignores such folders
 
-A run is written, then committed by its file in `_runs`, and only then renamed to what is read. A
-job that dies before the commit leaves nothing that anyone reads, and the next run covers the same
-offsets; one that dies after it is finished by the next. One job at a time.
+A run is written, then committed by its file in `_runs`, and only then renamed to its final folder.
+A job that dies before the commit leaves nothing visible, and the next run covers the same offsets.
+If it dies after the commit, the next run finishes it. One job runs at a time.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ RUNS, STAGED = "_runs", "_staged-"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a run did; `spans` by topic and partition."""
+    """The record of a run; `spans` by topic and partition."""
 
     number: int
     began_at: str
     """ISO 8601, UTC."""
     topic_ids: Mapping[str, str]
-    """In hexadecimal."""
+    """Topic ids in hexadecimal."""
     spans: Mapping[str, Mapping[int, Span]]
     read: int = 0
-    """Records."""
+    """The number of records read."""
     written: int = 0
     repeated: int = 0
-    """Left out, since they were there twice."""
+    """The number of repeats dropped."""
     quarantined: Mapping[str, int] = field(default_factory=dict)
-    """By reason."""
+    """The number of bad records by reason."""
     gaps: tuple[Gap, ...] = ()
     seconds: float = 0.0
 
 
 def paths_below(folder: str) -> tuple[list[str], list[str]]:
-    """Files, and folders with this one: Spark wrote them past the disk's port."""
+    """The files, and all folders with `folder` itself: Spark writes them without the disk port."""
     paths = [Path(folder), *Path(folder).rglob("*")]
     return (
         [str(path) for path in paths if not path.is_dir()],
@@ -57,7 +57,7 @@ def paths_below(folder: str) -> tuple[list[str], list[str]]:
 
 
 class RunLog:
-    """Of one output folder. Errors: `StorageError`; `PipelineError` for a file that is no run."""
+    """The runs of an output folder. Errors: `StorageError`; `PipelineError` for an invalid file."""
 
     def __init__(self, disk: Disk, folder: str, *, below: Below = paths_below) -> None:
         self._disk = disk
@@ -66,7 +66,7 @@ class RunLog:
         self._runs: list[Run] = []
 
     async def open(self) -> None:
-        """Read all runs, finish what a run that was committed left, clear what another one left."""
+        """Read all runs, finish committed ones, and remove the output of uncommitted ones."""
         for name in (RUNS, *TABLES):
             await make_directory_durably(self._disk, f"{self._folder}/{name}")
         names = self._disk.list(f"{self._folder}/{RUNS}")
@@ -81,17 +81,17 @@ class RunLog:
 
     @property
     def runs(self) -> list[Run]:
-        """All that are committed, the first one first."""
+        """The committed runs, in order."""
         return list(self._runs)
 
     @property
     def next_number(self) -> int:
-        """Of the run to come."""
+        """The number of the next run."""
         return self._runs[-1].number + 1 if self._runs else 1
 
     @property
     def progress(self) -> dict[str, Progress]:
-        """How far all runs together have come, by topic."""
+        """The progress of all runs, by topic."""
         found: dict[str, Progress] = {}
         for run in self._runs:
             for topic, spans in run.spans.items():
@@ -101,11 +101,11 @@ class RunLog:
         return found
 
     def staging(self, table: str) -> str:
-        """Where the run to come writes a table."""
+        """The folder to which the next run writes a table."""
         return self._staged(table, self.next_number)
 
     async def commit(self, run: Run) -> None:
-        """What is staged is on stable storage; then the run is committed, then it can be read."""
+        """Sync the staged files, then commit the run, then make it visible to readers."""
         for table in TABLES:
             await self._sync(self._staged(table, run.number))
         await write_atomically(self._disk, self._path(run.number), _encode(run))

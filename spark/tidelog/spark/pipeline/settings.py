@@ -1,6 +1,6 @@
-"""What a user asks of the pipeline, and the one parser of its command line.
+"""The settings of the pipeline, and the parser of its command line.
 
-Imports no PySpark: help and refusals of wrong usage need no Spark.
+Imports no PySpark: help and usage errors need no Spark.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ LOCAL = "local[*]"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What to do; `output` is an absolute path that the driver and all executors share."""
+    """The settings of a run; `output` is an absolute path shared by driver and executors."""
 
     bootstrap: str
     topics: Sequence[str]
     schema: str
-    """Fields as DDL; those that are NOT NULL must be there."""
+    """Fields as DDL; fields with NOT NULL are required."""
     output: str
     partition_by: Sequence[str] = ()
     limits: Limits = field(default_factory=Limits)
     options: Mapping[str, str] = field(default_factory=dict)
-    """More of the source's, like minPartitions."""
+    """Further options of the data source, like minPartitions."""
     master: str = LOCAL
-    """Of Spark."""
+    """Spark's master URL."""
 
 
 def parse(arguments: Sequence[str], *, bootstrap: str | None) -> Settings:
-    """Settings of a command line; `bootstrap` is for one that names none.
+    """Parse a command line; `bootstrap` is the default for one that names none.
 
-    Ends the process: with help and 0 where that was asked for, with usage and 2 where it is wrong.
+    Exits with help and 0 for --help, with usage and 2 for a wrong command line.
     """
     asked = _parser(bootstrap).parse_args(arguments)
     return Settings(
@@ -57,7 +57,7 @@ def parse(arguments: Sequence[str], *, bootstrap: str | None) -> Settings:
 def _parser(bootstrap: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tidelog pipeline",
-        description="JSON records of topics into partitioned Parquet, run after run, each once.",
+        description="Write JSON records of topics to partitioned Parquet, run by run, once each.",
         allow_abbrev=False,
     )
     add = parser.add_argument
@@ -66,18 +66,24 @@ def _parser(bootstrap: str | None) -> argparse.ArgumentParser:
         required=bootstrap is None,
         default=bootstrap,
         metavar="HOST:PORT[,…]",
-        help="brokers to begin with" + (f"; {bootstrap} unless told" if bootstrap else ""),
+        help="broker addresses" + (f"; default: {bootstrap}" if bootstrap else ""),
     )
-    add("--topic", required=True, action="append", help="to read; may be given several times")
-    add("--schema", required=True, help='fields, as DDL: "id long NOT NULL, amount double"')
-    add("--output", required=True, help="a folder that driver and executors share")
-    add("--partition-by", nargs="*", default=[], metavar="COLUMN", help="of the schema, or _date")
-    add("--max-records", type=_positive, help="of one run, over all partitions")
-    add("--from-latest", action="store_true", help="the first run begins with what comes after it")
+    add("--topic", required=True, action="append", help="topic to read; may be repeated")
+    add("--schema", required=True, help='fields as DDL: "id long NOT NULL, amount double"')
+    add("--output", required=True, help="folder shared by driver and executors")
+    add(
+        "--partition-by",
+        nargs="*",
+        default=[],
+        metavar="COLUMN",
+        help="columns of the schema, or _date",
+    )
+    add("--max-records", type=_positive, help="maximum per run, over all partitions")
+    add("--from-latest", action="store_true", help="start the first run at the latest offsets")
     add(
         "--allow-data-loss",
         action="store_true",
-        help="go on where records are gone; write down which",
+        help="continue when records are gone, and record the gap",
     )
     add(
         "--option",
@@ -85,9 +91,9 @@ def _parser(bootstrap: str | None) -> argparse.ArgumentParser:
         default=[],
         type=_option,
         metavar="NAME=VALUE",
-        help="of the source; may be given several times",
+        help="option of the data source; may be repeated",
     )
-    add("--master", default=LOCAL, help=f"Spark's; {LOCAL} unless told")
+    add("--master", default=LOCAL, help=f"Spark's master URL; default: {LOCAL}")
     return parser
 
 

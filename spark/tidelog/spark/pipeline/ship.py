@@ -1,4 +1,4 @@
-"""The package as a zip for Spark's executors, which need not have it installed."""
+"""This package as a zip for Spark's executors, which then need not have it installed."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ import tidelog
 from tidelog.spark.source import TidelogDataSource
 
 _MOMENT = (1980, 1, 1, 0, 0, 0)
-"""One for all entries: the same code is the same zip."""
+"""A fixed time for all entries: the same code gives the same zip."""
 
 
 def ship(spark: SparkSession, folder: Path) -> None:
-    """Have the executors of a cluster import this package; `folder` must outlive the session."""
+    """Send this package to the executors of a cluster; `folder` must outlive the session."""
     spark.sparkContext.addPyFile(str(write_package(folder / "tidelog.zip")))
-    # A source that Spark found by itself is run without the files of the session; this one is not.
+    # Spark runs a source that it discovers without the session's files, but a registered one
+    # with them.
     spark.dataSource.register(TidelogDataSource)
 
 
 def write_package(path: Path) -> Path:
-    """Zip all modules of `tidelog` to `path`; returns it.
+    """Zip all modules of `tidelog` to `path`; return `path`.
 
-    Third-party packages (pyarrow, numpy, grpcio and the rest) must be on the executors.
+    Third-party packages (pyarrow, numpy, grpcio and the rest) must be installed on the executors.
     """
     files = dict(_modules())
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        # `tidelog` is a namespace package: zipimport finds those by the entries of their folders.
+        # `tidelog` is a namespace package: zipimport finds it by the entries of its folders.
         folders = {f"{parent}/" for name in files for parent in Path(name).parents} - {"./"}
         for folder in sorted(folders):
             archive.writestr(zipfile.ZipInfo(folder, _MOMENT), b"")

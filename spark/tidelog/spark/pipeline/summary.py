@@ -1,4 +1,4 @@
-"""What a run says at its end: sums, how far behind it is, and a chart of both. Pure."""
+"""The summary of a run: counts, lag, and a chart of both. Pure."""
 
 # Pure: decides, never acts (rule R2).
 
@@ -16,7 +16,7 @@ READ, LAG = "█", "░"
 
 
 class Row(NamedTuple):
-    """One partition: offsets this run covered, and how many were behind it when it ended."""
+    """A partition: the offsets that the run covered, and the lag when it ended."""
 
     name: str
     read: int
@@ -24,7 +24,7 @@ class Row(NamedTuple):
 
 
 def rows(run: Run, ends: Mapping[TopicPartition, int]) -> list[Row]:
-    """Of every partition; `ends` are the high watermarks of now."""
+    """The rows of all partitions; `ends` are the present high watermarks."""
     return [
         Row(
             f"{topic}-{partition}",
@@ -37,7 +37,7 @@ def rows(run: Run, ends: Mapping[TopicPartition, int]) -> list[Row]:
 
 
 def summary(run: Run, found: Sequence[Row]) -> dict[str, object]:
-    """For programs: one JSON object, integer counts, seconds."""
+    """The summary for programs: a JSON object with integer counts and seconds."""
     return {
         "run": run.number,
         "read": run.read,
@@ -54,7 +54,7 @@ def summary(run: Run, found: Sequence[Row]) -> dict[str, object]:
 
 
 def chart(found: Sequence[Row]) -> list[str]:
-    """A bar a partition, the largest first: what was read, then what is still to be read."""
+    """A bar per partition, the largest first: offsets read, then the lag."""
     shown = sorted(found, key=lambda row: (-row.read - row.lag, row.name))[:ROWS_MAX]
     longest = max((row.read + row.lag for row in shown), default=0)
     width = max((len(row.name) for row in shown), default=0)

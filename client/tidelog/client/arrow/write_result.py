@@ -1,4 +1,4 @@
-"""The account of what a table writer wrote: a `Delivery` that many batches share. Pure."""
+"""The result of a table writer's writes: a `Delivery` that many batches share. Pure."""
 
 # Pure: decides, never acts (rule R2).
 
@@ -10,10 +10,10 @@ from typing import NamedTuple
 from tidelog.client.records import TopicPartition
 
 
-class PartitionWritten(NamedTuple):
-    """What one partition took: other producers' records may lie between the two offsets.
+class PartitionWriteResult(NamedTuple):
+    """The records written to a partition; other producers' records may lie between the offsets.
 
-    With acks=0 nobody knows the offsets: they are -1.
+    With acks=0 the offsets are unknown: -1.
     """
 
     records: int
@@ -22,25 +22,25 @@ class PartitionWritten(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """What was acknowledged: records, and bytes of their batches as sent, compressed."""
+class WriteResult:
+    """The acknowledged records, and the bytes of their batches as sent, compressed."""
 
     records: int = 0
     bytes: int = 0
-    partitions: dict[TopicPartition, PartitionWritten] = field(default_factory=dict)
+    partitions: dict[TopicPartition, PartitionWriteResult] = field(default_factory=dict)
 
 
 class Tally:
-    """Counts one writer's batches from flush to flush."""
+    """The counts of a writer's batches from flush to flush."""
 
     def __init__(self) -> None:
         self.error: Exception | None = None
-        """The first one."""
+        """The first error."""
         self._bytes = 0
-        self._partitions: dict[TopicPartition, PartitionWritten] = {}
+        self._partitions: dict[TopicPartition, PartitionWriteResult] = {}
 
     def sent(self, size_bytes: int) -> None:
-        """A batch of that size was handed over."""
+        """Count a batch of `size_bytes` that was put into the buffer."""
         self._bytes += size_bytes
 
     def acknowledged(
@@ -53,8 +53,8 @@ class Tally:
     ) -> None:
         """See `Delivery`."""
         last_offset = base_offset + count - 1 if base_offset >= 0 else -1
-        before = self._partitions.get(tp, PartitionWritten(0, base_offset, last_offset))
-        self._partitions[tp] = PartitionWritten(
+        before = self._partitions.get(tp, PartitionWriteResult(0, base_offset, last_offset))
+        self._partitions[tp] = PartitionWriteResult(
             before.records + count,
             min(before.first_offset, base_offset),
             max(before.last_offset, last_offset),
@@ -69,8 +69,8 @@ class Tally:
         if self.error is not None:
             raise self.error
 
-    def written(self) -> Written:
-        """The account, once all batches were acknowledged."""
+    def written(self) -> WriteResult:
+        """The result, once all batches are acknowledged."""
         partitions = dict(sorted(self._partitions.items()))
         records = sum(one.records for one in partitions.values())
-        return Written(records, self._bytes, partitions)
+        return WriteResult(records, self._bytes, partitions)

@@ -1,7 +1,7 @@
-"""What every producer is made of: a buffer of records, the sender that empties it, the routing.
+"""The engine of every producer: a buffer of records, the sender that empties it, the routing.
 
-Owns the wait for buffer space, flush and close, and the limits of all three parts. What goes into
-the buffer, and into which partition, is the producer's or the table writer's to say.
+Owns the wait for buffer space, flush and close, and the limits of the three parts. The producer or
+the table writer decides which records enter the buffer, and for which partition.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _ACKS: dict[str | int, int] = {"all": -1, -1: -1, 0: 0, 1: 1}
 
 
 @dataclass(frozen=True, slots=True)
-class SendingConfig:
-    """As `Producer` takes them: sizes in bytes, times in milliseconds."""
+class ProducerEngineConfig:
+    """The options of a `Producer` that concern its engine: sizes in bytes, times in ms."""
 
     acks: str | int
     enable_idempotence: bool | None
@@ -48,7 +48,7 @@ class SendingConfig:
     backoff: Backoff = field(default_factory=Backoff)
 
     def __post_init__(self) -> None:
-        """Raises ValueError where it contradicts itself, and as `codec_named`."""
+        """Raise ValueError for contradictory options, and the errors of `codec_named`."""
         if self.acks not in _ACKS:
             raise ValueError(f'acks={self.acks!r}: use "all", 1 or 0')
         if self.enable_idempotence and _ACKS[self.acks] != -1:
@@ -60,26 +60,26 @@ class SendingConfig:
         if not 0 < self.batch_size <= self.max_request_size <= self.buffer_memory:
             raise ValueError("batch_size <= max_request_size <= buffer_memory must hold")
         if self.max_in_flight < 1:
-            raise ValueError(f"max_in_flight={self.max_in_flight}: at least one request must be")
+            raise ValueError(f"max_in_flight={self.max_in_flight}: it must be at least 1")
         codec_named(self.compression, level=self.compression_level)
 
     @property
     def codec(self) -> Codec:
-        """What batches are compressed by."""
+        """The codec of batches."""
         return codec_named(self.compression, level=self.compression_level)
 
     @property
     def is_idempotent(self) -> bool:
-        """Whether batches are numbered: where it can be, unless told otherwise."""
+        """Whether batches are numbered: by default whenever acks allow it."""
         can_be = _ACKS[self.acks] == -1
         return can_be if self.enable_idempotence is None else self.enable_idempotence
 
 
-class Sending:
-    """Of one producer, from its first use until `close`."""
+class ProducerEngine:
+    """The engine of a producer, from its first use until `close`."""
 
     def __init__(
-        self, bootstrap: str | Sequence[str], *, ports: ClientPorts, config: SendingConfig
+        self, bootstrap: str | Sequence[str], *, ports: ClientPorts, config: ProducerEngineConfig
     ) -> None:
         sequences = Sequences() if config.is_idempotent else None
         self._config = config
@@ -110,29 +110,29 @@ class Sending:
             self._sender.start()
 
     def known(self, topic: str) -> TopicView | None:
-        """The topic, if nothing need be asked for."""
+        """The topic, if the metadata knows it."""
         return self.routing.known(topic)
 
     async def topic(self, topic: str) -> TopicView:
-        """The topic; raises ClientClosedError, and KafkaError if there is none in time."""
+        """The topic. Errors: ClientClosedError; KafkaError if none is found in time."""
         if self.is_closed:
             raise ClientClosedError("the producer is closed")
         self.start()
         return await self.routing.topic(topic, timeout_ms=self._config.max_block_ms)
 
     def admits(self, size_bytes: int) -> bool:
-        """Whether that many bytes can be taken without waiting for anything."""
+        """Whether `size_bytes` can be taken without waiting."""
         is_idle = not self._has_news and not self.is_closed
         return is_idle and self.accumulator.has_room(size_bytes)
 
     async def admit(self, topic: str, size_bytes: int) -> TopicView:
-        """The topic, once the buffer has room for that many more bytes.
+        """Wait until the buffer has room for `size_bytes`; return the topic.
 
-        Raises BufferExhaustedError after max_block_ms, and as `topic`.
+        Raises BufferExhaustedError after max_block_ms, and the errors of `topic`.
         """
         view = await self.topic(topic)
         if self._has_news:
-            # Let the sender have the loop once a batch: a busy caller would fill the buffer.
+            # Yield to the sender once per batch: else a busy caller would fill the buffer.
             self._has_news = False
             await asyncio.sleep(0)
         if not self.accumulator.has_room(size_bytes):
@@ -142,12 +142,12 @@ class Sending:
         return view
 
     def announce(self) -> None:
-        """A batch was opened or filled: the sender is to look at it."""
+        """Wake the sender for a batch that was opened or filled."""
         self._has_news = True
         self._sender.wake()
 
     async def flush(self) -> None:
-        """Send what lingers and wait until every record taken so far has its outcome."""
+        """Send lingering batches and wait until every record taken so far has its outcome."""
         now_ms = self._ports.clock.monotonic_ms()
         self.accumulator.make_all_due()
         self._sender.wake()
@@ -155,15 +155,15 @@ class Sending:
             await self._sender.wait_for_progress()
 
     async def close(self, *, timeout_ms: int) -> None:
-        """Flush for at most `timeout_ms`; what is left fails with ClientClosedError.
+        """Flush for at most `timeout_ms`; remaining records fail with ClientClosedError.
 
-        Cancelling it ends the waiting; it is closed all the same.
+        Cancelling it ends the wait; the producer is closed nevertheless.
         """
         if self.is_closed:
             return
         self.is_closed = True
         async with AsyncExitStack() as stack:
-            # Each is done even if this is cancelled in the one before.
+            # Each step runs even if this task is cancelled in the one before.
             stack.push_async_callback(self._ports.close)
             stack.push_async_callback(self.routing.close)
             stack.push_async_callback(self._sender.stop)
@@ -194,7 +194,7 @@ def check_partition(topic: str, view: TopicView, partition: int) -> None:
         )
 
 
-def _sender_config(config: SendingConfig) -> SenderConfig:
+def _sender_config(config: ProducerEngineConfig) -> SenderConfig:
     return SenderConfig(
         acks=_ACKS[config.acks],
         max_request_size=config.max_request_size,

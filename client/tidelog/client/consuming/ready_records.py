@@ -1,7 +1,7 @@
-"""What has arrived, on its way to the application: chunk by chunk, decoded a batch at a time.
+"""Fetched records that are ready for the application: chunk by chunk, decoded batch by batch.
 
-Owns what the application has been handed, and with it the position. Nothing here waits, so that a
-cancelled call has handed out all of something or nothing of it.
+Owns the position: the next record to return to the application. Nothing here waits, so a cancelled
+call has returned either all of an item or nothing of it.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ _UNREADABLE = (CorruptMessageError, UnsupportedCompressionTypeError, Deserializa
 
 @dataclass(slots=True, eq=False)
 class _Opened(Generic[K, V]):
-    """A chunk that is being handed out, and the records of its batch that was decoded last."""
+    """A chunk in use, and the records of its last decoded batch."""
 
     chunk: Chunk
     next_at: int = 0
-    """The byte where the first batch starts that was not decoded."""
+    """The byte position of the first batch that is not decoded."""
     batch_at: int = 0
-    """The byte where the decoded batch starts."""
+    """The byte position of the decoded batch."""
     records: list[Record[K, V]] = field(default_factory=list)
     index: int = 0
-    """Of the first record that was not handed out."""
+    """The index of the first record that was not returned."""
     end: int = 0
-    """Where the position is once all of `records` are handed out."""
+    """The position once all of `records` are returned."""
     checked_at: int = -1
-    """The byte where the batch starts whose CRC was found right last."""
+    """The byte position of the last batch whose CRC was checked."""
 
     @property
     def has_records(self) -> bool:
@@ -50,43 +50,43 @@ class _Opened(Generic[K, V]):
 
     @property
     def is_used_up(self) -> bool:
-        """Whether nothing of the chunk is left."""
+        """Whether no record of the chunk is left."""
         return not self.has_records and self.next_at >= len(self.chunk.records)
 
     @property
     def is_void(self) -> bool:
-        """Whether a seek or a truncation made what was fetched worthless."""
+        """Whether a seek or a truncation has invalidated the chunk."""
         return self.chunk.generation != self.chunk.position.generation
 
     @property
     def at(self) -> int:
-        """The byte where the next batch starts that something is left of."""
+        """The byte position of the next batch with records left."""
         return self.batch_at if self.has_records else self.next_at
 
     def batch(self) -> tuple[BatchHeader, memoryview]:
-        """The next batch to hand something out of."""
+        """The header and bytes of the next batch with records left."""
         at = self.at
         header = parse_header(self.chunk.records, at)
         return header, memoryview(self.chunk.records)[at : at + header.size_in_bytes]
 
     def check(self, header: BatchHeader, batch: memoryview) -> None:
-        """Raise CorruptMessageError unless the next batch is what its CRC says; once a batch."""
+        """Check the CRC of the next batch, once per batch. Errors: CorruptMessageError."""
         if self.checked_at != self.at:
             check_crc(header, batch)
             self.checked_at = self.at
 
     def pass_batch(self, header: BatchHeader) -> None:
-        """Nothing of the next batch is left to hand out."""
+        """Move the position past the next batch."""
         self.next_at = self.at + header.size_in_bytes
         self.records = []
         self.chunk.position.position = header.next_offset
 
 
-class Handout(Generic[K, V]):
-    """Hands out what a fetcher brings, in order within each partition.
+class ReadyRecords(Generic[K, V]):
+    """Returns fetched records, in order within each partition.
 
-    `is_first` of its methods: nothing was handed out yet by this call of the application. Only then
-    may trouble be raised, or what came before it would be lost; the next call meets it again.
+    `is_first` in its methods: the application's present call has returned nothing yet. Only then
+    may an error be raised, or the records before it would be lost; the next call raises it.
     """
 
     def __init__(
@@ -103,28 +103,28 @@ class Handout(Generic[K, V]):
         self._deserializers = deserializers
         self._current: _Opened[K, V] | None = None
         self._aside: list[_Opened[K, V]] = []
-        """Of paused partitions, one each at most: a partition's own comes before what arrives."""
+        """Chunks of paused partitions, at most one each, used before newly fetched chunks."""
 
     def clear(self) -> None:
-        """Forget everything not handed out."""
+        """Drop all records that were not returned."""
         self._current = None
         self._aside = []
 
     def positions_changed(self) -> None:
-        """Forget what a seek voided and what is of partitions that are not assigned any more."""
+        """Drop chunks that a seek invalidated or whose partition is no longer assigned."""
         self._aside = [opened for opened in self._aside if self._is_current(opened)]
         if self._current is not None and not self._is_current(self._current):
             self._current = None
 
     def set_paused_aside(self) -> None:
-        """Hand out nothing of a partition that is paused until it is not."""
+        """Set the current chunk aside if its partition is paused."""
         current = self._current
         if current is not None and current.chunk.position.is_paused:
             self._aside.append(current)
             self._current = None
 
     def fill(self, *, is_first: bool = True) -> bool:
-        """Whether there is a record to hand out; decodes what has arrived as far as needed."""
+        """Whether a record is ready; decodes fetched batches as far as needed."""
         while not self._has_records():
             opened = self._next_opened(is_first=is_first)
             if opened is None:
@@ -141,10 +141,10 @@ class Handout(Generic[K, V]):
         return True
 
     def each(self) -> Iterator[Record[K, V]]:
-        """Hand out the decoded records one by one, until there is none or they are void.
+        """Yield the decoded records one by one, until none is left or they are invalidated.
 
-        Whatever else is called in between, it goes on from there or ends. Flat: it runs once per
-        record.
+        Other calls may be made in between: it continues from the new position or ends. Written
+        flat, since it runs once per record.
         """
         opened = self._current
         if opened is None:
@@ -161,7 +161,7 @@ class Handout(Generic[K, V]):
             yield record
 
     def take(self, limit: int) -> list[Record[K, V]]:
-        """Hand out up to `limit` records of the current batch."""
+        """Return up to `limit` records of the current batch."""
         opened = self._current
         if opened is None or not self._has_records():
             return []
@@ -173,7 +173,7 @@ class Handout(Generic[K, V]):
         return taken
 
     def fill_batch(self, *, is_first: bool = True) -> BatchHeader | None:
-        """The header of the next batch with records of the application's; decodes nothing."""
+        """The header of the next batch with application records; decodes none."""
         while (opened := self._next_opened(is_first=is_first)) is not None:
             header, batch = opened.batch()
             try:
@@ -190,7 +190,7 @@ class Handout(Generic[K, V]):
         return None
 
     def take_batch(self) -> RecordBatch[K, V]:
-        """Hand out the batch that `fill_batch` has just found."""
+        """Return the batch that `fill_batch` has just found."""
         opened = self._current
         if opened is None:
             raise InvariantError("take_batch without a batch that fill_batch found")
@@ -213,7 +213,7 @@ class Handout(Generic[K, V]):
         return opened is not None and opened.has_records
 
     def _next_opened(self, *, is_first: bool) -> _Opened[K, V] | None:
-        """The chunk to hand out of: the current one until it is used up."""
+        """The chunk in use: the current one until it is used up."""
         current = self._current
         if current is None or current.is_void or current.is_used_up:
             self._current = self._resumed() or self._arrived(is_first=is_first)
@@ -232,7 +232,7 @@ class Handout(Generic[K, V]):
         return None if item is None else _Opened(item)
 
     def _decode(self, opened: _Opened[K, V]) -> None:
-        """Make the records of the chunk's next batch the next ones to hand out."""
+        """Decode the chunk's next batch."""
         position = opened.chunk.position
         header, batch = opened.batch()
         error: DeserializationError | None = None
@@ -252,7 +252,7 @@ class Handout(Generic[K, V]):
             opened.end = header.next_offset
             opened.next_at += header.size_in_bytes
         else:
-            # The batch is decoded again from the record that failed, which is then the first.
+            # The batch will be decoded again from the record that failed, which is then the first.
             opened.end = error.offset
         if not records:
             position.position = opened.end
@@ -260,7 +260,7 @@ class Handout(Generic[K, V]):
                 raise error
 
     def _give_up(self, opened: _Opened[K, V]) -> None:
-        """Fetch the partition again from where the application stands: damage may have passed."""
+        """Fetch the partition again from the application's position: damage may be transient."""
         self._current = None
         opened.chunk.position.rewind()
         self._fetcher.restart()
