@@ -13,6 +13,8 @@ import pytest
 
 from tests.integration.local_cluster import LocalCluster
 
+pytest_plugins = ("change_seeds",)
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip by name what needs Java where there is none."""

@@ -1,6 +1,7 @@
 """The cluster suite: seeds hold every promise, and one seed is one run anywhere.
 
-Longer runs: `tidelog sim run --suite cluster --seeds 0:500`.
+Few seeds a change, other ones each time (`change_seeds`).
+Longer runs: `make prove`, or `tidelog sim run --suite cluster --seeds 0:500`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from change_seeds import parametrize
 from click.testing import CliRunner
 
 from tidelog.cli.sim import sim
@@ -24,9 +26,8 @@ from tidelog.simulation.suites.suite import SuiteConfig, SuiteResult, from_line
 
 pytestmark = pytest.mark.sim
 
-SEEDS = 48
-SEEDS_PER_TEST = 2
-PYSYNCOBJ_SEEDS = 4
+SEEDS = 12
+PYSYNCOBJ_SEEDS = 1
 REGRESSIONS = Path(__file__).with_name("cluster_regressions.txt")
 
 
@@ -44,16 +45,17 @@ def assert_seed_is_clean(seed: int, engine: str = ENGINES[0]) -> SeedResult:
     return result
 
 
-@pytest.mark.parametrize("first", range(0, SEEDS, SEEDS_PER_TEST))
-def test_every_promise_holds_under_faults(first: int) -> None:
-    for seed in range(first, first + SEEDS_PER_TEST):
-        assert_seed_is_clean(seed)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    parametrize(metafunc, "fresh_seed", SEEDS)
+    parametrize(metafunc, "pysyncobj_seed", PYSYNCOBJ_SEEDS)
 
 
-@pytest.mark.parametrize("first", range(0, PYSYNCOBJ_SEEDS, SEEDS_PER_TEST))
-def test_every_promise_holds_with_the_second_engine(first: int) -> None:
-    for seed in range(first, first + SEEDS_PER_TEST):
-        assert_seed_is_clean(seed, "pysyncobj")
+def test_every_promise_holds_under_faults(fresh_seed: int) -> None:
+    assert_seed_is_clean(fresh_seed)
+
+
+def test_every_promise_holds_with_the_second_engine(pysyncobj_seed: int) -> None:
+    assert_seed_is_clean(pysyncobj_seed, "pysyncobj")
 
 
 @pytest.mark.parametrize("seed", regression_seeds())
