@@ -1,8 +1,8 @@
 """Seeds of the random suites for this run of the tests: other ones at every commit.
 
-A change runs few seeds of each suite. Drawn from the commit they are new ones each time, so that few
-a change become many a week, and every run of one commit has the same. A tree with changes, and one
-without git, has the fixed ones from `FIXED` on. `--first-seed N` has those of another run again; a
+A change runs few seeds of each suite. They are drawn from the commit: every run of a commit has the
+same, and the few of each change become many in a week. A tree with changes, and one without git,
+has the fixed ones from `FIXED` on. `--first-seed N` has those of another run again; a
 failed test names its seed, and `tidelog sim replay --suite SUITE --seed SEED` shows that one alone.
 """
 
@@ -15,7 +15,7 @@ import pytest
 
 FIXED = 0
 ALIGNED_TO = 30
-"""Kinds of seeds of the suites alternate with this period at most: aligned ranges share them out."""
+"""The period of kinds of seeds: what a seed is about depends on it modulo 2, 3, 5 or 10."""
 _SEED_MAX = 2**32
 _ROOT = Path(__file__).parents[1]
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.integration.local_cluster import LocalCluster
 
-pytest_plugins = ("change_seeds",)
+pytest_plugins = ("change_seeds", "processor_budget", "virtual_loop")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -154,16 +154,18 @@ async def test_a_large_file_is_freed_off_the_loop(
 ) -> None:
     path = f"{tmp_path}/old"
     disk.open(path, create=True).close()
-    may_end = threading.Event()
+    begun, may_end = threading.Event(), threading.Event()
     unlink = os.unlink
 
     def slow(one: str) -> None:
-        assert may_end.wait(5), "the loop goes on meanwhile"
+        begun.set()
+        assert may_end.wait(60), "the loop goes on meanwhile"
         unlink(one)
 
     monkeypatch.setattr(os, "unlink", slow)
     removing = asyncio.create_task(disk.discard(path))
-    await asyncio.sleep(0.01)
+    while not begun.is_set():  # noqa: ASYNC110  # by a thread
+        await asyncio.sleep(0)
     may_end.set()
     await removing
     assert not disk.exists(path)

@@ -23,6 +23,8 @@ from tidelog.v1.admin_pb2 import (
 )
 from tidelog.v1.methods import NODE_STATUS
 
+pytestmark = pytest.mark.real_time
+
 REFUSED = Dialled(DialOutcome.REFUSED)
 SILENT = Dialled(DialOutcome.SILENT)
 Accept = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

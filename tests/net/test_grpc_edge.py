@@ -15,6 +15,8 @@ from tidelog.net.request_elements import ELEMENTS_MAX
 from tidelog.v1 import methods
 from tidelog.v1.data_pb2 import FetchRequest, FetchResponse, MetadataRequest, MetadataResponse
 
+pytestmark = pytest.mark.real_time
+
 UNREADABLE = b"\x80"
 HEALTH = "/grpc.health.v1.Health"
 REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"

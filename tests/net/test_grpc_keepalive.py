@@ -13,6 +13,8 @@ from tidelog.net import grpc_server, grpc_transport
 from tidelog.v1.admin_pb2 import NodeStatusRequest
 from tidelog.v1.methods import NODE_STATUS
 
+pytestmark = pytest.mark.real_time
+
 # RFC 9113: settings that leave all as it is, and the word that the other's were taken.
 SETTINGS = bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
 SETTINGS_TAKEN = bytes((0, 0, 0, 4, 1, 0, 0, 0, 0))

@@ -22,6 +22,8 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import FetchRequest, FetchResponse
 from tidelog.v1.methods import FETCH_STREAM
 
+pytestmark = pytest.mark.real_time
+
 Fetches = Stream[FetchRequest, FetchResponse]
 LAST = 99
 REFUSED = 98

@@ -21,6 +21,8 @@ from tidelog.net.unfinished_requests import (
 from tidelog.v1 import methods
 from tidelog.v1.data_pb2 import ProduceAnswers, ProduceRequest, ProduceResponse
 
+pytestmark = pytest.mark.real_time
+
 MIB = 1 << 20
 TIMEOUT_MS = 1_000
 LIMITS = UnfinishedLimits(bytes_max=20 * MIB, timeout_ms=TIMEOUT_MS)

@@ -14,6 +14,8 @@ from prometheus_client import CollectorRegistry
 from tidelog.net.grpc_server import GrpcServer
 from tidelog.node.http import HttpServer
 
+pytestmark = pytest.mark.real_time
+
 IDLE_MS = 200
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 SETTINGS = b"\x00\x00\x00\x04\x00\x00\x00\x00\x00"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import structlog
-from change_seeds import parametrize
+from change_seeds import ALIGNED_TO, parametrize
 from click.testing import CliRunner
 
 from tidelog.cli.sim import sim
@@ -36,7 +36,7 @@ from tidelog.simulation.suites.worker import silence_nodes
 
 pytestmark = pytest.mark.sim
 
-SEEDS = 24
+SEEDS = ALIGNED_TO
 PYSYNCOBJ_SEEDS = 3
 SHORT_MOMENTS = (
     "late_answers",
