@@ -6,7 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from change_seeds import ALIGNED_TO, FIXED, change_seeds, commit_of_clean_tree, first_seed
+
+from tests.change_seeds import ALIGNED_TO, FIXED, change_seeds, commit_of_clean_tree, first_seed
 
 COMMITS = ["57faa7d1c2", "2878f23a00", "2e85f8109f"]
 

@@ -15,7 +15,7 @@ from tidelog.cli.chaos import SMOKE_IDS, chaos
 from tidelog.cli.check import check
 
 SUMS = ("operations", "acknowledged", "lost", "duplicated", "reordered")
-RUN_S_MAX = 150
+RUN_S_MAX = 600
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -106,14 +106,14 @@ async def test_one_sync_of_a_folder_serves_all_who_ask_before_it_begins(
 
     def held(descriptor: int) -> None:
         begun.release()
-        assert go_on.acquire(timeout=5)
+        assert go_on.acquire(timeout=60)
         fsync(descriptor)
 
     monkeypatch.setattr(os, "fsync", held)
     first = asyncio.create_task(disk.sync_directory(str(tmp_path)))
-    await asyncio.to_thread(begun.acquire, timeout=5)
+    await asyncio.to_thread(begun.acquire, timeout=60)
     late = [asyncio.create_task(disk.sync_directory(str(tmp_path))) for _ in range(10)]
-    await asyncio.to_thread(begun.acquire, timeout=5)
+    await asyncio.to_thread(begun.acquire, timeout=60)
     go_on.release()
     await first
     assert not any(one.done() for one in late), "it began before they asked"

@@ -9,7 +9,7 @@ from tidelog.client import Admin, Consumer, Producer, TopicPartition, errors
 from tidelog.client.offsets import At
 from tidelog.v1 import common_pb2
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.process
 
 TP = TopicPartition("deleted", 0)
 DAY_MS = 24 * 3600 * 1000

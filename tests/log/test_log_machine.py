@@ -446,7 +446,6 @@ TestLogMachine = LogMachine.TestCase
 TestLogMachine.settings = settings(
     max_examples=int(EXAMPLES or 150),
     stateful_step_count=40,
-    deadline=None,
     derandomize=EXAMPLES is None,
     phases=set(Phase) - {Phase.explain},
     suppress_health_check=list(HealthCheck),

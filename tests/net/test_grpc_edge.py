@@ -61,7 +61,7 @@ async def channel(handler: Handler) -> AsyncIterator[grpc.aio.Channel]:
     services = {"tidelog.v1.Broker": handler}
     server = GrpcServer(address=address, services=services, on_fatal=on_fatal)
     await server.start()
-    async with grpc.aio.insecure_channel(address) as channel, asyncio.timeout(20):
+    async with grpc.aio.insecure_channel(address) as channel, asyncio.timeout(120):
         yield channel
     await server.stop(grace_s=0)
 

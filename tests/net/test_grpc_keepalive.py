@@ -21,7 +21,7 @@ SETTINGS_TAKEN = bytes((0, 0, 0, 4, 1, 0, 0, 0, 0))
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 PING_TYPE, GOAWAY_TYPE = 6, 7
 PING = bytes((0, 0, 8, PING_TYPE, 0, 0, 0, 0, 0)) + bytes(8)
-WAIT_S = 20.0
+WAIT_S = 120.0
 FASTER = 20
 
 

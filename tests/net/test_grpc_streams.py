@@ -71,7 +71,7 @@ async def opened() -> AsyncIterator[tuple[Fetches, Echo, GrpcServer]]:
     await server.start()
     transport = GrpcTransport()
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             yield await transport.open_stream(address, FETCH_STREAM), echo, server
     finally:
         await transport.close()

@@ -183,7 +183,7 @@ async def send(port: int, half: HalfSent) -> int:
 
     hearing = asyncio.create_task(hear())
     writer.write(half.begin())
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while not hearing.done():
             for said in half.more():
                 writer.write(said)

@@ -101,7 +101,7 @@ class Stage:
 async def stage() -> AsyncIterator[Stage]:
     one = Stage()
     await one.server.start()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         yield one
     await one.server.stop(grace_s=0)
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 import structlog
-from change_seeds import ALIGNED_TO, parametrize
 from click.testing import CliRunner
+from tests.change_seeds import ALIGNED_TO, parametrize
 
 from tidelog.cli.sim import sim
 from tidelog.simulation.raft.coverage import COVERAGE

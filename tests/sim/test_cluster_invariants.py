@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from cluster_view import ClusterView
-from sim_story import TOPIC, Story
+from tests.cluster_view import ClusterView
+from tests.sim.sim_story import TOPIC, Story
 
 from tidelog.broker.partition import leader_io as leading
 from tidelog.broker.partition.partition import HostedPartition

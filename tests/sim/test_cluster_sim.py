@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from change_seeds import parametrize
 from click.testing import CliRunner
+from tests.change_seeds import parametrize
 
 from tidelog.cli.sim import sim
 from tidelog.raft.config import ENGINES

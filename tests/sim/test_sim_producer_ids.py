@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from cluster_view import ClusterView
+from tests.cluster_view import ClusterView
 
 from tidelog.core.errors import TidelogError
 from tidelog.metadata.producer_ids import BLOCK_LENGTH

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from cluster_view import ClusterView
+from tests.cluster_view import ClusterView
 
 from tidelog.client import Admin, Consumer, Producer, RecordMetadata
 from tidelog.client.errors import TidelogError
