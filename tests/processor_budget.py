@@ -13,7 +13,7 @@ import os
 import statistics
 import time
 import tomllib
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -90,7 +90,7 @@ class Meter:
     """Sums processor seconds by test, here and in xdist's workers, and judges them at the end."""
 
     def __init__(self) -> None:
-        self.tests: Counter[tuple[str, str]] = Counter()
+        self.tests: defaultdict[tuple[str, str], float] = defaultdict(float)
         """By line of the table and node id."""
         self.yardsticks_s = [yardstick_s()]
         self._since_yardstick_s = 0.0
@@ -151,9 +151,9 @@ class Meter:
         for told in self._dearest(None):
             terminalreporter.write_line(told)
 
-    def spent_s(self) -> Counter[str]:
+    def spent_s(self) -> dict[str, float]:
         """Processor seconds by line of the table."""
-        spent: Counter[str] = Counter()
+        spent: defaultdict[str, float] = defaultdict(float)
         for (line, _), seconds in self.tests.items():
             spent[line] += seconds
         return spent

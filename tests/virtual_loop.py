@@ -11,14 +11,16 @@ from __future__ import annotations
 import asyncio
 import selectors
 import time
-from collections.abc import Coroutine, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Executor
+from typing import Any, TypeVar, TypeVarTuple, Unpack
 
 import pytest
 
 from tidelog.core.system import SystemClock
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 TURN_S = 1e-5
 """Virtual seconds of a turn in which something was ready: polling without sleep ends, too."""
@@ -51,9 +53,7 @@ class _Selector(selectors.DefaultSelector):
         self._is_own_registered = True
         return super().register(fileobj, events, data)
 
-    def select(
-        self, timeout: float | None = None
-    ) -> list[tuple[selectors.SelectorKey, selectors._EventMask]]:
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """See `selectors.BaseSelector`."""
         if timeout is None or self.in_threads:
             return super().select(None if self.in_threads and timeout else timeout)
@@ -74,14 +74,16 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Virtual seconds."""
         return self._jumping.now_s
 
-    def run_in_executor(self, executor: Any, func: Any, *args: Any) -> asyncio.Future[Any]:
+    def run_in_executor(
+        self, executor: Executor | None, func: Callable[[Unpack[Ts]], T], *args: *Ts
+    ) -> asyncio.Future[T]:
         """See `asyncio.AbstractEventLoop`; until the thread is done no virtual time passes."""
         future = super().run_in_executor(executor, func, *args)
         self._jumping.in_threads += 1
         future.add_done_callback(self._returned)
         return future
 
-    def _returned(self, _future: asyncio.Future[Any]) -> None:
+    def _returned(self, _future: object) -> None:
         self._jumping.in_threads -= 1
 
 
