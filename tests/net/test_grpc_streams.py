@@ -104,11 +104,17 @@ async def test_close_ends_both_ends_and_may_be_called_again() -> None:
         await echo.ended.wait()
 
 
+async def turns(count: int) -> None:
+    """Let what was begun wait for its answer."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
 async def test_a_cancelled_receive_is_cancelled_and_ends_the_stream() -> None:
     async with opened() as (stream, echo, _):
         await ask(stream, 1)
         receiving = asyncio.create_task(stream.receive())
-        await asyncio.sleep(0.01)
+        await turns(20)
         receiving.cancel()
         with pytest.raises(asyncio.CancelledError):
             await receiving
@@ -131,7 +137,7 @@ async def test_a_server_that_goes_away_breaks_the_stream() -> None:
     async with opened() as (stream, _, server):
         await ask(stream, 1)
         receiving = asyncio.create_task(stream.receive())
-        await asyncio.sleep(0.01)
+        await turns(20)
         await server.stop(grace_s=0)
         with pytest.raises(CallFailedError) as caught:
             await receiving

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import structlog
 from click.testing import CliRunner
-from tests.change_seeds import ALIGNED_TO, parametrize
+from tests.change_seeds import parametrize
 
 from tidelog.cli.sim import sim
 from tidelog.simulation.raft.coverage import COVERAGE
@@ -36,8 +36,8 @@ from tidelog.simulation.suites.worker import silence_nodes
 
 pytestmark = pytest.mark.sim
 
-SEEDS = ALIGNED_TO
-PYSYNCOBJ_SEEDS = 3
+SEEDS = 20
+PYSYNCOBJ_SEEDS = 2
 SHORT_MOMENTS = (
     "late_answers",
     "late_votes",
@@ -108,13 +108,13 @@ def test_a_seed_is_the_same_run_in_every_process() -> None:
     outputs = [_run_in_a_process(hash_seed=hash_seed) for hash_seed in ("1", "2")]
 
     assert outputs[0] == outputs[1]
-    expected = [run_seed(4), run_seed(5), run_seed(6)]
+    expected = [run_seed(4), run_seed(5)]
     assert [from_line(line) for line in outputs[0].splitlines()] == expected
 
 
 def _run_in_a_process(*, hash_seed: str) -> bytes:
     return subprocess.run(
-        [sys.executable, "-m", "tidelog.simulation.suites.worker", "--suite=raft", "--seeds=4:7:1"],
+        [sys.executable, "-m", "tidelog.simulation.suites.worker", "--suite=raft", "--seeds=4:6:1"],
         env={**os.environ, "PYTHONHASHSEED": hash_seed},
         check=True,
         capture_output=True,
@@ -201,20 +201,20 @@ async def test_a_patch_is_called_in_the_worker_before_its_seeds() -> None:
 
 def test_command_ends_with_the_sums_and_keeps_a_ledger(tmp_path: Path) -> None:
     ledger = tmp_path / "runs.jsonl"
-    options = ["run", "--suite", "raft", "--seeds", "7:9", "--ledger", str(ledger)]
+    options = ["run", "--suite", "raft", "--seeds", "7:8", "--ledger", str(ledger)]
 
     outputs = [CliRunner().invoke(sim, [*options, *more]) for more in ([], ["--json"])]
 
     for output in outputs:
         assert output.exit_code == 0, output.output
-        assert json.loads(output.stdout.splitlines()[-1])["seeds"] == 2
+        assert json.loads(output.stdout.splitlines()[-1])["seeds"] == 1
     lines = [json.loads(line) for line in ledger.read_text(encoding="utf-8").splitlines()]
     assert len(lines) == 2
     assert list(lines[0]) == [
         *("commit", "date", "suite", "scenario"),
         *("engine", "seeds", "result"),
     ]
-    assert lines[0]["seeds"] == "7:9"
+    assert lines[0]["seeds"] == "7:8"
 
 
 @pytest.mark.parametrize("seeds", ["3", "5:5", "a:b", "9:2"])
