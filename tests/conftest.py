@@ -10,8 +10,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.integration.local_cluster import LocalCluster
+
+pytest_plugins = ("tests.change_seeds", "tests.processor_budget", "tests.virtual_loop")
+
+# How long an example takes is the machine's business.
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("any machine")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -41,7 +41,7 @@ def build(checkout: Path) -> str:
         [checkout / "tools" / "toxiproxy.sh"],
         env={**careless, "PATH": path, "GO_TOLD": str(told)},
         check=True,
-        timeout=60,
+        timeout=600,
         capture_output=True,
     )
     return told.read_text() if told.exists() else ""

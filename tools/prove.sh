@@ -32,5 +32,6 @@ fi
 if [ "${CHAOS:-1}" != 0 ]; then
   prove chaos run all --seed "$first" --ledger docs/ledger/chaos.jsonl
   prove chaos run F01 F12 F22 --engine pysyncobj --seed "$first"
+  prove chaos mutants
 fi
 exit "$failed"

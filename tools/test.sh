@@ -1,22 +1,69 @@
 #!/usr/bin/env bash
-# test.sh [pytest options]: pure tests in parallel, then real processes, then Spark, one by one.
-# Every phase runs; the script fails if one of them failed, and ends with pytest's own last line.
+# test.sh [--check] [pytest options]: every test, in the least time that two processors allow.
+#
+# First the pure tests on all processors (with --check `make check` beside them), then those of real
+# processes on two workers and Spark's beside them, because both wait a lot. What runs beside something
+# else writes to a file, which is printed whole when it has ended, so that no two outputs mix.
+# Every phase runs; fails when one of them failed, and ends with pytest's own closing line.
 set -uo pipefail
 cd "$(dirname "$0")/.."
+is_checking=0
+if [ "${1:-}" = --check ]; then
+  is_checking=1
+  shift
+fi
 alone="process or chaos"
 failed=0
-trap 'exit 130' INT
+outputs=$(mktemp -d)
+declare -A jobs=()
+trap 'rm -rf "$outputs"' EXIT
+trap 'stop; exit 130' INT TERM
 
-phase() { # phase NAME [pytest options]
-  local name=$1
-  shift
-  .venv/bin/python -m pytest "$@" && return
-  failed=1
-  echo "test: the phase '$name' failed; the next one still runs" >&2
+stop() { # Those started here; a group of its own each, so that what they started ends, too.
+  local name
+  for name in "${!jobs[@]}"; do
+    kill -INT -- "-${jobs[$name]}" 2>/dev/null
+  done
 }
 
-phase pure -n auto --dist worksteal -m "not ($alone or spark)" "$@"
-phase processes -m "($alone) and not spark" "$@"
+tests() { # tests [pytest options]
+  .venv/bin/python -m pytest "$@"
+}
+
+note() { # note STATUS NAME
+  [ "$1" = 0 ] && return
+  failed=1
+  echo "test: the phase '$2' failed; the others run all the same" >&2
+}
+
+beside() { # beside NAME COMMAND...: start it; `joined NAME` prints what it wrote
+  local name=$1
+  shift
+  set -m
+  "$@" >"$outputs/$name" 2>&1 </dev/null &
+  set +m
+  jobs[$name]=$!
+}
+
+joined() { # joined NAME: wait for it, and print it whole
+  wait "${jobs[$1]}"
+  local status=$?
+  unset "jobs[$1]"
+  note "$status" "$1"
+  echo "test: the phase '$1':"
+  cat "$outputs/$1"
+}
+
+[ "$is_checking" = 0 ] || beside check make --no-print-directory check
+tests -n auto --dist worksteal -m "not ($alone or spark)" "$@"
+note "$?" pure
+[ "$is_checking" = 0 ] || joined check
+
+echo "test: real processes, and Spark beside them; each tells when it has ended"
+# Tests of a file share a cluster, hence a worker.
+beside processes tests -n 2 --dist loadfile -m "($alone) and not spark" "$@"
 # A process of its own: PySpark forks to start Java, which gRPC's threads of earlier tests disturb.
-.venv/bin/python -m pytest -m spark "$@" || failed=1
+beside spark tests -n 0 -m spark "$@"
+joined processes
+joined spark
 exit "$failed"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-_TIMEOUT_S = 90
+_TIMEOUT_S = 600
 # Measured once all is laid out; the pointer then rests on the middle of the first figure.
 _MEASURE = """
 <script>

@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -15,7 +14,7 @@ from tidelog.cli.chaos import SMOKE_IDS, chaos
 from tidelog.cli.check import check
 
 SUMS = ("operations", "acknowledged", "lost", "duplicated", "reordered")
-RUN_S_MAX = 150
+RUN_S_MAX = 600
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -26,10 +25,6 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         timeout=RUN_S_MAX,
         check=False,
     )
-
-
-def last_line(done: subprocess.CompletedProcess[str]) -> Any:  # a JSON object
-    return json.loads(done.stdout.splitlines()[-1])
 
 
 def test_every_scenario_is_listed_with_what_it_claims() -> None:
@@ -78,12 +73,3 @@ def test_nothing_acknowledged_is_lost(scenario: str, tmp_path: Path) -> None:
     checked = CliRunner().invoke(check, [str(folder / "history.jsonl"), "--json"])
     assert json.loads(checked.stdout)["verdict"] == "ok"
     assert not (folder / "nodes").exists()
-
-
-@pytest.mark.chaos
-def test_a_mutant_is_noticed(tmp_path: Path) -> None:
-    done = run("mutants", "--mutant", "committed_below_min_insync", "--report", str(tmp_path))
-    assert done.returncode == 0, done.stdout + done.stderr
-    (mutant,) = last_line(done)["mutants"]
-    assert mutant["caught"]
-    assert mutant["control"] == "ok"

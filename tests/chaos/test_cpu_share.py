@@ -14,10 +14,10 @@ import pytest
 from tidelog.chaos.sockets import cpu_share
 from tidelog.chaos.sockets.cpu_share import PREFIX, ROOTS, hold
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.process
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-WAIT_S = 30.0
+WAIT_S = 120.0
 
 
 @pytest.fixture

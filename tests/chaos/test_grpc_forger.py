@@ -17,6 +17,8 @@ from tidelog.raft.grpc_transport import GrpcRaftTransport, RaftPeerHandler
 from tidelog.v1.controller_pb2 import DescribeQuorumRequest, DescribeQuorumResponse
 from tidelog.v1.raft_pb2 import RaftMessage
 
+pytestmark = pytest.mark.real_time
+
 CLUSTER_ID = "chaos-here"
 
 

@@ -15,7 +15,7 @@ from tidelog.chaos.sockets import guardian
 from tidelog.chaos.sockets.disks import DiskUnavailableError, NodeDisk
 
 pytestmark = pytest.mark.chaos
-WAIT_S = 20.0
+WAIT_S = 120.0
 SLEEP = [sys.executable, "-c", "import time; print(flush=True); time.sleep(600)"]
 
 

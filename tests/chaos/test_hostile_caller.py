@@ -19,6 +19,8 @@ from tidelog.v1 import common_pb2, methods
 from tidelog.v1.admin_pb2 import AlterConfigsResponse
 from tidelog.v1.controller_pb2 import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 
+pytestmark = pytest.mark.real_time
+
 HEARTBEAT = next(rpc for rpc in rpcs() if rpc.path == methods.BROKER_HEARTBEAT.path)
 METADATA = next(rpc for rpc in rpcs() if rpc.path == methods.METADATA.path)
 ALTER_CONFIGS = next(rpc for rpc in rpcs() if rpc.path == methods.ALTER_CONFIGS.path)

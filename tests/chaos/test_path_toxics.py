@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 
 import pytest
+from tests.virtual_loop import run_virtual
 
 from tidelog.chaos.faults.proxies import Toxic
 from tidelog.chaos.sockets.path_toxics import PathToxics, cuts, delays
@@ -52,11 +52,11 @@ def proxies() -> FakeProxies:
 
 
 def _add(toxics: PathToxics, *paths: Path) -> None:
-    asyncio.run(toxics.add(paths))
+    run_virtual(toxics.add(paths))
 
 
 def _remove(toxics: PathToxics, *paths: Path) -> None:
-    asyncio.run(toxics.remove(paths))
+    run_virtual(toxics.remove(paths))
 
 
 def test_what_one_broker_says_to_another_is_cut_on_both_links_between(
@@ -118,7 +118,7 @@ def test_a_cut_holds_connections_and_a_delay_is_a_late_answer(proxies: FakeProxi
 def test_after_a_reset_everything_may_be_cut_again(proxies: FakeProxies) -> None:
     toxics = cuts(proxies)
     _add(toxics, (4, 5))
-    asyncio.run(proxies.reset())
+    run_virtual(proxies.reset())
     toxics.forget()
     _add(toxics, (4, 5))
 

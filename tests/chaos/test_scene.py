@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 
 import pytest
 from tests.chaos.fake_ground import FakeGround
+from tests.virtual_loop import run_virtual
 
 from tidelog.chaos.story import scene as scenes
 from tidelog.chaos.story.ground import Answer, LogLine, ReplicaView
@@ -56,7 +56,7 @@ def test_waits_end_with_the_report_of_their_kind(scene: Scene, ground: FakeGroun
         with pytest.raises(StoryOver):
             await scene.must_come(lambda: False, "the claim", within_s=3.0)
 
-    asyncio.run(tell())
+    run_virtual(tell())
 
     assert ground.reports == [(UNOBSERVED, "the fault"), (PROMISE, "the claim")]
 
@@ -67,7 +67,7 @@ def test_what_was_seen_before_a_wait_does_not_end_it(scene: Scene, ground: FakeG
     async def tell() -> bool:
         return await scene.until(lambda: ground.now_s == before_s, within_s=3.0)
 
-    assert not asyncio.run(tell())
+    assert not run_virtual(tell())
 
 
 @pytest.mark.parametrize(("patience", "is_seen"), [(1.0, False), (3.0, True)])
@@ -77,7 +77,7 @@ def test_a_patient_ground_waits_longer(
     ground.patience = patience
     late_s = ground.now_s + 8.0
 
-    assert asyncio.run(scene.until(lambda: ground.now_s >= late_s, within_s=4.0)) is is_seen
+    assert run_virtual(scene.until(lambda: ground.now_s >= late_s, within_s=4.0)) is is_seen
 
 
 def test_the_longest_wait_since_a_fault_is_a_fact(scene: Scene, ground: FakeGround) -> None:
@@ -91,7 +91,7 @@ def test_the_longest_wait_since_a_fault_is_a_fact(scene: Scene, ground: FakeGrou
             await scene.must_come(partial(is_later, at_s), "another leads")
             await scene.start(1)
 
-    asyncio.run(tell())
+    run_virtual(tell())
 
     assert scene.facts == {"another leads": "5.00 s"}
 
@@ -109,7 +109,7 @@ def test_a_start_tells_that_a_kill_is_over(scene: Scene, ground: FakeGround) -> 
         await scene.kill(2)
         await scene.start(2)
 
-    asyncio.run(tell())
+    run_virtual(tell())
 
     assert [one for one in ground.told if one[1] == "kill"] == [
         ("begins", "kill", "node 2"),
@@ -123,7 +123,7 @@ def test_cuts_are_told_by_who_does_not_hear_whom(scene: Scene, ground: FakeGroun
         await scene.cut([*both, *one_way])
         await scene.mend(both)
 
-    asyncio.run(tell())
+    run_virtual(tell())
 
     assert ground.told[0] == ("begins", "cut", "1 ↮ 2, 3; 2 ↛ clients")
     assert ground.cuts == [(2, "clients")]
@@ -131,10 +131,10 @@ def test_cuts_are_told_by_who_does_not_hear_whom(scene: Scene, ground: FakeGroun
 
 def test_a_flip_that_changes_nothing_is_told(scene: Scene, ground: FakeGround) -> None:
     ground.contents["log"] = bytes(10)
-    asyncio.run(scene.flip(1, "log", 3))
+    run_virtual(scene.flip(1, "log", 3))
     ground.is_flipping = False
     with pytest.raises(StoryOver):
-        asyncio.run(scene.flip(1, "log", 3))
+        run_virtual(scene.flip(1, "log", 3))
 
     assert ground.contents["log"][3] != 0
     assert [kind for kind, _ in ground.reports] == [UNOBSERVED]
@@ -188,4 +188,4 @@ def test_no_state_of_an_unknown_partition_and_no_waiting_for_it(scene: Scene) ->
 
 def test_power_is_cut_where_machines_are_simulated_only(scene: Scene) -> None:
     with pytest.raises(UnsupportedFaultError):
-        asyncio.run(scene.cut_power(1))
+        run_virtual(scene.cut_power(1))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
 import pytest
+from tests.virtual_loop import run_virtual
 
 from tidelog.chaos.sockets import sight as sights
 from tidelog.chaos.sockets.cluster import SocketCluster
@@ -63,7 +63,7 @@ def test_a_look_ends_with_a_round_that_began_after_it() -> None:
             await sight.look()
             assert {one.at_s for one in sight.samples()} == {7.0}
 
-    asyncio.run(tell())
+    run_virtual(tell())
 
 
 def test_a_process_that_ended_is_not_seen_and_the_next_one_not_before_it_answers() -> None:
@@ -82,7 +82,7 @@ def test_a_process_that_ended_is_not_seen_and_the_next_one_not_before_it_answers
             assert found is not None
             assert found.pid == 41
 
-    asyncio.run(tell())
+    run_virtual(tell())
 
 
 def test_one_that_is_paused_or_slow_is_seen_as_it_was_and_told_as_silent() -> None:
@@ -101,7 +101,7 @@ def test_one_that_is_paused_or_slow_is_seen_as_it_was_and_told_as_silent() -> No
         assert rounds[-1][6] is not None
         assert 4 not in processes.asked
 
-    asyncio.run(tell())
+    run_virtual(tell())
 
 
 def test_every_line_is_kept_once_in_the_order_it_was_told() -> None:
@@ -113,7 +113,7 @@ def test_every_line_is_kept_once_in_the_order_it_was_told() -> None:
             told = [line.event for line in sight.lines]
         assert told == [f"line {number}" for number in range(1, len(told) + 1)]
 
-    asyncio.run(tell())
+    run_virtual(tell())
 
 
 def test_a_listener_that_fails_is_told_to_who_looks() -> None:
@@ -127,4 +127,4 @@ def test_a_listener_that_fails_is_told_to_who_looks() -> None:
                 await sight.look()
             assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
-    asyncio.run(tell())
+    run_virtual(tell())

@@ -30,7 +30,7 @@ from tidelog.v1.admin_pb2 import CreateTopicsRequest, NewTopic, NodeStatusReques
 from tidelog.v1.methods import CREATE_TOPICS, NODE_STATUS
 
 pytestmark = [pytest.mark.chaos, pytest.mark.asyncio(loop_scope="module")]
-WAIT_S = 30.0
+WAIT_S = 120.0
 POLL_S = 0.05
 CALL_MS = 10_000
 SILENT_MS = 1000

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
 import pytest
+from tests.virtual_loop import run_virtual
 
 from tidelog.chaos.sockets.cluster import SocketCluster
 from tidelog.chaos.sockets.ground import SocketGround
@@ -125,11 +125,11 @@ def test_files_of_a_kind_are_sorted_and_not_empty(
 def test_files_are_changed_in_place(processes: FakeProcesses, ground: SocketGround) -> None:
     path = _write(processes, "00.log", bytes(8))
 
-    asyncio.run(ground.flip(4, path, 2, 3))
+    run_virtual(ground.flip(4, path, 2, 3))
     assert ground.content(4, path) == b"\0\0\x08\0\0\0\0\0"
-    asyncio.run(ground.overwrite(4, path, 6, b"xy"))
+    run_virtual(ground.overwrite(4, path, 6, b"xy"))
     assert ground.content(4, path) == b"\0\0\x08\0\0\0xy"
-    asyncio.run(ground.truncate(4, path, 3))
+    run_virtual(ground.truncate(4, path, 3))
     assert ground.content(4, path) == b"\0\0\x08"
 
 
@@ -137,8 +137,8 @@ def test_a_file_that_vanished_is_empty(processes: FakeProcesses, ground: SocketG
     path = _write(processes, "00.log", b"abc")
     assert ground.length(4, path) == 3
 
-    asyncio.run(ground.vanish(4, path))
-    asyncio.run(ground.vanish(4, path))
+    run_virtual(ground.vanish(4, path))
+    run_virtual(ground.vanish(4, path))
 
     assert (ground.length(4, path), ground.content(4, path)) == (0, b"")
 
@@ -188,7 +188,7 @@ def test_healing_takes_everything_back_and_starts_who_is_down(
     ground.count("kill", "node 3", 3)
     processes.now_s = 9.0
 
-    asyncio.run(ground.heal())
+    run_virtual(ground.heal())
 
     assert processes.proxies.resets == 1
     assert {f"resume {one}" for one in range(1, 7)} <= set(processes.done)
@@ -199,6 +199,6 @@ def test_healing_takes_everything_back_and_starts_who_is_down(
 
 
 def test_starting_who_is_up_does_nothing(processes: FakeProcesses, ground: SocketGround) -> None:
-    asyncio.run(ground.start(4))
+    run_virtual(ground.start(4))
 
     assert processes.done == []

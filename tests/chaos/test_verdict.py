@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.chaos.chaos_records import truncation
 from tests.chaos.chaos_sends import send
+from tests.virtual_loop import run_virtual
 
 from tidelog.chaos.report.record import Anomaly, RunRecord, Verdict
 from tidelog.chaos.scenarios.catalogue import SOCKETS, of_stage
@@ -150,7 +150,7 @@ def hunted(verdicts: Sequence[Verdict]) -> tuple[Hunted, list[RunPlan]]:
         plans.append(plan)
         return record(plan.scenario_id, verdict=verdicts[len(plans) - 1])
 
-    result = asyncio.run(
+    result = run_virtual(
         hunt("a mutant", "F12", patch="m:f", seeds=range(3, 6), load_s=5.0, run=run)
     )
     return result, plans

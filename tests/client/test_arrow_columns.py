@@ -74,7 +74,6 @@ def with_attributes(batch: bytes, attributes: int) -> bytes:
     return seal(header, batch[HEADER_BYTES:])
 
 
-@settings(deadline=None)
 @given(batches)
 def test_decodes_what_the_record_by_record_decoder_decodes(
     parts: list[tuple[list[Record], Codec, int]],
@@ -98,7 +97,6 @@ def test_runs_of_changing_length_are_walked() -> None:
     assert rows(batch) == expected(batch)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 130), st.integers(0, 130))
 def test_offsets_are_cut_to_the_asked_range(start: int, end: int) -> None:
     encoded = [
@@ -151,7 +149,6 @@ def test_append_time_is_the_batchs_own() -> None:
     assert [(row["timestamp"], row["timestampType"]) for row in stamped] == [(9000, 1)] * 2
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_any_flipped_bit_under_the_crc_is_found(data: st.DataObject) -> None:
     batch = bytearray(encode_batch([Record(0, 5, b"key", b"value")] * 5))
@@ -161,7 +158,7 @@ def test_any_flipped_bit_under_the_crc_is_found(data: st.DataObject) -> None:
         rows(bytes(batch))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.data())
 def test_damage_behind_a_right_crc_is_refused_or_harmless(data: st.DataObject) -> None:
     """A producer may sign anything: no out-of-bounds read, no endless loop, no other exception."""

@@ -9,7 +9,8 @@ from tests.client.consumer_cases import WAIT_MS, consumer, filled, take, turns
 from tests.client.fake_cluster import FakeCluster, Mishap, encoded
 
 from tidelog.client import TopicPartition, errors
-from tidelog.records.records import Record, encode_batch
+from tidelog.records.batch import parse_header
+from tidelog.records.records import Record, encode_batch, iter_records, rebuild_batch
 from tidelog.v1 import common_pb2
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -102,6 +103,29 @@ async def test_lag_is_looked_up_before_the_first_fetch_and_while_paused() -> Non
         await c.getmany(timeout_ms=30)
         topic.partitions[0].append(encoded([b"21"]))
         assert await c.lag() == {P0: 2}
+
+
+@pytest.mark.parametrize("max_records", [None, 1])
+async def test_position_and_lag_go_to_the_end_of_a_batch_whose_last_records_were_compacted_away(
+    max_records: int | None,
+) -> None:
+    cluster = FakeCluster()
+    whole = encode_batch([Record(0, 1_000 + n, b"k%d" % n, b"v") for n in range(5)])
+    kept = list(iter_records(whole))[:3:2]
+    compacted = rebuild_batch(parse_header(whole), kept, delete_horizon_ms=None)
+    cluster.create("t").partitions[0].batches.append(compacted)
+    async with consumer(cluster) as c:
+        c.assign([P0])
+        offsets = list[int]()
+        while len(offsets) < len(kept):
+            records = await c.getmany(timeout_ms=WAIT_MS, max_records=max_records)
+            offsets += [record.offset for record in records]
+            if len(offsets) == 1:
+                assert await c.position(P0) == 1, "what is left of the batch was not handed out"
+                assert await c.lag() == {P0: 4}
+        assert offsets == [0, 2]
+        assert await c.position(P0) == 5
+        assert await c.lag() == {P0: 0}
 
 
 async def test_lag_of_a_topic_made_anew_does_not_count_from_the_old_end() -> None:

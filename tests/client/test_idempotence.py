@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.client.fake_cluster import BOOTSTRAP, FakeCluster, Mishap
 from tests.client.fake_partition import FakePartition
 from tests.log.cleaned_logs import StillClock
+from tests.virtual_loop import run_virtual
 
 from tidelog.client import Producer, errors
 from tidelog.log.producers import ProducerStates
@@ -267,7 +268,7 @@ _MISHAPS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(mishaps=_MISHAPS, count=st.integers(1, 40), seed=st.integers(0, 9))
 def test_whatever_is_lost_on_the_way_each_record_is_stored_once_and_in_order(
     mishaps: list[str], count: int, seed: int
@@ -295,7 +296,7 @@ def test_whatever_is_lost_on_the_way_each_record_is_stored_once_and_in_order(
         assert offsets == list(range(count))
         assert cluster.values("t") == [[b"%03d" % n for n in range(count)]]
 
-    asyncio.run(story())
+    run_virtual(story())
 
 
 def _other_batch(producer_id: int, *, sequence: int, epoch: int = 0) -> BatchHeader:

@@ -211,7 +211,7 @@ def check_next_event(stage: Stage) -> None:
         assert event_ms <= min(waiting) + 500
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.randoms(use_true_random=False), st.booleans())
 def test_whatever_happens_the_lines_are_what_a_scan_of_all_would_find(
     random: Random, is_idempotent: bool

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.client.arrow_batches import Row, batch_of, rows
 
@@ -46,7 +46,6 @@ def cut(some: list[Row], places: list[int]) -> list[int]:
     return sorted({0, len(some), *(place % len(some) for place in places)})
 
 
-@settings(deadline=None)
 @given(
     st.lists(rows, min_size=1, max_size=60),
     st.lists(st.integers(0, 60), max_size=5),
@@ -64,7 +63,6 @@ def test_batches_are_byte_for_byte_those_of_the_record_by_record_encoder(
     assert [batch.records_count for batch in batches] == np.diff(edges).tolist()
 
 
-@settings(deadline=None)
 @given(
     st.lists(rows, min_size=1, max_size=60),
     st.integers(70, 2000),
@@ -96,7 +94,6 @@ def test_batches_are_nearly_full() -> None:
     assert all(len(batch.data) > 46_000 for _, batch in batches[:-1])
 
 
-@settings(deadline=None)
 @given(st.lists(rows, min_size=1, max_size=30))
 def test_bounds_are_at_least_the_sizes_of_records_and_close_to_them(some: list[Row]) -> None:
     bounds = record_bounds(columns_of(some), batch_size=1 << 20)
@@ -130,7 +127,6 @@ def test_a_record_whose_length_would_be_wrong_stops_the_encoder(
         encode(columns, [0, 1], codec=Codec.NONE, level=None)
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(rows, min_size=1, max_size=10), min_size=1, max_size=4))
 def test_gathered_parts_are_their_rows_one_after_the_other(parts: list[list[Row]]) -> None:
     split = [rows_of(batch_of(part), now_ms=0, record_bytes_max=HUGE) for part in parts]

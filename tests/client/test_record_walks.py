@@ -70,7 +70,7 @@ def one_by_one(body: bytes, stretches: list[Stretch]) -> Found | str:
         return outcome(body, stretches)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     st.sampled_from(list(VALUES)),
     st.randoms(use_true_random=False),
@@ -83,7 +83,7 @@ def test_side_by_side_finds_what_one_by_one_finds(
     assert outcome(body, stretches) == one_by_one(body, stretches)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.sampled_from(list(VALUES)), st.randoms(use_true_random=False), st.data())
 def test_damage_is_found_as_one_by_one_finds_it(
     kind: str, draw: random.Random, data: st.DataObject

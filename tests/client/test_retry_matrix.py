@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.client.fake_cluster import ADDRESSES, BOOTSTRAP, FakeCluster, Mishap
 from tests.client.hasty_clock import HastyClock
+from tests.virtual_loop import run_virtual
 
 from tidelog.client import Producer, RecordMetadata, errors
 from tidelog.client.producing import sender
@@ -339,7 +340,7 @@ def _is_certain(outcome: RecordMetadata | BaseException) -> bool:
     return isinstance(outcome, errors.TidelogError) and not outcome.is_outcome_unknown
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     seed=st.integers(0, 10**6),
     max_in_flight=st.integers(1, 7),
@@ -374,4 +375,4 @@ def test_what_is_acknowledged_is_stored_once_and_what_certainly_failed_never(
             elif _is_certain(outcome):
                 assert value(n) not in stored
 
-    asyncio.run(story())
+    run_virtual(story())

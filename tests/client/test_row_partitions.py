@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.client.arrow_batches import Row, batch_of
 
@@ -29,7 +29,6 @@ def chosen(
     return found
 
 
-@settings(deadline=None)
 @given(keys, st.integers(0, 40))
 def test_hashes_are_murmur2_of_each_key(some: list[bytes | None], start: int) -> None:
     array = pa.array(some, pa.binary()).slice(start)
@@ -77,7 +76,6 @@ def test_turns_are_taken_by_the_partitions_with_a_leader() -> None:
     assert found == [0, 2, 0, 2]
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=50))
 def test_rows_are_grouped_by_partition_in_their_order(partitions: list[int]) -> None:
     rows = table(*(Row(b"%d" % n, partition=p) for n, p in enumerate(partitions)))

@@ -23,7 +23,7 @@ from tidelog.core.page_cache import Residency
 from tidelog.core.system import DiskConfig, SystemDisk
 from tidelog.simulation.engine.disk import REMOVAL_THREADS, SYNC_THREADS, SimDisk
 
-WAIT_S = 5.0
+WAIT_S = 60.0
 MANY = 12
 
 

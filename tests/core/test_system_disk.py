@@ -106,14 +106,14 @@ async def test_one_sync_of_a_folder_serves_all_who_ask_before_it_begins(
 
     def held(descriptor: int) -> None:
         begun.release()
-        assert go_on.acquire(timeout=5)
+        assert go_on.acquire(timeout=60)
         fsync(descriptor)
 
     monkeypatch.setattr(os, "fsync", held)
     first = asyncio.create_task(disk.sync_directory(str(tmp_path)))
-    await asyncio.to_thread(begun.acquire, timeout=5)
+    await asyncio.to_thread(begun.acquire, timeout=60)
     late = [asyncio.create_task(disk.sync_directory(str(tmp_path))) for _ in range(10)]
-    await asyncio.to_thread(begun.acquire, timeout=5)
+    await asyncio.to_thread(begun.acquire, timeout=60)
     go_on.release()
     await first
     assert not any(one.done() for one in late), "it began before they asked"
@@ -154,16 +154,18 @@ async def test_a_large_file_is_freed_off_the_loop(
 ) -> None:
     path = f"{tmp_path}/old"
     disk.open(path, create=True).close()
-    may_end = threading.Event()
+    begun, may_end = threading.Event(), threading.Event()
     unlink = os.unlink
 
     def slow(one: str) -> None:
-        assert may_end.wait(5), "the loop goes on meanwhile"
+        begun.set()
+        assert may_end.wait(60), "the loop goes on meanwhile"
         unlink(one)
 
     monkeypatch.setattr(os, "unlink", slow)
     removing = asyncio.create_task(disk.discard(path))
-    await asyncio.sleep(0.01)
+    while not begun.is_set():  # noqa: ASYNC110  # by a thread
+        await asyncio.sleep(0)
     may_end.set()
     await removing
     assert not disk.exists(path)

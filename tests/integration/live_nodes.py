@@ -15,8 +15,8 @@ from pathlib import Path
 from tidelog.raft.snapshot_file import parse_name
 from tidelog.raft.wal import FILE_NAME
 
-REFUSAL_TIMEOUT_S = 60
-STOP_TIMEOUT_S = 60
+REFUSAL_TIMEOUT_S = 300
+STOP_TIMEOUT_S = 300
 
 CLUSTER_ID = "live-quorum"
 

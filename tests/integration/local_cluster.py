@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tidelog.net.quiet_ports import quiet_ports
 
-COMMAND_TIMEOUT_S = 120
+COMMAND_TIMEOUT_S = 600
 
 
 class LocalCluster:

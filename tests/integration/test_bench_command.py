@@ -21,7 +21,7 @@ from tidelog.benchmarks.plan import Kind, groups
 from tidelog.benchmarks.sitting import run_worker
 from tidelog.benchmarks.worker import LOADS
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.process
 
 ONLY = "produce 1 KiB, none, acks=all, tuned"
 TIDELOG = "import sys; from tidelog.cli.main import main; sys.argv[0] = 'tidelog'; main()"
@@ -52,7 +52,7 @@ def test_the_last_line_is_the_rows_beside_the_peers(tmp_path: Path) -> None:
     report = tmp_path / "report"
     done = subprocess.run(
         _command("--only", ONLY, "--json", "--peer", fake_peer(tmp_path), "--report", str(report)),
-        capture_output=True, text=True, timeout=100, env=_env(tmp_path), check=False,
+        capture_output=True, text=True, timeout=600, env=_env(tmp_path), check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     (line,) = done.stdout.splitlines()
@@ -74,12 +74,12 @@ def test_ctrl_c_ends_all_that_was_started(tmp_path: Path) -> None:
         _command("--only", ONLY, "--peer", fake_peer(tmp_path)),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=_env(tmp_path),
     )  # fmt: skip
-    deadline_s = time.monotonic() + 60
+    deadline_s = time.monotonic() + 120
     while not list(tmp_path.glob("tidelog-bench-*/data/node-3.pid")):
         assert time.monotonic() < deadline_s
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    output, said = process.communicate(timeout=60)
+    output, said = process.communicate(timeout=600)
     assert process.returncode == 130, said
     assert "Traceback" not in said
     assert output.strip() == ""
@@ -90,7 +90,7 @@ def test_ctrl_c_ends_all_that_was_started(tmp_path: Path) -> None:
 def test_a_peer_that_does_not_run_is_told_and_ours_is_measured(tmp_path: Path) -> None:
     done = subprocess.run(
         _command("--only", ONLY, "--json", "--peer", str(tmp_path / "no-such-peer")),
-        capture_output=True, text=True, timeout=100, env=_env(tmp_path), check=False,
+        capture_output=True, text=True, timeout=600, env=_env(tmp_path), check=False,
     )  # fmt: skip
     assert done.returncode == 1
     rate, _ = json.loads(done.stdout)["rows"]

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from tests.integration.local_cluster import LocalCluster
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.process
 
 
 def _files_below(folder: Path) -> dict[Path, bytes]:
@@ -79,7 +79,7 @@ def test_two_starts_at_once_start_three_nodes(cluster: LocalCluster) -> None:
     command += ["--data-dir", str(cluster.folder), "--ports", ",".join(map(str, cluster.ports[:3]))]
     command += ["--http-ports", ",".join(map(str, cluster.ports[3:]))]
     starts = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    outputs = [start.communicate(timeout=120)[0] for start in starts]
+    outputs = [start.communicate(timeout=600)[0] for start in starts]
     assert [start.returncode for start in starts] == [0, 0]
     assert sorted(output.count("already runs") for output in outputs) == [0, 3]
 

@@ -21,7 +21,7 @@ def partitions(cluster: LocalCluster) -> list[dict[str, Any]]:
     return described
 
 
-def eventually(condition: Callable[[], bool], *, within_s: float = 30.0) -> bool:
+def eventually(condition: Callable[[], bool], *, within_s: float = 120.0) -> bool:
     ends = time.monotonic() + within_s
     while not condition():
         if time.monotonic() > ends:

@@ -10,7 +10,7 @@ import pytest
 from tests.integration.local_cluster import LocalCluster
 
 pytestmark = [pytest.mark.process]
-WAIT_S = 30
+WAIT_S = 120
 
 
 def events(cluster: LocalCluster, *arguments: str) -> list[dict[str, Any]]:

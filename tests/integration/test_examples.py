@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.integration.local_cluster import LocalCluster
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.process
 EXAMPLES = Path(__file__).parents[2] / "docs/examples"
 
 
@@ -22,7 +22,7 @@ def test_example_runs_and_clears_up(path: Path, running_cluster: LocalCluster) -
         [sys.executable, str(path), running_cluster.bootstrap],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr

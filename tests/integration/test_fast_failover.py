@@ -29,7 +29,7 @@ def fenced(cluster: LocalCluster) -> list[int]:
     return [broker_id for broker_id, _, is_fenced in dialled(cluster) if is_fenced]
 
 
-def eventually(condition: Callable[[], bool], *, within_s: float = 30.0) -> bool:
+def eventually(condition: Callable[[], bool], *, within_s: float = 120.0) -> bool:
     ends = time.monotonic() + within_s
     while not condition():
         if time.monotonic() > ends:

@@ -23,7 +23,7 @@ from tidelog.net.quiet_ports import quiet_ports
 from tidelog.node.config import parse_config
 from tidelog.raft.storage import Storage
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.process
 
 VOTERS = (1, 2, 3)
 OWN = "live-quorum"

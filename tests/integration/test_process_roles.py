@@ -16,7 +16,7 @@ from tidelog.net.quiet_ports import quiet_ports
 
 pytestmark = [pytest.mark.process]
 ROLES = {1: ["controller"], 2: ["broker"], 3: ["broker"]}
-STOP_TIMEOUT_S = 30
+STOP_TIMEOUT_S = 300
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def _folders(root: Path, pattern: str) -> list[str]:
 
 
 async def _until_both_brokers_live(admin: Admin) -> None:
-    deadline_s = time.monotonic() + 30
+    deadline_s = time.monotonic() + 120
     while time.monotonic() < deadline_s:
         try:
             cluster = await admin.describe_cluster()

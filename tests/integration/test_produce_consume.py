@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.integration.local_cluster import LocalCluster
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.process
 
 
 def describe(cluster: LocalCluster, topic: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from tests.integration.local_cluster import LocalCluster
 from tidelog.client import Admin, Consumer, Producer, TopicPartition, errors, require_all
 from tidelog.client.offsets import At
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.process
 
 TP = TopicPartition("deleted", 0)
 DAY_MS = 24 * 3600 * 1000

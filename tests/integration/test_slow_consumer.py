@@ -57,7 +57,7 @@ async def read_beside_the_deaf(cluster: LocalCluster) -> tuple[int, float]:
         deaf = [asyncio.create_task(ask_deafly(transport, address)) for _ in range(DEAF_STREAMS)]
         await asyncio.sleep(3)
         read = 0
-        async with asyncio.timeout(20), Consumer(cluster.bootstrap) as consumer:
+        async with asyncio.timeout(120), Consumer(cluster.bootstrap) as consumer:
             consumer.assign([("t", 0)])
             consumer.seek(("t", 0), 0)
             while read < RECORDS:

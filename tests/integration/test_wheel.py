@@ -27,7 +27,7 @@ def _run(*command: str | Path, cwd: Path, **variables: str) -> subprocess.Comple
         [str(word) for word in command],
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=600,
         cwd=cwd,
         env={**environment, **variables},
         check=False,

@@ -21,6 +21,7 @@ from tests.log.log_model import (
     check_index_entries,
 )
 from tests.log.partition_logs import DIRECTORY, NOW_MS, TOPIC_ID
+from tests.virtual_loop import VirtualLoop
 
 from tidelog.log.checkpoints import METADATA_FILE
 from tidelog.log.cleaner import CleanerConfig, LogCleaner
@@ -50,7 +51,7 @@ class LogStage:
         self.cleaner = LogCleaner(self.clock, CleanerConfig())
         self.epoch = 0
         self.had_crashes = False
-        self._runner = asyncio.Runner()
+        self._runner = asyncio.Runner(loop_factory=VirtualLoop)
         self.log = self.run(self.open())
 
     def close(self) -> None:

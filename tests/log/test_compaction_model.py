@@ -98,7 +98,7 @@ CLEANINGS = st.tuples(
 WAITS = st.tuples(st.just("wait"), st.sampled_from([1, RETENTION_MS // 2, RETENTION_MS]))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.one_of(APPENDS, APPENDS, CLEANINGS, WAITS), max_size=25))
 def test_every_cleaning_keeps_the_last_value_of_each_key(
     steps: Sequence[tuple[object, ...]],

@@ -32,8 +32,8 @@ from tidelog.log.config import LogConfig
 from tidelog.log.segment import Segment
 from tidelog.records.compression import Codec
 from tidelog.records.records import encode_filler
-from tidelog.simulation.cluster.seeds import silence_nodes
 from tidelog.simulation.engine.disk_faults import PowerCutError
+from tidelog.simulation.suites.worker import silence_nodes
 
 EXAMPLES = os.environ.get("TIDELOG_MACHINE_EXAMPLES")
 KEYS = (b"a", b"b", b"c", b"d")
@@ -446,7 +446,6 @@ TestLogMachine = LogMachine.TestCase
 TestLogMachine.settings = settings(
     max_examples=int(EXAMPLES or 150),
     stateful_step_count=40,
-    deadline=None,
     derandomize=EXAMPLES is None,
     phases=set(Phase) - {Phase.explain},
     suppress_health_check=list(HealthCheck),

@@ -90,7 +90,7 @@ def _change_topics(world: World, step: tuple[str, object, object]) -> None:
             world.do(AlterConfigsRequest(resources=[resource]))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(seed=st.integers(0, 1_000), steps=st.lists(_STEPS, max_size=40))
 def test_no_sequence_of_commands_breaks_an_invariant(
     new_world: type[World], seed: int, steps: list[tuple[str, object, object]]
@@ -103,7 +103,7 @@ def test_no_sequence_of_commands_breaks_an_invariant(
     assert world.image.topics_by_id == {t.topic_id: t.name for t in world.image.topics.values()}
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(seed=st.integers(0, 1_000), steps=st.lists(_STEPS, max_size=40))
 def test_when_all_brokers_are_back_every_partition_is_led(
     new_world: type[World], seed: int, steps: list[tuple[str, object, object]]
@@ -136,7 +136,7 @@ def _in_order(image: MetadataImage) -> object:
     return image, [list(one.items()) for one in orders], configs, list(image.commands)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     seed=st.integers(0, 1_000),
     steps=st.lists(_STEPS, max_size=30),

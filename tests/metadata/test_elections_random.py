@@ -173,7 +173,7 @@ class Model:
         self.world.beat(broker)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     seed=st.integers(0, 1_000), min_isr=st.sampled_from([1, 2]), steps=st.lists(_STEPS, max_size=40)
 )

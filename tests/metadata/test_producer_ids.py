@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.metadata.decision_contexts import decision_context
 from tests.metadata.fake_quorum import Nodes, start_broker
+from tests.virtual_loop import run_virtual
 
 from tidelog.core.errors import InvariantError
 from tidelog.metadata.delta import replay
@@ -138,13 +139,13 @@ _STEPS = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(steps=_STEPS)
 def test_no_id_is_given_twice_whatever_becomes_of_the_controllers(
     new_random: type[SeededRandom], steps: list[tuple[str, int]]
 ) -> None:
     cluster = _Cluster(new_random(1))
-    asyncio.run(cluster.run(steps))
+    run_virtual(cluster.run(steps))
     assert len(cluster.given) == len(set(cluster.given))
 
 

@@ -6,12 +6,12 @@ to have decided on; a log that is never cut off knows it.
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.metadata.fake_quorum import CONFIG, FakeRaft, Nodes, creation, registration, start_broker
+from tests.virtual_loop import run_virtual
 
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.state_machine import MetadataStateMachine
@@ -149,9 +149,9 @@ async def _run(random: SeededRandom, steps: list[tuple[str, int, str, int]]) -> 
         await quorum.stop()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(seed=st.integers(0, 1_000), steps=st.lists(_STEPS, min_size=5, max_size=40))
 def test_what_is_decided_is_true_and_happens_once(
     new_random: type[SeededRandom], seed: int, steps: list[tuple[str, int, str, int]]
 ) -> None:
-    asyncio.run(_run(new_random(seed), steps))
+    run_virtual(_run(new_random(seed), steps))

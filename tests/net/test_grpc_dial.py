@@ -23,6 +23,11 @@ from tidelog.v1.admin_pb2 import (
 )
 from tidelog.v1.methods import NODE_STATUS
 
+pytestmark = pytest.mark.real_time
+
+NEVER_ANSWERED_MS = 100
+"""How long to wait for what never comes."""
+
 REFUSED = Dialled(DialOutcome.REFUSED)
 SILENT = Dialled(DialOutcome.SILENT)
 Accept = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -94,7 +99,7 @@ async def test_a_connection_reset_before_the_handshake_counts_as_refused() -> No
 async def test_who_accepts_and_says_nothing_is_silent_as_a_paused_process_is() -> None:
     with socket.create_server(("127.0.0.1", 0)) as paused:  # its kernel accepts
         port = paused.getsockname()[1]
-        assert await dial(f"127.0.0.1:{port}", timeout_ms=100) == SILENT
+        assert await dial(f"127.0.0.1:{port}", timeout_ms=NEVER_ANSWERED_MS) == SILENT
 
 
 @pytest.mark.parametrize("address", ["no-such-host.invalid:1", "", "127.0.0.1:none", "h:99999999"])
@@ -125,6 +130,6 @@ async def test_a_transport_tells_refused_and_broken_calls_from_late_ones() -> No
     with socket.create_server(("127.0.0.1", 0)) as paused:
         address = f"127.0.0.1:{paused.getsockname()[1]}"
         with pytest.raises(TidelogError) as late:
-            await transport.call(address, NODE_STATUS, request, timeout_ms=100)
+            await transport.call(address, NODE_STATUS, request, timeout_ms=NEVER_ANSWERED_MS)
         assert not is_broken_connection(late.value)
     await transport.close()

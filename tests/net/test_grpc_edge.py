@@ -15,6 +15,8 @@ from tidelog.net.request_elements import ELEMENTS_MAX
 from tidelog.v1 import methods
 from tidelog.v1.data_pb2 import FetchRequest, FetchResponse, MetadataRequest, MetadataResponse
 
+pytestmark = pytest.mark.real_time
+
 UNREADABLE = b"\x80"
 HEALTH = "/grpc.health.v1.Health"
 REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
@@ -59,7 +61,7 @@ async def channel(handler: Handler) -> AsyncIterator[grpc.aio.Channel]:
     services = {"tidelog.v1.Broker": handler}
     server = GrpcServer(address=address, services=services, on_fatal=on_fatal)
     await server.start()
-    async with grpc.aio.insecure_channel(address) as channel, asyncio.timeout(20):
+    async with grpc.aio.insecure_channel(address) as channel, asyncio.timeout(120):
         yield channel
     await server.stop(grace_s=0)
 

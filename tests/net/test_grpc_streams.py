@@ -21,6 +21,8 @@ from tidelog.net.transport import Stream
 from tidelog.v1.data_pb2 import FetchRequest, FetchResponse
 from tidelog.v1.methods import FETCH_STREAM
 
+pytestmark = pytest.mark.real_time
+
 Fetches = Stream[FetchRequest, FetchResponse]
 LAST = 99
 REFUSED = 98
@@ -68,7 +70,7 @@ async def opened() -> AsyncIterator[tuple[Fetches, Echo, GrpcServer]]:
     await server.start()
     transport = GrpcTransport()
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             yield await transport.open_stream(address, FETCH_STREAM), echo, server
     finally:
         await transport.close()
@@ -101,11 +103,17 @@ async def test_close_ends_both_ends_and_may_be_called_again() -> None:
         await echo.ended.wait()
 
 
+async def turns(count: int) -> None:
+    """Let what was begun wait for its answer."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
 async def test_a_cancelled_receive_is_cancelled_and_ends_the_stream() -> None:
     async with opened() as (stream, echo, _):
         await ask(stream, 1)
         receiving = asyncio.create_task(stream.receive())
-        await asyncio.sleep(0.01)
+        await turns(20)
         receiving.cancel()
         with pytest.raises(asyncio.CancelledError):
             await receiving
@@ -128,7 +136,7 @@ async def test_a_server_that_goes_away_breaks_the_stream() -> None:
     async with opened() as (stream, _, server):
         await ask(stream, 1)
         receiving = asyncio.create_task(stream.receive())
-        await asyncio.sleep(0.01)
+        await turns(20)
         await server.stop(grace_s=0)
         with pytest.raises(CallFailedError) as caught:
             await receiving

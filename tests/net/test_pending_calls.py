@@ -8,12 +8,15 @@ from contextlib import AsyncExitStack
 
 import grpc
 import grpc.aio
+import pytest
 
 from tidelog.net.grpc_server import (
     CONCURRENT_STREAMS_MAX,
     PENDING_CALLS,
     SERVER_OPTIONS,
 )
+
+pytestmark = pytest.mark.real_time
 
 ONE = "/a.Service/Answer"
 BURST = PENDING_CALLS - 500

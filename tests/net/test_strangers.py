@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from structlog.testing import capture_logs
 
 from tidelog.net.strangers import SHOWN_MAX, STRANGERS_MAX, Strangers
 from tidelog.v1 import common_pb2
+
+pytestmark = pytest.mark.real_time
 
 
 def test_a_stranger_is_told_of_once_and_counted_each_time() -> None:

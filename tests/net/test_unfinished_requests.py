@@ -21,6 +21,8 @@ from tidelog.net.unfinished_requests import (
 from tidelog.v1 import methods
 from tidelog.v1.data_pb2 import ProduceAnswers, ProduceRequest, ProduceResponse
 
+pytestmark = pytest.mark.real_time
+
 MIB = 1 << 20
 TIMEOUT_MS = 1_000
 LIMITS = UnfinishedLimits(bytes_max=20 * MIB, timeout_ms=TIMEOUT_MS)
@@ -181,7 +183,7 @@ async def send(port: int, half: HalfSent) -> int:
 
     hearing = asyncio.create_task(hear())
     writer.write(half.begin())
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while not hearing.done():
             for said in half.more():
                 writer.write(said)

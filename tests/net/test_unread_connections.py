@@ -25,6 +25,8 @@ from tidelog.v1.data_pb2 import (
     PartitionFetchResult,
 )
 
+pytestmark = pytest.mark.real_time
+
 MIB = 1 << 20
 TIMEOUT_MS = 400
 NO_WINDOW = PREFACE + frame(SETTINGS, payload=b"\x00\x04\x00\x00\x00\x00")
@@ -99,7 +101,7 @@ class Stage:
 async def stage() -> AsyncIterator[Stage]:
     one = Stage()
     await one.server.start()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         yield one
     await one.server.stop(grace_s=0)
 

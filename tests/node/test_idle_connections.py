@@ -14,6 +14,8 @@ from prometheus_client import CollectorRegistry
 from tidelog.net.grpc_server import GrpcServer
 from tidelog.node.http import HttpServer
 
+pytestmark = pytest.mark.real_time
+
 IDLE_MS = 200
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 SETTINGS = b"\x00\x00\x00\x04\x00\x00\x00\x00\x00"
@@ -56,7 +58,7 @@ async def http_port(port: int) -> AsyncIterator[int]:
 
 async def until_hung_up(port: int, said: bytes) -> bytes:
     """What a connection hears on which this alone is said, until the server closes it."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(said)
         try:
@@ -73,7 +75,7 @@ async def test_a_grpc_connection_without_a_call_is_closed(grpc_port: int, said: 
 
 
 async def test_a_grpc_connection_with_a_call_is_not(grpc_port: int) -> None:
-    async with asyncio.timeout(20), grpc.aio.insecure_channel(f"127.0.0.1:{grpc_port}") as channel:
+    async with asyncio.timeout(120), grpc.aio.insecure_channel(f"127.0.0.1:{grpc_port}") as channel:
         watches: Any = channel.unary_stream(WATCH)
         watch = watches(b"")
         first = await watch.read()

@@ -141,7 +141,7 @@ def test_grpc_says_nothing_of_a_servers_stop() -> None:
 def test_a_processes_log_counts_what_is_equal_and_is_turned_while_it_runs(tmp_path: Path) -> None:
     path = tmp_path / "node.log"
     subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(path)], check=True, timeout=60, capture_output=True
+        [sys.executable, "-c", PROGRAM, str(path)], check=True, timeout=600, capture_output=True
     )
     before = path.with_name("node.log.1").read_text()
     assert before.count("event=equal") == 2

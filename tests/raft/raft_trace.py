@@ -34,7 +34,6 @@ with=entries. `quiet` before a command keeps all but state changes back.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -42,6 +41,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.raft.raft_stage import Happened, Stage
+from tests.virtual_loop import run_virtual
 
 from tidelog.core.errors import TidelogError
 from tidelog.raft.config import RaftConfig
@@ -440,7 +440,7 @@ def main() -> int:
     arguments = parser.parse_args()
     for path in arguments.files or sorted(FOLDER.glob("*.txt")):
         blocks = parse(path.read_text())
-        text = render(blocks, asyncio.run(play(blocks, engine="tidelog")))
+        text = render(blocks, run_virtual(play(blocks, engine="tidelog")))
         if arguments.rewrite:
             path.write_text(text)
         else:

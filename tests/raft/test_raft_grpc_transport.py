@@ -19,6 +19,8 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.methods import RAFT_EXCHANGE
 from tidelog.v1.raft_pb2 import RaftExchangeEnd, RaftMessage
 
+pytestmark = pytest.mark.real_time
+
 CONFIG = RaftConfig(cluster_id="own")
 HELLO = hello_of(2, receiver_id=1, config=CONFIG)
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.log.power_cuts import ends
 from tests.raft.wal_stage import FOLDER, SECTOR, content_of, disk_with, new_disk
+from tests.virtual_loop import run_virtual
 
 from tidelog.core.errors import DiskFullError, InvariantError, StorageError
 from tidelog.raft import snapshots
@@ -113,7 +114,7 @@ async def test_any_piece_of_the_newest_is_read_as_it_is_on_disk() -> None:
             store.read_chunk(offset, 1)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.binary(max_size=700), max_size=6), st.integers(1, 4000))
 def test_what_one_voter_wrote_another_receives(records: list[bytes], piece_bytes: int) -> None:
     async def run() -> None:
@@ -124,7 +125,7 @@ def test_what_one_voter_wrote_another_receives(records: list[bytes], piece_bytes
         await theirs.install()
         assert (theirs.latest, theirs.records()) == (NEW, records)
 
-    asyncio.run(run())
+    run_virtual(run())
 
 
 async def test_a_large_snapshot_is_written_in_slices_between_which_the_loop_goes_on() -> None:

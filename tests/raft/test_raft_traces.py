@@ -5,11 +5,11 @@ After a change that is meant, `python -m tests.raft.raft_trace --rewrite`, and r
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
 from tests.raft.raft_trace import FOLDER, Block, engines_of, parse, play, render
+from tests.virtual_loop import run_virtual
 
 FILES = sorted(FOLDER.glob("*.txt"))
 FILES_OF_BOTH = [path for path in FILES if "pysyncobj" in engines_of(parse(path.read_text()))]
@@ -24,14 +24,14 @@ def test_the_engine_does_what_the_trace_says(path: Path) -> None:
     text = path.read_text()
     blocks = parse(text)
 
-    assert render(blocks, asyncio.run(play(blocks, engine="tidelog"))) == text
+    assert render(blocks, run_virtual(play(blocks, engine="tidelog"))) == text
 
 
 @pytest.mark.parametrize("path", FILES_OF_BOTH, ids=name_of)
 def test_the_second_engine_comes_to_the_same_states(path: Path) -> None:
     blocks = parse(path.read_text())
 
-    outputs = asyncio.run(play(blocks, engine="pysyncobj"))
+    outputs = run_virtual(play(blocks, engine="pysyncobj"))
 
     assert states(blocks, outputs) == states(blocks, [block.expected for block in blocks])
 

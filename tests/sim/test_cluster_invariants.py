@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.cluster_view import ClusterView
+from tests.sim.sim_story import TOPIC, Story
 
 from tidelog.broker.partition import leader_io as leading
 from tidelog.broker.partition.partition import HostedPartition
@@ -16,19 +18,16 @@ from tidelog.broker.replica import leader, replica
 from tidelog.broker.replica.isr import IsrState
 from tidelog.chaos.invariants.elections import may_have_lost
 from tidelog.chaos.node_inside import held_by, log_of
-from tidelog.client import Producer
+from tidelog.client import Consumer, Producer
 from tidelog.core.errors import TidelogError
-from tidelog.history.history import History
 from tidelog.log.file_names import LOG, file_name
 from tidelog.log.partition_log import PartitionLog
 from tidelog.metadata.image import PartitionImage
 from tidelog.simulation.cluster import invariants as shell
 from tidelog.simulation.cluster.cluster import Machine, SimCluster
-from tidelog.simulation.cluster.cluster_view import ClusterView
 from tidelog.simulation.cluster.inside import Cursor
 from tidelog.simulation.cluster.invariants import Invariants
 from tidelog.simulation.cluster.invariants_replicas import _Seen
-from tidelog.simulation.cluster.smoke import smoke
 from tidelog.v1.data_pb2 import ListOffsetsRequest, ListOffsetsResponse
 
 pytestmark = pytest.mark.sim
@@ -49,9 +48,9 @@ class Watched:
         """The invariants that do not hold."""
         return {invariant for invariant, _ in self.found}
 
-    def play_smoke(self) -> None:
-        """The whole smoke scenario; what a mutant makes of it does not matter."""
-        self.cluster.run(smoke(self.cluster, History()))
+    def lose_a_leader(self) -> None:
+        """Read along while a leader crashes under load and comes back, until all are in sync."""
+        self.cluster.run(_lose_a_leader(self.cluster))
 
     def replica(self, node_id: int) -> tuple[Machine, HostedPartition, PartitionLog]:
         """A node's first partition that holds something."""
@@ -82,6 +81,37 @@ class Watched:
             self.invariants.after_step()
 
 
+async def _lose_a_leader(cluster: SimCluster) -> None:
+    view, story = ClusterView(cluster), Story(cluster)
+    leader_id = (await story.create())[0]
+    await view.until_in_sync(TOPIC)
+    watching = asyncio.create_task(_watch(story))
+    await story.produce(10)
+    producing = asyncio.create_task(story.produce(30))
+    await asyncio.sleep(0.05)
+    cluster.crash(leader_id)
+    await producing
+    assert await story.read() == story.acked
+    cluster.start(leader_id)
+    await view.until_in_sync(TOPIC)
+    await story.produce(10)
+    assert await story.read() == story.acked
+    await asyncio.sleep(2)  # followers hear of the high watermark
+    watching.cancel()
+    await asyncio.gather(watching, return_exceptions=True)
+    await story.admin.close()
+
+
+async def _watch(story: Story) -> None:
+    """Read along from the first record on."""
+    bootstrap = [story.cluster.address(one) for one in story.cluster.node_ids]
+    async with Consumer(bootstrap, auto_offset_reset="none", **story.ports) as consumer:
+        consumer.assign([(TOPIC, 0)])
+        consumer.seek((TOPIC, 0), 0)
+        async for _ in consumer:
+            pass
+
+
 @pytest.fixture
 def watched() -> Iterator[Watched]:
     watched = Watched(1)
@@ -92,7 +122,7 @@ def watched() -> Iterator[Watched]:
 @pytest.fixture
 def played(watched: Watched) -> Watched:
     """After a scenario in which all was well."""
-    watched.play_smoke()
+    watched.lose_a_leader()
     watched.invariants.at_quiet()
     assert watched.found == []
     return watched
@@ -102,7 +132,7 @@ def played(watched: Watched) -> Watched:
 @pytest.mark.parametrize("seed", [2, 7])
 def test_nothing_is_reported_of_a_right_cluster(seed: int, every: int) -> None:
     watched = Watched(seed, every=every)
-    watched.play_smoke()
+    watched.lose_a_leader()
     watched.invariants.at_quiet()
     watched.cluster.close()
 
@@ -191,7 +221,7 @@ def play_until_noticed(watched: Watched) -> None:
 
     watched.cluster.scheduler.after_step = after_step
     try:
-        watched.play_smoke()
+        watched.lose_a_leader()
     except (Enough, Exception):  # noqa: BLE001  # whatever a broken cluster ends with
         return
 

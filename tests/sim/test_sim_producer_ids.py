@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from tests.cluster_view import ClusterView
 
 from tidelog.core.errors import TidelogError
 from tidelog.metadata.producer_ids import BLOCK_LENGTH
 from tidelog.simulation.cluster.cluster import SimCluster
-from tidelog.simulation.cluster.cluster_view import ClusterView
-from tidelog.simulation.cluster.stage import Stage
 from tidelog.v1.data_pb2 import InitProducerIdRequest
 from tidelog.v1.methods import INIT_PRODUCER_ID
 
@@ -19,12 +18,12 @@ pytestmark = pytest.mark.sim
 ROUNDS = 4
 
 
-async def _ask(stage: Stage, node_id: int) -> int | None:
+async def _ask(cluster: SimCluster, node_id: int) -> int | None:
     """An id of this node's, None when it has none to give."""
     request = InitProducerIdRequest(timeout_ms=500)
-    address = stage.address(node_id)
+    address = cluster.address(node_id)
     try:
-        answer = await stage.client.transport.call(
+        answer = await cluster.client.transport.call(
             address, INIT_PRODUCER_ID, request, timeout_ms=1000
         )
     except TidelogError:
@@ -32,25 +31,27 @@ async def _ask(stage: Stage, node_id: int) -> int | None:
     return None if answer.error.code else answer.producer_id
 
 
-async def _story(stage: Stage, given: list[int]) -> None:
-    view = ClusterView(stage)
+async def _story(cluster: SimCluster, given: list[int]) -> None:
+    view = ClusterView(cluster)
     await view.until_ready()
     for _ in range(ROUNDS):
-        random = stage.client.random
+        random = cluster.client.random
         asking = [
-            asyncio.create_task(_ask(stage, node_id))
-            for node_id in stage.node_ids
+            asyncio.create_task(_ask(cluster, node_id))
+            for node_id in cluster.node_ids
             for _ in range(5)
         ]
         await asyncio.sleep(random.random() * 0.02)
         victim = await view.controller()
-        stage.crash(victim)
+        cluster.crash(victim)
         answers = await asyncio.gather(*asking)
-        answers += [await _ask(stage, node_id) for node_id in stage.node_ids]
+        answers += [await _ask(cluster, node_id) for node_id in cluster.node_ids]
         given += [answer for answer in answers if answer is not None]
-        stage.start(victim)
+        cluster.start(victim)
         await view.until_ready()
-    given += [answer for node in stage.node_ids if (answer := await _ask(stage, node)) is not None]
+    given += [
+        answer for node in cluster.node_ids if (answer := await _ask(cluster, node)) is not None
+    ]
 
 
 @pytest.mark.parametrize("seed", range(5))

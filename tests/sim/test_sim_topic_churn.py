@@ -8,12 +8,12 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+from tests.cluster_view import ClusterView
 
 from tidelog.client import Admin, Consumer, Producer, RecordMetadata
 from tidelog.client.errors import TidelogError
 from tidelog.node.config import NodeConfig
 from tidelog.simulation.cluster.cluster import DATA_DIRECTORY, Machine, SimCluster
-from tidelog.simulation.cluster.cluster_view import ClusterView
 
 pytestmark = pytest.mark.sim
 

@@ -328,7 +328,6 @@ async def fill(bootstrap: str) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(300)
 @everyone
 def test_spark_does_as_the_connector(
     behaviour: Behaviour, filled: LocalCluster, spark: SparkSession

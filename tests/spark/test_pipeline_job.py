@@ -34,7 +34,7 @@ from tidelog.spark.pipeline.runs import RUNS
 from tidelog.spark.pipeline.settings import Settings
 from tidelog.spark.pipeline.summary import summary
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 EXAMPLE = Path(__file__).parents[2] / "docs/examples/spark_topics.py"
 SCHEMA = "id long NOT NULL, amount double, shop string"
@@ -223,7 +223,6 @@ async def test_a_run_that_is_killed_repeats_and_loses_nothing(
     assert ids(output) == list(range(RECORDS))
 
 
-@pytest.mark.timeout(600)
 async def test_executors_of_a_cluster_run_without_the_package_and_one_killed_costs_nothing(
     running_cluster: LocalCluster, output: Path, tmp_path: Path
 ) -> None:

@@ -31,7 +31,7 @@ from tidelog.v1 import common_pb2
 from tidelog.v1.data_pb2 import PartitionProduceData, ProduceRequest
 from tidelog.v1.methods import PRODUCE
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 T0_MS = 1_767_225_600_000  # 2026-01-01 UTC
 
@@ -108,7 +108,6 @@ async def test_a_topic_made_anew_is_read_by_workers_that_knew_the_old_one(
         await admin.delete_topic("anew")
 
 
-@pytest.mark.timeout(900)
 async def test_a_thousand_partitions_are_a_thousand_tasks(
     running_cluster: LocalCluster, spark: SparkSession, admin: Admin, producer: Producer
 ) -> None:

@@ -33,7 +33,7 @@ from tidelog.spark.commit_markers import MARKERS, Marker
 from tidelog.spark.pipeline.job import Job
 from tidelog.spark.pipeline.settings import Settings
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.spark
 
 Done = TypeVar("Done")
 

@@ -20,7 +20,7 @@ from tidelog.net.quiet_ports import quiet_ports
 from tidelog.spark import TidelogDataSource
 from tidelog.spark.session import local_session
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")

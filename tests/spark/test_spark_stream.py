@@ -17,7 +17,7 @@ from tidelog.client.admin.descriptions import NewTopic
 from tidelog.client.records import TopicPartition
 from tidelog.spark.stream_offsets import lag
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from tests.spark.spark_sessions import local_test_session
 
 from tidelog.client import Admin
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import multiprocessing
+from collections.abc import Iterator
+from contextlib import nullcontext
 
 import pytest
 
 from tidelog.client.arrow.columns import decode_range
 from tidelog.client.arrow.offset_ranges import OffsetRange
 from tidelog.client.arrow.range_reader import RangeReaderConfig
-from tidelog.client.errors import CorruptMessageError
+from tidelog.client.errors import (
+    CorruptMessageError,
+    OffsetOutOfRangeError,
+    TidelogError,
+    UnreachableError,
+)
 from tidelog.records.compression import Codec
 from tidelog.records.records import Record, encode_batch, encode_filler
+from tidelog.spark import batch_reader
+from tidelog.spark.batch_reader import ReadError, read_range
 from tidelog.spark.worker_clients import ReadingClient, WorkerClients
 
 
@@ -79,6 +88,67 @@ def test_a_client_is_of_no_use_in_a_fork_of_its_process() -> None:
 
 
 WANTED = OffsetRange("orders", b"o", 3, 0, 30)
+
+
+def read_all() -> None:
+    pieces = read_range(
+        WANTED,
+        bootstrap="node1:9192",
+        config=RangeReaderConfig(),
+        fail_on_data_loss=True,
+        columns=["offset"],
+    )
+    assert list(pieces) == []
+
+
+class FakeReading(Fake):
+    """The client of a reading task: its fetches end with an error, if any."""
+
+    def __init__(self, error: TidelogError | None) -> None:
+        super().__init__()
+        self.reader = self.loop = self
+        self._error = error
+
+    def chunks(self, wanted: OffsetRange, *, fail_on_data_loss: bool) -> Iterator[bytes]:
+        if self._error is not None:
+            raise self._error
+        yield from ()
+
+    def iterate(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        return chunks
+
+
+@pytest.mark.parametrize(
+    ("error", "raised", "is_kept"),
+    [
+        (None, None, True),
+        (OffsetOutOfRangeError("gone", log_start_offset=5, log_end_offset=9), ReadError, True),
+        (CorruptMessageError("damaged"), ReadError, False),
+        (UnreachableError("no broker answers"), UnreachableError, False),
+    ],
+)
+def test_a_reading_client_is_kept_until_a_task_of_its_fails(
+    error: TidelogError | None,
+    raised: type[Exception] | None,
+    is_kept: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = list[FakeReading]()
+    errors = iter([error, None])
+
+    def connect(_bootstrap: str, _config: RangeReaderConfig) -> FakeReading:
+        made.append(FakeReading(next(errors)))
+        return made[-1]
+
+    monkeypatch.setattr(batch_reader, "ReadingClient", connect)
+    monkeypatch.setattr(batch_reader, "READING", WorkerClients[FakeReading]())
+
+    for awaited in (raised, raised if is_kept else None):
+        with nullcontext() if awaited is None else pytest.raises(awaited):
+            read_all()
+
+    assert len(made) == (1 if is_kept else 2)
+    assert made[0].is_usable is is_kept
 
 
 def batches() -> bytearray:

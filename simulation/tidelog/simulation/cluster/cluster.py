@@ -95,7 +95,7 @@ class SimClusterConfig:
 
 
 class SimCluster:
-    """The simulation stage of `tidelog.simulation.cluster.stage.Stage`."""
+    """Whole nodes, a network and disks on virtual time, and ways to start, crash and slow nodes."""
 
     def __init__(
         self,

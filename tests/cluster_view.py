@@ -1,4 +1,4 @@
-"""What scenarios wait for, asked through the cluster's public calls. Decides nothing."""
+"""States of a simulated cluster to wait for, asked through its public calls. Decides nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from tidelog.core.errors import TidelogError
-from tidelog.simulation.cluster.stage import Stage
+from tidelog.simulation.cluster.cluster import SimCluster
 from tidelog.v1 import common_pb2
 from tidelog.v1.admin_pb2 import (
     CreateTopicsRequest,
@@ -38,17 +38,17 @@ class ClusterView:
     Errors: `TimeoutError` once a wait took `WAIT_S_MAX`.
     """
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
+    def __init__(self, cluster: SimCluster) -> None:
+        self._cluster = cluster
 
     async def until_ready(self) -> None:
         """All brokers are unfenced and a controller leads, as every node knows."""
 
         def is_ready(answer: DescribeClusterResponse) -> bool:
             unfenced = [broker for broker in answer.brokers if not broker.fenced]
-            return answer.HasField("controller_id") and len(unfenced) == len(self._stage.node_ids)
+            return answer.HasField("controller_id") and len(unfenced) == len(self._cluster.node_ids)
 
-        for node_id in self._stage.node_ids:
+        for node_id in self._cluster.node_ids:
             await self._until(DESCRIBE_CLUSTER, DescribeClusterRequest(), is_ready, [node_id])
 
     async def create_topic(self, name: str, *, partitions: int, min_insync_replicas: int) -> None:
@@ -56,7 +56,7 @@ class ClusterView:
         topic = NewTopic(
             name=name,
             partitions=partitions,
-            replication_factor=len(self._stage.node_ids),
+            replication_factor=len(self._cluster.node_ids),
             configs={"min.insync.replicas": str(min_insync_replicas)},
         )
         settled = (common_pb2.NONE, common_pb2.TOPIC_ALREADY_EXISTS)
@@ -69,7 +69,7 @@ class ClusterView:
 
     async def until_in_sync(self, topic: str) -> None:
         """Every partition has a leader and all its replicas in the ISR, as every node knows."""
-        for node_id in self._stage.node_ids:
+        for node_id in self._cluster.node_ids:
             await self._describe(topic, _is_in_sync, [node_id])
 
     async def leader(self, topic: str, partition: int) -> int:
@@ -121,9 +121,9 @@ class ClusterView:
     ) -> Response:
         """The first awaited answer of any of the nodes (of all of them unless named)."""
         answer: Response | None = None
-        deadline_ms = self._stage.client.clock.monotonic_ms() + int(WAIT_S_MAX * 1000)
-        while self._stage.client.clock.monotonic_ms() < deadline_ms:
-            for node_id in node_ids or self._stage.node_ids:
+        deadline_ms = self._cluster.client.clock.monotonic_ms() + int(WAIT_S_MAX * 1000)
+        while self._cluster.client.clock.monotonic_ms() < deadline_ms:
+            for node_id in node_ids or self._cluster.node_ids:
                 answer = await self._ask(node_id, method, request)
                 if answer is not None and is_awaited(answer):
                     return answer
@@ -134,8 +134,8 @@ class ClusterView:
         self, node_id: int, method: Method[Request, Response], request: Request
     ) -> Response | None:
         try:
-            return await self._stage.client.transport.call(
-                self._stage.address(node_id), method, request, timeout_ms=CALL_TIMEOUT_MS
+            return await self._cluster.client.transport.call(
+                self._cluster.address(node_id), method, request, timeout_ms=CALL_TIMEOUT_MS
             )
         except TidelogError:
             return None

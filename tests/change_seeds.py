@@ -1,0 +1,74 @@
+"""Seeds of the random suites for this run of the tests: other ones at every commit.
+
+A change runs few seeds of each suite. They are drawn from the commit: every run of a commit has the
+same, and the few of each change become many in a week. A tree with changes, and one without git,
+has the fixed ones from `FIXED` on. `--first-seed N` has those of another run again; a
+failed test names its seed, and `tidelog sim replay --suite SUITE --seed SEED` shows that one alone.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+FIXED = 0
+ALIGNED_TO = 30
+"""The period of kinds of seeds: what a seed is about depends on it modulo 2, 3, 5 or 10."""
+_SEED_MAX = 2**32
+_ROOT = Path(__file__).parents[1]
+
+
+def first_seed(commit: str | None) -> int:
+    """The first seed for a commit's hash; for None the fixed one."""
+    if commit is None:
+        return FIXED
+    return int(commit, 16) % _SEED_MAX // ALIGNED_TO * ALIGNED_TO
+
+
+def commit_of_clean_tree(root: Path = _ROOT) -> str | None:
+    """The hash of the checked-out commit; None with changes in the tree, or without git."""
+    if _git(root, "status", "--porcelain") != "":
+        return None
+    return _git(root, "rev-parse", "HEAD")
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    command = ["git", "-C", str(root), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def change_seeds(config: pytest.Config, number: int) -> range:
+    """The next `number` seeds of this run."""
+    first: int = config.getoption("first_seed")
+    return range(first, first + number)
+
+
+def parametrize(metafunc: pytest.Metafunc, argument: str, number: int) -> None:
+    """Run a test that takes `argument` with `number` seeds of this run, one each."""
+    if argument in metafunc.fixturenames:
+        metafunc.parametrize(argument, change_seeds(metafunc.config, number))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--first-seed",
+        type=int,
+        metavar="N",
+        help="seeds of the random suites from N on, instead of those of the commit",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Draw once: xdist's workers are given the option's value."""
+    if config.option.first_seed is None:
+        config.option.first_seed = first_seed(commit_of_clean_tree())
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"random suites: the same seeds again with --first-seed {config.option.first_seed}"

@@ -1,0 +1,53 @@
+"""Seeds of a change: from its commit, the same in every run of it, fixed for what is no commit."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.change_seeds import ALIGNED_TO, FIXED, change_seeds, commit_of_clean_tree, first_seed
+
+COMMITS = ["57faa7d1c2", "2878f23a00", "2e85f8109f"]
+
+
+def test_each_commit_has_seeds_of_its_own_aligned_to_the_kinds_of_seeds() -> None:
+    firsts = [first_seed(commit) for commit in COMMITS]
+
+    assert firsts == [first_seed(commit) for commit in COMMITS]
+    assert len(set(firsts)) == len(COMMITS)
+    assert all(first % ALIGNED_TO == 0 for first in firsts)
+    assert first_seed(None) == FIXED
+
+
+def test_a_checkout_with_changes_has_the_fixed_seeds(tmp_path: Path) -> None:
+    def git(*arguments: str) -> str:
+        settings = ("-c", "user.name=t", "-c", "user.email=t@localhost")
+        command = ["git", "-C", str(tmp_path), *settings, *arguments]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    assert commit_of_clean_tree(tmp_path) is None, "no checkout"
+    git("init", "--quiet")
+    (tmp_path / "file").write_text("first", encoding="utf-8")
+    git("add", "file")
+    git("commit", "--quiet", "--message", "first")
+    assert commit_of_clean_tree(tmp_path) == git("rev-parse", "HEAD")
+
+    (tmp_path / "file").write_text("changed", encoding="utf-8")
+    assert commit_of_clean_tree(tmp_path) is None
+
+
+def test_without_git_the_seeds_are_the_fixed_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert commit_of_clean_tree() is None
+
+
+def test_a_run_has_the_seeds_that_its_head_names(pytestconfig: pytest.Config) -> None:
+    first = pytestconfig.getoption("first_seed")
+
+    assert change_seeds(pytestconfig, 3) == range(first, first + 3)
