@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tidelog.chaos.faults.proxies import Toxic
+from tidelog.chaos.faults.proxies import ProxyToxic
 from tidelog.chaos.story.ground import Answer, Load, LogLine, Path, ReplicaView
 from tidelog.chaos.topology import Direction, Link, Topology
 from tidelog.core.chance import SeededRandom
@@ -40,16 +40,16 @@ class FakeProxies:
     """What lies on which link."""
 
     links: Sequence[Link]
-    toxics: dict[tuple[Link, str, Direction], Toxic] = field(default_factory=dict)
+    toxics: dict[tuple[Link, str, Direction], ProxyToxic] = field(default_factory=dict)
     disabled: set[Link] = field(default_factory=set)
 
-    async def add(self, links: Iterable[Link], toxic: Toxic) -> None:
+    async def add(self, links: Iterable[Link], toxic: ProxyToxic) -> None:
         for link in links:
             key = (link, toxic.kind, toxic.stream)
             assert key not in self.toxics, f"twice: {key}"
             self.toxics[key] = toxic
 
-    async def remove(self, links: Iterable[Link], toxic: Toxic) -> None:
+    async def remove(self, links: Iterable[Link], toxic: ProxyToxic) -> None:
         for link in links:
             self.toxics.pop((link, toxic.kind, toxic.stream), None)
 

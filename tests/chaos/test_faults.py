@@ -10,35 +10,34 @@ from tests.log.partition_logs import batch
 from tests.virtual_time import Told
 
 from tidelog.chaos.faults.asymmetric_partition import AsymmetricPartition
-from tidelog.chaos.faults.bandwidth import Bandwidth
 from tidelog.chaos.faults.bit_flip import FILE_KINDS, JOURNAL, BitFlip
 from tidelog.chaos.faults.cut import Cut
 from tidelog.chaos.faults.disk_full import DiskFull
-from tidelog.chaos.faults.empty_disk import EmptyDisk
 from tidelog.chaos.faults.fault import Fault, FaultError, lasting
 from tidelog.chaos.faults.flap import Flap
 from tidelog.chaos.faults.isolate_leader import IsolateLeader
-from tidelog.chaos.faults.kill import Kill
-from tidelog.chaos.faults.latency import Latency
-from tidelog.chaos.faults.limit_data import LimitData
-from tidelog.chaos.faults.link_down import LinkDown
 from tidelog.chaos.faults.majority_split import MajoritySplit
-from tidelog.chaos.faults.pause import Pause
+from tidelog.chaos.faults.nodes import EmptyDisk, Kill, Pause, Terminate
 from tidelog.chaos.faults.reach import Reach, both_ways, one_way
-from tidelog.chaos.faults.reset_peer import ResetPeer
 from tidelog.chaos.faults.ring_partition import RingPartition
 from tidelog.chaos.faults.sequence import Sequence as InSequence
 from tidelog.chaos.faults.sequence import Step
-from tidelog.chaos.faults.slicer import Slicer
-from tidelog.chaos.faults.slow_close import SlowClose
 from tidelog.chaos.faults.slow_disks import SlowDisks
 from tidelog.chaos.faults.starve import Starve
 from tidelog.chaos.faults.stored_batches import spans
 from tidelog.chaos.faults.swizzle import Swizzle
-from tidelog.chaos.faults.terminate import Terminate
-from tidelog.chaos.faults.timeout import Timeout
 from tidelog.chaos.faults.together import Together
 from tidelog.chaos.faults.torn_tail import TornTail
+from tidelog.chaos.faults.toxics import (
+    Bandwidth,
+    Latency,
+    LimitData,
+    LinkDown,
+    ResetPeer,
+    Slicer,
+    SlowClose,
+    Timeout,
+)
 from tidelog.chaos.story.ground import Path
 from tidelog.chaos.story.scene import Scene, UnsupportedFaultError
 from tidelog.chaos.topology import CLIENTS, COMBINED

@@ -12,9 +12,8 @@ from tests.chaos.fault_ground import FakeSocketGround
 
 from tidelog.chaos.faults.fault import lasting
 from tidelog.chaos.faults.reach import Reach, both_ways
-from tidelog.chaos.faults.slow_close import SlowClose
-from tidelog.chaos.faults.timeout import Timeout
 from tidelog.chaos.faults.together import Together
+from tidelog.chaos.faults.toxics import SlowClose, Timeout
 from tidelog.chaos.sockets.proxies import ToxiproxyProxies
 from tidelog.chaos.sockets.toxiproxy import Toxiproxy
 from tidelog.chaos.story.scene import Scene

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 from tests.virtual_loop import run_virtual
 
-from tidelog.chaos.faults.proxies import Toxic
+from tidelog.chaos.faults.proxies import ProxyToxic
 from tidelog.chaos.sockets.path_toxics import PathToxics, cuts, delays
 from tidelog.chaos.story.ground import Path
 from tidelog.chaos.topology import Link, Topology
@@ -18,15 +18,15 @@ class FakeProxies:
 
     def __init__(self) -> None:
         self.links = Topology().links()
-        self.toxics: dict[tuple[Link, str, str], Toxic] = {}
+        self.toxics: dict[tuple[Link, str, str], ProxyToxic] = {}
 
-    async def add(self, links: Iterable[Link], toxic: Toxic) -> None:
+    async def add(self, links: Iterable[Link], toxic: ProxyToxic) -> None:
         for link in links:
             key = link, toxic.kind, toxic.stream
             assert key not in self.toxics
             self.toxics[key] = toxic
 
-    async def remove(self, links: Iterable[Link], toxic: Toxic) -> None:
+    async def remove(self, links: Iterable[Link], toxic: ProxyToxic) -> None:
         for link in links:
             self.toxics.pop((link, toxic.kind, toxic.stream), None)
 

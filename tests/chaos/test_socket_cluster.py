@@ -15,7 +15,7 @@ import pytest
 import pytest_asyncio
 from tests.chaos.tcp_owners import dialled_ports
 
-from tidelog.chaos.faults.proxies import Toxic
+from tidelog.chaos.faults.proxies import ProxyToxic
 from tidelog.chaos.sockets import cluster as socket_cluster
 from tidelog.chaos.sockets import guardian
 from tidelog.chaos.sockets.cluster import SocketCluster
@@ -36,8 +36,8 @@ CALL_MS = 10_000
 SILENT_MS = 1000
 """How long an answer is awaited that must not come."""
 ALONE = Topology(controller_ids=(1,), broker_ids=(1,))
-SILENCE_UP = Toxic("timeout", "upstream", {"timeout": 0})
-SILENCE_DOWN = Toxic("timeout", "downstream", {"timeout": 0})
+SILENCE_UP = ProxyToxic("timeout", "upstream", {"timeout": 0})
+SILENCE_DOWN = ProxyToxic("timeout", "downstream", {"timeout": 0})
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -215,7 +215,7 @@ async def test_a_toxic_that_is_there_is_refused_by_name(cluster: SocketCluster) 
 
 async def test_a_toxic_of_no_known_kind_is_refused(cluster: SocketCluster) -> None:
     with pytest.raises(ProxyError, match="invalid toxic type"):
-        await cluster.proxies.add([Link(CLIENTS, 4, "broker")], Toxic("nonsense", "upstream"))
+        await cluster.proxies.add([Link(CLIENTS, 4, "broker")], ProxyToxic("nonsense", "upstream"))
 
 
 # Processes

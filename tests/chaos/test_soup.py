@@ -11,8 +11,8 @@ from tests.virtual_time import Told
 
 from tidelog.chaos.faults.bit_flip import Flip
 from tidelog.chaos.faults.budget import Budget
-from tidelog.chaos.faults.empty_disk import EmptyDisk
 from tidelog.chaos.faults.fault import FaultError
+from tidelog.chaos.faults.nodes import EmptyDisk
 from tidelog.chaos.faults.soup import Soup
 from tidelog.chaos.faults.soup_plan import (
     AT_ONCE_MAX,

@@ -11,16 +11,18 @@ from pathlib import Path
 import pytest
 from tests.chaos.fault_ground import FakeSocketGround
 
-from tidelog.chaos.faults.bandwidth import Bandwidth
 from tidelog.chaos.faults.fault import Fault, lasting
-from tidelog.chaos.faults.latency import Latency
-from tidelog.chaos.faults.limit_data import LimitData
-from tidelog.chaos.faults.link_down import LinkDown
 from tidelog.chaos.faults.reach import Reach
-from tidelog.chaos.faults.reset_peer import ResetPeer
-from tidelog.chaos.faults.slicer import Slicer
-from tidelog.chaos.faults.slow_close import SlowClose
-from tidelog.chaos.faults.timeout import Timeout
+from tidelog.chaos.faults.toxics import (
+    Bandwidth,
+    Latency,
+    LimitData,
+    LinkDown,
+    ResetPeer,
+    Slicer,
+    SlowClose,
+    Timeout,
+)
 from tidelog.chaos.sockets.proxies import ToxiproxyProxies
 from tidelog.chaos.sockets.toxiproxy import Toxiproxy
 from tidelog.chaos.story.scene import Scene

@@ -1,31 +1,32 @@
-"""Faults, one file each: what goes wrong, and how it is taken back (`fault.Fault`).
+"""Faults: something that goes wrong and is taken back (`fault.Fault`).
 
-    fault                  what it does                                          stages
-    cut                    nothing said on some paths arrives; no error          both
-    isolate_leader         the leader from followers, controllers, clients       both
-    asymmetric_partition   what one side says is lost, what it hears is not      both
-    ring_partition         what each node says to the next is lost               both
-    majority_split         two sides, a minority of the controllers on one       both
-    kill                   SIGKILL; starts when healed. Loses nothing            both
-    terminate              SIGTERM; starts when healed                           both
-    pause                  SIGSTOP; SIGCONT when healed                          both
-    empty_disk             killed, starts with an empty disk. Lossy              both
-    torn_tail              power lost in the midst of a write. Lossy             both
-    bit_flip               a bit of a file, by kind of file. Mostly lossy        both
-    disk_full              only so many bytes more                               both: small disks
-    slow_disks             syncs of several disks take seconds                   both
-    latency                late, in order                                        sockets
-    bandwidth              kilobytes a second, of each connection                sockets
-    slow_close             half-open connections                                 sockets
-    timeout                blackhole, one way or both                            sockets
-    reset_peer             connections reset at the next word                    sockets
-    slicer                 small pieces                                          sockets
-    limit_data             connections end in the midst of a message             sockets
-    link_down              connections closed, connects refused                  sockets
-    flap                   another fault comes and goes                          as the other
-    together, sequence     others at once, or one after another                  as the others
-    swizzle                others begin in one random order, end in another      as the others
-    soup                   a seeded storm of all of them, within a `budget`      both
+    fault                    does                                                  stages
+    nodes: Kill              SIGKILL; starts when healed. Loses nothing            both
+    nodes: Terminate         SIGTERM; starts when healed                           both
+    nodes: Pause             SIGSTOP; SIGCONT when healed                          both
+    nodes: EmptyDisk         killed, starts with an empty disk. Lossy              both
+    cut                      no byte arrives on some paths; no error               both
+    isolate_leader           the leader from followers, controllers, clients       both
+    asymmetric_partition     one side's messages are lost; it still receives       both
+    ring_partition           each node's messages to the next are lost             both
+    majority_split           two sides, a minority of the controllers on one       both
+    torn_tail                power lost in the middle of a write. Lossy            both
+    bit_flip                 a bit of a file, by kind of file. Mostly lossy        both
+    disk_full                room for a number of bytes only                       both: small disks
+    slow_disks               syncs of several disks take seconds                   both
+    starve                   processes get a share of a processor                  both
+    toxics: Latency          late, in order                                        sockets
+    toxics: Bandwidth        kilobytes a second, per connection                    sockets
+    toxics: SlowClose        half-open connections                                 sockets
+    toxics: Timeout          blackhole, one way or both                            sockets
+    toxics: ResetPeer        connections reset at the next bytes                   sockets
+    toxics: Slicer           small pieces                                          sockets
+    toxics: LimitData        connections end in the middle of a message            sockets
+    toxics: LinkDown         connections closed, connects refused                  sockets
+    flap                     another fault comes and goes                          as the other
+    together, sequence       others at once, or one after another                  as the others
+    swizzle                  others begin in one random order, end in another      as the others
+    soup                     a seeded storm of these, within a `budget`            both
 
 `reach` says where a toxic lies, `proxies` is the port to Toxiproxy.
 

@@ -14,7 +14,7 @@ from tidelog.chaos.topology import Direction, Link
 
 
 @dataclass(frozen=True, slots=True)
-class Toxic:
+class ProxyToxic:
     """One toxic; `stream` upstream is what a link's source says."""
 
     kind: str
@@ -31,10 +31,10 @@ class Proxies(Protocol):
     def links(self) -> Sequence[Link]:
         """Every link there is."""
 
-    async def add(self, links: Iterable[Link], toxic: Toxic) -> None:
+    async def add(self, links: Iterable[Link], toxic: ProxyToxic) -> None:
         """Add it to each; the same one (kind and stream) twice is an error."""
 
-    async def remove(self, links: Iterable[Link], toxic: Toxic) -> None:
+    async def remove(self, links: Iterable[Link], toxic: ProxyToxic) -> None:
         """Take it from each that has it."""
 
     async def disable(self, links: Iterable[Link]) -> None:

@@ -7,27 +7,26 @@ from dataclasses import dataclass
 
 from tidelog.chaos.faults import soup_plan
 from tidelog.chaos.faults.asymmetric_partition import AsymmetricPartition
-from tidelog.chaos.faults.bandwidth import Bandwidth
 from tidelog.chaos.faults.bit_flip import HARMLESS, BitFlip
 from tidelog.chaos.faults.disk_full import DiskFull
-from tidelog.chaos.faults.empty_disk import EmptyDisk
 from tidelog.chaos.faults.fault import Fault
 from tidelog.chaos.faults.isolate_leader import IsolateLeader
-from tidelog.chaos.faults.kill import Kill
-from tidelog.chaos.faults.latency import Latency
-from tidelog.chaos.faults.limit_data import LimitData
-from tidelog.chaos.faults.link_down import LinkDown
 from tidelog.chaos.faults.majority_split import MajoritySplit
-from tidelog.chaos.faults.pause import Pause
+from tidelog.chaos.faults.nodes import EmptyDisk, Kill, Pause, Terminate
 from tidelog.chaos.faults.reach import Reach, both_ways, one_way
-from tidelog.chaos.faults.reset_peer import ResetPeer
 from tidelog.chaos.faults.ring_partition import RingPartition
-from tidelog.chaos.faults.slicer import Slicer
-from tidelog.chaos.faults.slow_close import SlowClose
 from tidelog.chaos.faults.soup_plan import Strike
-from tidelog.chaos.faults.terminate import Terminate
 from tidelog.chaos.faults.together import Together
 from tidelog.chaos.faults.torn_tail import TornTail
+from tidelog.chaos.faults.toxics import (
+    Bandwidth,
+    Latency,
+    LimitData,
+    LinkDown,
+    ResetPeer,
+    Slicer,
+    SlowClose,
+)
 from tidelog.chaos.story.ground import Ground, Side
 from tidelog.core.chance import SeededRandom, one_of, shuffled
 from tidelog.log.checkpoints import CHECKPOINT_FILE, METADATA_FILE

@@ -13,38 +13,32 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tidelog.chaos.faults.fault import FaultError
+from tidelog.chaos.faults.nodes import NodeFault
 from tidelog.chaos.faults.stored_batches import Span, spans
 from tidelog.chaos.story.ground import Ground
-from tidelog.chaos.story.scene import Scene
 from tidelog.core.chance import SeededRandom
 from tidelog.log.file_names import LOG
 from tidelog.node.start_record import FILE_NAME
 
 
 @dataclass(frozen=True, slots=True)
-class TornTail:
-    """See the module. `seed` decides where the last batch ends."""
+class TornTail(NodeFault):
+    """See the module. `seed` decides where the last batch ends.
+
+    Healed, the node cuts its log to the longest valid prefix and fetches the rest.
+    """
 
     kind: ClassVar[str] = "torn_tail"
-    node_id: int
     seed: int = 0
 
-    async def inject(self, scene: Scene) -> None:
-        """See `Fault`; `FaultError`: its replica holds no batch."""
-        ground = scene.ground
-        ground.count(self.kind, f"node {self.node_id}", self.node_id)
+    async def strike(self, ground: Ground) -> None:
+        """See `NodeFault`; `FaultError`: its replica holds no batch."""
         await ground.kill(self.node_id)
         path, last = self._last_batch(ground)
         keep = SeededRandom(self.seed).randrange(last.start + 1, last.end)
         await ground.truncate(self.node_id, path, keep)
         folder = path.rpartition("/")[0].rpartition("/")[0]
         await ground.vanish(self.node_id, f"{folder}/{FILE_NAME}")
-
-    async def heal(self, scene: Scene) -> None:
-        """Start it; its log is cut to the longest valid prefix, and fetches the rest."""
-        if not scene.ground.is_up(self.node_id):
-            await scene.ground.start(self.node_id)
-        scene.ground.over(self.kind, f"node {self.node_id}", self.node_id)
 
     def _last_batch(self, ground: Ground) -> tuple[str, Span]:
         for path in reversed(ground.files(self.node_id, LOG)):

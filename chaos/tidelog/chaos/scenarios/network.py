@@ -5,18 +5,20 @@ from __future__ import annotations
 from functools import partial
 from typing import Protocol, runtime_checkable
 
-from tidelog.chaos.faults.bandwidth import Bandwidth
 from tidelog.chaos.faults.cut import Cut
 from tidelog.chaos.faults.fault import lasting
-from tidelog.chaos.faults.latency import Latency
-from tidelog.chaos.faults.limit_data import LimitData
 from tidelog.chaos.faults.reach import Reach, both_ways, one_way
-from tidelog.chaos.faults.reset_peer import ResetPeer
-from tidelog.chaos.faults.slicer import Slicer
-from tidelog.chaos.faults.slow_close import SlowClose
 from tidelog.chaos.faults.stored_batches import spans
-from tidelog.chaos.faults.timeout import Timeout
 from tidelog.chaos.faults.together import Together
+from tidelog.chaos.faults.toxics import (
+    Bandwidth,
+    Latency,
+    LimitData,
+    ResetPeer,
+    Slicer,
+    SlowClose,
+    Timeout,
+)
 from tidelog.chaos.story.ground import Path
 from tidelog.chaos.story.samples import NodeSample
 from tidelog.chaos.story.scene import ON_THE_WAY_S, Scene, UnsupportedFaultError

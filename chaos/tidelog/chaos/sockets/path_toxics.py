@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from tidelog.chaos.faults.proxies import Proxies, Toxic
+from tidelog.chaos.faults.proxies import Proxies, ProxyToxic
 from tidelog.chaos.faults.reach import streams
 from tidelog.chaos.story.ground import Path
 from tidelog.chaos.topology import Direction, Link
@@ -50,8 +50,8 @@ class PathToxics:
             for link in links:
                 yield link, stream
 
-    def _toxic(self, stream: Direction) -> Toxic:
-        return Toxic(self._kind, stream, self._attributes)
+    def _toxic(self, stream: Direction) -> ProxyToxic:
+        return ProxyToxic(self._kind, stream, self._attributes)
 
 
 def cuts(proxies: Proxies) -> PathToxics:

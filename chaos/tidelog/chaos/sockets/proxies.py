@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tidelog.chaos.faults.proxies import Toxic
+from tidelog.chaos.faults.proxies import ProxyToxic
 from tidelog.chaos.sockets.toxiproxy import Toxiproxy
 from tidelog.chaos.topology import Link
 
@@ -36,12 +36,12 @@ class ToxiproxyProxies:
         """See `Proxies`."""
         return self._links
 
-    async def add(self, links: Iterable[Link], toxic: Toxic) -> None:
+    async def add(self, links: Iterable[Link], toxic: ProxyToxic) -> None:
         """See `Proxies`."""
         for link in links:
             await self._server.add(link.name, toxic)
 
-    async def remove(self, links: Iterable[Link], toxic: Toxic) -> None:
+    async def remove(self, links: Iterable[Link], toxic: ProxyToxic) -> None:
         """See `Proxies`."""
         for link in links:
             await self._server.remove(link.name, toxic)

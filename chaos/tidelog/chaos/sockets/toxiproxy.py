@@ -31,7 +31,7 @@ from typing import Any, Literal
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from tidelog.chaos.faults.proxies import Toxic
+from tidelog.chaos.faults.proxies import ProxyToxic
 from tidelog.chaos.sockets.child import Child
 from tidelog.core.errors import TidelogError
 from tidelog.net.quiet_ports import HOST, quiet_ports
@@ -85,7 +85,7 @@ class Toxiproxy:
         ]
         await self._call("all proxies", "post", "/populate", json=values)
 
-    async def add(self, name: str, toxic: Toxic) -> None:
+    async def add(self, name: str, toxic: ProxyToxic) -> None:
         """Add a toxic to a proxy. Errors: `ProxyError`; it has one of this kind and stream."""
         values = {
             "name": _toxic_name(toxic),
@@ -96,7 +96,7 @@ class Toxiproxy:
         }
         await self._call(name, "post", f"/proxies/{name}/toxics", json=values)
 
-    async def remove(self, name: str, toxic: Toxic) -> None:
+    async def remove(self, name: str, toxic: ProxyToxic) -> None:
         """Take a toxic off; nothing happens when the proxy does not have it."""
         url = f"/proxies/{name}/toxics/{_toxic_name(toxic)}"
         with contextlib.suppress(NoSuchToxicError):
@@ -177,7 +177,7 @@ def _said(whom: str, url: str, what: object) -> str:
     return f"Toxiproxy, told of {whom} ({url}): {text.strip()}"
 
 
-def _toxic_name(toxic: Toxic) -> str:
+def _toxic_name(toxic: ProxyToxic) -> str:
     return f"{toxic.kind}_{toxic.stream}"
 
 

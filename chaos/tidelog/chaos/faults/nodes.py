@@ -1,0 +1,91 @@
+"""Faults of one node's process: killed, terminated, paused, or started again on an empty disk."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tidelog.chaos.story.ground import Ground
+from tidelog.chaos.story.scene import Scene
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFault(ABC):
+    """A fault of node `node_id` (see `Fault`). A node that is down already stays down."""
+
+    kind: ClassVar[str]
+    node_id: int
+
+    @abstractmethod
+    async def strike(self, ground: Ground) -> None:
+        """Let it happen."""
+
+    async def inject(self, scene: Scene) -> None:
+        """See `Fault`."""
+        scene.ground.count(self.kind, f"node {self.node_id}", self.node_id)
+        await self.strike(scene.ground)
+
+    async def heal(self, scene: Scene) -> None:
+        """Start the node if it is down; return before it is ready."""
+        if not scene.ground.is_up(self.node_id):
+            await scene.ground.start(self.node_id)
+        scene.ground.over(self.kind, f"node {self.node_id}", self.node_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Kill(NodeFault):
+    """The process ends at once (SIGKILL) and is down until healed. Its page cache stays."""
+
+    kind: ClassVar[str] = "kill"
+
+    async def strike(self, ground: Ground) -> None:
+        """See `NodeFault`."""
+        await ground.kill(self.node_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Terminate(NodeFault):
+    """The process is asked to end (SIGTERM), ends in order and is down until healed."""
+
+    kind: ClassVar[str] = "terminate"
+
+    async def strike(self, ground: Ground) -> None:
+        """See `NodeFault`."""
+        await ground.stop(self.node_id)
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyDisk(NodeFault):
+    """The process is killed, its disk replaced by an empty one; it is down until healed.
+
+    What the node had acknowledged is gone from it: a `Budget` says whether that may be. Healed, it
+    fetches everything from the others.
+    """
+
+    kind: ClassVar[str] = "empty_disk"
+
+    async def strike(self, ground: Ground) -> None:
+        """See `NodeFault`."""
+        await ground.kill(self.node_id)
+        await ground.wipe(self.node_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Pause(NodeFault):
+    """The process stands still (SIGSTOP) with its connections open, and goes on (SIGCONT) healed.
+
+    It knows nothing of the time that went by.
+    """
+
+    kind: ClassVar[str] = "pause"
+
+    async def strike(self, ground: Ground) -> None:
+        """See `NodeFault`."""
+        await ground.pause(self.node_id)
+
+    async def heal(self, scene: Scene) -> None:
+        """See `Fault`."""
+        if scene.ground.is_up(self.node_id):
+            await scene.ground.resume(self.node_id)
+        scene.ground.over(self.kind, f"node {self.node_id}", self.node_id)
