@@ -40,6 +40,7 @@ check: dev ## Check style, types, layers, lock file, generated code and docs; ch
 	@$(BIN)/python tools/protos.py --check
 	@$(BIN)/python tools/config_docs.py --check
 	@$(BIN)/python tools/chaos_figures.py --check
+	@$(BIN)/python tools/scenario_tables.py --check
 	@$(BIN)/python -m pytest -q tests/test_tidy.py tests/test_proto*.py
 
 fix: dev proto docs ## Fix style, generated code and docs
@@ -76,9 +77,10 @@ lock: dev ## Resolve requirements/*.txt from pyproject.toml
 proto: dev ## Generate the Python code of proto/ and add new messages and fields to tests/proto_baseline.txt
 	@$(BIN)/python tools/protos.py
 
-docs: dev ## Generate docs/CONFIGURATION.md from the code, docs/chaos/figures.md from its ledger
+docs: dev ## Generate docs/CONFIGURATION.md from the code, docs/chaos/figures.md from its ledger, tables of scenarios
 	@$(BIN)/python tools/config_docs.py
 	@$(BIN)/python tools/chaos_figures.py
+	@$(BIN)/python tools/scenario_tables.py
 
 clean: ## Remove .venv, .tools and caches; keep data
 	@rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -13,11 +13,12 @@ from tests.chaos.chaos_sends import send
 from tests.virtual_loop import run_virtual
 
 from tidelog.chaos.report.record import Anomaly, RunRecord, Verdict
-from tidelog.chaos.scenarios.catalogue import SOCKETS, of_stage
+from tidelog.chaos.scenarios.catalogue import runnable_on
 from tidelog.chaos.sockets import ledger
 from tidelog.chaos.sockets.run_plan import RunPlan
 from tidelog.chaos.sockets.summary import SUMS, summary
 from tidelog.chaos.sockets.verdict import tally, verdict_of, worst
+from tidelog.chaos.story.scenario import SOCKETS
 from tidelog.history.checks.complaint import Complaint
 from tidelog.history.checks.delivery import counts
 from tidelog.history.history import History
@@ -139,7 +140,7 @@ def test_the_ledger_only_grows_and_says_how_to_run_it_again(tmp_path: Path) -> N
 def test_every_hunt_is_of_a_known_mutant_and_a_scenario_of_sockets() -> None:
     assert len(HUNTS) >= 8
     assert set(HUNTS) <= {*cluster.ALL, *raft.ALL}
-    assert {*HUNTS.values(), CONTROL} <= set(of_stage(SOCKETS))
+    assert {*HUNTS.values(), CONTROL} <= set(runnable_on(SOCKETS))
 
 
 def hunted(verdicts: Sequence[Verdict]) -> tuple[Hunted, list[RunPlan]]:

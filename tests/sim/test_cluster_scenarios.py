@@ -6,7 +6,6 @@ Longer runs: `tidelog sim run --suite cluster --scenario F12 --seeds 0:100`.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -21,8 +20,6 @@ from tidelog.simulation.engine.disk import SimDisk
 from tidelog.simulation.mutants.raft_storage import stands_still_while_syncing
 
 pytestmark = pytest.mark.sim
-
-PAGE = Path(__file__).parents[2] / "docs" / "SIMULATION.md"
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -71,13 +68,6 @@ def test_controllers_that_stand_still_while_their_disks_sync_are_not_calm() -> N
 
     assert result.violation is not None
     assert result.violation.invariant == PROMISE
-
-
-def test_the_page_has_the_claims() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    claims = "\n".join(f"| {name} | {one.claim} |" for name, one in SCENARIOS.items())
-
-    assert f"| --- | --- |\n{claims}\n\n" in page
 
 
 def test_command_runs_one_by_name() -> None:

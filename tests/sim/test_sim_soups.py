@@ -6,7 +6,7 @@ import pytest
 
 from tidelog.chaos.faults.fault import lasting
 from tidelog.chaos.faults.soup import Soup
-from tidelog.chaos.scenarios.catalogue import Scenario
+from tidelog.chaos.story.scenario import Scenario
 from tidelog.chaos.story.scene import Scene
 from tidelog.simulation.cluster.scenarios import SCENARIOS
 from tidelog.simulation.cluster.seed_run import run_seed
@@ -31,7 +31,7 @@ def test_damage_within_the_budget_is_told_by_nodes_and_loses_nothing(
         is_known = [line.fields.get("start_loss", "EVERYTHING") == "EVERYTHING" for line in lines]
         scene.promise(any(is_known), f"{kind} was noticed")
 
-    monkeypatch.setitem(SCENARIOS, "soup of one", Scenario("soup-of-one", story))
+    monkeypatch.setitem(SCENARIOS, "soup of one", Scenario("soup of one", story))
 
     result = run_seed(1, choice="soup of one")
 

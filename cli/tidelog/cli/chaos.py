@@ -17,11 +17,12 @@ import click
 
 from tidelog.benchmarks.machine import command_text
 from tidelog.chaos.report.record import RunRecord
-from tidelog.chaos.scenarios.catalogue import SOCKETS, id_of, of_stage
+from tidelog.chaos.scenarios.catalogue import id_of, runnable_on
 from tidelog.chaos.sockets import ledger as ledgers
 from tidelog.chaos.sockets.run import run_scenario
 from tidelog.chaos.sockets.run_plan import RunPlan
 from tidelog.chaos.sockets.summary import summary
+from tidelog.chaos.story.scenario import SOCKETS
 from tidelog.cli.chaos_output import Folder, Progress
 from tidelog.core.provenance import checked_out_commit
 from tidelog.raft.config import ENGINES
@@ -46,7 +47,7 @@ class ScenarioName(click.ParamType[tuple[str, ...]]):
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, ...]:
         """See `click.ParamType`."""
-        known = of_stage(SOCKETS)
+        known = runnable_on(SOCKETS)
         if value == ALL:
             return tuple(known)
         if value == SMOKE:
@@ -69,7 +70,7 @@ def chaos() -> None:
 @click.option("--json", "is_json", is_flag=True, help="One JSON object per line.")
 def list_scenarios(*, is_json: bool) -> None:
     """List the scenarios: id, name and claim."""
-    for key, scenario in of_stage(SOCKETS).items():
+    for key, scenario in runnable_on(SOCKETS).items():
         if is_json:
             line = {"id": key, "name": scenario.name, "claim": scenario.claim}
             click.echo(json.dumps(line))

@@ -1,4 +1,4 @@
-"""Scenarios: stories of faults, each with what it claims. `catalogue` lists them by id.
+"""Scenarios: stories of faults, each a function with a claim under `@scenario`, found by `catalogue`.
 
 leaders, acks, epochs    leaders that die, logs that part and become one again
 controllers, late_calls  the quorum; calls that arrive after their callers gave up
@@ -6,5 +6,8 @@ network, links           TCP's tricks, and who still hears whom
 disks, damage            disks that refuse, files that are not what was written
 storms, starvation       many faults at once, and a machine that is busy
 clients, hostile, foreign, strangers   old clients, hostile callers, nodes of other clusters
-control                  no fault at all: what is noticed here is wrong without any
+control                  no fault at all: any anomaly here is wrong without one
+
+A new one: `@scenario("F99")` over `async def its_name(scene)` with its claim as docstring, in the
+file of its kind or a new one, then `make docs`. Nothing else lists it.
 """

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from functools import partial
 
-from tidelog.chaos.scenarios.epochs import f12_once
+from tidelog.chaos.scenarios.epochs import isolate_leader_and_return
+from tidelog.chaos.story.scenario import SOCKETS_ONLY, Needs, scenario
 from tidelog.chaos.story.scene import Counts, Scene
 from tidelog.history.history import ACKS_ALL, History
 
 NAMES = {0: "0", 1: "1", ACKS_ALL: "all"}
 
 
+@scenario("acks", Needs(runs_on=SOCKETS_ONLY, acks=(-1, 1, 0)))
 async def acks_compared(scene: Scene) -> None:
     """A leader is cut off under producers of acks 0, 1 and all: what is told done, what is lost."""
     scene.at_the_end(partial(_compare, scene))
-    await f12_once(scene, is_killed=True)
+    await isolate_leader_and_return(scene, is_killed=True)
 
 
 def _compare(scene: Scene, history: History, _: Counts) -> tuple[bool, str]:

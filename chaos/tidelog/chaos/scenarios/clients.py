@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from tidelog.chaos.story.scenario import Needs, scenario
 from tidelog.chaos.story.scene import Scene
 from tidelog.history.history import ACKS_ALL
 from tidelog.v1 import common_pb2
@@ -18,7 +19,8 @@ NO_SUCH_TOPIC = (
 )
 
 
-async def f63(scene: Scene) -> None:
+@scenario("F63")
+async def stale_metadata(scene: Scene) -> None:
     """Producers wake with metadata three epochs old: they are refused, redirected, and go on."""
     await scene.last(0.5, 1.5)
     await scene.hush()
@@ -54,7 +56,8 @@ async def _miss_epochs(scene: Scene, first: int) -> None:
     await scene.start(first)
 
 
-async def f64(scene: Scene) -> None:
+@scenario("F64", Needs(is_recreated=True, has_separate_controllers=False))
+async def topic_recreated(scene: Scene) -> None:
     """A topic is deleted under its producers and created again: nothing old is in the new one."""
     for _ in range(RECREATIONS):
         await scene.last(1.0, 2.0)

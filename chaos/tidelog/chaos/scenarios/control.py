@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from tidelog.chaos.story.scenario import SOCKETS_ONLY, Needs, scenario
 from tidelog.chaos.story.scene import Scene
 
 
-async def control(scene: Scene) -> None:
+@scenario("control", Needs(runs_on=SOCKETS_ONLY))
+async def no_fault(scene: Scene) -> None:
     """Nothing strikes: everything is acknowledged, read, and the same everywhere."""
     before = scene.now
     await scene.last(scene.ground.load_s, scene.ground.load_s)

@@ -8,6 +8,7 @@ from itertools import pairwise
 from tidelog.chaos.faults.fault import lasting
 from tidelog.chaos.faults.slow_disks import SlowDisks
 from tidelog.chaos.story.ground import LogLine
+from tidelog.chaos.story.scenario import Needs, scenario
 from tidelog.chaos.story.scene import ON_THE_WAY_S, Scene
 from tidelog.history.history import ACKS_ALL
 from tidelog.raft.wal import read_wal
@@ -28,7 +29,8 @@ TERMS_MAX = 3
 TORN_BYTES = 100
 
 
-async def f21(scene: Scene) -> None:
+@scenario("F21")
+async def controller_killed(scene: Scene) -> None:
     """The active controller is killed, thrice: another one takes over, and writes go on."""
     for _ in range(KILLS):
         await scene.last(0.3, 1.0)
@@ -41,7 +43,8 @@ async def f21(scene: Scene) -> None:
         await follows(scene, controller)
 
 
-async def f22(scene: Scene) -> None:
+@scenario("F22")
+async def controller_cut_off(scene: Scene) -> None:
     """The active controller is cut from the others, not from brokers: another one decides."""
     await scene.last(0.5, 1.5)
     zombie, others = await quorum(scene)
@@ -60,7 +63,8 @@ async def f22(scene: Scene) -> None:
     await scene.in_sync()
 
 
-async def f23(scene: Scene) -> None:
+@scenario("F23")
+async def controller_paused(scene: Scene) -> None:
     """The active controller is paused for 10 s and goes on as a zombie: it decides nothing."""
     await scene.last(0.5, 1.5)
     zombie, others = await quorum(scene)
@@ -74,7 +78,8 @@ async def f23(scene: Scene) -> None:
     await scene.in_sync()
 
 
-async def f24(scene: Scene) -> None:
+@scenario("F24")
+async def two_controllers_deaf(scene: Scene) -> None:
     """Two controllers do not hear each other, the third hears both: one stays active, few terms."""
     await scene.last(0.5, 1.5)
     controller, (deaf, _) = await quorum(scene)
@@ -96,7 +101,8 @@ async def f24(scene: Scene) -> None:
     await scene.in_sync()
 
 
-async def f25(scene: Scene) -> None:
+@scenario("F25")
+async def no_quorum(scene: Scene) -> None:
     """Two of three controllers are gone: known leaders take writes on, and nothing is decided."""
     await scene.last(0.5, 1.5)
     controller, (other, alone) = await quorum(scene)
@@ -114,7 +120,8 @@ async def f25(scene: Scene) -> None:
     await scene.acknowledged_again()
 
 
-async def f26(scene: Scene) -> None:
+@scenario("F26")
+async def controllers_restart(scene: Scene) -> None:
     """All controllers are killed and start together: no term goes back, no metadata is lost."""
     for _ in scene.rounds(reduced=3, full=1000):
         await scene.last(0.3, 1.0)
@@ -135,7 +142,8 @@ async def f26(scene: Scene) -> None:
     await scene.acknowledged_again()
 
 
-async def f29(scene: Scene) -> None:
+@scenario("F29", Needs(is_damaging=True))
+async def spoilt_journal(scene: Scene) -> None:
     """A journal has a torn tail: that is cleared; then a wrong bit: it is refused, and replaced."""
     _, (victim, _) = await quorum(scene)
     journal = scene.ground.journal(victim)
@@ -157,6 +165,7 @@ async def f29(scene: Scene) -> None:
     await decides(scene)
 
 
+@scenario("slow-majority", Needs(is_flushed=False))
 async def slow_majority(scene: Scene) -> None:
     """All disks take 0.2, 0.3, 1, 2 s a sync: none is elected, topics are created, writes go on."""
     await scene.last(0.5, 1.5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from tidelog.chaos.story.scenario import SIM_ONLY, Needs, scenario
 from tidelog.chaos.story.scene import Scene
 from tidelog.log.checkpoints import (
     CHECKPOINT_FILE,
@@ -23,7 +24,8 @@ SPOILT_MAX = 5
 SEGMENTS_MIN = 4
 
 
-async def f32(scene: Scene) -> None:
+@scenario("F32", Needs(runs_on=SIM_ONLY, is_flushed=False))
+async def torn_write(scene: Scene) -> None:
     """The power goes and tears the last write: the longest valid prefix stays, all else returns."""
     for _ in range(TORN_TRIES_MAX):
         await scene.last(0.5, 1.5)
@@ -48,7 +50,8 @@ def _torn_starts(scene: Scene) -> int:
     return sum(int(line.fields["truncated_bytes"]) > 0 for line in opened)
 
 
-async def f33(scene: Scene) -> None:
+@scenario("F33", Needs(is_damaging=True))
+async def bit_flip_in_log(scene: Scene) -> None:
     """A bit flips in a committed batch, of a follower, of the leader: not served, and healed."""
     leader, (follower, bystander) = scene.cast()
     await scene.comes(lambda: scene.high_watermark(follower) > 0, "something is committed")
@@ -73,7 +76,8 @@ def _has_healed(scene: Scene, victim: int, path: str, byte: int, whole: int) -> 
     return is_right and scene.is_in_sync(victim) and victim not in scene.now.damaged
 
 
-async def f34(scene: Scene) -> None:
+@scenario("F34", Needs(segment_bytes=1500, is_damaging=True))
+async def spoilt_files(scene: Scene) -> None:
     """Each kind of file beside the log is lost, then damaged: it is made again from the log."""
     leader, (victim, _) = scene.cast()
     await scene.comes(lambda: len(scene.files(victim, SNAPSHOT)) > 1, "snapshots")
@@ -127,7 +131,8 @@ def _are_read_again(scene: Scene, victim: int, spoilt: list[str]) -> bool:
     )
 
 
-async def f35(scene: Scene) -> None:
+@scenario("F35", Needs(runs_on=SIM_ONLY, segment_bytes=800, is_damaging=True))
+async def missing_segment(scene: Scene) -> None:
     """A segment in the middle is missing at a start: it is told, and fetched, without a gap."""
     _, (victim, _) = scene.cast()
     await scene.comes(lambda: len(scene.files(victim, LOG)) >= SEGMENTS_MIN, "segments")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Literal
 
+from tidelog.chaos.story.scenario import SIM_ONLY, Needs, scenario
 from tidelog.chaos.story.scene import Scene
 from tidelog.log.file_names import LOG
 
@@ -12,7 +13,8 @@ ROOM_BYTES_MAX = 600
 FAILING: tuple[Literal["write", "sync"], ...] = ("write", "sync")
 
 
-async def f36(scene: Scene) -> None:
+@scenario("F36", Needs(disk_bytes=16 << 20, is_damaging=True))
+async def disk_full(scene: Scene) -> None:
     """The leader's disk is full: leadership moves; with space again it works again."""
     await scene.last(0.5, 1.5)
     leader, _ = scene.cast()
@@ -30,7 +32,8 @@ async def f36(scene: Scene) -> None:
     await scene.in_sync()
 
 
-async def f37(scene: Scene) -> None:
+@scenario("F37", Needs(runs_on=SIM_ONLY, is_flushed=True))
+async def disk_error(scene: Scene) -> None:
     """The leader's disk fails a write or a sync: its log is out of use for good, another leads."""
     await scene.last(0.5, 1.5)
     leader, _ = scene.cast()
@@ -51,7 +54,8 @@ async def f37(scene: Scene) -> None:
     await scene.in_sync()
 
 
-async def f39(scene: Scene) -> None:
+@scenario("F39", Needs(runs_on=SIM_ONLY, is_flushed=True))
+async def power_outage(scene: Scene) -> None:
     """All machines lose power at once: with flush.messages=1 nothing acknowledged is lost."""
     await scene.last(1.0, 2.0)
     brokers, controllers = scene.ground.broker_ids, scene.ground.controller_ids
@@ -77,7 +81,8 @@ def _lossy_starts(scene: Scene, before: int) -> set[int]:
     return {line.node_id for line in starts if line.fields["start_loss"] != "NOTHING"}
 
 
-async def f61(scene: Scene) -> None:
+@scenario("F61", Needs(has_separate_controllers=False))
+async def total_outage(scene: Scene) -> None:
     """All nodes are killed at once and return in any order: nothing is lost, all is ready again."""
     for _ in scene.rounds(reduced=2, full=100):
         await scene.last(0.5, 1.5)

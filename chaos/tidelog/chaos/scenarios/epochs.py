@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from functools import partial
 
+from tidelog.chaos.story.scenario import SIM_ONLY, Needs, scenario
 from tidelog.chaos.story.scene import Scene
 
 ELECTIONS = 5
 WRITTEN_ALONE_MIN = 3
 
 
-async def f12(scene: Scene) -> None:
+@scenario("F12")
+async def log_truncation(scene: Scene) -> None:
     """An isolated leader with a tail nobody has returns, alive or dead: the tail goes, no more."""
     for is_killed in (False, True):
-        await f12_once(scene, is_killed=is_killed)
+        await isolate_leader_and_return(scene, is_killed=is_killed)
 
 
-async def f12_once(scene: Scene, *, is_killed: bool) -> None:
+async def isolate_leader_and_return(scene: Scene, *, is_killed: bool) -> None:
     """A leader is cut from all other nodes, not from clients; another leads; it returns."""
     await scene.last(0.5, 1.5)
     leader, followers = scene.cast()
@@ -63,7 +65,8 @@ async def a_tail(scene: Scene) -> int:
     return leader
 
 
-async def f13(scene: Scene) -> None:
+@scenario("F13", Needs(runs_on=SIM_ONLY))
+async def late_high_watermark(scene: Scene) -> None:
     """A follower that had not heard of the high watermark restarts and leads: it kept it all.
 
     KIP-101, scenario 1.
@@ -85,7 +88,8 @@ async def f13(scene: Scene) -> None:
     await scene.in_sync()
 
 
-async def f14(scene: Scene) -> None:
+@scenario("F14", Needs(runs_on=SIM_ONLY))
+async def two_leaders_die(scene: Scene) -> None:
     """Two leaders die, one with a tail, one without power; a third leads: one lineage is left.
 
     KIP-101, scenario 2.
@@ -104,7 +108,8 @@ async def f14(scene: Scene) -> None:
     scene.expect(len({first, second, third}) == 3, "three leaders")
 
 
-async def f15(scene: Scene) -> None:
+@scenario("F15", Needs(runs_on=SIM_ONLY, is_lossy=True))
+async def unclean_leaders(scene: Scene) -> None:
     """Unclean leaders follow each other, each alone with its log: no divergence stays (KIP-279)."""
     replicas = scene.now.replicas
     scene.load.is_held = True
@@ -124,7 +129,8 @@ async def f15(scene: Scene) -> None:
     scene.expect(any(map(scene.truncated, replicas)), "a tail was truncated")
 
 
-async def f16(scene: Scene) -> None:
+@scenario("F16")
+async def missed_epoch(scene: Scene) -> None:
     """A follower misses an epoch after which the same leader returns: it notices (KAFKA-7164)."""
     await scene.last(0.3, 1.0)
     leader, (deaf, other) = scene.cast()
@@ -145,7 +151,8 @@ async def f16(scene: Scene) -> None:
     await scene.in_sync()
 
 
-async def f17(scene: Scene) -> None:
+@scenario("F17")
+async def elections_without_writes(scene: Scene) -> None:
     """Five elections without a write between them: followers are in sync at once (KAFKA-10706)."""
     await scene.last(0.3, 1.0)
     await scene.hush()
@@ -168,7 +175,8 @@ def _are_alike(scene: Scene) -> bool:
     return len({scene.end(one) for one in scene.now.replicas}) == 1
 
 
-async def f18(scene: Scene) -> None:
+@scenario("F18", Needs(runs_on=SIM_ONLY))
+async def truncation_without_records(scene: Scene) -> None:
     """A tail is cut though answers bring no records: nothing above it is ever taken as committed.
 
     KAFKA-14704, KAFKA-15510.

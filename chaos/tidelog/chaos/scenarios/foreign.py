@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tidelog.chaos.scenarios.controllers import decides, follows, quorum, takes_over, writes_go_on
 from tidelog.chaos.scenarios.strangers import HasStrangers, Strangers
+from tidelog.chaos.story.scenario import SOCKETS_ONLY, Needs, scenario
 from tidelog.chaos.story.scene import Scene, UnsupportedFaultError
 
 REFUSED = "a node of another cluster was refused: check addresses and cluster.id"
@@ -14,6 +15,7 @@ LEAPS, FORGED = 6, 30
 FORGED_FULL = 300
 
 
+@scenario("foreign", Needs(runs_on=SOCKETS_ONLY, has_separate_controllers=False))
 async def foreign_node(scene: Scene) -> None:
     """A node of another cluster, with a log that is alike and ahead, takes a voter's address.
 
@@ -50,6 +52,7 @@ async def foreign_node(scene: Scene) -> None:
     await scene.in_sync()
 
 
+@scenario("forged", Needs(runs_on=SOCKETS_ONLY))
 async def forged_raft(scene: Scene) -> None:
     """Raft messages in a voter's name, terms from nowhere first, cost the quorum an election.
 

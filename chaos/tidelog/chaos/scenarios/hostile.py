@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tidelog.chaos.scenarios.strangers import HasStrangers, Strangers, Vitals
+from tidelog.chaos.story.scenario import SOCKETS_ONLY, Needs, scenario
 from tidelog.chaos.story.scene import Scene, UnsupportedFaultError
 from tidelog.chaos.workloads.tally import Tally
 from tidelog.metadata.image import MetadataImage
@@ -46,7 +47,8 @@ P99_TIMES_MAX, P99_S_MAX = 2.0, 1.0
 _P99 = 0.99
 
 
-async def f55(scene: Scene) -> None:
+@scenario("F55", Needs(runs_on=SOCKETS_ONLY, settings=IMPATIENT))
+async def malformed_requests(scene: Scene) -> None:
     """A million malformed requests and raw bytes change nothing, stop nothing, and stay with none.
 
     Each is answered with a typed error, within a bound, while clients go on.
@@ -81,7 +83,8 @@ async def f55(scene: Scene) -> None:
     await _is_as_before(scene, strangers, before, settled)
 
 
-async def f56(scene: Scene) -> None:
+@scenario("F56", Needs(runs_on=SOCKETS_ONLY))
+async def oversized_requests(scene: Scene) -> None:
     """What asks for too much is refused with a definite error, in bounded memory."""
     strangers, before = _strangers(scene), scene.image
     settled = _vitals(scene, strangers)
@@ -101,7 +104,8 @@ async def f56(scene: Scene) -> None:
     await _is_as_before(scene, strangers, before, settled)
 
 
-async def f58(scene: Scene) -> None:
+@scenario("F58", Needs(runs_on=SOCKETS_ONLY, settings=IMPATIENT))
+async def slow_loris(scene: Scene) -> None:
     """Two thousand connections that say nothing, or half of a greeting: clients go on, they go."""
     strangers, before = _strangers(scene), scene.image
     settled = _vitals(scene, strangers)
@@ -122,6 +126,7 @@ async def f58(scene: Scene) -> None:
     await _is_as_before(scene, strangers, before, settled)
 
 
+@scenario("unread", Needs(runs_on=SOCKETS_ONLY, settings=FORGETFUL))
 async def unread_answers(scene: Scene) -> None:
     """300 fetches of 8 MiB that nobody reads: memory stays bounded, clients go on, they are cut."""
     strangers = _strangers(scene)

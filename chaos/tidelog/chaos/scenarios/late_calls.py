@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Protocol, runtime_checkable
 
+from tidelog.chaos.story.scenario import SIM_ONLY, Needs, scenario
 from tidelog.chaos.story.scene import ON_THE_WAY_S, Scene, UnsupportedFaultError
 
 ACKNOWLEDGED_WITHOUT_IT_MIN = 5
@@ -34,6 +35,7 @@ class CallHolder(Protocol):
         """Let them arrive; nobody hears what they are answered."""
 
 
+@scenario("late-isr-attempt", Needs(runs_on=SIM_ONLY))
 async def late_isr_attempt(scene: Scene) -> None:
     """An attempt of an ISR change arrives when its leader was told no: it is refused, none is lost.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from tidelog.chaos.story.scenario import SIM_ONLY, Needs, scenario
 from tidelog.chaos.story.scene import Counts, Scene
 from tidelog.history.history import History
 from tidelog.v1 import common_pb2
@@ -13,7 +14,8 @@ PAUSED_S = 10.0
 COMMITTED_ALONE_MIN = 5
 
 
-async def f01(scene: Scene) -> None:
+@scenario("F01", Needs(has_separate_controllers=False))
+async def leader_killed(scene: Scene) -> None:
     """The leader is killed under load, thrice: another leads soon, and writes go on."""
     for _ in range(KILLS):
         await scene.last(0.3, 1.0)
@@ -25,7 +27,8 @@ async def f01(scene: Scene) -> None:
         await scene.in_sync()
 
 
-async def f02(scene: Scene) -> None:
+@scenario("F02", Needs(has_separate_controllers=False))
+async def leader_stopped(scene: Scene) -> None:
     """The leader stops in order: it leads no more before it ends, and leaves a mark of that."""
     await scene.last(0.5, 1.5)
     leader = scene.leader
@@ -37,7 +40,8 @@ async def f02(scene: Scene) -> None:
     await scene.in_sync()
 
 
-async def f03(scene: Scene) -> None:
+@scenario("F03", Needs(has_separate_controllers=False))
+async def leader_paused(scene: Scene) -> None:
     """The leader is paused for 10 s and goes on as a zombie: nothing of it is taken."""
     await scene.last(0.5, 1.5)
     leader = scene.leader
@@ -51,7 +55,8 @@ async def f03(scene: Scene) -> None:
     await scene.in_sync()
 
 
-async def f07(scene: Scene) -> None:
+@scenario("F07", Needs(has_separate_controllers=False))
+async def follower_restarts(scene: Scene) -> None:
     """A follower is killed and returns, again and again: each time the ISR shrinks, then grows."""
     _, (follower, _) = scene.cast()
     for _ in scene.rounds(reduced=4, full=50):
@@ -65,7 +70,8 @@ async def f07(scene: Scene) -> None:
         await scene.in_sync()
 
 
-async def f11(scene: Scene) -> None:
+@scenario("F11")
+async def too_few_in_sync(scene: Scene) -> None:
     """Two of three replicas are gone: writes are refused, nothing is committed, all returns."""
     await scene.last(0.5, 1.5)
     leader, followers = scene.cast()
@@ -81,7 +87,8 @@ async def f11(scene: Scene) -> None:
     await scene.acknowledged_again()
 
 
-async def f19(scene: Scene) -> None:
+@scenario("F19", Needs(is_lossy=True))
+async def unclean_election(scene: Scene) -> None:
     """An unclean election loses what only the old leader had, and the count told is exact."""
     await scene.last(0.5, 1.5)
     leader, followers = scene.cast()
@@ -119,7 +126,8 @@ def _is_exact(told: int, killed_s: float, history: History, counts: Counts) -> t
     return is_right and is_told, f"{told} told, {lost} lost; consumers were told: {is_told}"
 
 
-async def f20(scene: Scene) -> None:
+@scenario("F20", Needs(runs_on=SIM_ONLY, is_flushed=False))
+async def last_replica_standing(scene: Scene) -> None:
     """The last replica standing loses power: an eligible one leads, nothing is lost (KIP-966)."""
     leader, (first, second) = scene.cast()
     for node_id in (first, second):

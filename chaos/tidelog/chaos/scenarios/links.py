@@ -7,12 +7,14 @@ from functools import partial
 from tidelog.chaos.faults.cut import Cut
 from tidelog.chaos.faults.flap import Flap
 from tidelog.chaos.faults.reach import both_ways
+from tidelog.chaos.story.scenario import scenario
 from tidelog.chaos.story.scene import ON_THE_WAY_S, Scene
 from tidelog.history.history import ACKS_ALL
 from tidelog.v1 import common_pb2
 
 
-async def f04(scene: Scene) -> None:
+@scenario("F04")
+async def leader_cut_from_followers(scene: Scene) -> None:
     """The leader is cut from its followers, not from controllers and clients: it cannot commit."""
     await scene.last(0.5, 1.5)
     leader, followers = scene.cast()
@@ -29,7 +31,8 @@ async def f04(scene: Scene) -> None:
     await scene.acknowledged_again()
 
 
-async def f05(scene: Scene) -> None:
+@scenario("F05")
+async def leader_cut_from_controllers(scene: Scene) -> None:
     """The leader is cut from controllers only: fenced, it acknowledges nothing of the old epoch."""
     await scene.last(0.5, 1.5)
     leader, _ = scene.cast()
@@ -43,7 +46,8 @@ async def f05(scene: Scene) -> None:
     await scene.in_sync()
 
 
-async def f06(scene: Scene) -> None:
+@scenario("F06")
+async def split_with_clients(scene: Scene) -> None:
     """Clients and the old leader are on the minority's side: nothing is acknowledged there."""
     await scene.last(0.5, 1.5)
     leader, _ = scene.cast()
@@ -71,7 +75,8 @@ async def _acknowledges_nothing(scene: Scene, leader: int) -> None:
     scene.promise(not answered, f"node {leader} acknowledged {answered} times in the old epoch")
 
 
-async def f08(scene: Scene) -> None:
+@scenario("F08")
+async def slow_follower(scene: Scene) -> None:
     """A follower gets its answers late: it leaves the ISR alone, writes go on, and it returns."""
     await scene.last(0.5, 1.5)
     leader, (follower, _) = scene.cast()
@@ -84,7 +89,8 @@ async def f08(scene: Scene) -> None:
     await scene.in_sync()
 
 
-async def f09(scene: Scene) -> None:
+@scenario("F09")
+async def flapping_link(scene: Scene) -> None:
     """A link flaps: no new epoch, and the ISR changes no more often than the lag allows."""
     leader, (follower, _) = scene.cast()
     began_s, before = scene.now_s, scene.now
@@ -99,7 +105,8 @@ async def f09(scene: Scene) -> None:
     scene.promise(scene.now.leader_epoch == before.leader_epoch, "the leader's epoch stands")
 
 
-async def f10(scene: Scene) -> None:
+@scenario("F10")
+async def isr_expansion_race(scene: Scene) -> None:
     """A follower dies while its return to the ISR is decided: nothing is committed past it."""
     leader, (follower, _) = scene.cast()
     paths = scene.between([leader], [follower])

@@ -21,6 +21,7 @@ from tidelog.chaos.faults.toxics import (
 )
 from tidelog.chaos.story.ground import Path
 from tidelog.chaos.story.samples import NodeSample
+from tidelog.chaos.story.scenario import SOCKETS_ONLY, Needs, scenario
 from tidelog.chaos.story.scene import ON_THE_WAY_S, Scene, UnsupportedFaultError
 from tidelog.history.history import ACKS_ALL
 from tidelog.log.file_names import LOG
@@ -55,7 +56,8 @@ class Inspected(Protocol):
         """The newest; None: it is down."""
 
 
-async def f31(scene: Scene) -> None:
+@scenario("F31", Needs(runs_on=SOCKETS_ONLY))
+async def late_heartbeats(scene: Scene) -> None:
     """Heartbeats reach controllers 1.4 s late: decisions take longer, and no broker flaps."""
     await scene.last(0.5, 1.5)
     leader, (follower, _) = scene.cast()
@@ -78,7 +80,8 @@ async def f31(scene: Scene) -> None:
     await scene.in_sync()
 
 
-async def f40(scene: Scene) -> None:
+@scenario("F40", Needs(runs_on=SOCKETS_ONLY))
+async def lost_acks(scene: Scene) -> None:
     """Acks are lost, connections reset: producers retry, and each record is there exactly once."""
     answers = one_way(scene.ground.broker_ids, scene.clients)
     for _ in scene.rounds(reduced=2, full=20):
@@ -102,7 +105,8 @@ async def _appends_unheard(scene: Scene, leader: int) -> None:
     scene.expect(not heard, f"{heard} answers came through")
 
 
-async def f48(scene: Scene) -> None:
+@scenario("F48", Needs(runs_on=SOCKETS_ONLY, reader_groups=(SLOW,)))
+async def slow_consumer(scene: Scene) -> None:
     """One consumer's link carries 5 KB/s in pieces: others read along, brokers' memory is flat."""
     brokers = scene.ground.broker_ids
     await scene.last(0.5, 1.5)
@@ -135,7 +139,8 @@ def _behind(scene: Scene, group: str) -> int:
     return scene.high_watermark(scene.leader) - read
 
 
-async def f49(scene: Scene) -> None:
+@scenario("F49", Needs(runs_on=SOCKETS_ONLY))
+async def sliced_links(scene: Scene) -> None:
     """Everything on every link comes in pieces of 7 ± 3 bytes: all works, slower."""
     await scene.last(1.0, 2.0)
     epoch, before_s = scene.now.leader_epoch, _median_ack_s(scene, 0.0)
@@ -160,7 +165,8 @@ def _median_ack_s(scene: Scene, since_s: float) -> float:
     return took_s[len(took_s) // 2] if took_s else 0.0
 
 
-async def f50(scene: Scene) -> None:
+@scenario("F50", Needs(runs_on=SOCKETS_ONLY))
+async def torn_connections(scene: Scene) -> None:
     """Connections end in the midst of requests and fetches: no part of a batch is ever appended."""
     for _ in scene.rounds(reduced=3, full=20):
         await scene.last(0.5, 1.0)
@@ -190,7 +196,8 @@ def _failed_more(scene: Scene, failed: int) -> bool:
     return len(scene.told("fetch failed")) > failed
 
 
-async def f51(scene: Scene) -> None:
+@scenario("F51", Needs(runs_on=SOCKETS_ONLY))
+async def half_open_connections(scene: Scene) -> None:
     """A peer is gone and its connections stay, half open: keepalive finds out, and they end."""
     for _ in scene.rounds(reduced=1, full=3):
         await scene.hush()  # Else segments are opened meanwhile.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tidelog.chaos.faults.fault import lasting
 from tidelog.chaos.faults.starve import Starve
+from tidelog.chaos.story.scenario import Needs, scenario
 from tidelog.chaos.story.scene import Scene
 from tidelog.history.history import ACKS_ALL, History
 
@@ -13,7 +14,8 @@ LOOK_S = 0.5
 FENCED = "silent brokers fenced"
 
 
-async def starved(scene: Scene) -> None:
+@scenario("starved", Needs(has_separate_controllers=False))
+async def starved_nodes(scene: Scene) -> None:
     """Each node has a tenth of a processor: nobody is elected or fenced, every send ends well."""
     await scene.last(0.5, 1.5)
     await scene.ground.look()

@@ -12,6 +12,7 @@ from tidelog.chaos.faults.ring_partition import RingPartition
 from tidelog.chaos.faults.soup import Soup
 from tidelog.chaos.faults.swizzle import Swizzle
 from tidelog.chaos.story.ground import Side
+from tidelog.chaos.story.scenario import Needs, scenario
 from tidelog.chaos.story.scene import Scene
 from tidelog.history.history import ACKS_ALL, History
 
@@ -24,7 +25,8 @@ GAP_S_MAX = 1.0
 ROUND_QUIET_S = 0.5
 
 
-async def asymmetric(scene: Scene) -> None:
+@scenario("asymmetric")
+async def leader_mute(scene: Scene) -> None:
     """The leader speaks to nobody but hears all: another leads, and nothing of it is believed."""
     await scene.last(0.5, 1.5)
     leader, _ = scene.cast()
@@ -39,7 +41,8 @@ async def asymmetric(scene: Scene) -> None:
     await scene.acknowledged_again()
 
 
-async def ring(scene: Scene) -> None:
+@scenario("ring")
+async def ring_partition(scene: Scene) -> None:
     """In a ring of brokers each is not heard by the next: somebody leads, and all are in sync."""
     for _ in scene.rounds(reduced=2, full=10):
         await scene.last(0.5, 1.5)
@@ -52,7 +55,8 @@ async def ring(scene: Scene) -> None:
         await scene.acknowledged_again()
 
 
-async def swizzle(scene: Scene) -> None:
+@scenario("swizzle")
+async def swizzled_nodes(scene: Scene) -> None:
     """Nodes are cut off one by one, and return in another order: all return, nothing is lost."""
     for _ in scene.rounds(reduced=2, full=10):
         await scene.last(0.5, 1.5)
@@ -74,7 +78,8 @@ def _is_past(scene: Scene, partition_epoch: int) -> bool:
     return scene.now.partition_epoch > partition_epoch
 
 
-async def f53(scene: Scene) -> None:
+@scenario("F53")
+async def rolling_restart(scene: Scene) -> None:
     """All nodes restart one by one under load: a client that retries is told of no error."""
     began = len(scene.ground.history.sends)
     for _ in scene.rounds(reduced=1, full=10):
@@ -104,7 +109,8 @@ def _no_error(history: History, began: int) -> tuple[bool, str]:
     return not failed, f"{len(failed)} of {len(sends)} sends were not acknowledged: {reasons}"
 
 
-async def f62(scene: Scene) -> None:
+@scenario("F62", Needs(is_flushed=False, is_damaging=True, has_churn=True))
+async def storm(scene: Scene) -> None:
     """A soup of faults, one to three at once: what is promised of each holds of all together."""
     before, struck = scene.now.partition_epoch, list[str]()
     for _ in range(HELPINGS_MAX):

@@ -49,19 +49,19 @@ async def run_scenario(plan: RunPlan, *, folder: Path, tell: Callable[[str], Non
     anomaly of the record.
     """
     scenario, work = plan.scenario, work_of(plan.scenario)
-    sizes = dict.fromkeys(plan.topology.broker_ids, scenario.disk_bytes or 0)
+    sizes = dict.fromkeys(plan.topology.broker_ids, scenario.needs.disk_bytes or 0)
     cluster = SocketCluster(
         folder=folder / "nodes",
         topology=plan.topology,
-        settings={ENGINE_KEY: plan.engine, **scenario.settings},
+        settings={ENGINE_KEY: plan.engine, **scenario.needs.settings},
         mutant=plan.mutant,
-        disk_bytes=sizes if scenario.disk_bytes else {},
+        disk_bytes=sizes if scenario.needs.disk_bytes else {},
     )
     random = SeededRandom(plan.seed)
     lossy = [work.topic.name] if work.topic.is_lossy else []
     with closing(HistoryWriter(folder / "history.jsonl", lossy_topics=lossy)) as writer:
         setting = SocketSetting(cluster, work, random.fork("clients"), tell, writer)
-        evidence = Evidence(cluster, setting, is_damage_expected=scenario.is_damaging)
+        evidence = Evidence(cluster, setting, is_damage_expected=scenario.needs.is_damaging)
         try:
             async with cluster:
                 with failure_told(partial(evidence.report, FAILED)):
@@ -127,7 +127,7 @@ class _Run:
 
     async def _stop(self) -> None:
         for node_id, words in self._cluster.ended_by_themselves().items():
-            if not self._plan.scenario.is_damaging:
+            if not self._plan.scenario.needs.is_damaging:
                 self._evidence.report("died", f"node {node_id} ended by itself: {words}")
         await self._setting.close()
         topology = self._cluster.topology
@@ -138,7 +138,7 @@ class _Run:
         evidence, plan = self._evidence, self._plan
         evidence.load_begins()
         ends_s = self._cluster.now_s + plan.load_s
-        if not plan.scenario.has_churn:
+        if not plan.scenario.needs.has_churn:
             self._workload.is_churn_over = True
         churning = asyncio.create_task(self._workload.churn(), name="churn")
         if not await told_in_time(

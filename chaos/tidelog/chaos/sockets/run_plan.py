@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tidelog.chaos.scenarios.catalogue import SCENARIOS, Scenario
+from tidelog.chaos.scenarios.catalogue import SCENARIOS
+from tidelog.chaos.story.scenario import Scenario
 from tidelog.chaos.topology import CLIENTS, COMBINED, Topology
 from tidelog.raft.config import ENGINES
 
@@ -54,4 +55,4 @@ class RunPlan:
     def topology(self) -> Topology:
         """Of the nodes."""
         topology = COMBINED if self.is_combined else Topology()
-        return replace(topology, client_groups=(CLIENTS, *self.scenario.reader_groups))
+        return replace(topology, client_groups=(CLIENTS, *self.scenario.needs.reader_groups))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidelog.chaos.scenarios.catalogue import Scenario
+from tidelog.chaos.story.scenario import Scenario
 from tidelog.chaos.workloads.plans import CHURNED, ProducerPlan, TopicPlan
 from tidelog.history.history import ACKS_ALL
 
@@ -41,8 +41,8 @@ class WorkPlan:
 def work_of(scenario: Scenario) -> WorkPlan:
     """The story's topic has one partition, on all brokers; what churns is another one."""
     topics = [_topic(scenario, scenario.topic)]
-    acks = [(scenario.topic, one) for one in scenario.acks]
-    if scenario.has_churn:
+    acks = [(scenario.topic, one) for one in scenario.needs.acks]
+    if scenario.needs.has_churn:
         topics.append(_topic(scenario, CHURNED))
         acks.append((CHURNED, ACKS_ALL))
     producers = [_producer(number, *one) for number, one in enumerate(acks, start=1)]
@@ -54,10 +54,10 @@ def _topic(scenario: Scenario, name: str) -> TopicPlan:
         name=name,
         partitions=1,
         min_insync_replicas=scenario.min_insync_replicas,
-        is_flushed=bool(scenario.is_flushed),
-        is_lossy=scenario.is_lossy,
-        segment_bytes=max(scenario.segment_bytes or SEGMENT_BYTES, SEGMENT_BYTES_MIN),
-        index_interval_bytes=0 if scenario.segment_bytes else INDEX_INTERVAL_BYTES,
+        is_flushed=bool(scenario.needs.is_flushed),
+        is_lossy=scenario.needs.is_lossy,
+        segment_bytes=max(scenario.needs.segment_bytes or SEGMENT_BYTES, SEGMENT_BYTES_MIN),
+        index_interval_bytes=0 if scenario.needs.segment_bytes else INDEX_INTERVAL_BYTES,
     )
 
 

@@ -60,7 +60,7 @@ def run_seed(
     random = SeededRandom(seed)
     findings = Findings()
     scenario = SCENARIOS.get(choice)
-    is_separate = scenario is not None and scenario.has_separate_controllers
+    is_separate = scenario is not None and scenario.needs.has_separate_controllers
     config = draw_config(random.fork("config"), is_separate=is_separate)
     if scenario is not None:
         config = shape(scenario, config)
