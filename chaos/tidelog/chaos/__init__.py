@@ -3,7 +3,7 @@
     tidelog chaos list             the scenarios
     tidelog chaos run F01          kill a leader under load; a report in .chaos
 
-    scenarios/   the stories, 10 to 25 lines each, found by `catalogue`; docs/chaos/README.md lists them
+    scenarios/   the stories, 10 to 25 lines each; docs/chaos/README.md lists them
     faults/      what strikes: kills, pauses, partitions, toxics, full and torn disks
     story/       what a story is told with: the cluster under it, waits and expectations
     workloads/   the clients that run meanwhile, good and hostile

@@ -1,4 +1,4 @@
-"""Scenarios: stories of faults, each a function with a claim under `@scenario`, found by `catalogue`.
+"""Scenarios: stories of faults, each a function with its claim under `@scenario`.
 
 leaders, acks, epochs    leaders that die, logs that part and become one again
 controllers, late_calls  the quorum; calls that arrive after their callers gave up
