@@ -160,9 +160,9 @@ class FakeGround:
         await self.kill(node_id)
 
     async def start(self, node_id: int) -> None:
-        assert node_id in self.down, f"node {node_id} is up"
+        was_up = node_id not in self.down
         self.down.discard(node_id)
-        if node_id not in self.broker_ids:
+        if was_up or node_id not in self.broker_ids:
             return
         known = self.image.brokers[node_id]
         anew = replace(known, broker_epoch=known.broker_epoch + 1)

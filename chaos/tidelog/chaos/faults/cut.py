@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from tidelog.chaos.faults.cuts import Cuts
 from tidelog.chaos.faults.fault import require
@@ -16,8 +15,10 @@ from tidelog.chaos.story.scene import Scene
 class Cut:
     """See the module; `tidelog.chaos.faults.reach` makes paths out of sides."""
 
-    kind: ClassVar[str] = "cut"
     paths: tuple[Path, ...]
+    kind: str = field(default="cut", kw_only=True)
+    label: str = field(default="", kw_only=True)
+    """For people, instead of the paths."""
     _cuts: Cuts = field(default_factory=Cuts, init=False)
 
     def __post_init__(self) -> None:
@@ -32,4 +33,4 @@ class Cut:
         await self._cuts.mend(scene)
 
     def __str__(self) -> str:
-        return words_for(self.paths)
+        return self.label or words_for(self.paths)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from tidelog.chaos.faults.proxies import Proxies
 from tidelog.chaos.story.scene import Scene, UnsupportedFaultError
@@ -22,7 +22,9 @@ class FaultError(Exception):
 class Fault(Protocol):
     """See the module."""
 
-    kind: ClassVar[str]
+    @property
+    def kind(self) -> str:
+        """The name it is counted and reported under."""
 
     async def inject(self, scene: Scene) -> None:
         """Let it strike. `FaultError`: not now; `UnsupportedFaultError`: not here."""

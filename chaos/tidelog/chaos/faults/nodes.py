@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
 
 from tidelog.chaos.story.ground import Ground
 from tidelog.chaos.story.scene import Scene
@@ -14,8 +13,8 @@ from tidelog.chaos.story.scene import Scene
 class NodeFault(ABC):
     """A fault of node `node_id` (see `Fault`). A node that is down already stays down."""
 
-    kind: ClassVar[str]
     node_id: int
+    kind: str = field(default="", kw_only=True)
 
     @abstractmethod
     async def strike(self, ground: Ground) -> None:
@@ -28,8 +27,7 @@ class NodeFault(ABC):
 
     async def heal(self, scene: Scene) -> None:
         """Start the node if it is down; return before it is ready."""
-        if not scene.ground.is_up(self.node_id):
-            await scene.ground.start(self.node_id)
+        await scene.ground.start(self.node_id)
         scene.ground.over(self.kind, f"node {self.node_id}", self.node_id)
 
 
@@ -37,7 +35,7 @@ class NodeFault(ABC):
 class Kill(NodeFault):
     """The process ends at once (SIGKILL) and is down until healed. Its page cache stays."""
 
-    kind: ClassVar[str] = "kill"
+    kind: str = field(default="kill", kw_only=True)
 
     async def strike(self, ground: Ground) -> None:
         """See `NodeFault`."""
@@ -48,7 +46,7 @@ class Kill(NodeFault):
 class Terminate(NodeFault):
     """The process is asked to end (SIGTERM), ends in order and is down until healed."""
 
-    kind: ClassVar[str] = "terminate"
+    kind: str = field(default="terminate", kw_only=True)
 
     async def strike(self, ground: Ground) -> None:
         """See `NodeFault`."""
@@ -63,7 +61,7 @@ class EmptyDisk(NodeFault):
     fetches everything from the others.
     """
 
-    kind: ClassVar[str] = "empty_disk"
+    kind: str = field(default="empty_disk", kw_only=True)
 
     async def strike(self, ground: Ground) -> None:
         """See `NodeFault`."""
@@ -78,7 +76,7 @@ class Pause(NodeFault):
     It knows nothing of the time that went by.
     """
 
-    kind: ClassVar[str] = "pause"
+    kind: str = field(default="pause", kw_only=True)
 
     async def strike(self, ground: Ground) -> None:
         """See `NodeFault`."""

@@ -9,8 +9,7 @@ acknowledged may be gone from it: a `Budget` says whether that may be.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
 
 from tidelog.chaos.faults.fault import FaultError
 from tidelog.chaos.faults.nodes import NodeFault
@@ -28,7 +27,7 @@ class TornTail(NodeFault):
     Healed, the node cuts its log to the longest valid prefix and fetches the rest.
     """
 
-    kind: ClassVar[str] = "torn_tail"
+    kind: str = field(default="torn_tail", kw_only=True)
     seed: int = 0
 
     async def strike(self, ground: Ground) -> None:

@@ -156,7 +156,7 @@ class Ground(Protocol):
         """SIGTERM; returns when it has ended; held down until `start`."""
 
     async def start(self, node_id: int) -> None:
-        """Start what is down; returns before it is ready."""
+        """Start it if it is down; returns before it is ready."""
 
     async def pause(self, node_id: int) -> None:
         """SIGSTOP."""

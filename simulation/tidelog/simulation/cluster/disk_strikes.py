@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from tidelog.chaos.faults.disk_full import DiskFull
+from tidelog.chaos.faults.fault import lasting
+from tidelog.chaos.story.scene import Scene
 from tidelog.simulation.cluster.budget import Flip, folder_of
 from tidelog.simulation.cluster.inside import has_failed_log, is_unguarded, vouched_bytes
 from tidelog.simulation.cluster.strikes import Strikes
@@ -19,8 +22,9 @@ HARMLESS = (".index", ".timeindex", ".snapshot")
 class DiskStrikes:
     """The kinds, for `Faults`."""
 
-    def __init__(self, strikes: Strikes) -> None:
+    def __init__(self, strikes: Strikes, scene: Scene) -> None:
         self._strikes = strikes
+        self._scene = scene
         self._world = strikes.world
         self.kinds: dict[str, Callable[[], Awaitable[None]]] = {
             "power_cut": self._power_cut,
@@ -130,13 +134,10 @@ class DiskStrikes:
         victim = self._strikes.victim()
         if not self._may_strike_disk(victim):
             return
-        disk = self._world.machine(victim).disk
         room_bytes = self._strikes.random.randrange(0, 4096)
-        self._strikes.count("disk_full", f"node {victim}, {room_bytes} bytes left")
         self._strikes.disks_struck.add(victim)
-        disk.capacity_bytes = disk.used_bytes() + room_bytes
-        await self._strikes.last(0.3, 4.0)
-        disk.capacity_bytes = None
+        async with lasting(self._scene, DiskFull(victim, room_bytes)):
+            await self._strikes.last(0.3, 4.0)
         self._strikes.disks_struck.discard(victim)
         await self._mend(victim)
 

@@ -11,6 +11,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from tidelog.chaos.faults.cut import Cut
+from tidelog.chaos.faults.fault import Fault, lasting
+from tidelog.chaos.faults.nodes import Terminate
+from tidelog.chaos.faults.reach import both_ways, one_way
+from tidelog.chaos.story.scene import Scene
+from tidelog.chaos.topology import CLIENTS
 from tidelog.core import chance
 from tidelog.core.chance import SeededRandom
 from tidelog.simulation.cluster.clones import Clones
@@ -32,11 +38,12 @@ DRIFT_MIN, DRIFT_MAX = 0.8, 1.25
 class Faults:
     """Strikes until told to stop; then `heal` takes all back."""
 
-    def __init__(self, strikes: Strikes, random: SeededRandom) -> None:
+    def __init__(self, strikes: Strikes, random: SeededRandom, scene: Scene) -> None:
         self._strikes = strikes
+        self._scene = scene
         self._world = strikes.world
         self._random = random
-        disks = DiskStrikes(strikes)
+        disks = DiskStrikes(strikes, scene)
         self._kinds: dict[str, Callable[[], Awaitable[None]]] = {
             "partition": self._partition,
             "one_way": self._one_way,
@@ -104,38 +111,43 @@ class Faults:
             world.start(node_id)
         world.restart_failed()
 
+    async def _lasts(self, fault: Fault, low_s: float, high_s: float) -> None:
+        async with lasting(self._scene, fault):
+            await self._strikes.last(low_s, high_s)
+
     # Links
 
     async def _partition(self) -> None:
         nodes = self._strikes.shuffled(self._world.config.node_ids)
         side = nodes[: self._random.randrange(1, len(nodes))]
         others = self._strikes.others(*side)
-        self._strikes.count("partition", f"{sorted(side)} from {others}")
-        await self._strikes.cut(self._strikes.links_between(side, others), 0.2, 5.0)
+        label = f"{sorted(side)} from {others}"
+        cut = Cut(both_ways(side, others), kind="partition", label=label)
+        await self._lasts(cut, 0.2, 5.0)
 
     async def _one_way(self) -> None:
         victim = self._strikes.victim()
         others = self._strikes.others(victim)
         if self._strikes.happens(0.3):
             others = [self._strikes.one_of(others)]
-        links = [(self._strikes.host(victim), self._strikes.host(other)) for other in others]
+        links = [(victim, other) for other in others]
         if self._strikes.happens(0.5):
             links = [link[::-1] for link in links]
-        self._strikes.count("one_way", " ".join(f"{a}>{b}" for a, b in links))
-        await self._strikes.cut(links, 0.2, 5.0)
+        host = self._strikes.host
+        label = " ".join(f"{host(source)}>{host(target)}" for source, target in links)
+        await self._lasts(Cut(tuple(links), kind="one_way", label=label), 0.2, 5.0)
 
     async def _ring(self) -> None:
-        """Everyone hears a neighbour on each side, and nobody else."""
+        """Each node hears a neighbour on each side, and nobody else."""
         nodes = self._strikes.shuffled(self._world.config.node_ids)
         size = len(nodes)
-        links = [
-            (self._strikes.host(one), self._strikes.host(other))
+        paths = tuple(
+            (one, other)
             for at, one in enumerate(nodes)
             for to, other in enumerate(nodes)
             if (at - to) % size not in (0, 1, size - 1 if size > 3 else 1)
-        ]
-        self._strikes.count("ring", str(nodes))
-        await self._strikes.cut(links, 0.5, 5.0)
+        )
+        await self._lasts(Cut(paths, kind="ring", label=str(nodes)), 0.5, 5.0)
 
     async def _isolate(self) -> None:
         await self._cut_off("isolate", self._strikes.victim())
@@ -146,18 +158,16 @@ class Faults:
             await self._cut_off("isolate_controller", controller)
 
     async def _cut_off(self, kind: str, victim: int) -> None:
-        self._strikes.count(kind, f"node {victim}")
-        links = self._strikes.links_between([victim], self._strikes.others(victim))
-        await self._strikes.cut(links, 0.2, 5.0)
+        paths = both_ways([victim], self._strikes.others(victim))
+        await self._lasts(Cut(paths, kind=kind, label=f"node {victim}"), 0.2, 5.0)
 
     async def _cut_from_clients(self) -> None:
         """Answers are lost, or requests."""
-        victim = self._strikes.host(self._strikes.victim())
-        hosts = self._world.client_hosts
+        victim = self._strikes.victim()
         is_deaf = self._strikes.happens(0.5)
-        links = [(host, victim) if is_deaf else (victim, host) for host in hosts]
-        self._strikes.count("cut_from_clients", f"{victim} {'deaf' if is_deaf else 'mute'}")
-        await self._strikes.cut(links, 0.2, 3.0)
+        paths = one_way([CLIENTS], [victim]) if is_deaf else one_way([victim], [CLIENTS])
+        label = f"{self._strikes.host(victim)} {'deaf' if is_deaf else 'mute'}"
+        await self._lasts(Cut(paths, kind="cut_from_clients", label=label), 0.2, 3.0)
 
     async def _clog(self) -> None:
         """Two hosts' link holds everything and then delivers."""
@@ -203,10 +213,8 @@ class Faults:
             await self._strikes.start_later(victim)
 
     async def _stop(self) -> None:
-        victim = self._strikes.victim()
-        self._strikes.count("stop", f"node {victim}")
-        await self._strikes.stop(victim)
-        await self._strikes.start_later(victim)
+        async with lasting(self._scene, Terminate(self._strikes.victim(), kind="stop")):
+            await self._strikes.stay_down()
 
     async def _rolling_restart(self) -> None:
         self._strikes.count("rolling_restart")

@@ -44,8 +44,11 @@ class SimGround:
         self._workload = workload
         self._answers: list[Answer] = []
         self._lines: list[LogLine] = []
-        network = self._world.cluster.network
-        self._tap, network.tap = network.tap, self._on_call
+        self._tap = self._world.cluster.network.tap
+
+    def listen(self) -> None:
+        """Keep what producers are answered from now on: `answers` of a story."""
+        self._world.cluster.network.tap = self._on_call
 
     @property
     def node_ids(self) -> Sequence[int]:

@@ -68,7 +68,7 @@ def run_seed(
     world = World(seed=seed, config=config, findings=findings, timeline_sink=timeline_sink)
     workload = Workload(world, random.fork("workload"))
     story = _Story(world, workload, random, choice=choice if has_faults else "")
-    with _told(world.timeline, story.ground):
+    with _told(world.timeline, None if scenario is None else story.ground):
         try:
             world.cluster.run(story.tell())
         except (Violated, StoryOver):
@@ -82,7 +82,7 @@ def run_seed(
     for complaint in complaints(world.history) if not findings.violations else ():
         findings.report(complaint.kind, str(complaint))
     counted = counts(world.history)
-    if story.scene is not None and not findings.violations:
+    if not findings.violations:
         story.scene.conclude(world.history, counted)
     for violation in findings.violations[:VIOLATIONS_TOLD_MAX]:
         world.timeline.note("VIOLATED", f"{violation.invariant}: {violation.what}")
@@ -108,9 +108,11 @@ class _Story:
         self._workload = workload
         self._scenario = SCENARIOS.get(choice)
         strikes = Strikes(world, random.fork("strikes"))
-        self.ground = SimGround(strikes, workload) if self._scenario else None
-        self.scene = Scene(self.ground) if self.ground else None
-        self._faults = Faults(strikes, random.fork("faults"))
+        self.ground = SimGround(strikes, workload)
+        self.scene = Scene(self.ground)
+        if self._scenario is not None:
+            self.ground.listen()
+        self._faults = Faults(strikes, random.fork("faults"), self.scene)
         self._choice = choice
 
     async def tell(self) -> None:
@@ -132,12 +134,12 @@ class _Story:
         if self._choice == "":
             await asyncio.sleep(CONTROL_S)
             return
-        if self._scenario is not None and self.scene is not None:
+        if self._scenario is not None:
             await self._scenario.tell(self.scene)
             self._workload.is_churn_over = True
             self._workload.is_held = False
         churning = asyncio.create_task(self._workload.churn(), name="churn")
-        if self.scene is None:
+        if self._scenario is None:
             await self._faults.strike_until(self._world.now_s + self._world.config.storm_s)
         await self._faults.heal()
         self._world.timeline.note("fault", "all is healed")

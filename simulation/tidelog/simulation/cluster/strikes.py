@@ -178,12 +178,16 @@ class Strikes:
             await self.world.cluster.stop(node_id, within_s=STOP_S_MAX)
 
     async def start_later(self, node_id: int) -> None:
-        """After a while, sometimes a long one."""
+        """Start it after a while, sometimes a long one."""
+        await self.stay_down()
+        self.world.start(node_id)
+
+    async def stay_down(self) -> None:
+        """Let the time pass for which a node is down."""
         if self.happens(LONG_DOWN_PROBABILITY):
             await self.last(LONG_DOWN_S_MIN, LONG_DOWN_S_MAX)
         else:
             await self.last(DOWN_S_MIN, DOWN_S_MAX)
-        self.world.start(node_id)
 
     async def pause(self, node_id: int, low_s: float, high_s: float) -> None:
         """SIGSTOP for a while."""
