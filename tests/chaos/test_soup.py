@@ -10,7 +10,7 @@ from tests.log.partition_logs import batch
 from tests.virtual_time import Told
 
 from tidelog.chaos.faults.bit_flip import Flip
-from tidelog.chaos.faults.budget import Budget
+from tidelog.chaos.faults.budget import DamageBudget
 from tidelog.chaos.faults.fault import FaultError
 from tidelog.chaos.faults.nodes import EmptyDisk
 from tidelog.chaos.faults.soup import Soup
@@ -156,7 +156,7 @@ def test_the_same_seed_strikes_the_same(told: Told) -> None:
 
 
 def test_an_open_wound_leaves_no_room_though_all_are_in_sync() -> None:
-    ground, budget = _ground(), Budget(min_insync_replicas=2)
+    ground, budget = _ground(), DamageBudget(min_insync_replicas=2)
 
     assert budget.take(ground, 4) is not None
     assert budget.take(ground, 4) is None
@@ -164,7 +164,7 @@ def test_an_open_wound_leaves_no_room_though_all_are_in_sync() -> None:
 
 
 def test_a_wound_heals_with_a_newer_registration_in_the_isr(told: Told) -> None:
-    ground, budget, fault = _ground(), Budget(min_insync_replicas=2), EmptyDisk(4)
+    ground, budget, fault = _ground(), DamageBudget(min_insync_replicas=2), EmptyDisk(4)
     wound = budget.take(ground, 4)
     assert wound is not None
     budget.close(wound, needs_start=True)
@@ -178,7 +178,7 @@ def test_a_wound_heals_with_a_newer_registration_in_the_isr(told: Told) -> None:
 
 
 def test_a_flip_is_a_wound_until_it_is_wrong_no_more(told: Told) -> None:
-    ground, budget = _ground(), Budget(min_insync_replicas=2)
+    ground, budget = _ground(), DamageBudget(min_insync_replicas=2)
     wound = budget.take(ground, 4)
     assert wound is not None
     good = ground.content(4, LOG_PATH)
@@ -193,14 +193,14 @@ def test_a_flip_is_a_wound_until_it_is_wrong_no_more(told: Told) -> None:
 
 @pytest.mark.parametrize("min_insync_replicas", [1, 2])
 def test_nobody_is_damaged_who_may_be_the_last_to_know(min_insync_replicas: int) -> None:
-    ground, budget = _ground(), Budget(min_insync_replicas=min_insync_replicas)
+    ground, budget = _ground(), DamageBudget(min_insync_replicas=min_insync_replicas)
     ground.become(isr=(4, 5) if min_insync_replicas == 2 else (4, 5, 6))
 
     assert budget.take(ground, 4) is None
 
 
 def test_without_a_controller_nobody_knows_who_is_in_sync() -> None:
-    ground, budget = _ground(), Budget(min_insync_replicas=2)
+    ground, budget = _ground(), DamageBudget(min_insync_replicas=2)
     ground.controller_id = None
 
     assert budget.take(ground, 4) is None

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from tidelog.chaos.faults.bit_flip import Flip
 from tidelog.chaos.workloads.plans import TopicPlan
 from tidelog.core.chance import SeededRandom
 from tidelog.metadata.image import (
@@ -19,7 +20,7 @@ from tidelog.metadata.image import (
     TopicImage,
 )
 from tidelog.simulation.cluster import budget as budgets
-from tidelog.simulation.cluster.budget import Budget, Flip
+from tidelog.simulation.cluster.budget import FaultBudget
 from tidelog.simulation.cluster.world_config import WorldConfig, draw_config
 
 PLAN = TopicPlan(
@@ -31,14 +32,14 @@ PLAN = TopicPlan(
     segment_bytes=1000,
     index_interval_bytes=0,
 )
-FLIP = Flip("/data/t-0/x.log", 7, b"!")
+FLIP = Flip(1, "/data/t-0/x.log", 7, ord("!"))
 
 
 @dataclass
 class Stage:
     """Three brokers that hold one partition; `epochs` are of their running processes."""
 
-    budget: Budget
+    budget: FaultBudget
     image: MetadataImage
     epochs: dict[int, int | None]
     bytes_of: dict[int, bytes] = field(default_factory=dict)
@@ -85,10 +86,10 @@ def image_of(isr: Iterable[int], before: MetadataImage | None = None) -> Metadat
 def stage_of(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> Stage:
     plan = replace(PLAN, **changes)
     config: WorldConfig = replace(draw_config(SeededRandom(1)), topics=(plan,))
-    stage = Stage(cast("Budget", None), image_of((1, 2, 3)), {1: 1, 2: 2, 3: 3})
+    stage = Stage(cast("FaultBudget", None), image_of((1, 2, 3)), {1: 1, 2: 2, 3: 3})
     monkeypatch.setattr(budgets, "newest_image", lambda _: stage.image)
     monkeypatch.setattr(budgets, "broker_epoch", lambda machine: stage.epochs[machine])
-    stage.budget = Budget(cast("Any", stage), config, Counter())
+    stage.budget = FaultBudget(cast("Any", stage), config, Counter())
     return stage
 
 
@@ -152,8 +153,8 @@ def test_damage_counts_though_all_is_flushed_until_the_byte_is_right_and_in_sync
 ) -> None:
     stage = stage_of(monkeypatch, is_flushed=True)
     assert stage.budget.may_damage(1, "t", 0)
-    stage.bytes_of[1] = FLIP.wrong
-    stage.budget.note_flip(1, "t", 0, FLIP)
+    stage.bytes_of[1] = b"!"
+    stage.budget.note_flip("t", 0, FLIP)
     assert not stage.budget.may_damage(2, "t", 0)
     assert stage.budget.may_lose_power(2), "what was acknowledged is on its disk"
     stage.bytes_of[1] = b"."
@@ -162,18 +163,18 @@ def test_damage_counts_though_all_is_flushed_until_the_byte_is_right_and_in_sync
 
 def test_only_a_log_is_read_without_a_start(monkeypatch: pytest.MonkeyPatch) -> None:
     stage = stage_of(monkeypatch)
-    stage.bytes_of = {1: FLIP.wrong, 2: FLIP.wrong}
-    stage.budget.note_flip(1, "t", 0, replace(FLIP, path="/data/t-0/checkpoint"))
+    stage.bytes_of = {1: b"!", 2: b"!"}
+    stage.budget.note_flip("t", 0, replace(FLIP, path="/data/t-0/checkpoint"))
     assert not list(stage.budget.outstanding())
     assert not stage.budget.may_damage(2, "t", 0), "it counts all the same"
-    stage.budget.note_flip(2, "t", 0, FLIP)
+    stage.budget.note_flip("t", 0, replace(FLIP, node_id=2))
     assert len(list(stage.budget.outstanding())) == 1
 
 
 def test_damage_and_a_power_cut_share_one_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     stage = stage_of(monkeypatch)
-    stage.bytes_of[1] = FLIP.wrong
-    stage.budget.note_flip(1, "t", 0, FLIP)
+    stage.bytes_of[1] = b"!"
+    stage.budget.note_flip("t", 0, FLIP)
     assert not stage.budget.may_lose_power(2)
 
 

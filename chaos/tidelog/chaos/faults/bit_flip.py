@@ -3,7 +3,7 @@
 A flip in a log heals when the node finds it: it reads (scrub, fetch), tells the controllers, and
 fetches anew. All else is read at a start only: flip it while the node is down (`Together` with
 `Kill`). What is made again out of the log may always be flipped (`HARMLESS`); of the rest a
-`Budget` says whether it may be.
+`DamageBudget` says whether it may be.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@
   its node had to start, and what was flipped is no longer wrong.
 
 While no controller is known nobody can say who is in sync, and nothing may be taken. The simulated
-suite has a budget of its own, which also knows of power and failed syncs.
+suite's `FaultBudget` keeps the same rule for every partition, and knows of power and failed syncs.
 """
 
 from __future__ import annotations
@@ -33,12 +33,17 @@ class Wound:
     flips: list[Flip] = field(default_factory=list)
 
 
-class Budget:
-    """Who is impaired."""
+def impaired_max(min_insync_replicas: int) -> int:
+    """How many replicas of a partition may lack records at a time: one more holds every record."""
+    return min_insync_replicas - 1
+
+
+class DamageBudget:
+    """Impaired replicas of the story's partition."""
 
     def __init__(self, *, min_insync_replicas: int) -> None:
         require(min_insync_replicas > 0, f"min.insync.replicas is no {min_insync_replicas}")
-        self._impaired_max = min_insync_replicas - 1
+        self._impaired_max = impaired_max(min_insync_replicas)
         self._wounds: dict[int, Wound] = {}
 
     def take(self, ground: Ground, node_id: int) -> Wound | None:

@@ -57,8 +57,8 @@ class Terminate(NodeFault):
 class EmptyDisk(NodeFault):
     """The process is killed, its disk replaced by an empty one; it is down until healed.
 
-    What the node had acknowledged is gone from it: a `Budget` says whether that may be. Healed, it
-    fetches everything from the others.
+    What the node had acknowledged is gone from it: a `DamageBudget` says whether that may be.
+    Healed, it fetches everything from the others.
     """
 
     kind: str = field(default="empty_disk", kw_only=True)

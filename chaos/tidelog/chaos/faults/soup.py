@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tidelog.chaos.faults.bit_flip import BitFlip, Flip
-from tidelog.chaos.faults.budget import Budget
+from tidelog.chaos.faults.budget import DamageBudget
 from tidelog.chaos.faults.fault import BehindProxies, Fault, FaultError, lasting
 from tidelog.chaos.faults.soup_plan import MENU, TOXICS, Strike, draw
 from tidelog.chaos.faults.soup_victims import Serving, serve
@@ -38,7 +38,7 @@ class Soup:
 
     async def inject(self, scene: Scene) -> None:
         """See `Fault`."""
-        budget = Budget(min_insync_replicas=self.min_insync_replicas)
+        budget = DamageBudget(min_insync_replicas=self.min_insync_replicas)
         for each in draw(self.seed, for_s=self.for_s, kinds=self._kinds(scene)):
             try:
                 async with asyncio.TaskGroup() as group:
@@ -56,7 +56,7 @@ class Soup:
             return self.kinds
         return (*MENU, *TOXICS) if isinstance(scene.ground, BehindProxies) else MENU
 
-    async def _strike(self, scene: Scene, strike: Strike, budget: Budget) -> None:
+    async def _strike(self, scene: Scene, strike: Strike, budget: DamageBudget) -> None:
         await asyncio.sleep(strike.after_s)
         serving = serve(strike, scene.ground, held=self._held)
         if serving is None:
@@ -72,7 +72,7 @@ class Soup:
                 self._held.discard(serving.node_id)
 
     async def _let_it_strike(
-        self, scene: Scene, strike: Strike, serving: Serving, budget: Budget
+        self, scene: Scene, strike: Strike, serving: Serving, budget: DamageBudget
     ) -> None:
         wound = None
         if serving.is_lossy and serving.node_id is not None:

@@ -29,6 +29,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from tidelog.chaos.faults.bit_flip import Flip
+from tidelog.chaos.faults.budget import impaired_max
 from tidelog.metadata.image import MetadataImage, PartitionImage, TopicImage
 from tidelog.simulation.cluster.cluster import DATA_DIRECTORY, SimCluster
 from tidelog.simulation.cluster.inside import broker_epoch, newest_image
@@ -36,15 +38,6 @@ from tidelog.simulation.cluster.world_config import WorldConfig
 
 Replica = tuple[int, str, int]
 """Broker id, topic, partition."""
-
-
-@dataclass(frozen=True, slots=True)
-class Flip:
-    """A bit changed in a file of a replica: `wrong` is what lies there since."""
-
-    path: str
-    byte: int
-    wrong: bytes
 
 
 @dataclass(slots=True)
@@ -57,8 +50,8 @@ class Impairment:
     """By a power cut, or one that is planned."""
 
 
-class Budget:
-    """Who is impaired. Faults ask before they take anything, and tell what they took."""
+class FaultBudget:
+    """Impaired replicas. Faults ask before they take anything, and note what they took."""
 
     def __init__(self, cluster: SimCluster, config: WorldConfig, coverage: Counter[str]) -> None:
         self._cluster = cluster
@@ -105,10 +98,10 @@ class Budget:
         self._coverage["lossy_crashes"] += 1
         self._impair(node_id)
 
-    def note_flip(self, node_id: int, topic: str, partition: int, flip: Flip) -> None:
+    def note_flip(self, topic: str, partition: int, flip: Flip) -> None:
         """A bit was flipped."""
         known = newest_image(self._cluster).topics[topic]
-        self._impairment(node_id, known, partition).flips.append(flip)
+        self._impairment(flip.node_id, known, partition).flips.append(flip)
 
     def note_damage(self, node_id: int, topic: str, partition: int) -> None:
         """A file of it is gone, or worse than flipped: it heals as it comes into the ISR again."""
@@ -141,7 +134,7 @@ class Budget:
         self.look()
         for (node_id, topic, partition), impairment in self._impaired.items():
             in_logs = [one for one in impairment.flips if one.path.endswith(".log")]
-            if impairment.is_cut or any(self._is_wrong(node_id, one) for one in in_logs):
+            if impairment.is_cut or any(map(self._is_wrong, in_logs)):
                 yield f"{topic}-{partition} on node {node_id} has not healed: {impairment}"
 
     def _has_healed(self, replica: Replica, impairment: Impairment, image: MetadataImage) -> bool:
@@ -149,14 +142,14 @@ class Budget:
         state = image.partition(topic, partition)
         if node_id in self._planned or state is None or node_id not in state.isr:
             return False
-        if any(self._is_wrong(node_id, flip) for flip in impairment.flips):
+        if any(map(self._is_wrong, impairment.flips)):
             return False
         # the registration of this very process, or a late one of the process that lost power
         return broker_epoch(self._cluster.machines[node_id]) == image.brokers[node_id].broker_epoch
 
-    def _is_wrong(self, node_id: int, flip: Flip) -> bool:
-        disk = self._cluster.disk(node_id)
-        return disk.look(flip.path, flip.byte, 1) == flip.wrong
+    def _is_wrong(self, flip: Flip) -> bool:
+        disk = self._cluster.disk(flip.node_id)
+        return disk.look(flip.path, flip.byte, 1) == bytes([flip.wrong])
 
     @staticmethod
     def _is_gone(replica: Replica, impairment: Impairment, image: MetadataImage) -> bool:
@@ -175,7 +168,7 @@ class Budget:
             for one in state.replicas
             if one != node_id
         )
-        return plan.is_lossy or others + 1 <= plan.min_insync_replicas - 1
+        return plan.is_lossy or others < impaired_max(plan.min_insync_replicas)
 
     def _impair(self, node_id: int) -> None:
         for topic, state in _hosted(newest_image(self._cluster), node_id):

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from tidelog.chaos.faults.bit_flip import HARMLESS, Flip
 from tidelog.chaos.faults.disk_full import DiskFull
 from tidelog.chaos.faults.fault import lasting
 from tidelog.chaos.story.scene import Scene
-from tidelog.simulation.cluster.budget import Flip, folder_of
+from tidelog.simulation.cluster.budget import folder_of
 from tidelog.simulation.cluster.inside import has_failed_log, is_unguarded, vouched_bytes
 from tidelog.simulation.cluster.strikes import Strikes
 
 OPERATIONS_MAX = 80
-HARMLESS = (".index", ".timeindex", ".snapshot")
-"""What is made again out of the log."""
 
 
 class DiskStrikes:
@@ -116,7 +115,7 @@ class DiskStrikes:
                 return
             self._strikes.count("bit_flip", f"node {node_id} {path} byte {flip.byte}")
             if not is_harmless:
-                self._world.budget.note_flip(node_id, topic, state.partition, flip)
+                self._world.budget.note_flip(topic, state.partition, flip)
 
     def _flip(self, node_id: int, topic: str, partition: int, path: str) -> Flip | None:
         """None for a byte of which nothing could tell that it changed."""
@@ -126,7 +125,7 @@ class DiskStrikes:
         if path.endswith(".log") and not is_vouched and is_unguarded(machine.disk, path, byte):
             return None
         machine.disk.flip(path, byte, bit)
-        return Flip(path, byte, machine.disk.look(path, byte, 1))
+        return Flip(node_id, path, byte, *machine.disk.look(path, byte, 1))
 
     # Errors
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, MutableMapping, Sequence
 from typing import Any, Literal
 
 from tidelog.broker.replica.leader import Leader
+from tidelog.chaos.faults.bit_flip import Flip
 from tidelog.chaos.node_inside import held_by, log_of, quorum_of
 from tidelog.chaos.story.ground import Answer, Load, LogLine, Path, ReplicaView, Side
 from tidelog.chaos.story.scene import UNOBSERVED
@@ -22,7 +23,7 @@ from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.quorum_controller import QuorumController
 from tidelog.node.server import METADATA_DIRECTORY
 from tidelog.raft.wal import FILE_NAME
-from tidelog.simulation.cluster.budget import Flip, folder_of
+from tidelog.simulation.cluster.budget import folder_of
 from tidelog.simulation.cluster.cluster import DATA_DIRECTORY
 from tidelog.simulation.cluster.inside import active_controller
 from tidelog.simulation.cluster.strikes import Strikes
@@ -286,8 +287,8 @@ class SimGround:
         disk = self._disk(node_id)
         disk.flip(path, byte, bit)
         if path.endswith(LOG):
-            flip = Flip(path, byte, disk.look(path, byte, 1))
-            self._world.budget.note_flip(node_id, self.topic, 0, flip)
+            flip = Flip(node_id, path, byte, *disk.look(path, byte, 1))
+            self._world.budget.note_flip(self.topic, 0, flip)
 
     async def vanish(self, node_id: int, path: str) -> None:
         """Within the budget if it is a segment."""

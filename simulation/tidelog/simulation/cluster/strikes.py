@@ -1,6 +1,6 @@
 """What all faults and scenarios are made of: whom they strike, what they do, how long it lasts.
 
-Owns the primitives, and that each is taken back; which of them may happen is up to `Budget`.
+Owns the primitives, and that each is taken back; which of them may happen is up to `FaultBudget`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import StorageError
 from tidelog.history.history import History, Poll, Send
 from tidelog.metadata.image import MetadataImage
-from tidelog.simulation.cluster.budget import Budget
+from tidelog.simulation.cluster.budget import FaultBudget
 from tidelog.simulation.cluster.cluster import ClientPorts, Machine, SimCluster, SimClusterConfig
 from tidelog.simulation.cluster.coverage import Observer
 from tidelog.simulation.cluster.inside import has_failed_log, newest_image
@@ -60,7 +60,7 @@ class World:
         self.timeline = Timeline(lambda: self.now_s, timeline_sink)
         self.history = History(lossy_topics={one.name for one in config.topics if one.is_lossy})
         self.observer = Observer(self.cluster, findings.coverage)
-        self.budget = Budget(self.cluster, config, findings.coverage)
+        self.budget = FaultBudget(self.cluster, config, findings.coverage)
         self.cluster.on_power_lost = self.budget.note_cut
         self.invariants = Invariants(self.cluster, findings.report)
         self.cluster.scheduler.after_step = self._after_step
