@@ -69,7 +69,7 @@ def page(ledger: str) -> str:
     lines = [json.loads(line) for line in ledger.splitlines()]
     notes = {(one["about"], one["scenario"]): one for one in lines if "about" in one}
     rows: defaultdict[str, Row] = defaultdict(Row)
-    soup_s, not_ok = 0, ""
+    storm_s, not_ok = 0, ""
     for line in lines:
         if "about" in line:
             continue
@@ -80,11 +80,11 @@ def page(ledger: str) -> str:
             if entry["verdict"] != "ok":
                 not_ok += _told(line["date"], entry, note.get("why", "not explained yet"))
         if [entry["name"] for entry in entries] == ["F62"]:
-            soup_s += line["load_seconds"]
+            storm_s += line["load_seconds"]
     heads = f"| {' | '.join(COLUMNS)} |\n| --- | --- |{' --: |' * (len(COLUMNS) - 2)}\n"
     table = heads + "".join(_line(name, rows[name]) for name in SCENARIOS if name in rows)
-    soup = f"\nRandom soup (F62) alone: {soup_s / 60:.0f} minutes of load so far.\n"
-    return HEAD + table + (soup if soup_s else "") + (NOT_OK + not_ok if not_ok else "")
+    storm = f"\nRandom storm (F62) alone: {storm_s / 60:.0f} minutes of load so far.\n"
+    return HEAD + table + (storm if storm_s else "") + (NOT_OK + not_ok if not_ok else "")
 
 
 def _told(date: str, entry: dict[str, Any], why: str) -> str:

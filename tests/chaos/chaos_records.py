@@ -158,7 +158,7 @@ def _load(random: Random, load_s: float) -> Iterator[LoadPoint]:
             yield LoadPoint(at_s, int(210 * (0.85 + 0.3 * noise)), 0, 0, 9 + 14 * noise + slow)
 
 
-def soup(*, load_s: float = 7200.0, sample_s: float = 0.1, seed: int = 3) -> RunRecord:
+def storm(*, load_s: float = 7200.0, sample_s: float = 0.1, seed: int = 3) -> RunRecord:
     """A long run of faults of all kinds, one after the other and together."""
     random = Random(seed)
     bands, partitions, notes = [], [PartitionPoint(-1, 4, 0, (4, 5, 6), (), 1, 1)], []
@@ -183,12 +183,12 @@ def soup(*, load_s: float = 7200.0, sample_s: float = 0.1, seed: int = 3) -> Run
     return replace(
         truncation(),
         scenario="F62",
-        claim="A seeded soup of faults loses, duplicates and reorders nothing",
+        claim="A seeded storm of faults loses, duplicates and reorders nothing",
         load_s=load_s,
         bands=bands,
         partitions=partitions,
         notes=notes,
-        replicas=list(_soup_replicas(random, load_s, sample_s, partitions, down)),
+        replicas=list(_storm_replicas(random, load_s, sample_s, partitions, down)),
         load=[
             LoadPoint(n * INTERVAL_S, random.randrange(0, 400), 0, int(random.random() < 0.02),
                       5 + 1000 * random.random() ** 8)
@@ -197,7 +197,7 @@ def soup(*, load_s: float = 7200.0, sample_s: float = 0.1, seed: int = 3) -> Run
     )  # fmt: skip
 
 
-def _soup_replicas(
+def _storm_replicas(
     random: Random,
     load_s: float,
     sample_s: float,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.chaos.chaos_records import empty, soup, truncation, violated
+from tests.chaos.chaos_records import empty, storm, truncation, violated
 from tests.chaos.headless_browser import Browser, installed
 
 from tidelog.chaos.report.html import render
@@ -20,7 +20,7 @@ RECORDS = {
     "violation": violated(),
     "empty": empty(),
     "zoomed": truncation(load_s=150),
-    "soup": soup(load_s=3600, sample_s=1),
+    "storm": storm(load_s=3600, sample_s=1),
     "combined": replace(truncation(), controller_ids=(4, 5, 6), broker_ids=(4, 5, 6)),
     "wordy": replace(
         truncation(),

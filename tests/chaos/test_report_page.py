@@ -10,7 +10,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from tests.chaos.chaos_records import HOSTILE, INTERVAL_S, empty, soup, truncation, violated
+from tests.chaos.chaos_records import HOSTILE, INTERVAL_S, empty, storm, truncation, violated
 
 from tidelog.chaos.report.html import render
 from tidelog.chaos.report.overview import index
@@ -132,10 +132,10 @@ def test_ids_of_a_page_are_unique() -> None:
     "record",
     [
         truncation(sample_s=0.1, load_s=600.0),
-        soup(sample_s=0.1, load_s=600.0),
-        soup(sample_s=0.25, load_s=7200.0),
+        storm(sample_s=0.1, load_s=600.0),
+        storm(sample_s=0.25, load_s=7200.0),
     ],
-    ids=["ten-minutes", "ten-minutes-of-soup", "two-hours-of-soup"],
+    ids=["ten-minutes", "ten-minutes-of-storm", "two-hours-of-storm"],
 )
 def test_a_file_stays_small_however_long_the_run(record: RunRecord) -> None:
     assert len(render(record).encode()) < PAGE_BYTES_MAX
@@ -258,7 +258,7 @@ def test_a_load_of_any_length_is_drawn_from_end_to_end() -> None:
 
 
 def test_a_fault_outside_the_figures_time_has_no_lane() -> None:
-    record = soup(load_s=900, sample_s=5)
+    record = storm(load_s=900, sample_s=5)
     paused = Band("pause", "SIGSTOP", (2,), 100.0, 101.0)
     wrong = replace(record, bands=[paused], anomalies=[Anomaly("I4", "", 700.0)])
     assert "controller 2" in words_of(timeline_svg(replace(wrong, anomalies=[])))

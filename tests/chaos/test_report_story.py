@@ -12,7 +12,7 @@ from tests.chaos.chaos_records import (
     RETURNED_S,
     TRUNCATED_S,
     empty,
-    soup,
+    storm,
     truncation,
     violated,
 )
@@ -115,7 +115,7 @@ def test_a_run_without_quiet_times_is_shown_as_a_whole(record: RunRecord) -> Non
 
 
 def test_the_window_of_a_long_run_is_around_its_first_anomaly() -> None:
-    record = soup(load_s=900, sample_s=5)
+    record = storm(load_s=900, sample_s=5)
     assert not Story(record).is_zoomed
     low, high = Story(replace(record, anomalies=[Anomaly("I4", "", 700.0)])).window
     assert (low, high) == (680.0, 710.0)

@@ -26,7 +26,7 @@
     flap                     another fault comes and goes                          as the other
     together, sequence       others at once, or one after another                  as the others
     swizzle                  others begin in one random order, end in another      as the others
-    soup                     a seeded storm of these, within a `budget`            both
+    storm                    a seeded storm of these, within a `budget`            both
 
 `reach` says where a toxic lies, `proxies` is the port to Toxiproxy.
 

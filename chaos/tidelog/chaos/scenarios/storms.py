@@ -9,7 +9,7 @@ from tidelog.chaos.faults.cut import Cut
 from tidelog.chaos.faults.fault import lasting
 from tidelog.chaos.faults.reach import both_ways
 from tidelog.chaos.faults.ring_partition import RingPartition
-from tidelog.chaos.faults.soup import Soup
+from tidelog.chaos.faults.storm import Storm
 from tidelog.chaos.faults.swizzle import Swizzle
 from tidelog.chaos.story.ground import Side
 from tidelog.chaos.story.scenario import Needs, scenario
@@ -18,9 +18,9 @@ from tidelog.history.history import ACKS_ALL, History
 
 SEEDS = 1 << 32
 STRIKES_MIN = 3
-"""Of soups: with fewer they prove nothing."""
+"""Of storms: with fewer they prove nothing."""
 HELPINGS_MAX = 4
-"""A short soup may strike nobody; then there is another."""
+"""A short storm may strike nobody; then there is another."""
 GAP_S_MAX = 1.0
 ROUND_QUIET_S = 0.5
 
@@ -111,13 +111,13 @@ def _no_error(history: History, began: int) -> tuple[bool, str]:
 
 @scenario("F62", Needs(is_flushed=False, is_damaging=True, has_churn=True))
 async def storm(scene: Scene) -> None:
-    """A soup of faults, one to three at once: what is promised of each holds of all together."""
+    """A storm of faults, one to three at once: what is promised of each holds of all together."""
     before, struck = scene.now.partition_epoch, list[str]()
     for _ in range(HELPINGS_MAX):
         seed = scene.random.randrange(0, SEEDS)
-        soup = Soup(seed=seed, for_s=scene.ground.load_s, min_insync_replicas=2)
-        async with lasting(scene, soup):
-            struck += soup.struck
+        storm = Storm(seed=seed, for_s=scene.ground.load_s, min_insync_replicas=2)
+        async with lasting(scene, storm):
+            struck += storm.struck
         await scene.in_sync()
         await scene.acknowledged_again()
         if len(struck) >= STRIKES_MIN and _is_past(scene, before):

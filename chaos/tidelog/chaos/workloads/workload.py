@@ -27,7 +27,7 @@ CHURN_S_MIN, CHURN_S_MAX = 0.5, 3.0
 REFUSED_WAIT_S = 0.2
 ASK_MS = 2_000
 KNOWN_S_MAX = 60.0
-"""Longer than any fault of a story or a soup keeps a broker away."""
+"""Longer than any fault of a story or a storm keeps a broker away."""
 RETENTION_MS = 7 * 24 * 3600 * 1000
 
 

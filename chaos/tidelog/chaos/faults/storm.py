@@ -1,7 +1,7 @@
 """Fault made of others: a seeded storm of them, one to three at once, a quarter of the time quiet.
 
-What is thrown and when is drawn before it begins (`soup_plan`), whom it strikes as it does
-(`soup_victims`). A strike that takes records asks the budget first and is left out where there is
+What is thrown and when is drawn before it begins (`storm_plan`), whom it strikes as it does
+(`storm_victims`). A strike that takes records asks the budget first and is left out where there is
 no room, so a lost record is the product's fault.
 """
 
@@ -14,20 +14,20 @@ from typing import ClassVar
 from tidelog.chaos.faults.bit_flip import BitFlip, Flip
 from tidelog.chaos.faults.budget import DamageBudget
 from tidelog.chaos.faults.fault import BehindProxies, Fault, FaultError, lasting
-from tidelog.chaos.faults.soup_plan import MENU, TOXICS, Strike, draw
-from tidelog.chaos.faults.soup_victims import Serving, serve
+from tidelog.chaos.faults.storm_plan import MENU, TOXICS, Strike, draw
+from tidelog.chaos.faults.storm_victims import Serving, serve
 from tidelog.chaos.faults.together import Together
 from tidelog.chaos.story.scene import Scene, UnsupportedFaultError
 
 
 @dataclass(slots=True)
-class Soup:
+class Storm:
     """See the module. `inject` returns after `for_s` seconds or a little later; it is healed then.
 
     `kinds`: by default what every ground can do, and toxics where there are proxies.
     """
 
-    kind: ClassVar[str] = "soup"
+    kind: ClassVar[str] = "storm"
     seed: int
     for_s: float
     min_insync_replicas: int = 2

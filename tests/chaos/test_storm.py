@@ -1,4 +1,4 @@
-"""The soup: what a seed draws, what is never drawn together, and that no soup takes too much."""
+"""The storm: what a seed draws, what is never drawn together, and that no storm takes too much."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tidelog.chaos.faults.bit_flip import Flip
 from tidelog.chaos.faults.budget import DamageBudget
 from tidelog.chaos.faults.fault import FaultError
 from tidelog.chaos.faults.nodes import EmptyDisk
-from tidelog.chaos.faults.soup import Soup
-from tidelog.chaos.faults.soup_plan import (
+from tidelog.chaos.faults.storm import Storm
+from tidelog.chaos.faults.storm_plan import (
     AT_ONCE_MAX,
     CUTS,
     KINDS,
@@ -27,7 +27,7 @@ from tidelog.chaos.story.scene import Scene
 
 SEEDS = 10_000
 FOR_S = 30.0
-SOUPS = 400
+STORMS = 400
 LOG_PATH = f"{FOLDER}/00000000000000000000.log"
 
 
@@ -40,14 +40,14 @@ def _ground() -> FakeSocketGround:
     return ground
 
 
-def test_the_same_seed_draws_the_same_soup() -> None:
+def test_the_same_seed_draws_the_same_storm() -> None:
     drawn = [draw(seed, for_s=FOR_S, kinds=KINDS) for seed in range(50)]
 
     assert drawn == [draw(seed, for_s=FOR_S, kinds=KINDS) for seed in range(50)]
     assert len(set(drawn)) == 50
 
 
-def test_no_soup_takes_twice_at_once_or_disturbs_a_link_twice() -> None:
+def test_no_storm_takes_twice_at_once_or_disturbs_a_link_twice() -> None:
     storm_s = quiet_s = 0.0
     drawn: Counter[str] = Counter()
     at_once: set[int] = set()
@@ -68,8 +68,8 @@ def test_no_soup_takes_twice_at_once_or_disturbs_a_link_twice() -> None:
 
 
 @pytest.mark.parametrize("kinds", [(), ("earthquake",)])
-def test_a_soup_of_nothing_known_is_refused(kinds: tuple[str, ...]) -> None:
-    with pytest.raises(FaultError, match="in the soup"):
+def test_a_storm_of_nothing_known_is_refused(kinds: tuple[str, ...]) -> None:
+    with pytest.raises(FaultError, match="in the storm"):
         draw(1, for_s=FOR_S, kinds=kinds)
 
 
@@ -120,16 +120,16 @@ class _Watched(FakeSocketGround):
 
 
 @pytest.mark.parametrize("min_insync_replicas", [1, 2, 3])
-def test_no_soup_takes_more_than_min_insync_replicas_tolerate(
+def test_no_storm_takes_more_than_min_insync_replicas_tolerate(
     min_insync_replicas: int, told: Told
 ) -> None:
     damages = 0
-    for seed in range(SOUPS):
+    for seed in range(STORMS):
         ground = _Watched(seed, min_insync_replicas=min_insync_replicas)
         kinds = (*LOSSY, *MENU)
-        soup = Soup(seed, 20.0, min_insync_replicas=min_insync_replicas, kinds=kinds)
+        storm = Storm(seed, 20.0, min_insync_replicas=min_insync_replicas, kinds=kinds)
 
-        told(soup.inject(Scene(ground)))
+        told(storm.inject(Scene(ground)))
 
         damages += ground.damages
         assert ground.is_whole()
@@ -137,20 +137,20 @@ def test_no_soup_takes_more_than_min_insync_replicas_tolerate(
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_nothing_is_left_of_a_soup(seed: int, told: Told) -> None:
+def test_nothing_is_left_of_a_storm(seed: int, told: Told) -> None:
     ground = _ground()
-    soup = Soup(seed, 60.0)
+    storm = Storm(seed, 60.0)
 
-    told(soup.inject(Scene(ground)))
+    told(storm.inject(Scene(ground)))
 
-    assert len(soup.struck) > 5
+    assert len(storm.struck) > 5
     assert ground.is_whole()
 
 
 def test_the_same_seed_strikes_the_same(told: Told) -> None:
     grounds = [_ground(), _ground()]
     for ground in grounds:
-        told(Soup(7, 120.0).inject(Scene(ground)))
+        told(Storm(7, 120.0).inject(Scene(ground)))
 
     assert grounds[0].told == grounds[1].told
 

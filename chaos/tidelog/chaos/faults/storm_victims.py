@@ -1,11 +1,11 @@
-"""Whom a strike of a soup strikes, and how: a fault made of what the cluster is at that moment."""
+"""Whom a strike of a storm strikes, and how: a fault made of what the cluster is at that moment."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from tidelog.chaos.faults import soup_plan
+from tidelog.chaos.faults import storm_plan
 from tidelog.chaos.faults.asymmetric_partition import AsymmetricPartition
 from tidelog.chaos.faults.bit_flip import HARMLESS, BitFlip
 from tidelog.chaos.faults.disk_full import DiskFull
@@ -15,7 +15,7 @@ from tidelog.chaos.faults.majority_split import MajoritySplit
 from tidelog.chaos.faults.nodes import EmptyDisk, Kill, Pause, Terminate
 from tidelog.chaos.faults.reach import Reach, both_ways, one_way
 from tidelog.chaos.faults.ring_partition import RingPartition
-from tidelog.chaos.faults.soup_plan import Strike
+from tidelog.chaos.faults.storm_plan import Strike
 from tidelog.chaos.faults.together import Together
 from tidelog.chaos.faults.torn_tail import TornTail
 from tidelog.chaos.faults.toxics import (
@@ -51,11 +51,11 @@ class Serving:
 def serve(strike: Strike, ground: Ground, *, held: Collection[int]) -> Serving | None:
     """The strike's fault; None: nobody is left whom it could strike. `held` are not."""
     random = SeededRandom(strike.seed)
-    if strike.kind in soup_plan.CUTS:
+    if strike.kind in storm_plan.CUTS:
         return Serving(_cut(strike.kind, ground, random))
-    if strike.kind in soup_plan.TOXICS:
+    if strike.kind in storm_plan.TOXICS:
         return Serving(_TOXICS[strike.kind](Reach(_somewhere(ground, random)), random))
-    if strike.kind in soup_plan.LOSSY:
+    if strike.kind in storm_plan.LOSSY:
         return _lossy(strike.kind, ground, random, held)
     node_id = _victim(ground, random, held)
     return None if node_id is None else Serving(_of_node(strike.kind, node_id, random), node_id)
@@ -95,7 +95,7 @@ def _lossy(
     free = [] if state is None else [one for one in state.replicas if one not in held]
     if not free:
         return None
-    node_id, seed = one_of(random, free), random.randrange(0, soup_plan.SEEDS)
+    node_id, seed = one_of(random, free), random.randrange(0, storm_plan.SEEDS)
     match kind:
         case "empty_disk":
             return Serving(EmptyDisk(node_id), node_id, is_lossy=True)

@@ -1,10 +1,10 @@
-"""What a soup will throw, drawn from a seed before it begins. Pure.
+"""What a storm will throw, drawn from a seed before it begins. Pure.
 
     round   one to three strikes, each beginning within the first second and lasting seconds
     quiet   then nothing, for a quarter of the time all in all
 
 Within a round no two strikes take records, and no two disturb links in the same way: they would
-take back each other's toxics. Whom they strike is drawn when they do (`soup_victims`).
+take back each other's toxics. Whom they strike is drawn when they do (`storm_victims`).
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class Round:
 def draw(seed: int, *, for_s: float, kinds: Sequence[str]) -> tuple[Round, ...]:
     """Rounds that last `for_s` together, give or take the last one. `FaultError`: no such kind."""
     unknown = sorted({*kinds} - {*KINDS})
-    require(kinds and not unknown, f"{unknown or 'nothing'} in the soup; there are {KINDS}")
-    require(for_s > 0, f"a soup of {for_s} s")
+    require(kinds and not unknown, f"{unknown or 'nothing'} in the storm; there are {KINDS}")
+    require(for_s > 0, f"a storm of {for_s} s")
     return tuple(_rounds(SeededRandom(seed), for_s, kinds))
 
 

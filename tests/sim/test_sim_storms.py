@@ -1,11 +1,11 @@
-"""Soups of what takes records, in the simulation, whose invariants see each step."""
+"""Storms of what takes records, in the simulation, whose invariants see each step."""
 
 from __future__ import annotations
 
 import pytest
 
 from tidelog.chaos.faults.fault import lasting
-from tidelog.chaos.faults.soup import Soup
+from tidelog.chaos.faults.storm import Storm
 from tidelog.chaos.story.scenario import Scenario
 from tidelog.chaos.story.scene import Scene
 from tidelog.simulation.cluster.scenarios import SCENARIOS
@@ -23,17 +23,17 @@ def test_damage_within_the_budget_is_told_by_nodes_and_loses_nothing(
     kind: str, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def story(scene: Scene) -> None:
-        soup = Soup(seed=1, for_s=FOR_S, kinds=(kind,))
-        async with lasting(scene, soup):
-            scene.expect(soup.struck, "something struck")
+        storm = Storm(seed=1, for_s=FOR_S, kinds=(kind,))
+        async with lasting(scene, storm):
+            scene.expect(storm.struck, "something struck")
         await scene.in_sync()
         lines = scene.told(told)
         is_known = [line.fields.get("start_loss", "EVERYTHING") == "EVERYTHING" for line in lines]
         scene.promise(any(is_known), f"{kind} was noticed")
 
-    monkeypatch.setitem(SCENARIOS, "soup of one", Scenario("soup of one", story))
+    monkeypatch.setitem(SCENARIOS, "storm of one", Scenario("storm of one", story))
 
-    result = run_seed(1, choice="soup of one")
+    result = run_seed(1, choice="storm of one")
 
     assert result.violation is None
     assert result.counts["lost"] == 0
