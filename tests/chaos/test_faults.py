@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pytest
-from tests.chaos.fault_ground import FOLDER, FakeGround, FakeSocketGround
+from tests.chaos.fault_cluster_port import FOLDER, FakeClusterPort, FakeSocketPort
 from tests.log.partition_logs import batch
 from tests.virtual_time import Told
 
@@ -38,7 +38,7 @@ from tidelog.chaos.faults.toxics import (
     SlowClose,
     Timeout,
 )
-from tidelog.chaos.story.ground import Path
+from tidelog.chaos.story.cluster_port import Path
 from tidelog.chaos.story.scene import Scene, UnsupportedFaultError
 from tidelog.chaos.topology import CLIENTS, COMBINED
 from tidelog.node.start_record import FILE_NAME
@@ -83,109 +83,109 @@ def _name(make: Callable[[], Fault]) -> str:
     return make().kind
 
 
-def _ground() -> FakeSocketGround:
-    ground = FakeSocketGround()
+def _cluster() -> FakeSocketPort:
+    cluster = FakeSocketPort()
     stored = batch(b"first") + batch(b"second", base_offset=1)
-    for node_id in ground.broker_ids:
-        ground.stored[node_id, LOG_PATH] = stored
-        ground.stored[node_id, f"data/{FILE_NAME}"] = b"boot"
-    return ground
+    for node_id in cluster.broker_ids:
+        cluster.stored[node_id, LOG_PATH] = stored
+        cluster.stored[node_id, f"data/{FILE_NAME}"] = b"boot"
+    return cluster
 
 
 @pytest.mark.parametrize("make", [*TOXICS, *EVERYWHERE], ids=_name)
 def test_nothing_is_left_of_a_healed_fault(make: Callable[[], Fault], told: Told) -> None:
-    ground = _ground()
+    cluster = _cluster()
     fault = make()
 
     async def story() -> None:
-        async with lasting(Scene(ground), fault):
+        async with lasting(Scene(cluster), fault):
             pass
-        await fault.heal(Scene(ground))
+        await fault.heal(Scene(cluster))
 
     told(story())
 
-    assert ground.told
-    assert ground.is_whole()
+    assert cluster.told
+    assert cluster.is_whole()
 
 
 @pytest.mark.parametrize("make", [*TOXICS, *EVERYWHERE], ids=_name)
 def test_to_heal_what_never_struck_takes_nothing_from_others(
     make: Callable[[], Fault], told: Told
 ) -> None:
-    ground = _ground()
-    ground.cuts.update(both_ways([1, 2, 3, 4, 5, 6, CLIENTS], [1, 2, 3, 4, 5, 6, CLIENTS]))
-    before = ground.cuts.copy()
+    cluster = _cluster()
+    cluster.cuts.update(both_ways([1, 2, 3, 4, 5, 6, CLIENTS], [1, 2, 3, 4, 5, 6, CLIENTS]))
+    before = cluster.cuts.copy()
 
-    told(make().heal(Scene(ground)))
+    told(make().heal(Scene(cluster)))
 
-    assert ground.cuts == before
+    assert cluster.cuts == before
 
 
 @pytest.mark.parametrize("make", TOXICS, ids=_name)
 def test_a_toxic_is_refused_where_the_network_is_simulated(
     make: Callable[[], Fault], told: Told
 ) -> None:
-    ground = FakeGround()
+    cluster = FakeClusterPort()
 
     with pytest.raises(UnsupportedFaultError, match="needs proxies"):
-        told(make().inject(Scene(ground)))
+        told(make().inject(Scene(cluster)))
 
-    told(make().heal(Scene(ground)))
-    assert not ground.told
+    told(make().heal(Scene(cluster)))
+    assert not cluster.told
 
 
 @pytest.mark.parametrize("make", [Kill, Terminate, Pause, EmptyDisk, TornTail])
 def test_a_node_that_came_back_meanwhile_stays(make: Callable[[int], Fault], told: Told) -> None:
-    ground = _ground()
+    cluster = _cluster()
     fault = make(5)
 
     async def story() -> None:
-        await fault.inject(Scene(ground))
-        if not ground.is_up(5):
-            await ground.start(5)
-        await fault.heal(Scene(ground))
+        await fault.inject(Scene(cluster))
+        if not cluster.is_up(5):
+            await cluster.start(5)
+        await fault.heal(Scene(cluster))
 
     told(story())
 
-    assert ground.is_whole()
+    assert cluster.is_whole()
 
 
 def test_a_paused_node_that_died_is_not_told_to_go_on(told: Told) -> None:
-    ground, fault = _ground(), Pause(4)
+    cluster, fault = _cluster(), Pause(4)
 
     async def story() -> None:
-        await fault.inject(Scene(ground))
-        await ground.kill(4)
-        await fault.heal(Scene(ground))
+        await fault.inject(Scene(cluster))
+        await cluster.kill(4)
+        await fault.heal(Scene(cluster))
 
     told(story())
 
-    assert ground.down == {4}
+    assert cluster.down == {4}
 
 
 def test_what_one_says_goes_up_its_own_links_and_down_the_others(told: Told) -> None:
-    ground = _ground()
+    cluster = _cluster()
 
-    told(Latency(Reach(((4, 5),)), 100).inject(Scene(ground)))
+    told(Latency(Reach(((4, 5),)), 100).inject(Scene(cluster)))
 
-    lies = {(link.name, stream) for link, _, stream in ground.proxies.toxics}
+    lies = {(link.name, stream) for link, _, stream in cluster.proxies.toxics}
     assert lies == {("node-4.node-5.broker", "upstream"), ("node-5.node-4.broker", "downstream")}
 
 
 def test_roles_tell_links_to_one_node_apart(told: Told) -> None:
-    ground = FakeSocketGround(COMBINED)
+    cluster = FakeSocketPort(COMBINED)
     reach = Reach(((1, 2),), roles=frozenset({"controller"}))
 
-    told(Timeout(reach).inject(Scene(ground)))
+    told(Timeout(reach).inject(Scene(cluster)))
 
-    assert {link.role for link, *_ in ground.proxies.toxics} == {"controller"}
+    assert {link.role for link, *_ in cluster.proxies.toxics} == {"controller"}
 
 
 def test_a_toxic_that_lies_nowhere_is_told(told: Told) -> None:
-    ground = FakeSocketGround()
+    cluster = FakeSocketPort()
 
     with pytest.raises(FaultError, match="no link carries 1 ▶ clients"):
-        told(Timeout(Reach(((1, CLIENTS),))).inject(Scene(ground)))
+        told(Timeout(Reach(((1, CLIENTS),))).inject(Scene(cluster)))
 
 
 @pytest.mark.parametrize(
@@ -199,119 +199,119 @@ def test_a_toxic_that_lies_nowhere_is_told(told: Told) -> None:
 def test_a_leader_is_cut_from_whom_it_should_be_and_nobody_else(
     sides: dict[str, bool], whom: set[int | str], told: Told
 ) -> None:
-    ground = _ground()
+    cluster = _cluster()
 
-    told(IsolateLeader(**sides).inject(Scene(ground)))
+    told(IsolateLeader(**sides).inject(Scene(cluster)))
 
-    assert set(+ground.cuts) == {*one_way([LEADER], [*whom]), *one_way([*whom], [LEADER])}
+    assert set(+cluster.cuts) == {*one_way([LEADER], [*whom]), *one_way([*whom], [LEADER])}
 
 
 def test_who_led_when_it_struck_is_healed_though_another_leads(told: Told) -> None:
-    ground, fault = _ground(), IsolateLeader()
+    cluster, fault = _cluster(), IsolateLeader()
 
     async def story() -> None:
-        await fault.inject(Scene(ground))
-        ground.become(leader_id=5)
-        await fault.heal(Scene(ground))
+        await fault.inject(Scene(cluster))
+        cluster.become(leader_id=5)
+        await fault.heal(Scene(cluster))
 
     told(story())
 
-    assert ground.is_whole()
+    assert cluster.is_whole()
     assert fault.leader == LEADER
 
 
 def test_without_a_leader_nobody_is_isolated(told: Told) -> None:
-    ground = _ground()
-    ground.become(leader_id=None)
+    cluster = _cluster()
+    cluster.become(leader_id=None)
 
     with pytest.raises(FaultError, match="nobody leads"):
-        told(IsolateLeader().inject(Scene(ground)))
+        told(IsolateLeader().inject(Scene(cluster)))
 
 
 def test_in_a_ring_each_loses_one_direction_only(told: Told) -> None:
-    ground = _ground()
+    cluster = _cluster()
 
-    told(RingPartition((6, 4, 5)).inject(Scene(ground)))
+    told(RingPartition((6, 4, 5)).inject(Scene(cluster)))
 
-    assert set(+ground.cuts) == {(6, 4), (4, 5), (5, 6)}
+    assert set(+cluster.cuts) == {(6, 4), (4, 5), (5, 6)}
 
 
 def test_a_half_of_the_controllers_is_no_minority(told: Told) -> None:
-    ground = _ground()
+    cluster = _cluster()
 
     with pytest.raises(FaultError, match="no minority"):
-        told(MajoritySplit((1, 2)).inject(Scene(ground)))
+        told(MajoritySplit((1, 2)).inject(Scene(cluster)))
 
-    assert ground.is_whole()
+    assert cluster.is_whole()
 
 
 def test_a_torn_tail_keeps_all_batches_but_a_part_of_the_last(told: Told) -> None:
     for seed in range(50):
-        ground = _ground()
-        before = ground.content(5, LOG_PATH)
+        cluster = _cluster()
+        before = cluster.content(5, LOG_PATH)
         first, last = spans(before)
 
-        told(TornTail(5, seed).inject(Scene(ground)))
+        told(TornTail(5, seed).inject(Scene(cluster)))
 
-        left = ground.content(5, LOG_PATH)
+        left = cluster.content(5, LOG_PATH)
         assert before.startswith(left)
         assert last.start < len(left) < last.end
         assert spans(left) == [first]
-        assert not ground.content(5, f"data/{FILE_NAME}")  # its start tells of a loss
+        assert not cluster.content(5, f"data/{FILE_NAME}")  # its start tells of a loss
 
 
 def test_a_torn_tail_of_an_empty_log_is_refused_and_the_node_returns(told: Told) -> None:
-    ground = FakeSocketGround()
+    cluster = FakeSocketPort()
 
     async def story() -> None:
-        async with lasting(Scene(ground), TornTail(5)):
+        async with lasting(Scene(cluster), TornTail(5)):
             raise AssertionError
 
     with pytest.raises(FaultError, match="holds no batch"):
         told(story())
 
-    assert ground.is_whole()
+    assert cluster.is_whole()
 
 
 def test_a_flip_in_a_log_is_one_that_a_crc_covers(told: Told) -> None:
     for seed in range(100):
-        ground, fault = _ground(), BitFlip(5, ".log", seed)
-        before = ground.content(5, LOG_PATH)
+        cluster, fault = _cluster(), BitFlip(5, ".log", seed)
+        before = cluster.content(5, LOG_PATH)
 
-        told(fault.inject(Scene(ground)))
+        told(fault.inject(Scene(cluster)))
 
         assert fault.flip is not None
-        assert fault.flip.is_wrong(ground)
-        after = ground.content(5, LOG_PATH)
+        assert fault.flip.is_wrong(cluster)
+        after = cluster.content(5, LOG_PATH)
         changed = [at for at, (a, b) in enumerate(zip(before, after, strict=True)) if a != b]
         assert changed == [fault.flip.byte]
         assert any(one.guarded_from <= changed[0] < one.end for one in spans(before))
 
 
 def test_a_journal_is_flipped_where_it_was_written(told: Told) -> None:
-    ground = _ground()
-    ground.stored[1, "data/raft.wal"] = b"written" + bytes(10_000)
+    cluster = _cluster()
+    cluster.stored[1, "data/raft.wal"] = b"written" + bytes(10_000)
 
     for seed in range(20):
         fault = BitFlip(1, JOURNAL, seed)
-        told(fault.inject(Scene(ground)))
+        told(fault.inject(Scene(cluster)))
         assert fault.flip is not None
         assert fault.flip.byte < len(b"written")
 
 
 def test_a_flap_comes_as_often_as_it_should(told: Told) -> None:
-    ground = _ground()
+    cluster = _cluster()
 
-    told(Flap(Cut(one_way([4], [5])), times=7, down_s=1, up_s=1).inject(Scene(ground)))
+    told(Flap(Cut(one_way([4], [5])), times=7, down_s=1, up_s=1).inject(Scene(cluster)))
 
-    assert ground.told == ["cut"] * 7
-    assert ground.is_whole()
+    assert cluster.told == ["cut"] * 7
+    assert cluster.is_whole()
 
 
 def test_a_swizzle_strikes_a_subset_and_ends_in_another_order(told: Told) -> None:
     orders = set()
     for seed in range(40):
-        ground = _ground()
+        cluster = _cluster()
         began: list[Path] = []
         ended: list[Path] = []
         cuts = [Cut(((4, one),)) for one in (1, 2, 3, 5, 6)]
@@ -319,11 +319,11 @@ def test_a_swizzle_strikes_a_subset_and_ends_in_another_order(told: Told) -> Non
 
         async def story(
             fault: Swizzle = fault,
-            ground: FakeSocketGround = ground,
+            cluster: FakeSocketPort = cluster,
             began: list[Path] = began,
             ended: list[Path] = ended,
         ) -> None:
-            plain_cut, plain_mend = ground.cut, ground.mend
+            plain_cut, plain_mend = cluster.cut, cluster.mend
 
             async def cut(paths: Sequence[Path]) -> None:
                 began.extend(paths)
@@ -333,14 +333,14 @@ def test_a_swizzle_strikes_a_subset_and_ends_in_another_order(told: Told) -> Non
                 ended.extend(paths)
                 await plain_mend(paths)
 
-            ground.cut, ground.mend = cut, mend  # type: ignore[assignment, method-assign]
-            async with lasting(Scene(ground), fault):
+            cluster.cut, cluster.mend = cut, mend  # type: ignore[assignment, method-assign]
+            async with lasting(Scene(cluster), fault):
                 assert len(began) >= 2
 
         told(story())
 
         assert sorted(began, key=str) == sorted(ended, key=str)
-        assert ground.is_whole()
+        assert cluster.is_whole()
         orders.add(began == ended)
     assert orders == {True, False}
 
@@ -389,11 +389,11 @@ def test_what_makes_no_sense_is_refused(make: Callable[[], object]) -> None:
 
 def test_every_kind_of_file_can_be_flipped(told: Told) -> None:
     for kind in FILE_KINDS:
-        ground = _ground()
-        ground.stored[1, "data/raft.wal"] = b"written"
-        ground.stored[1, f"{FOLDER}/x{kind}"] = batch(b"first")
+        cluster = _cluster()
+        cluster.stored[1, "data/raft.wal"] = b"written"
+        cluster.stored[1, f"{FOLDER}/x{kind}"] = batch(b"first")
         fault = BitFlip(1, kind)
 
-        told(fault.inject(Scene(ground)))
+        told(fault.inject(Scene(cluster)))
 
         assert fault.flip is not None, kind

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.chaos.fault_ground import FakeSocketGround
+from tests.chaos.fault_cluster_port import FakeSocketPort
 
 from tidelog.chaos.faults.fault import lasting
 from tidelog.chaos.faults.reach import Reach, both_ways
@@ -59,7 +59,7 @@ def _refuse(error: BaseException) -> None:
 
 async def test_both_ends_of_a_dead_connection_notice_it_by_themselves(tmp_path: Path) -> None:
     port, listen = quiet_ports(2)
-    echo, ground = Echo(), FakeSocketGround()
+    echo, cluster = Echo(), FakeSocketPort()
     server = GrpcServer(
         address=f"{HOST}:{port}", services={"tidelog.v1.Broker": echo}, on_fatal=_refuse
     )
@@ -68,7 +68,7 @@ async def test_both_ends_of_a_dead_connection_notice_it_by_themselves(tmp_path: 
     transport = GrpcTransport()
     try:
         await toxiproxy.populate([(LINK.name, f"{HOST}:{listen}", f"{HOST}:{port}")])
-        ground.proxies = ToxiproxyProxies(toxiproxy, [LINK])  # type: ignore[assignment]
+        cluster.proxies = ToxiproxyProxies(toxiproxy, [LINK])  # type: ignore[assignment]
         stream = await transport.open_stream(f"{HOST}:{listen}", FETCH_STREAM)
         await stream.send(FetchRequest())
         await stream.receive()
@@ -76,7 +76,7 @@ async def test_both_ends_of_a_dead_connection_notice_it_by_themselves(tmp_path: 
         reach = Reach(both_ways([CLIENTS], [4]))
         # The end of one side is held back before what is said is dropped: neither tells the other.
         silence = Together((SlowClose(reach, delay_ms=300_000), Timeout(reach)))
-        async with lasting(Scene(ground), silence), asyncio.timeout(NOTICED_S_MAX):
+        async with lasting(Scene(cluster), silence), asyncio.timeout(NOTICED_S_MAX):
             with pytest.raises(CallFailedError):
                 await stream.receive()
             await echo.ended.wait()

@@ -9,7 +9,7 @@ from tests.virtual_loop import run_virtual
 
 from tidelog.chaos.faults.proxies import ProxyToxic
 from tidelog.chaos.sockets.path_toxics import PathToxics, cuts, delays
-from tidelog.chaos.story.ground import Path
+from tidelog.chaos.story.cluster_port import Path
 from tidelog.chaos.topology import Link, Topology
 
 

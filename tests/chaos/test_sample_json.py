@@ -15,7 +15,7 @@ from tidelog.chaos.sockets.sample_json import (
     told_json,
     told_of,
 )
-from tidelog.chaos.story.ground import LogLine
+from tidelog.chaos.story.cluster_port import LogLine
 from tidelog.metadata.image import EMPTY_IMAGE
 
 LINE = LogLine(4, 1.5, "truncated", {"records": 3, "isr": [1, 2]})

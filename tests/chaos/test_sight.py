@@ -12,7 +12,7 @@ from tests.virtual_loop import run_virtual
 from tidelog.chaos.sockets import sight as sights
 from tidelog.chaos.sockets.cluster import SocketCluster
 from tidelog.chaos.sockets.sight import Sight, SightLostError
-from tidelog.chaos.story.ground import LogLine
+from tidelog.chaos.story.cluster_port import LogLine
 from tidelog.chaos.story.samples import NodeSample
 from tidelog.chaos.topology import Topology
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from tests.chaos.fault_ground import FOLDER, FakeSocketGround
+from tests.chaos.fault_cluster_port import FOLDER, FakeSocketPort
 from tests.log.partition_logs import batch
 from tests.virtual_time import Told
 
@@ -31,13 +31,13 @@ STORMS = 400
 LOG_PATH = f"{FOLDER}/00000000000000000000.log"
 
 
-def _ground() -> FakeSocketGround:
-    ground = FakeSocketGround()
-    for node_id in ground.broker_ids:
+def _cluster() -> FakeSocketPort:
+    cluster = FakeSocketPort()
+    for node_id in cluster.broker_ids:
         for name in (LOG_PATH, f"{FOLDER}/0.index", f"{FOLDER}/checkpoint"):
-            ground.stored[node_id, name] = batch(b"first") + batch(b"second", base_offset=1)
-        ground.stored[node_id, f"{FOLDER}/partition.metadata"] = b"topic"
-    return ground
+            cluster.stored[node_id, name] = batch(b"first") + batch(b"second", base_offset=1)
+        cluster.stored[node_id, f"{FOLDER}/partition.metadata"] = b"topic"
+    return cluster
 
 
 def test_the_same_seed_draws_the_same_storm() -> None:
@@ -73,12 +73,12 @@ def test_a_storm_of_nothing_known_is_refused(kinds: tuple[str, ...]) -> None:
         draw(1, for_s=FOR_S, kinds=kinds)
 
 
-class _Watched(FakeSocketGround):
+class _Watched(FakeSocketPort):
     """Knows who is damaged; such a one comes into the ISR some faults after its start."""
 
     def __init__(self, seed: int, *, min_insync_replicas: int) -> None:
         super().__init__(seed=seed)
-        self.stored = _ground().stored
+        self.stored = _cluster().stored
         self.impaired_max = min_insync_replicas - 1
         self.damaged: set[int] = set()
         self.damages = 0
@@ -112,7 +112,7 @@ class _Watched(FakeSocketGround):
             self._catch_up()
 
     def _catch_up(self) -> None:
-        intact = _ground().stored
+        intact = _cluster().stored
         for node_id in self.damaged - self.down:
             self.stored |= {key: value for key, value in intact.items() if key[0] == node_id}
             self.become(isr=(*{*self.state.isr, node_id},))
@@ -125,82 +125,82 @@ def test_no_storm_takes_more_than_min_insync_replicas_tolerate(
 ) -> None:
     damages = 0
     for seed in range(STORMS):
-        ground = _Watched(seed, min_insync_replicas=min_insync_replicas)
+        cluster = _Watched(seed, min_insync_replicas=min_insync_replicas)
         kinds = (*LOSSY, *MENU)
         storm = Storm(seed, 20.0, min_insync_replicas=min_insync_replicas, kinds=kinds)
 
-        told(storm.inject(Scene(ground)))
+        told(storm.inject(Scene(cluster)))
 
-        damages += ground.damages
-        assert ground.is_whole()
+        damages += cluster.damages
+        assert cluster.is_whole()
     assert (damages > 0) == (min_insync_replicas > 1)
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_nothing_is_left_of_a_storm(seed: int, told: Told) -> None:
-    ground = _ground()
+    cluster = _cluster()
     storm = Storm(seed, 60.0)
 
-    told(storm.inject(Scene(ground)))
+    told(storm.inject(Scene(cluster)))
 
     assert len(storm.struck) > 5
-    assert ground.is_whole()
+    assert cluster.is_whole()
 
 
 def test_the_same_seed_strikes_the_same(told: Told) -> None:
-    grounds = [_ground(), _ground()]
-    for ground in grounds:
-        told(Storm(7, 120.0).inject(Scene(ground)))
+    clusters = [_cluster(), _cluster()]
+    for cluster in clusters:
+        told(Storm(7, 120.0).inject(Scene(cluster)))
 
-    assert grounds[0].told == grounds[1].told
+    assert clusters[0].told == clusters[1].told
 
 
 def test_an_open_wound_leaves_no_room_though_all_are_in_sync() -> None:
-    ground, budget = _ground(), DamageBudget(min_insync_replicas=2)
+    cluster, budget = _cluster(), DamageBudget(min_insync_replicas=2)
 
-    assert budget.take(ground, 4) is not None
-    assert budget.take(ground, 4) is None
-    assert budget.take(ground, 5) is None
+    assert budget.take(cluster, 4) is not None
+    assert budget.take(cluster, 4) is None
+    assert budget.take(cluster, 5) is None
 
 
 def test_a_wound_heals_with_a_newer_registration_in_the_isr(told: Told) -> None:
-    ground, budget, fault = _ground(), DamageBudget(min_insync_replicas=2), EmptyDisk(4)
-    wound = budget.take(ground, 4)
+    cluster, budget, fault = _cluster(), DamageBudget(min_insync_replicas=2), EmptyDisk(4)
+    wound = budget.take(cluster, 4)
     assert wound is not None
     budget.close(wound, needs_start=True)
-    assert budget.impaired(ground) == [4]  # in the ISR, as far as controllers know
+    assert budget.impaired(cluster) == [4]  # in the ISR, as far as controllers know
 
-    told(fault.inject(Scene(ground)))
-    assert budget.impaired(ground) == [4]
-    told(fault.heal(Scene(ground)))
+    told(fault.inject(Scene(cluster)))
+    assert budget.impaired(cluster) == [4]
+    told(fault.heal(Scene(cluster)))
 
-    assert budget.impaired(ground) == []
+    assert budget.impaired(cluster) == []
 
 
 def test_a_flip_is_a_wound_until_it_is_wrong_no_more(told: Told) -> None:
-    ground, budget = _ground(), DamageBudget(min_insync_replicas=2)
-    wound = budget.take(ground, 4)
+    cluster, budget = _cluster(), DamageBudget(min_insync_replicas=2)
+    wound = budget.take(cluster, 4)
     assert wound is not None
-    good = ground.content(4, LOG_PATH)
-    told(ground.flip(4, LOG_PATH, 30, 1))
-    flip = Flip(4, LOG_PATH, 30, ground.content(4, LOG_PATH)[30])
+    good = cluster.content(4, LOG_PATH)
+    told(cluster.flip(4, LOG_PATH, 30, 1))
+    flip = Flip(4, LOG_PATH, 30, cluster.content(4, LOG_PATH)[30])
     budget.close(wound, flip, needs_start=False)
 
-    assert budget.impaired(ground) == [4]
-    ground.stored[4, LOG_PATH] = good
-    assert budget.impaired(ground) == []
+    assert budget.impaired(cluster) == [4]
+    cluster.stored[4, LOG_PATH] = good
+    assert budget.impaired(cluster) == []
 
 
 @pytest.mark.parametrize("min_insync_replicas", [1, 2])
 def test_nobody_is_damaged_who_may_be_the_last_to_know(min_insync_replicas: int) -> None:
-    ground, budget = _ground(), DamageBudget(min_insync_replicas=min_insync_replicas)
-    ground.become(isr=(4, 5) if min_insync_replicas == 2 else (4, 5, 6))
+    cluster, budget = _cluster(), DamageBudget(min_insync_replicas=min_insync_replicas)
+    cluster.become(isr=(4, 5) if min_insync_replicas == 2 else (4, 5, 6))
 
-    assert budget.take(ground, 4) is None
+    assert budget.take(cluster, 4) is None
 
 
 def test_without_a_controller_nobody_knows_who_is_in_sync() -> None:
-    ground, budget = _ground(), DamageBudget(min_insync_replicas=2)
-    ground.controller_id = None
+    cluster, budget = _cluster(), DamageBudget(min_insync_replicas=2)
+    cluster.controller_id = None
 
-    assert budget.take(ground, 4) is None
+    assert budget.take(cluster, 4) is None

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.chaos.fault_ground import FakeSocketGround
+from tests.chaos.fault_cluster_port import FakeSocketPort
 
 from tidelog.chaos.faults.fault import Fault, lasting
 from tidelog.chaos.faults.reach import Reach
@@ -112,13 +112,13 @@ class Line:
 @pytest.fixture
 async def line(tmp_path: Path) -> AsyncIterator[Line]:
     echo, (port, listen) = Echo(), quiet_ports(2)
-    ground = FakeSocketGround()
+    cluster = FakeSocketPort()
     async with await asyncio.start_server(echo.serve, HOST, port):
         server = await Toxiproxy.start(tmp_path, {})
         try:
             await server.populate([(LINK.name, f"{HOST}:{listen}", f"{HOST}:{port}")])
-            ground.proxies = ToxiproxyProxies(server, [LINK])  # type: ignore[assignment]
-            line = Line(echo, listen, Scene(ground))
+            cluster.proxies = ToxiproxyProxies(server, [LINK])  # type: ignore[assignment]
+            line = Line(echo, listen, Scene(cluster))
             yield line
             line.close()
         finally:

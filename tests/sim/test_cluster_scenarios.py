@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from tidelog.chaos.scenarios import starvation
 from tidelog.chaos.story.scene import PROMISE, UNOBSERVED
 from tidelog.cli.sim import sim
-from tidelog.simulation.cluster.ground import SimGround
+from tidelog.simulation.cluster.cluster_port import SimClusterPort
 from tidelog.simulation.cluster.scenarios import SCENARIOS
 from tidelog.simulation.cluster.seed_run import run_seed
 from tidelog.simulation.engine.disk import SimDisk
@@ -34,7 +34,7 @@ def test_a_scenario_holds_its_claim(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "hand", "method"),
     [
-        ("F04", SimGround, "_links"),
+        ("F04", SimClusterPort, "_links"),
         ("F33", SimDisk, "flip"),
         ("F35", SimDisk, "vanish"),
         ("slow-majority", SimDisk, "slow_down"),

@@ -54,8 +54,8 @@ proxy, on the connections there are and on those to come:
 - latency: up to 1024 chunks of at most 32 KiB wait; then the sender feels it. Removal sends what
   waits at once.
 - slicer sleeps after each piece: with 7 bytes and 100 µs no more than some 50 KB/s remain.
-- One toxic of a kind and direction a proxy: on sockets `cut` is a timeout, and the ground's `delay`
-  a latency, so a path cannot have both at once.
+- One toxic of a kind and direction a proxy: on sockets `cut` is a timeout, and the port's `delay` a
+  latency, so a path cannot have both at once.
 - A disabled proxy closes its listener and all its connections.
 - Taking latency or bandwidth off a busy connection may hang the API (#558, open): `Proxies` has a
   limit for each call.

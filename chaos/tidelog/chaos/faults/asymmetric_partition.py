@@ -8,7 +8,7 @@ from typing import ClassVar
 from tidelog.chaos.faults.cuts import Cuts
 from tidelog.chaos.faults.fault import require
 from tidelog.chaos.faults.reach import one_way
-from tidelog.chaos.story.ground import Path, Side
+from tidelog.chaos.story.cluster_port import Path, Side
 from tidelog.chaos.story.scene import Scene
 
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from tidelog.chaos.faults.fault import FaultError, require
 from tidelog.chaos.faults.stored_batches import spans
-from tidelog.chaos.story.ground import Ground
+from tidelog.chaos.story.cluster_port import ClusterPort
 from tidelog.chaos.story.scene import Scene
 from tidelog.core.chance import SeededRandom
 from tidelog.log.checkpoints import CHECKPOINT_FILE, METADATA_FILE
@@ -35,9 +35,9 @@ class Flip:
     byte: int
     wrong: int
 
-    def is_wrong(self, ground: Ground) -> bool:
+    def is_wrong(self, cluster: ClusterPort) -> bool:
         """Whether it still lies there."""
-        content = ground.content(self.node_id, self.path)
+        content = cluster.content(self.node_id, self.path)
         return self.byte < len(content) and content[self.byte] == self.wrong
 
     def __str__(self) -> str:
@@ -59,28 +59,28 @@ class BitFlip:
 
     async def inject(self, scene: Scene) -> None:
         """See `Fault`; `FaultError`: there is no such file, or nothing in it to flip."""
-        ground, random = scene.ground, SeededRandom(self.seed)
-        path, content = self._file(ground, random)
+        cluster, random = scene.cluster, SeededRandom(self.seed)
+        path, content = self._file(cluster, random)
         byte, bit = self._byte(content, random), random.randrange(0, 8)
         flip = Flip(self.node_id, path, byte, content[byte] ^ 1 << bit)
-        ground.count(self.kind, str(flip), self.node_id)
-        await ground.flip(self.node_id, path, byte, bit)
+        cluster.count(self.kind, str(flip), self.node_id)
+        await cluster.flip(self.node_id, path, byte, bit)
         self.flip = flip
 
     async def heal(self, scene: Scene) -> None:
         """It stays flipped: mending it is the product's."""
         if self.flip is not None:
-            scene.ground.over(self.kind, str(self.flip), self.node_id)
+            scene.cluster.over(self.kind, str(self.flip), self.node_id)
 
-    def _file(self, ground: Ground, random: SeededRandom) -> tuple[str, bytes]:
+    def _file(self, cluster: ClusterPort, random: SeededRandom) -> tuple[str, bytes]:
         if self.file_kind == JOURNAL:
-            paths = [ground.journal(self.node_id)]
+            paths = [cluster.journal(self.node_id)]
         else:
-            paths = ground.files(self.node_id, self.file_kind)
+            paths = cluster.files(self.node_id, self.file_kind)
         if not paths:
             raise FaultError(f"node {self.node_id} has no file {self.file_kind}")
         path = paths[random.randrange(0, len(paths))]
-        return path, ground.content(self.node_id, path)
+        return path, cluster.content(self.node_id, path)
 
     def _byte(self, content: bytes, random: SeededRandom) -> int:
         """One of which something can tell that it changed."""

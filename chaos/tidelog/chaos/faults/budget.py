@@ -1,4 +1,4 @@
-"""What faults may take, so that a lost record is always the product's fault. Asks the ground alone.
+"""What faults may take, so that a lost record is always the product's fault; asks the port alone.
 
 - A record acknowledged with acks=all was on `min.insync.replicas` replicas at least. As long as no
   more than `min.insync.replicas` - 1 of them are impaired at a time, one that is whole holds it.
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from tidelog.chaos.faults.bit_flip import Flip
 from tidelog.chaos.faults.fault import require
-from tidelog.chaos.story.ground import Ground
+from tidelog.chaos.story.cluster_port import ClusterPort
 
 NEVER_REGISTERED = -1
 
@@ -46,14 +46,14 @@ class DamageBudget:
         self._impaired_max = impaired_max(min_insync_replicas)
         self._wounds: dict[int, Wound] = {}
 
-    def take(self, ground: Ground, node_id: int) -> Wound | None:
+    def take(self, cluster: ClusterPort, node_id: int) -> Wound | None:
         """Let this node be damaged, if it may be now; `close` the wound when that is done."""
-        self.look(ground)
-        if node_id in self._wounds or not self._knows_all_in_sync(ground):
+        self.look(cluster)
+        if node_id in self._wounds or not self._knows_all_in_sync(cluster):
             return None
         if len(self._wounds) >= self._impaired_max:
             return None
-        broker = ground.image.brokers.get(node_id)
+        broker = cluster.image.brokers.get(node_id)
         epoch = NEVER_REGISTERED if broker is None else broker.broker_epoch
         wound = self._wounds[node_id] = Wound(epoch)
         return wound
@@ -66,29 +66,29 @@ class DamageBudget:
         if not needs_start:
             wound.broker_epoch = NEVER_REGISTERED
 
-    def impaired(self, ground: Ground) -> list[int]:
+    def impaired(self, cluster: ClusterPort) -> list[int]:
         """Who has not healed yet."""
-        self.look(ground)
+        self.look(cluster)
         return sorted(self._wounds)
 
-    def look(self, ground: Ground) -> None:
+    def look(self, cluster: ClusterPort) -> None:
         """Let go of what has healed."""
         for node_id, wound in list(self._wounds.items()):
-            if self._has_healed(ground, node_id, wound):
+            if self._has_healed(cluster, node_id, wound):
                 del self._wounds[node_id]
 
     @staticmethod
-    def _has_healed(ground: Ground, node_id: int, wound: Wound) -> bool:
-        state = ground.image.partition(ground.topic, 0)
-        broker = ground.image.brokers.get(node_id)
-        if wound.is_open or state is None or broker is None or ground.controller_id is None:
+    def _has_healed(cluster: ClusterPort, node_id: int, wound: Wound) -> bool:
+        state = cluster.image.partition(cluster.topic, 0)
+        broker = cluster.image.brokers.get(node_id)
+        if wound.is_open or state is None or broker is None or cluster.controller_id is None:
             return False
         is_in_sync = node_id in state.isr and broker.broker_epoch > wound.broker_epoch
-        return is_in_sync and not any(flip.is_wrong(ground) for flip in wound.flips)
+        return is_in_sync and not any(flip.is_wrong(cluster) for flip in wound.flips)
 
     @staticmethod
-    def _knows_all_in_sync(ground: Ground) -> bool:
+    def _knows_all_in_sync(cluster: ClusterPort) -> bool:
         """Damage waits until the others are whole: who lags does not hold everything either."""
-        state = ground.image.partition(ground.topic, 0)
-        is_known = ground.controller_id is not None and state is not None
+        state = cluster.image.partition(cluster.topic, 0)
+        is_known = cluster.controller_id is not None and state is not None
         return is_known and state is not None and set(state.isr) == set(state.replicas)

@@ -1,4 +1,4 @@
-"""Fault: nothing that is said on some paths arrives, without an error; on every ground."""
+"""Fault: nothing that is said on some paths arrives, without an error; on every cluster."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from tidelog.chaos.faults.cuts import Cuts
 from tidelog.chaos.faults.fault import require
-from tidelog.chaos.story.ground import Path
+from tidelog.chaos.story.cluster_port import Path
 from tidelog.chaos.story.paths import words_for
 from tidelog.chaos.story.scene import Scene
 

@@ -1,6 +1,6 @@
 """Cuts that a fault holds: taken back once, however often that is asked.
 
-Grounds count cuts of a path, since faults overlap; so nobody may take back what is not theirs.
+Clusters count cuts of a path, since faults overlap; so nobody may take back what is not theirs.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidelog.chaos.faults.fault import require
-from tidelog.chaos.story.ground import Path
+from tidelog.chaos.story.cluster_port import Path
 from tidelog.chaos.story.scene import Scene
 
 
@@ -22,17 +22,17 @@ class Cuts:
     async def cut(
         self, scene: Scene, paths: tuple[Path, ...], *, kind: str, what: str, nodes: tuple[int, ...]
     ) -> None:
-        """Cut these, and tell the ground of a fault `kind`, of `what`, that strikes `nodes`."""
+        """Cut these, and tell the cluster of a fault `kind`, of `what`, that strikes `nodes`."""
         require(paths, f"{kind}: no path to cut")
         require(not self._paths, f"{kind} strikes already: {what}")
         self._paths, self._told = paths, (kind, what, nodes)
-        scene.ground.count(kind, what, *nodes)
-        await scene.ground.cut(paths)
+        scene.cluster.count(kind, what, *nodes)
+        await scene.cluster.cut(paths)
 
     async def mend(self, scene: Scene) -> None:
         """Take back what was cut, if anything."""
         if self._paths:
-            await scene.ground.mend(self._paths)
+            await scene.cluster.mend(self._paths)
             kind, what, nodes = self._told
-            scene.ground.over(kind, what, *nodes)
+            scene.cluster.over(kind, what, *nodes)
             self._paths = ()

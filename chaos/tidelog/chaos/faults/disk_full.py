@@ -11,7 +11,7 @@ from tidelog.chaos.story.scene import Scene
 
 @dataclass(frozen=True, slots=True)
 class DiskFull:
-    """See the module. The ground decides which nodes have such a disk."""
+    """See the module. The cluster decides which nodes have such a disk."""
 
     kind: ClassVar[str] = "disk_full"
     node_id: int
@@ -22,13 +22,13 @@ class DiskFull:
 
     async def inject(self, scene: Scene) -> None:
         """See `Fault`."""
-        scene.ground.count(self.kind, str(self), self.node_id)
-        await scene.ground.fill(self.node_id, room_bytes=self.room_bytes)
+        scene.cluster.count(self.kind, str(self), self.node_id)
+        await scene.cluster.fill(self.node_id, room_bytes=self.room_bytes)
 
     async def heal(self, scene: Scene) -> None:
         """See `Fault`; the node opens its logs anew by itself (decision 0013)."""
-        await scene.ground.make_room(self.node_id)
-        scene.ground.over(self.kind, str(self), self.node_id)
+        await scene.cluster.make_room(self.node_id)
+        scene.cluster.over(self.kind, str(self), self.node_id)
 
     def __str__(self) -> str:
         return f"node {self.node_id}, {self.room_bytes} bytes left"

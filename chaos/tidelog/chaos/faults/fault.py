@@ -2,7 +2,7 @@
 
 Owns what every fault keeps to: `inject` returns when it strikes, `heal` when nothing of it is left.
 `heal` may be called twice, before `inject`, after an `inject` that failed, and when nodes died or
-came back meanwhile. Each tells the ground when it begins and ends: bands of the report.
+came back meanwhile. Each tells the cluster when it begins and ends: bands of the report.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Fault(Protocol):
 
 @runtime_checkable
 class BehindProxies(Protocol):
-    """A ground whose links have proxies."""
+    """A cluster whose links have proxies."""
 
     @property
     def proxies(self) -> Proxies:
@@ -53,11 +53,11 @@ async def lasting(scene: Scene, fault: Fault) -> AsyncIterator[None]:
 
 
 def proxies_of(scene: Scene, kind: str) -> Proxies:
-    """Those of the ground; `UnsupportedFaultError` on one whose network is simulated."""
-    ground = scene.ground
-    if not isinstance(ground, BehindProxies):
+    """Those of the cluster; `UnsupportedFaultError` on one whose network is simulated."""
+    cluster = scene.cluster
+    if not isinstance(cluster, BehindProxies):
         raise UnsupportedFaultError(f"{kind} needs proxies: only runs on sockets have them")
-    return ground.proxies
+    return cluster.proxies
 
 
 def require(is_so: object, what: str) -> None:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from tidelog.chaos.faults.cuts import Cuts
 from tidelog.chaos.faults.fault import FaultError, require
 from tidelog.chaos.faults.reach import both_ways
-from tidelog.chaos.story.ground import Ground, Side
+from tidelog.chaos.story.cluster_port import ClusterPort, Side
 from tidelog.chaos.story.scene import Scene
 
 
@@ -32,12 +32,12 @@ class IsolateLeader:
 
     async def inject(self, scene: Scene) -> None:
         """See `Fault`; `FaultError`: nobody leads."""
-        ground = scene.ground
-        state = ground.image.partition(ground.topic, 0)
+        cluster = scene.cluster
+        state = cluster.image.partition(cluster.topic, 0)
         if state is None or state.leader_id is None:
-            raise FaultError(f"nobody leads {ground.topic}-0")
+            raise FaultError(f"nobody leads {cluster.topic}-0")
         self.leader = state.leader_id
-        paths = both_ways([self.leader], self._others(ground, state.replicas))
+        paths = both_ways([self.leader], self._others(cluster, state.replicas))
         await self._cuts.cut(scene, paths, kind=self.kind, what=str(self), nodes=(self.leader,))
 
     async def heal(self, scene: Scene) -> None:
@@ -52,11 +52,11 @@ class IsolateLeader:
         }
         return f"from {', '.join(name for name, is_meant in sides.items() if is_meant)}"
 
-    def _others(self, ground: Ground, replicas: tuple[int, ...]) -> list[Side]:
+    def _others(self, cluster: ClusterPort, replicas: tuple[int, ...]) -> list[Side]:
         nodes: set[int] = set()
         if self.from_followers:
             nodes.update(replicas)
         if self.from_controllers:
-            nodes.update(ground.controller_ids)
-        clients = ground.client_groups if self.from_clients else ()
+            nodes.update(cluster.controller_ids)
+        clients = cluster.client_groups if self.from_clients else ()
         return [*sorted(nodes), *clients]

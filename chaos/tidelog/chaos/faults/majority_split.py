@@ -8,7 +8,7 @@ from typing import ClassVar
 from tidelog.chaos.faults.cuts import Cuts
 from tidelog.chaos.faults.fault import require
 from tidelog.chaos.faults.reach import both_ways
-from tidelog.chaos.story.ground import Ground, Path, Side
+from tidelog.chaos.story.cluster_port import ClusterPort, Path, Side
 from tidelog.chaos.story.scene import Scene
 
 
@@ -25,12 +25,12 @@ class MajoritySplit:
 
     async def inject(self, scene: Scene) -> None:
         """See `Fault`."""
-        ground = scene.ground
-        controllers = [one for one in ground.controller_ids if one in self.minority]
-        is_minority = 2 * len(controllers) < len(ground.controller_ids)
-        require(is_minority, f"{controllers} of {ground.controller_ids} are no minority")
+        cluster = scene.cluster
+        controllers = [one for one in cluster.controller_ids if one in self.minority]
+        is_minority = 2 * len(controllers) < len(cluster.controller_ids)
+        require(is_minority, f"{controllers} of {cluster.controller_ids} are no minority")
         await self._cuts.cut(
-            scene, self._paths(ground), kind=self.kind, what=str(self), nodes=self._nodes()
+            scene, self._paths(cluster), kind=self.kind, what=str(self), nodes=self._nodes()
         )
 
     async def heal(self, scene: Scene) -> None:
@@ -40,8 +40,8 @@ class MajoritySplit:
     def __str__(self) -> str:
         return f"{self.minority} from everyone else"
 
-    def _paths(self, ground: Ground) -> tuple[Path, ...]:
-        everyone: list[Side] = [*ground.node_ids, *ground.client_groups]
+    def _paths(self, cluster: ClusterPort) -> tuple[Path, ...]:
+        everyone: list[Side] = [*cluster.node_ids, *cluster.client_groups]
         return both_ways(self.minority, [one for one in everyone if one not in self.minority])
 
     def _nodes(self) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
-from tidelog.chaos.story.ground import Ground
+from tidelog.chaos.story.cluster_port import ClusterPort
 from tidelog.chaos.story.scene import Scene
 
 
@@ -17,18 +17,18 @@ class NodeFault(ABC):
     kind: str = field(default="", kw_only=True)
 
     @abstractmethod
-    async def strike(self, ground: Ground) -> None:
+    async def strike(self, cluster: ClusterPort) -> None:
         """Let it happen."""
 
     async def inject(self, scene: Scene) -> None:
         """See `Fault`."""
-        scene.ground.count(self.kind, f"node {self.node_id}", self.node_id)
-        await self.strike(scene.ground)
+        scene.cluster.count(self.kind, f"node {self.node_id}", self.node_id)
+        await self.strike(scene.cluster)
 
     async def heal(self, scene: Scene) -> None:
         """Start the node if it is down; return before it is ready."""
-        await scene.ground.start(self.node_id)
-        scene.ground.over(self.kind, f"node {self.node_id}", self.node_id)
+        await scene.cluster.start(self.node_id)
+        scene.cluster.over(self.kind, f"node {self.node_id}", self.node_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ class Kill(NodeFault):
 
     kind: str = field(default="kill", kw_only=True)
 
-    async def strike(self, ground: Ground) -> None:
+    async def strike(self, cluster: ClusterPort) -> None:
         """See `NodeFault`."""
-        await ground.kill(self.node_id)
+        await cluster.kill(self.node_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,9 @@ class Terminate(NodeFault):
 
     kind: str = field(default="terminate", kw_only=True)
 
-    async def strike(self, ground: Ground) -> None:
+    async def strike(self, cluster: ClusterPort) -> None:
         """See `NodeFault`."""
-        await ground.stop(self.node_id)
+        await cluster.stop(self.node_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +63,10 @@ class EmptyDisk(NodeFault):
 
     kind: str = field(default="empty_disk", kw_only=True)
 
-    async def strike(self, ground: Ground) -> None:
+    async def strike(self, cluster: ClusterPort) -> None:
         """See `NodeFault`."""
-        await ground.kill(self.node_id)
-        await ground.wipe(self.node_id)
+        await cluster.kill(self.node_id)
+        await cluster.wipe(self.node_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +78,12 @@ class Pause(NodeFault):
 
     kind: str = field(default="pause", kw_only=True)
 
-    async def strike(self, ground: Ground) -> None:
+    async def strike(self, cluster: ClusterPort) -> None:
         """See `NodeFault`."""
-        await ground.pause(self.node_id)
+        await cluster.pause(self.node_id)
 
     async def heal(self, scene: Scene) -> None:
         """See `Fault`."""
-        if scene.ground.is_up(self.node_id):
-            await scene.ground.resume(self.node_id)
-        scene.ground.over(self.kind, f"node {self.node_id}", self.node_id)
+        if scene.cluster.is_up(self.node_id):
+            await scene.cluster.resume(self.node_id)
+        scene.cluster.over(self.kind, f"node {self.node_id}", self.node_id)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tidelog.chaos.faults.fault import require
-from tidelog.chaos.story.ground import Path, Side
+from tidelog.chaos.story.cluster_port import Path, Side
 from tidelog.chaos.story.paths import between, words_for
 from tidelog.chaos.topology import Direction, Link, Role, node_name
 

@@ -30,10 +30,10 @@ class SlowDisks:
         """See `Fault`."""
         scene.strike(self.kind, self._words, *self.node_ids)
         for node_id in self.node_ids:
-            await scene.ground.slow_disk(node_id, self.sync_s)
+            await scene.cluster.slow_disk(node_id, self.sync_s)
 
     async def heal(self, scene: Scene) -> None:
         """See `Fault`."""
         for node_id in self.node_ids:
-            await scene.ground.slow_disk(node_id, None)
+            await scene.cluster.slow_disk(node_id, None)
         scene.over(self.kind, self._words, *self.node_ids)

@@ -24,13 +24,13 @@ class Starve:
 
     async def inject(self, scene: Scene) -> None:
         """See `Fault`."""
-        ways = [await scene.ground.starve(node_id, self.share) for node_id in self.node_ids]
+        ways = [await scene.cluster.starve(node_id, self.share) for node_id in self.node_ids]
         what = f"{self.share:.0%} of a processor a node ({', '.join(sorted(set(ways)))})"
         scene.facts["held by"] = what
-        scene.ground.count(self.kind, what, *self.node_ids)
+        scene.cluster.count(self.kind, what, *self.node_ids)
 
     async def heal(self, scene: Scene) -> None:
         """See `Fault`."""
         for node_id in self.node_ids:
-            await scene.ground.feed(node_id)
-        scene.ground.over(self.kind, scene.facts.get("held by", ""), *self.node_ids)
+            await scene.cluster.feed(node_id)
+        scene.cluster.over(self.kind, scene.facts.get("held by", ""), *self.node_ids)

@@ -24,7 +24,7 @@ from tidelog.chaos.story.scene import Scene, UnsupportedFaultError
 class Storm:
     """See the module. `inject` returns after `for_s` seconds or a little later; it is healed then.
 
-    `kinds`: by default what every ground can do, and toxics where there are proxies.
+    `kinds`: by default what every cluster can do, and toxics where there are proxies.
     """
 
     kind: ClassVar[str] = "storm"
@@ -54,11 +54,11 @@ class Storm:
     def _kinds(self, scene: Scene) -> tuple[str, ...]:
         if self.kinds is not None:
             return self.kinds
-        return (*MENU, *TOXICS) if isinstance(scene.ground, BehindProxies) else MENU
+        return (*MENU, *TOXICS) if isinstance(scene.cluster, BehindProxies) else MENU
 
     async def _strike(self, scene: Scene, strike: Strike, budget: DamageBudget) -> None:
         await asyncio.sleep(strike.after_s)
-        serving = serve(strike, scene.ground, held=self._held)
+        serving = serve(strike, scene.cluster, held=self._held)
         if serving is None:
             return
         if serving.node_id is not None:
@@ -76,7 +76,7 @@ class Storm:
     ) -> None:
         wound = None
         if serving.is_lossy and serving.node_id is not None:
-            wound = budget.take(scene.ground, serving.node_id)
+            wound = budget.take(scene.cluster, serving.node_id)
             if wound is None:
                 return
         try:

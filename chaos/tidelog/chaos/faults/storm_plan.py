@@ -21,7 +21,7 @@ LOSSY = ("empty_disk", "torn_tail", "bit_flip")
 TOXICS = ("latency", "bandwidth", "slicer", "reset_peer", "limit_data", "slow_close", "link_down")
 DISK_FULL = "disk_full"
 MENU = (*PROCESSES, *CUTS, *LOSSY)
-"""What every ground can do."""
+"""What every cluster can do."""
 KINDS = (*MENU, *TOXICS, DISK_FULL)
 
 AT_ONCE_MAX = 3

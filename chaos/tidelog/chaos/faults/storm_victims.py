@@ -27,7 +27,7 @@ from tidelog.chaos.faults.toxics import (
     Slicer,
     SlowClose,
 )
-from tidelog.chaos.story.ground import Ground, Side
+from tidelog.chaos.story.cluster_port import ClusterPort, Side
 from tidelog.core.chance import SeededRandom, one_of, shuffled
 from tidelog.log.checkpoints import CHECKPOINT_FILE, METADATA_FILE
 from tidelog.log.file_names import LOG
@@ -48,31 +48,31 @@ class Serving:
     """What it took returns with a start only; else while the node runs."""
 
 
-def serve(strike: Strike, ground: Ground, *, held: Collection[int]) -> Serving | None:
+def serve(strike: Strike, cluster: ClusterPort, *, held: Collection[int]) -> Serving | None:
     """The strike's fault; None: nobody is left whom it could strike. `held` are not."""
     random = SeededRandom(strike.seed)
     if strike.kind in storm_plan.CUTS:
-        return Serving(_cut(strike.kind, ground, random))
+        return Serving(_cut(strike.kind, cluster, random))
     if strike.kind in storm_plan.TOXICS:
-        return Serving(_TOXICS[strike.kind](Reach(_somewhere(ground, random)), random))
+        return Serving(_TOXICS[strike.kind](Reach(_somewhere(cluster, random)), random))
     if strike.kind in storm_plan.LOSSY:
-        return _lossy(strike.kind, ground, random, held)
-    node_id = _victim(ground, random, held)
+        return _lossy(strike.kind, cluster, random, held)
+    node_id = _victim(cluster, random, held)
     return None if node_id is None else Serving(_of_node(strike.kind, node_id, random), node_id)
 
 
-def _victim(ground: Ground, random: SeededRandom, held: Collection[int]) -> int | None:
+def _victim(cluster: ClusterPort, random: SeededRandom, held: Collection[int]) -> int | None:
     """The leader, the active controller, or anyone."""
     drawn = random.random()
-    state = ground.image.partition(ground.topic, 0)
+    state = cluster.image.partition(cluster.topic, 0)
     chosen: int | None = None
     if drawn < LEADER_SHARE:
         chosen = None if state is None else state.leader_id
     elif drawn < CONTROLLER_SHARE:
-        chosen = ground.controller_id
+        chosen = cluster.controller_id
     if chosen is not None and chosen not in held:
         return chosen
-    free = [one for one in ground.node_ids if one not in held]
+    free = [one for one in cluster.node_ids if one not in held]
     return one_of(random, free) if free else None
 
 
@@ -89,9 +89,9 @@ def _of_node(kind: str, node_id: int, random: SeededRandom) -> Fault:
 
 
 def _lossy(
-    kind: str, ground: Ground, random: SeededRandom, held: Collection[int]
+    kind: str, cluster: ClusterPort, random: SeededRandom, held: Collection[int]
 ) -> Serving | None:
-    state = ground.image.partition(ground.topic, 0)
+    state = cluster.image.partition(cluster.topic, 0)
     free = [] if state is None else [one for one in state.replicas if one not in held]
     if not free:
         return None
@@ -115,8 +115,8 @@ def _flip(node_id: int, random: SeededRandom, seed: int) -> Serving:
     return Serving(Together((Kill(node_id), fault)), node_id, is_lossy=is_lossy)
 
 
-def _cut(kind: str, ground: Ground, random: SeededRandom) -> Fault:
-    nodes = shuffled(random, sorted(ground.node_ids))
+def _cut(kind: str, cluster: ClusterPort, random: SeededRandom) -> Fault:
+    nodes = shuffled(random, sorted(cluster.node_ids))
     match kind:
         case "isolate_leader":
             from_whom = random.randrange(1, 8)
@@ -126,31 +126,31 @@ def _cut(kind: str, ground: Ground, random: SeededRandom) -> Fault:
                 from_clients=bool(from_whom & 4),
             )
         case "asymmetric_partition":
-            sides: list[Side] = [*nodes[1:], *ground.client_groups]
+            sides: list[Side] = [*nodes[1:], *cluster.client_groups]
             deaf = tuple(sides[: random.randrange(1, len(sides) + 1)])
             return AsymmetricPartition(silent=(nodes[0],), deaf=deaf)
         case "ring_partition":
             return RingPartition(tuple(nodes))
         case _:
-            return MajoritySplit(_minority(ground, random))
+            return MajoritySplit(_minority(cluster, random))
 
 
-def _minority(ground: Ground, random: SeededRandom) -> tuple[Side, ...]:
-    controllers = shuffled(random, sorted(ground.controller_ids))
-    brokers = shuffled(random, sorted(set(ground.broker_ids) - set(controllers)))
+def _minority(cluster: ClusterPort, random: SeededRandom) -> tuple[Side, ...]:
+    controllers = shuffled(random, sorted(cluster.controller_ids))
+    brokers = shuffled(random, sorted(set(cluster.broker_ids) - set(controllers)))
     some = brokers[: random.randrange(0, len(brokers) + 1)]
     few = controllers[: random.randrange(0 if some else 1, (len(controllers) + 1) // 2)]
-    clients = [one for one in ground.client_groups if random.random() < 1 / 2]
+    clients = [one for one in cluster.client_groups if random.random() < 1 / 2]
     return (*few, *some, *clients)
 
 
-def _somewhere(ground: Ground, random: SeededRandom) -> tuple[tuple[Side, Side], ...]:
+def _somewhere(cluster: ClusterPort, random: SeededRandom) -> tuple[tuple[Side, Side], ...]:
     """Paths between two sides, one way or both: clients and brokers, or a node and all others."""
-    brokers: list[Side] = list(ground.broker_ids)
-    nodes: list[Side] = list(ground.node_ids)
+    brokers: list[Side] = list(cluster.broker_ids)
+    nodes: list[Side] = list(cluster.node_ids)
     victim = one_of(random, brokers)
     others: list[Side] = [one for one in nodes if one != victim]
-    clients: list[Side] = list(ground.client_groups)
+    clients: list[Side] = list(cluster.client_groups)
     side, opposite = one_of(random, ((clients, brokers), (clients, [victim]), ([victim], others)))
     if random.random() < 1 / 2:
         return both_ways(side, opposite)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from tidelog.chaos.faults.fault import FaultError
 from tidelog.chaos.faults.nodes import NodeFault
 from tidelog.chaos.faults.stored_batches import Span, spans
-from tidelog.chaos.story.ground import Ground
+from tidelog.chaos.story.cluster_port import ClusterPort
 from tidelog.core.chance import SeededRandom
 from tidelog.log.file_names import LOG
 from tidelog.node.start_record import FILE_NAME
@@ -30,18 +30,18 @@ class TornTail(NodeFault):
     kind: str = field(default="torn_tail", kw_only=True)
     seed: int = 0
 
-    async def strike(self, ground: Ground) -> None:
+    async def strike(self, cluster: ClusterPort) -> None:
         """See `NodeFault`; `FaultError`: its replica holds no batch."""
-        await ground.kill(self.node_id)
-        path, last = self._last_batch(ground)
+        await cluster.kill(self.node_id)
+        path, last = self._last_batch(cluster)
         keep = SeededRandom(self.seed).randrange(last.start + 1, last.end)
-        await ground.truncate(self.node_id, path, keep)
+        await cluster.truncate(self.node_id, path, keep)
         folder = path.rpartition("/")[0].rpartition("/")[0]
-        await ground.vanish(self.node_id, f"{folder}/{FILE_NAME}")
+        await cluster.vanish(self.node_id, f"{folder}/{FILE_NAME}")
 
-    def _last_batch(self, ground: Ground) -> tuple[str, Span]:
-        for path in reversed(ground.files(self.node_id, LOG)):
-            found = spans(ground.content(self.node_id, path))
+    def _last_batch(self, cluster: ClusterPort) -> tuple[str, Span]:
+        for path in reversed(cluster.files(self.node_id, LOG)):
+            found = spans(cluster.content(self.node_id, path))
             if found:
                 return path, found[-1]
-        raise FaultError(f"node {self.node_id} holds no batch of {ground.topic}-0")
+        raise FaultError(f"node {self.node_id} holds no batch of {cluster.topic}-0")

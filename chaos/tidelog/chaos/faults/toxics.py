@@ -47,20 +47,20 @@ class Toxic(ABC):
         proxies = proxies_of(scene, self.kind)
         streams = self.reach.streams(proxies.links)
         require(any(streams.values()), f"no link carries {self.reach}")
-        scene.ground.count(self.kind, f"{self}: {self.reach}")
+        scene.cluster.count(self.kind, f"{self}: {self.reach}")
         for stream, links in streams.items():
             if links:
                 await proxies.add(links, self._on(stream))
 
     async def heal(self, scene: Scene) -> None:
         """See `Fault`."""
-        ground = scene.ground
-        if not isinstance(ground, BehindProxies):
+        cluster = scene.cluster
+        if not isinstance(cluster, BehindProxies):
             return
-        for stream, links in self.reach.streams(ground.proxies.links).items():
+        for stream, links in self.reach.streams(cluster.proxies.links).items():
             if links:
-                await ground.proxies.remove(links, self._on(stream))
-        ground.over(self.kind, f"{self}: {self.reach}")
+                await cluster.proxies.remove(links, self._on(stream))
+        cluster.over(self.kind, f"{self}: {self.reach}")
 
     def _on(self, stream: Direction) -> ProxyToxic:
         return ProxyToxic(self.kind, stream, self.attributes(), self.reach.toxicity)
@@ -258,12 +258,12 @@ class LinkDown:
         proxies = proxies_of(scene, self.kind)
         links = self.reach.links(proxies.links)
         require(links, f"no link carries {self.reach}")
-        scene.ground.count(self.kind, str(self.reach))
+        scene.cluster.count(self.kind, str(self.reach))
         await proxies.disable(links)
 
     async def heal(self, scene: Scene) -> None:
         """See `Fault`."""
-        ground = scene.ground
-        if isinstance(ground, BehindProxies):
-            await ground.proxies.enable(self.reach.links(ground.proxies.links))
-            ground.over(self.kind, str(self.reach))
+        cluster = scene.cluster
+        if isinstance(cluster, BehindProxies):
+            await cluster.proxies.enable(self.reach.links(cluster.proxies.links))
+            cluster.over(self.kind, str(self.reach))

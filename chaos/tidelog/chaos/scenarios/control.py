@@ -10,6 +10,6 @@ from tidelog.chaos.story.scene import Scene
 async def no_fault(scene: Scene) -> None:
     """Nothing strikes: everything is acknowledged, read, and the same everywhere."""
     before = scene.now
-    await scene.last(scene.ground.load_s, scene.ground.load_s)
+    await scene.last(scene.cluster.load_s, scene.cluster.load_s)
     scene.promise(scene.now == before, "leader, ISR and epochs stay as they are")
     await scene.acknowledged_again()

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from tidelog.chaos.faults.fault import lasting
 from tidelog.chaos.faults.slow_disks import SlowDisks
-from tidelog.chaos.story.ground import LogLine
+from tidelog.chaos.story.cluster_port import LogLine
 from tidelog.chaos.story.scenario import Needs, scenario
 from tidelog.chaos.story.scene import ON_THE_WAY_S, Scene
 from tidelog.history.history import ACKS_ALL
@@ -50,7 +50,7 @@ async def controller_cut_off(scene: Scene) -> None:
     zombie, others = await quorum(scene)
     paths = scene.between([zombie], others)
     await scene.cut(paths)
-    is_active = scene.ground.is_active
+    is_active = scene.cluster.is_active
     await scene.comes(
         lambda: any(map(is_active, others)) or not is_active(zombie), "the quorum notices"
     )
@@ -72,7 +72,7 @@ async def controller_paused(scene: Scene) -> None:
     await takes_over(scene, others)
     await decides(scene)
     await writes_go_on(scene, PAUSED_S)
-    scene.expect(scene.ground.is_active(zombie), "it believes to be active when it goes on")
+    scene.expect(scene.cluster.is_active(zombie), "it believes to be active when it goes on")
     await scene.resume(zombie)
     await follows(scene, zombie)
     await scene.in_sync()
@@ -83,16 +83,16 @@ async def two_controllers_deaf(scene: Scene) -> None:
     """Two controllers do not hear each other, the third hears both: one stays active, few terms."""
     await scene.last(0.5, 1.5)
     controller, (deaf, _) = await quorum(scene)
-    term = scene.ground.term(controller)
+    term = scene.cluster.term(controller)
     paths = scene.between([controller], [deaf])
     await scene.cut(paths)
     await writes_go_on(scene, 10.0)
-    await scene.must_come(lambda: scene.ground.controller_id is not None, "one is active")
+    await scene.must_come(lambda: scene.cluster.controller_id is not None, "one is active")
     await decides(scene)
-    terms = max(map(scene.ground.term, scene.ground.controller_ids)) - term
+    terms = max(map(scene.cluster.term, scene.cluster.controller_ids)) - term
     scene.facts["terms"] = str(terms)
     await scene.comes(
-        lambda: terms or scene.ground.metadata_offset(deaf) < scene.image.offset,
+        lambda: terms or scene.cluster.metadata_offset(deaf) < scene.image.offset,
         "one of them missed what was decided",
     )
     scene.promise(terms <= TERMS_MAX, f"few terms: {terms}")
@@ -112,7 +112,7 @@ async def no_quorum(scene: Scene) -> None:
     await writes_go_on(scene, 2.0)
     is_decided = await scene.load.decide(scene.topic, within_s=UNDECIDED_S)
     scene.promise(not is_decided, "a metadata operation is not answered")
-    scene.promise(scene.ground.metadata_offset(alone) == offset, "nothing is committed")
+    scene.promise(scene.cluster.metadata_offset(alone) == offset, "nothing is committed")
     await scene.start(controller, other)
     await takes_over(scene, [controller, other, alone])
     await decides(scene)
@@ -126,7 +126,7 @@ async def controllers_restart(scene: Scene) -> None:
     for _ in scene.rounds(reduced=3, full=1000):
         await scene.last(0.3, 1.0)
         controller, others = await quorum(scene)
-        offset, term = scene.image.offset, scene.ground.term(controller)
+        offset, term = scene.image.offset, scene.cluster.term(controller)
         await scene.kill(controller, *others)
         for node_id in scene.shuffled([controller, *others]):
             await scene.start(node_id)
@@ -135,7 +135,7 @@ async def controllers_restart(scene: Scene) -> None:
         for node_id in (controller, *others):
             await follows(scene, node_id)
         scene.promise(scene.image.offset >= offset, f"metadata up to {offset} is there")
-        now_term = scene.ground.term(controller)
+        now_term = scene.cluster.term(controller)
         scene.promise(now_term > term, f"no term goes back: {term}, {now_term}")
         await decides(scene)
     await scene.in_sync()
@@ -146,7 +146,7 @@ async def controllers_restart(scene: Scene) -> None:
 async def spoilt_journal(scene: Scene) -> None:
     """A journal has a torn tail: that is cleared; then a wrong bit: it is refused, and replaced."""
     _, (victim, _) = await quorum(scene)
-    journal = scene.ground.journal(victim)
+    journal = scene.cluster.journal(victim)
     await scene.kill(victim)
     end, piece = _half_a_frame(scene.content(victim, journal))
     await scene.tear(victim, journal, end, piece)
@@ -172,12 +172,16 @@ async def slow_majority(scene: Scene) -> None:
     controller, others = await quorum(scene)
     for node_id in others:
         await follows(scene, node_id)
-    voters, term, fenced = [controller, *others], scene.ground.term(controller), len(_fenced(scene))
+    voters, term, fenced = (
+        [controller, *others],
+        scene.cluster.term(controller),
+        len(_fenced(scene)),
+    )
     for sync_s in SLOW_SYNC_S:
-        async with lasting(scene, SlowDisks(tuple(scene.ground.node_ids), sync_s)):
+        async with lasting(scene, SlowDisks(tuple(scene.cluster.node_ids), sync_s)):
             slowest_s = await _changes_go_on(scene, sync_s)
             await scene.acknowledged_again()
-        terms = {scene.ground.term(node_id) for node_id in voters}
+        terms = {scene.cluster.term(node_id) for node_id in voters}
         scene.promise(terms == {term}, f"term {term} goes on with {sync_s} s a sync: {terms}")
         scene.promise(len(_fenced(scene)) == fenced, f"no broker is fenced with {sync_s} s a sync")
         scene.expect(slowest_s >= sync_s, f"changes wait for {sync_s} s a sync: {slowest_s:.2f} s")
@@ -211,16 +215,16 @@ def _half_a_frame(journal: bytes) -> tuple[int, bytes]:
 
 async def quorum(scene: Scene) -> tuple[int, list[int]]:
     """Wait for a controller; the active controller and the others."""
-    await scene.comes(lambda: scene.ground.controller_id is not None, "a controller is active")
-    controller = scene.ground.controller_id
+    await scene.comes(lambda: scene.cluster.controller_id is not None, "a controller is active")
+    controller = scene.cluster.controller_id
     assert controller is not None
-    return controller, [one for one in scene.ground.controller_ids if one != controller]
+    return controller, [one for one in scene.cluster.controller_ids if one != controller]
 
 
 async def takes_over(scene: Scene, candidates: list[int]) -> None:
     """One of them becomes active."""
     await scene.must_come(
-        lambda: any(map(scene.ground.is_active, candidates)),
+        lambda: any(map(scene.cluster.is_active, candidates)),
         "a controller is active again",
         within_s=ACTIVE_S_MAX,
     )
@@ -232,16 +236,16 @@ async def follows(scene: Scene, node_id: int) -> None:
 
 
 def _has_caught_up(scene: Scene, node_id: int) -> bool:
-    ground = scene.ground
-    is_one = ground.controller_id == node_id or not ground.is_active(node_id)
-    terms = {ground.term(one) for one in ground.controller_ids}
-    return is_one and len(terms) == 1 and ground.metadata_offset(node_id) >= scene.image.offset
+    cluster = scene.cluster
+    is_one = cluster.controller_id == node_id or not cluster.is_active(node_id)
+    terms = {cluster.term(one) for one in cluster.controller_ids}
+    return is_one and len(terms) == 1 and cluster.metadata_offset(node_id) >= scene.image.offset
 
 
 async def decides(scene: Scene) -> float:
     """A metadata operation is done; how many seconds that took."""
     began_s = scene.now_s
-    within_s = DECIDED_S_MAX * scene.ground.patience
+    within_s = DECIDED_S_MAX * scene.cluster.patience
     scene.promise(await scene.load.decide(scene.topic, within_s=within_s), "metadata changes")
     took_s = scene.now_s - began_s
     scene.took("metadata changes", took_s)
@@ -250,7 +254,7 @@ async def decides(scene: Scene) -> float:
 
 async def creates(scene: Scene, topic: str) -> None:
     """A topic is created, and controllers know it."""
-    within_s = DECIDED_S_MAX * scene.ground.patience
+    within_s = DECIDED_S_MAX * scene.cluster.patience
     scene.promise(await scene.load.create(topic, within_s=within_s), f"{topic} is created")
     await scene.must_come(lambda: topic in scene.image.topics, f"{topic} is known")
 
@@ -259,9 +263,9 @@ async def writes_go_on(scene: Scene, for_s: float) -> None:
     """With acks=all: brokers need no controller for that. The longest silence is a fact."""
     since_s = scene.now_s
     await scene.last(for_s, for_s)
-    good = [one for one in scene.ground.answers if one.code == common_pb2.NONE]
+    good = [one for one in scene.cluster.answers if one.code == common_pb2.NONE]
     at_s = [one.at_s for one in good if one.acks == ACKS_ALL and one.at_s >= since_s]
     ends = [since_s, *at_s, scene.now_s]
     silence_s = max(later - sooner for sooner, later in pairwise(ends))
     scene.took("longest silence", silence_s)
-    scene.promise(silence_s <= SILENCE_S_MAX * scene.ground.patience, f"silent for {silence_s} s")
+    scene.promise(silence_s <= SILENCE_S_MAX * scene.cluster.patience, f"silent for {silence_s} s")

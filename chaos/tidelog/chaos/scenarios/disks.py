@@ -46,7 +46,7 @@ async def disk_error(scene: Scene) -> None:
     await scene.another_leads(leader)
     await scene.acknowledged_again()
     await scene.last(1.0, 2.0)
-    replica = scene.ground.replica(leader)
+    replica = scene.cluster.replica(leader)
     scene.promise(replica is not None and replica.is_failed, "it is not tried again")
     await scene.machines.mend_disk(leader)
     await scene.kill(leader)
@@ -58,12 +58,12 @@ async def disk_error(scene: Scene) -> None:
 async def power_outage(scene: Scene) -> None:
     """All machines lose power at once: with flush.messages=1 nothing acknowledged is lost."""
     await scene.last(1.0, 2.0)
-    brokers, controllers = scene.ground.broker_ids, scene.ground.controller_ids
+    brokers, controllers = scene.cluster.broker_ids, scene.cluster.controller_ids
     # At one moment; while no controller runs the budget cannot tell who may.
     nodes = [*scene.shuffled(brokers), *scene.shuffled(controllers)]
     for node_id in nodes:
         await scene.cut_power(node_id)
-    before = len(scene.ground.lines)
+    before = len(scene.cluster.lines)
     for node_id in scene.shuffled(nodes):
         await scene.last(0.0, 0.5)
         await scene.start(node_id)
@@ -77,7 +77,7 @@ async def power_outage(scene: Scene) -> None:
 
 def _lossy_starts(scene: Scene, before: int) -> set[int]:
     """Who started since then, and said that its machine lost power."""
-    starts = [line for line in scene.ground.lines[before:] if line.event == "broker starts"]
+    starts = [line for line in scene.cluster.lines[before:] if line.event == "broker starts"]
     return {line.node_id for line in starts if line.fields["start_loss"] != "NOTHING"}
 
 
@@ -87,7 +87,7 @@ async def total_outage(scene: Scene) -> None:
     for _ in scene.rounds(reduced=2, full=100):
         await scene.last(0.5, 1.5)
         offset = scene.image.offset
-        nodes = scene.shuffled(scene.ground.node_ids)
+        nodes = scene.shuffled(scene.cluster.node_ids)
         await scene.kill(*nodes)
         scene.expect(not any(map(scene.is_up, nodes)), "all are down")
         for node_id in nodes:

@@ -62,7 +62,7 @@ async def forged_raft(scene: Scene) -> None:
     await scene.last(0.5, 1.5)
     controller, others = await quorum(scene)
     voters = [controller, *others]
-    count = FORGED_FULL if scene.ground.is_full else FORGED
+    count = FORGED_FULL if scene.cluster.is_full else FORGED
     for messages, leaps in ((LEAPS, LEAPS), (count, 0)):
         scene.strike("forged_raft", f"{messages} messages, {leaps} leaps")
         taken = await strangers.forge_raft(random=scene.random, messages=messages, leaps=leaps)
@@ -83,6 +83,6 @@ async def forged_raft(scene: Scene) -> None:
 
 
 def _strangers(scene: Scene) -> Strangers:
-    if not isinstance(scene.ground, HasStrangers):
+    if not isinstance(scene.cluster, HasStrangers):
         raise UnsupportedFaultError("only processes have ports that strangers reach")
-    return scene.ground.strangers
+    return scene.cluster.strangers

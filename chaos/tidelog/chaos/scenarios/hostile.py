@@ -55,12 +55,12 @@ async def malformed_requests(scene: Scene) -> None:
     """
     strangers, seed = _strangers(scene), scene.random.randrange(0, 2**32)
     before = scene.image
-    scene.ground.count("malformed", f"seed {seed}")
+    scene.cluster.count("malformed", f"seed {seed}")
     warm_up, place = await strangers.send_malformed(seed=seed, first=0, requests=WARM_UP)
     settled = _vitals(scene, strangers)
     tallies = [warm_up]
     connections = 0
-    malformed, noisy = FULL_ROUND if scene.ground.is_full else REDUCED_ROUND
+    malformed, noisy = FULL_ROUND if scene.cluster.is_full else REDUCED_ROUND
     for _ in scene.rounds(reduced=1, full=10):
         (sent, place), noise = await asyncio.gather(
             strangers.send_malformed(seed=seed, first=place, requests=malformed),
@@ -78,7 +78,7 @@ async def malformed_requests(scene: Scene) -> None:
         scene.expect(decided, "controllers looked further than at the cluster's id")
         _all_is_well(scene, [sent, noise])
         await scene.acknowledged_again()
-    scene.ground.over("malformed", f"seed {seed}")
+    scene.cluster.over("malformed", f"seed {seed}")
     _all_is_well(scene, tallies)
     await _is_as_before(scene, strangers, before, settled)
 
@@ -89,9 +89,9 @@ async def oversized_requests(scene: Scene) -> None:
     strangers, before = _strangers(scene), scene.image
     settled = _vitals(scene, strangers)
     for _ in scene.rounds(reduced=1, full=10):
-        scene.ground.count("oversized")
+        scene.cluster.count("oversized")
         tally = await strangers.ask_too_much()
-        scene.ground.over("oversized")
+        scene.cluster.over("oversized")
         scene.facts["oversized requests"] = f"{tally.requests}"
         _all_is_well(scene, [tally])
         await scene.acknowledged_again()
@@ -113,9 +113,9 @@ async def slow_loris(scene: Scene) -> None:
     began_s = scene.now_s
     usual_s = _p99_s(scene, since_s=began_s - 3.0)
     for _ in scene.rounds(reduced=1, full=5):
-        scene.ground.count("slow-loris", f"{OPEN_CONNECTIONS} connections")
+        scene.cluster.count("slow-loris", f"{OPEN_CONNECTIONS} connections")
         tally = await strangers.connect_and_wait(connections=OPEN_CONNECTIONS)
-        scene.ground.over("slow-loris", f"{OPEN_CONNECTIONS} connections")
+        scene.cluster.over("slow-loris", f"{OPEN_CONNECTIONS} connections")
         _all_is_well(scene, [tally])
         scene.expect(tally.requests == OPEN_CONNECTIONS, "all were connected")
     then_s = _p99_s(scene, since_s=began_s)
@@ -134,9 +134,9 @@ async def unread_answers(scene: Scene) -> None:
     began_s = scene.now_s
     usual_s = _p99_s(scene, since_s=began_s - 3.0)
     for _ in scene.rounds(reduced=1, full=5):
-        scene.ground.count("unread", f"{UNREAD_CALLS} fetches")
+        scene.cluster.count("unread", f"{UNREAD_CALLS} fetches")
         unread = await strangers.leave_unread(calls=UNREAD_CALLS, within_s=15 * UNREAD_TIMEOUT_S)
-        scene.ground.over("unread", f"{UNREAD_CALLS} fetches")
+        scene.cluster.over("unread", f"{UNREAD_CALLS} fetches")
         scene.facts["peak of memory above before"] = f"{unread.peak_bytes / MIB:.0f} MiB"
         scene.facts["growth of memory"] = f"{unread.left_bytes / MIB:.0f} MiB"
         scene.facts["answers that waited"] = f"{unread.held_bytes / MIB:.0f} MiB"
@@ -156,13 +156,13 @@ async def unread_answers(scene: Scene) -> None:
 
 
 def _strangers(scene: Scene) -> Strangers:
-    if not isinstance(scene.ground, HasStrangers):
+    if not isinstance(scene.cluster, HasStrangers):
         raise UnsupportedFaultError("only a cluster of processes has ports for strangers")
-    return scene.ground.strangers
+    return scene.cluster.strangers
 
 
 def _vitals(scene: Scene, strangers: Strangers) -> dict[int, Vitals]:
-    return {node_id: strangers.vitals(node_id) for node_id in scene.ground.node_ids}
+    return {node_id: strangers.vitals(node_id) for node_id in scene.cluster.node_ids}
 
 
 def _all_is_well(scene: Scene, tallies: Sequence[Tally]) -> None:
@@ -177,7 +177,7 @@ async def _is_as_before(
     scene: Scene, strangers: Strangers, before: MetadataImage, settled: Mapping[int, Vitals]
 ) -> None:
     """Metadata, processes, memory and connections."""
-    await scene.ground.look()
+    await scene.cluster.look()
     now = scene.image
     scene.promise(_essence(now) == _essence(before), f"metadata is {now}, was {before}")
 
@@ -209,6 +209,6 @@ def _p99_s(scene: Scene, *, since_s: float) -> float:
 
 
 def _durations_s(scene: Scene, since_s: float) -> Iterable[float]:
-    for send in reversed(scene.ground.history.sends):
+    for send in reversed(scene.cluster.history.sends):
         if send.invoked_s >= since_s and send.ended_s is not None:
             yield send.ended_s - send.invoked_s

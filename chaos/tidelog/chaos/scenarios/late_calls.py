@@ -46,7 +46,7 @@ async def late_isr_attempt(scene: Scene) -> None:
 
 
 async def _late_once(scene: Scene, *, is_replaced: bool) -> None:
-    holder = scene.ground
+    holder = scene.cluster
     if not isinstance(holder, CallHolder):
         raise UnsupportedFaultError("only a simulated network holds single calls")
     await scene.last(0.3, 1.0)
@@ -106,15 +106,15 @@ def _refused(scene: Scene, leader: int) -> int:
 
 async def _replace_controller(scene: Scene) -> None:
     """Another one is active, and the one before knows it."""
-    before = scene.ground.controller_id
+    before = scene.cluster.controller_id
     scene.expect(before is not None, "a controller is active")
-    others = [one for one in scene.ground.controller_ids if one != before]
+    others = [one for one in scene.cluster.controller_ids if one != before]
     paths = scene.between([before or 0], others)
     await scene.cut(paths)
-    await scene.comes(lambda: scene.ground.controller_id in others, "another controller decides")
+    await scene.comes(lambda: scene.cluster.controller_id in others, "another controller decides")
     await scene.mend(paths)
     await scene.comes(
-        lambda: len({scene.ground.term(one) for one in scene.ground.controller_ids}) == 1,
+        lambda: len({scene.cluster.term(one) for one in scene.cluster.controller_ids}) == 1,
         "all controllers know it",
     )
     await scene.last(ON_THE_WAY_S, ON_THE_WAY_S)

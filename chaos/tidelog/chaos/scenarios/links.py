@@ -36,7 +36,7 @@ async def leader_cut_from_controllers(scene: Scene) -> None:
     """The leader is cut from controllers only: fenced, it acknowledges nothing of the old epoch."""
     await scene.last(0.5, 1.5)
     leader, _ = scene.cast()
-    paths = scene.between([leader], scene.ground.controller_ids)
+    paths = scene.between([leader], scene.cluster.controller_ids)
     await scene.cut(paths)
     await scene.comes(partial(scene.is_fenced, leader), "it is fenced")
     await scene.another_leads(leader)
@@ -57,7 +57,7 @@ async def split_with_clients(scene: Scene) -> None:
     await scene.another_leads(leader)
     since_s = scene.now_s + ON_THE_WAY_S
     await _acknowledges_nothing(scene, leader)
-    sends = [one for one in scene.ground.history.sends if (one.ended_s or 0.0) >= since_s]
+    sends = [one for one in scene.cluster.history.sends if (one.ended_s or 0.0) >= since_s]
     acknowledged = [one for one in sends if (one.outcome, one.acks) == ("ok", ACKS_ALL)]
     scene.promise(not acknowledged, "nothing was acknowledged to anybody")
     await scene.mend(paths)
@@ -117,7 +117,7 @@ async def isr_expansion_race(scene: Scene) -> None:
     await scene.start(follower)
     await scene.comes(partial(_lives_again, scene, follower, before), "it is registered again")
     await scene.last(ON_THE_WAY_S, ON_THE_WAY_S)
-    undecided = scene.ground.controller_ids
+    undecided = scene.cluster.controller_ids
     await scene.pause(*undecided)
     await scene.mend(paths)
     await scene.comes(lambda: follower in scene.proposed_isr(leader), "its return is proposed")

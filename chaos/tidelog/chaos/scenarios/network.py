@@ -19,7 +19,7 @@ from tidelog.chaos.faults.toxics import (
     SlowClose,
     Timeout,
 )
-from tidelog.chaos.story.ground import Path
+from tidelog.chaos.story.cluster_port import Path
 from tidelog.chaos.story.samples import NodeSample
 from tidelog.chaos.story.scenario import SOCKETS_ONLY, Needs, scenario
 from tidelog.chaos.story.scene import ON_THE_WAY_S, Scene, UnsupportedFaultError
@@ -50,7 +50,7 @@ FILES_SLACK = 8
 
 @runtime_checkable
 class Inspected(Protocol):
-    """A ground whose nodes tell of their memory and files."""
+    """A cluster whose nodes tell of their memory and files."""
 
     def sample(self, node_id: int) -> NodeSample | None:
         """The newest; None: it is down."""
@@ -62,7 +62,7 @@ async def late_heartbeats(scene: Scene) -> None:
     await scene.last(0.5, 1.5)
     leader, (follower, _) = scene.cast()
     before = len(scene.told("fenced"))
-    paths = one_way(scene.ground.broker_ids, scene.ground.controller_ids)
+    paths = one_way(scene.cluster.broker_ids, scene.cluster.controller_ids)
     reach = Reach(paths, roles=frozenset({"controller"}))
     async with lasting(scene, Latency(reach, HEARTBEAT_MS, HEARTBEAT_JITTER_MS)):
         await scene.last(2 * scene.session_s, 3 * scene.session_s)
@@ -75,7 +75,7 @@ async def late_heartbeats(scene: Scene) -> None:
         await scene.acknowledged_again()
     fences = len(scene.told("fenced")) - before
     scene.facts["brokers fenced"] = str(fences)
-    limit = FENCES_MAX * len(scene.ground.broker_ids)
+    limit = FENCES_MAX * len(scene.cluster.broker_ids)
     scene.promise(fences <= limit, f"{fences} times a broker was fenced")
     await scene.in_sync()
 
@@ -83,7 +83,7 @@ async def late_heartbeats(scene: Scene) -> None:
 @scenario("F40", Needs(runs_on=SOCKETS_ONLY))
 async def lost_acks(scene: Scene) -> None:
     """Acks are lost, connections reset: producers retry, and each record is there exactly once."""
-    answers = one_way(scene.ground.broker_ids, scene.clients)
+    answers = one_way(scene.cluster.broker_ids, scene.clients)
     for _ in scene.rounds(reduced=2, full=20):
         await scene.last(0.5, 1.0)
         leader = scene.leader
@@ -108,7 +108,7 @@ async def _appends_unheard(scene: Scene, leader: int) -> None:
 @scenario("F48", Needs(runs_on=SOCKETS_ONLY, reader_groups=(SLOW,)))
 async def slow_consumer(scene: Scene) -> None:
     """One consumer's link carries 5 KB/s in pieces: others read along, brokers' memory is flat."""
-    brokers = scene.ground.broker_ids
+    brokers = scene.cluster.broker_ids
     await scene.last(0.5, 1.5)
     before = {one: _sample(scene, one).rss_bytes for one in brokers}
     reach = Reach(one_way(brokers, [SLOW]))
@@ -119,7 +119,7 @@ async def slow_consumer(scene: Scene) -> None:
         )
         for _ in scene.rounds(reduced=5, full=30):
             await scene.last(1.0, 1.0)
-            others = [one for one in scene.ground.client_groups if one != SLOW]
+            others = [one for one in scene.cluster.client_groups if one != SLOW]
             behind = max(_behind(scene, one) for one in others)
             scene.promise(behind < FAST_BEHIND_RECORDS, f"another reader is {behind} behind")
         for one in brokers:
@@ -133,7 +133,9 @@ async def slow_consumer(scene: Scene) -> None:
 def _behind(scene: Scene, group: str) -> int:
     """How many committed records the group's reader has not read."""
     name = f"reader-of-{group}-"
-    polls = (poll for poll in reversed(scene.ground.history.polls) if poll.process.startswith(name))
+    polls = (
+        poll for poll in reversed(scene.cluster.history.polls) if poll.process.startswith(name)
+    )
     last = next((poll for poll in polls if poll.records), None)
     read = 0 if last is None else last.records[-1][0] + 1
     return scene.high_watermark(scene.leader) - read
@@ -144,7 +146,7 @@ async def sliced_links(scene: Scene) -> None:
     """Everything on every link comes in pieces of 7 ± 3 bytes: all works, slower."""
     await scene.last(1.0, 2.0)
     epoch, before_s = scene.now.leader_epoch, _median_ack_s(scene, 0.0)
-    reach = Reach(both_ways(scene.ground.node_ids, [*scene.ground.node_ids, *scene.clients]))
+    reach = Reach(both_ways(scene.cluster.node_ids, [*scene.cluster.node_ids, *scene.clients]))
     async with lasting(scene, Slicer(reach, average_bytes=7, variation_bytes=3, delay_us=100)):
         began_s = scene.now_s
         await scene.last(3.0, 4.0)
@@ -159,7 +161,7 @@ async def sliced_links(scene: Scene) -> None:
 def _median_ack_s(scene: Scene, since_s: float) -> float:
     took_s = sorted(
         send.ended_s - send.invoked_s
-        for send in scene.ground.history.sends
+        for send in scene.cluster.history.sends
         if send.outcome == "ok" and send.ended_s is not None and send.invoked_s >= since_s
     )
     return took_s[len(took_s) // 2] if took_s else 0.0
@@ -229,9 +231,9 @@ def _has_files(scene: Scene, node_id: int, limit: int) -> bool:
 
 
 def _sample(scene: Scene, node_id: int) -> NodeSample:
-    if not isinstance(scene.ground, Inspected):
+    if not isinstance(scene.cluster, Inspected):
         raise UnsupportedFaultError("only processes tell of their memory and files")
-    sample = scene.ground.sample(node_id)
+    sample = scene.cluster.sample(node_id)
     if sample is None:
         raise LookupError(f"node {node_id} tells nothing")
     return sample

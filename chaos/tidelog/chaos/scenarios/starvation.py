@@ -18,14 +18,14 @@ FENCED = "silent brokers fenced"
 async def starved_nodes(scene: Scene) -> None:
     """Each node has a tenth of a processor: nobody is elected or fenced, every send ends well."""
     await scene.last(0.5, 1.5)
-    await scene.ground.look()
-    ground, before = scene.ground, scene.now
-    began, terms, fenced = len(ground.history.sends), _terms(scene), len(scene.told(FENCED))
-    async with lasting(scene, Starve(tuple(ground.node_ids), SHARE)):
-        ends_s = scene.now_s + ground.load_s
+    await scene.cluster.look()
+    cluster, before = scene.cluster, scene.now
+    began, terms, fenced = len(cluster.history.sends), _terms(scene), len(scene.told(FENCED))
+    async with lasting(scene, Starve(tuple(cluster.node_ids), SHARE)):
+        ends_s = scene.now_s + cluster.load_s
         while scene.now_s < ends_s:
             await scene.last(LOOK_S, LOOK_S)
-            await ground.look()
+            await cluster.look()
     await scene.acknowledged_again()
     fenced = len(scene.told(FENCED)) - fenced
     passed = {node_id: _terms(scene)[node_id] - term for node_id, term in terms.items()}
@@ -38,7 +38,7 @@ async def starved_nodes(scene: Scene) -> None:
 
 
 def _terms(scene: Scene) -> dict[int, int]:
-    return {node_id: scene.ground.term(node_id) for node_id in scene.ground.controller_ids}
+    return {node_id: scene.cluster.term(node_id) for node_id in scene.cluster.controller_ids}
 
 
 def _no_failed_send(history: History, began: int) -> tuple[bool, str]:

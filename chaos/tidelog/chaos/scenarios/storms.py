@@ -11,7 +11,7 @@ from tidelog.chaos.faults.reach import both_ways
 from tidelog.chaos.faults.ring_partition import RingPartition
 from tidelog.chaos.faults.storm import Storm
 from tidelog.chaos.faults.swizzle import Swizzle
-from tidelog.chaos.story.ground import Side
+from tidelog.chaos.story.cluster_port import Side
 from tidelog.chaos.story.scenario import Needs, scenario
 from tidelog.chaos.story.scene import Scene
 from tidelog.history.history import ACKS_ALL, History
@@ -31,7 +31,7 @@ async def leader_mute(scene: Scene) -> None:
     await scene.last(0.5, 1.5)
     leader, _ = scene.cast()
     end = scene.end(leader)
-    others: tuple[Side, ...] = (*scene.others(leader), *scene.ground.client_groups)
+    others: tuple[Side, ...] = (*scene.others(leader), *scene.cluster.client_groups)
     async with lasting(scene, AsymmetricPartition(silent=(leader,), deaf=others)):
         await scene.comes(lambda: scene.is_fenced(leader), "it is fenced")
         await scene.another_leads(leader)
@@ -46,7 +46,7 @@ async def ring_partition(scene: Scene) -> None:
     """In a ring of brokers each is not heard by the next: somebody leads, and all are in sync."""
     for _ in scene.rounds(reduced=2, full=10):
         await scene.last(0.5, 1.5)
-        brokers = tuple(scene.shuffled(scene.ground.broker_ids))
+        brokers = tuple(scene.shuffled(scene.cluster.broker_ids))
         before = scene.now.partition_epoch
         async with lasting(scene, RingPartition(brokers)):
             await scene.comes(partial(_is_past, scene, before), "the ISR changed")
@@ -62,8 +62,8 @@ async def swizzled_nodes(scene: Scene) -> None:
         await scene.last(0.5, 1.5)
         before = scene.now.partition_epoch
         alone = tuple(
-            Cut(both_ways([one], [*scene.others(one), *scene.ground.client_groups]))
-            for one in scene.ground.broker_ids
+            Cut(both_ways([one], [*scene.others(one), *scene.cluster.client_groups]))
+            for one in scene.cluster.broker_ids
         )
         seed = scene.random.randrange(0, SEEDS)
         async with lasting(scene, Swizzle(alone, gap_s_max=GAP_S_MAX, seed=seed)):
@@ -81,9 +81,9 @@ def _is_past(scene: Scene, partition_epoch: int) -> bool:
 @scenario("F53")
 async def rolling_restart(scene: Scene) -> None:
     """All nodes restart one by one under load: a client that retries is told of no error."""
-    began = len(scene.ground.history.sends)
+    began = len(scene.cluster.history.sends)
     for _ in scene.rounds(reduced=1, full=10):
-        for node_id in scene.shuffled(scene.ground.node_ids):
+        for node_id in scene.shuffled(scene.cluster.node_ids):
             await scene.stop(node_id)
             scene.expect(not scene.is_up(node_id), f"node {node_id} ended")
             await scene.start(node_id)
@@ -94,10 +94,10 @@ async def rolling_restart(scene: Scene) -> None:
 
 
 def _is_well(scene: Scene) -> bool:
-    ground = scene.ground
-    is_alive = all(scene.image.is_alive(one) for one in ground.broker_ids)
-    are_voting = all(ground.term(one) >= 0 for one in ground.controller_ids)
-    is_led = ground.controller_id is not None and are_voting
+    cluster = scene.cluster
+    is_alive = all(scene.image.is_alive(one) for one in cluster.broker_ids)
+    are_voting = all(cluster.term(one) >= 0 for one in cluster.controller_ids)
+    is_led = cluster.controller_id is not None and are_voting
     return is_alive and is_led and set(scene.now.isr) == set(scene.now.replicas)
 
 
@@ -115,7 +115,7 @@ async def storm(scene: Scene) -> None:
     before, struck = scene.now.partition_epoch, list[str]()
     for _ in range(HELPINGS_MAX):
         seed = scene.random.randrange(0, SEEDS)
-        storm = Storm(seed=seed, for_s=scene.ground.load_s, min_insync_replicas=2)
+        storm = Storm(seed=seed, for_s=scene.cluster.load_s, min_insync_replicas=2)
         async with lasting(scene, storm):
             struck += storm.struck
         await scene.in_sync()

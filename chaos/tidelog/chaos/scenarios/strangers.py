@@ -74,7 +74,7 @@ class Strangers(Protocol):
 
 @runtime_checkable
 class HasStrangers(Protocol):
-    """A ground with ports to reach."""
+    """A cluster with ports to reach."""
 
     @property
     def strangers(self) -> Strangers:

@@ -22,7 +22,7 @@ from tidelog.broker.partition.partition import HostedPartition
 from tidelog.broker.replica.leader import Leader
 from tidelog.chaos.node_inside import broker_of, epochs_of, held_by, log_of, quorum_of
 from tidelog.chaos.sockets.sample_json import Question, Told, question_of, told_json
-from tidelog.chaos.story.ground import LogLine
+from tidelog.chaos.story.cluster_port import LogLine
 from tidelog.chaos.story.samples import NodeSample, ReplicaSample
 from tidelog.log.partition_log import PartitionLog
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage

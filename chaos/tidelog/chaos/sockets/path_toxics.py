@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from tidelog.chaos.faults.proxies import Proxies, ProxyToxic
 from tidelog.chaos.faults.reach import streams
-from tidelog.chaos.story.ground import Path
+from tidelog.chaos.story.cluster_port import Path
 from tidelog.chaos.topology import Direction, Link
 
 DELAY_MS = 5000

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from tidelog.chaos.report.record import RunRecord
 from tidelog.chaos.sockets.cluster import SocketCluster
+from tidelog.chaos.sockets.cluster_port import SocketClusterPort
 from tidelog.chaos.sockets.evidence import Evidence
-from tidelog.chaos.sockets.ground import SocketGround
 from tidelog.chaos.sockets.run_plan import RunPlan
 from tidelog.chaos.sockets.setting import SocketSetting
 from tidelog.chaos.sockets.settling import unsettled
@@ -85,7 +85,7 @@ class _Run:
         self._workload = Workload(setting, random.fork("workload"))
         self._sight = Sight(setting.cluster)
         self._sight.on_round.append(evidence.look)
-        self._ground = SocketGround(
+        self._port = SocketClusterPort(
             setting.cluster,
             self._sight,
             topic=setting.work.topic.name,
@@ -98,7 +98,7 @@ class _Run:
             load_s=plan.load_s,
             is_full=plan.is_full,
         )
-        self._scene = Scene(self._ground)
+        self._scene = Scene(self._port)
 
     async def tell(self) -> None:
         """From the nodes' start to their end in order."""
@@ -119,7 +119,7 @@ class _Run:
         self._workload.write_pending()
         evidence = self._evidence
         evidence.judge_history(is_read=self._workload.is_read)
-        evidence.bands += self._ground.bands(0.0)
+        evidence.bands += self._port.bands(0.0)
         evidence.rests = self._workload.rests
         if is_calm:
             self._scene.conclude(self._setting.history, evidence.counts)
@@ -145,7 +145,7 @@ class _Run:
             self._tell_it(), within_s=plan.story_s_max, is_broken=lambda: evidence.is_violated
         ):
             evidence.report(FAILED, "the story was broken off")
-        await self._ground.heal()
+        await self._port.heal()
         self._workload.is_held = False
         self._setting.note("run", "all is healed")
         left_s = 0.0 if evidence.is_violated else ends_s - self._cluster.now_s
@@ -191,15 +191,15 @@ class _Run:
                 self._evidence.report(invariant, f"{within_s:g} s later: {'; '.join(left)}")
                 return False
             await asyncio.sleep(LOOK_EVERY_S)
-            await self._ground.look()
+            await self._port.look()
         return True
 
     def _left(self, invariant: str) -> Iterator[str]:
         """What is not at rest."""
         if invariant == "I29" and self._workload.unended:
             yield f"{self._workload.unended} sends have not ended"
-        if self._ground.topic not in self._ground.image.topics:
-            yield f"{self._ground.topic} is not known"
+        if self._port.topic not in self._port.image.topics:
+            yield f"{self._port.topic} is not known"
         topology = self._cluster.topology
         yield from unsettled(
             self._evidence.round,

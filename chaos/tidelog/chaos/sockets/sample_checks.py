@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tidelog.chaos.invariants.elections import is_lossy
-from tidelog.chaos.story.ground import LogLine
+from tidelog.chaos.story.cluster_port import LogLine
 from tidelog.chaos.story.samples import NodeSample, ReplicaSample
 
 Broken = Iterator[tuple[str, str]]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from tidelog.chaos.story.ground import LogLine
+from tidelog.chaos.story.cluster_port import LogLine
 from tidelog.chaos.story.samples import NodeSample, ReplicaSample
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.snapshot import SnapshotReader, pieces_of

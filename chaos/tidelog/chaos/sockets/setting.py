@@ -16,7 +16,7 @@ from tidelog.chaos.report.record import Note
 from tidelog.chaos.sockets.cluster import SocketCluster
 from tidelog.chaos.sockets.routed_peers import RoutedTransport
 from tidelog.chaos.sockets.work_plan import SEGMENT_BYTES, WorkPlan
-from tidelog.chaos.story.ground import Answer
+from tidelog.chaos.story.cluster_port import Answer
 from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
 from tidelog.core.chance import SeededRandom
 from tidelog.core.system import SystemClock

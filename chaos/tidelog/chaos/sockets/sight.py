@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from tidelog.chaos.sockets.cluster import SocketCluster
-from tidelog.chaos.story.ground import LogLine
+from tidelog.chaos.story.cluster_port import LogLine
 from tidelog.chaos.story.samples import NodeSample
 
 SAMPLE_EVERY_S = 0.1

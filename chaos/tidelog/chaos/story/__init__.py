@@ -1,7 +1,8 @@
-"""What a story is told with.
+"""Stories: their verbs, and the cluster they run on.
 
-ground    port: the cluster a story plays on, simulated or of processes
-scene     the story's own verbs: do, wait, expect, promise
-machines  the nodes by their roles; paths: who speaks to whom
-samples   what was seen inside the nodes at one moment
+cluster_port  port: the cluster under test, simulated or of processes; machines: power cuts
+scene         a story's verbs: strike, wait, expect, promise
+scenario      a story under an id, and the surroundings it needs
+paths         directed links between nodes and groups of clients
+samples       the state of a node at one moment
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tidelog.chaos.story.ground import Path, Side
+from tidelog.chaos.story.cluster_port import Path, Side
 
 
 def between(side: Iterable[Side], others: Iterable[Side]) -> list[Path]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tidelog.chaos.story.ground import LogLine
+from tidelog.chaos.story.cluster_port import LogLine
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 
 

@@ -1,6 +1,6 @@
 """What a story has in hand: the faults, and eyes for what came of each. The same on every stage.
 
-Owns the words stories are told in, about one partition: partition 0 of the ground's topic. What a
+Owns the words stories are told in, about one partition: partition 0 of the cluster's topic. What a
 story waits for or asserts is one of two things, and is reported as such:
 
     unobserved   the fault did not bite, or what must come first did not: the run proves nothing
@@ -16,7 +16,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from tidelog.chaos.story.ground import Ground, Load, LogLine, Path, Side
+from tidelog.chaos.story.cluster_port import ClusterPort, Load, LogLine, Path, Side
 from tidelog.chaos.story.machines import Machines
 from tidelog.chaos.story.paths import between, struck, words_for
 from tidelog.core import chance
@@ -48,14 +48,14 @@ class UnsupportedFaultError(Exception):
 class Scene:
     """A cluster as stories meet it. `facts` are what a story measured, for people."""
 
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
+    def __init__(self, cluster: ClusterPort) -> None:
+        self.cluster = cluster
         self.facts: dict[str, str] = {}
         self._longest_s: dict[str, float] = {}
         self._last_words: list[Judge] = []
         self._ended_by: dict[int, str] = {}
         """The fault that a start takes back."""
-        self._changed_s = ground.now_s
+        self._changed_s = cluster.now_s
         """When a fault began or was taken back, the last time."""
 
     # What must be seen, and what is promised
@@ -84,17 +84,17 @@ class Scene:
     async def until(
         self, condition: Callable[[], object], *, within_s: float = UNTIL_S_MAX
     ) -> bool:
-        """Wait for it; whether it came. `within_s` is multiplied by the ground's patience.
+        """Wait for it; whether it came. `within_s` is multiplied by the cluster's patience.
 
         Nothing that was seen before counts: it may be older than what was done last.
         """
-        deadline_s = self.now_s + within_s * self.ground.patience
-        await self.ground.look()
+        deadline_s = self.now_s + within_s * self.cluster.patience
+        await self.cluster.look()
         while not condition():
             if self.now_s > deadline_s:
                 return False
             await asyncio.sleep(POLL_S)
-            await self.ground.look()
+            await self.cluster.look()
         return True
 
     def at_the_end(self, judge: Judge) -> None:
@@ -106,7 +106,7 @@ class Scene:
         for judge in self._last_words:
             is_kept, what = judge(history, counts)
             if not is_kept:
-                self.ground.report(PROMISE, what)
+                self.cluster.report(PROMISE, what)
 
     def took(self, what: str, seconds: float) -> None:
         """A fact: the longest of all that are told under this name."""
@@ -115,7 +115,7 @@ class Scene:
 
     def _judge(self, is_so: object, kind: str, what: str) -> None:
         if not is_so:
-            self.ground.report(kind, what)
+            self.cluster.report(kind, what)
             raise StoryOver(what)
 
     # The stage
@@ -123,37 +123,37 @@ class Scene:
     @property
     def now_s(self) -> float:
         """Its clock."""
-        return self.ground.now_s
+        return self.cluster.now_s
 
     @property
     def random(self) -> Random:
         """The story's own."""
-        return self.ground.random
+        return self.cluster.random
 
     @property
     def topic(self) -> str:
         """The story's."""
-        return self.ground.topic
+        return self.cluster.topic
 
     @property
     def load(self) -> Load:
         """The clients."""
-        return self.ground.load
+        return self.cluster.load
 
     @property
     def clients(self) -> Sequence[Side]:
         """All groups of clients."""
-        return self.ground.client_groups
+        return self.cluster.client_groups
 
     @property
     def session_s(self) -> float:
         """How long a broker may be silent."""
-        return self.ground.session_s
+        return self.cluster.session_s
 
     @property
     def lag_s(self) -> float:
         """How long a follower may lag."""
-        return self.ground.lag_s
+        return self.cluster.lag_s
 
     @property
     def failover_s(self) -> float:
@@ -163,20 +163,20 @@ class Scene:
     @property
     def machines(self) -> Machines:
         """What only simulated machines suffer. Errors: `UnsupportedFaultError`."""
-        if not isinstance(self.ground, Machines):
+        if not isinstance(self.cluster, Machines):
             raise UnsupportedFaultError("only simulated machines lose power, and fail at will")
-        return self.ground
+        return self.cluster
 
     # Chance and time
 
     def rounds(self, *, reduced: int, full: int) -> range:
         """How often a story repeats itself."""
-        return range(full if self.ground.is_full else reduced)
+        return range(full if self.cluster.is_full else reduced)
 
     async def last(self, low_s: float, high_s: float) -> None:
         """Let time pass."""
         await asyncio.sleep(low_s + (high_s - low_s) * self.random.random())
-        await self.ground.look()
+        await self.cluster.look()
 
     def happens(self, probability: float) -> bool:
         """Whether it does this time."""
@@ -192,39 +192,39 @@ class Scene:
 
     def others(self, *node_ids: int) -> list[int]:
         """All nodes but these."""
-        return [one for one in self.ground.node_ids if one not in node_ids]
+        return [one for one in self.cluster.node_ids if one not in node_ids]
 
     # Faults; what is done below is told already
 
     def strike(self, kind: str, what: str, *node_ids: int) -> None:
         """Tell of a fault that begins."""
         self._changed_s = self.now_s
-        self.ground.count(kind, what, *node_ids)
+        self.cluster.count(kind, what, *node_ids)
 
     def over(self, kind: str, what: str, *node_ids: int) -> None:
         """Tell that it is taken back."""
         self._changed_s = self.now_s
-        self.ground.over(kind, what, *node_ids)
+        self.cluster.over(kind, what, *node_ids)
 
     # Processes
 
     async def kill(self, *node_ids: int) -> None:
         """SIGKILL, one right after another; they stay down until `start`."""
         for node_id in node_ids:
-            if await self.ground.kill(node_id):
+            if await self.cluster.kill(node_id):
                 self._end("kill", node_id)
-        await self.ground.look()
+        await self.cluster.look()
 
     async def stop(self, node_id: int) -> None:
         """SIGTERM; it has ended, and stays down until `start`."""
         self._end("stop", node_id)
-        await self.ground.stop(node_id)
-        await self.ground.look()
+        await self.cluster.stop(node_id)
+        await self.cluster.look()
 
     async def start(self, *node_ids: int) -> None:
         """Start what is down; they are not ready yet."""
         for node_id in node_ids:
-            await self.ground.start(node_id)
+            await self.cluster.start(node_id)
             if kind := self._ended_by.pop(node_id, None):
                 self.over(kind, f"node {node_id}", node_id)
 
@@ -241,18 +241,18 @@ class Scene:
         """SIGSTOP."""
         for node_id in node_ids:
             self.strike("pause", f"node {node_id}", node_id)
-            await self.ground.pause(node_id)
+            await self.cluster.pause(node_id)
 
     async def resume(self, *node_ids: int) -> None:
         """SIGCONT."""
         for node_id in node_ids:
-            await self.ground.resume(node_id)
+            await self.cluster.resume(node_id)
             self.over("pause", f"node {node_id}", node_id)
-        await self.ground.look()
+        await self.cluster.look()
 
     def is_up(self, node_id: int) -> bool:
         """Whether its process runs, or is paused."""
-        return self.ground.is_up(node_id)
+        return self.cluster.is_up(node_id)
 
     # Links
 
@@ -263,21 +263,21 @@ class Scene:
     async def cut(self, paths: Sequence[Path]) -> None:
         """Nothing arrives on these, until `mend`."""
         self.strike("cut", words_for(paths), *struck(paths))
-        await self.ground.cut(paths)
+        await self.cluster.cut(paths)
 
     async def mend(self, paths: Sequence[Path]) -> None:
         """Take cuts back."""
-        await self.ground.mend(paths)
+        await self.cluster.mend(paths)
         self.over("cut", words_for(paths), *struck(paths))
 
     async def delay(self, paths: Sequence[Path]) -> None:
         """All arrives late on these, until `hasten`."""
         self.strike("delay", words_for(paths), *struck(paths))
-        await self.ground.delay(paths)
+        await self.cluster.delay(paths)
 
     async def hasten(self, paths: Sequence[Path]) -> None:
         """Take delays back."""
-        await self.ground.hasten(paths)
+        await self.cluster.hasten(paths)
         self.over("delay", words_for(paths), *struck(paths))
 
     # Disks
@@ -289,55 +289,55 @@ class Scene:
     async def wipe(self, node_id: int) -> None:
         """An empty disk for a node that is down."""
         self._happens_at_once("wipe", f"node {node_id}", node_id)
-        await self.ground.wipe(node_id)
+        await self.cluster.wipe(node_id)
 
     async def fill(self, node_id: int, *, room_bytes: int) -> None:
         """Leave room for so many bytes, until `make_room`."""
         self.strike("disk_full", f"node {node_id}", node_id)
-        await self.ground.fill(node_id, room_bytes=room_bytes)
+        await self.cluster.fill(node_id, room_bytes=room_bytes)
 
     async def make_room(self, node_id: int) -> None:
         """There is space again."""
-        await self.ground.make_room(node_id)
+        await self.cluster.make_room(node_id)
         self.over("disk_full", f"node {node_id}", node_id)
 
     async def flip(self, node_id: int, path: str, byte: int) -> None:
         """Change one bit of this byte."""
         self._happens_at_once("bit_flip", f"node {node_id} {_brief(path)} byte {byte}", node_id)
         before = self.content(node_id, path)
-        await self.ground.flip(node_id, path, byte, self.random.randrange(0, 8))
+        await self.cluster.flip(node_id, path, byte, self.random.randrange(0, 8))
         self.expect(self.content(node_id, path) != before, f"{path} is damaged")
 
     async def tear(self, node_id: int, path: str, at: int, data: bytes) -> None:
         """Put there what a write left that did not come to its end."""
         self._happens_at_once("torn_write", f"node {node_id} {_brief(path)} byte {at}", node_id)
-        await self.ground.overwrite(node_id, path, at, data)
+        await self.cluster.overwrite(node_id, path, at, data)
         self.expect(self.content(node_id, path)[at:].startswith(data), f"{path} is torn")
 
     async def vanish(self, node_id: int, path: str) -> None:
         """Lose a file."""
         self._happens_at_once("lost_file", f"node {node_id} {_brief(path)}", node_id)
-        await self.ground.vanish(node_id, path)
+        await self.cluster.vanish(node_id, path)
         self.expect(not self.length(node_id, path), f"{path} is gone")
 
     def files(self, node_id: int, kind: str) -> list[str]:
         """The paths of its replica's files of this kind that are not empty."""
-        return self.ground.files(node_id, kind)
+        return self.cluster.files(node_id, kind)
 
     def content(self, node_id: int, path: str) -> bytes:
         """All of a file; empty: there is none."""
-        return self.ground.content(node_id, path)
+        return self.cluster.content(node_id, path)
 
     def length(self, node_id: int, path: str) -> int:
         """Of a file; 0: there is none."""
-        return self.ground.length(node_id, path)
+        return self.cluster.length(node_id, path)
 
     # The partition
 
     @property
     def image(self) -> MetadataImage:
         """The newest committed metadata; the empty image while no controller runs."""
-        return self.ground.image
+        return self.cluster.image
 
     @property
     def now(self) -> PartitionImage:
@@ -407,16 +407,16 @@ class Scene:
 
     def is_open(self, node_id: int) -> bool:
         """Whether its log is."""
-        return self.ground.replica(node_id) is not None
+        return self.cluster.replica(node_id) is not None
 
     def is_leading(self, node_id: int) -> bool:
         """Whether it takes writes."""
-        replica = self.ground.replica(node_id)
+        replica = self.cluster.replica(node_id)
         return replica is not None and replica.is_leader
 
     def end(self, node_id: int) -> int:
         """Where its log ends; -1 while it has none."""
-        replica = self.ground.replica(node_id)
+        replica = self.cluster.replica(node_id)
         return -1 if replica is None else replica.log_end_offset
 
     def ends_after(self, node_id: int, offset: int) -> bool:
@@ -425,17 +425,17 @@ class Scene:
 
     def high_watermark(self, node_id: int) -> int:
         """What it knows to be committed; -1 while it has no log."""
-        replica = self.ground.replica(node_id)
+        replica = self.cluster.replica(node_id)
         return -1 if replica is None else replica.high_watermark
 
     def epoch(self, node_id: int) -> int:
         """In which leader epoch it has its role; -1 while it has none."""
-        replica = self.ground.replica(node_id)
+        replica = self.cluster.replica(node_id)
         return -1 if replica is None else replica.leader_epoch
 
     def proposed_isr(self, leader: int) -> tuple[int, ...]:
         """What it asks the controllers for."""
-        replica = self.ground.replica(leader)
+        replica = self.cluster.replica(leader)
         return () if replica is None else replica.proposed_isr
 
     # Clients
@@ -444,7 +444,7 @@ class Scene:
         self, *codes: int, by: int | None = None, since_s: float = 0.0, acks: int | None = None
     ) -> int:
         """How often producers were answered so."""
-        answers = self.ground.answers
+        answers = self.cluster.answers
         first = bisect_left(answers, since_s, key=lambda one: one.at_s)
         return sum(
             one.code in codes and by in (None, one.node_id) and acks in (None, one.acks)
@@ -463,7 +463,7 @@ class Scene:
         """Producers begin nothing more, and all they began has ended. `load.is_held` on."""
         self.load.is_held = True
         await self.comes(lambda: not self.load.unended, "all sends ended", within_s=SENDS_END_S_MAX)
-        await self.ground.look()
+        await self.cluster.look()
 
     # What nodes say
 
@@ -471,7 +471,7 @@ class Scene:
         """What nodes logged."""
         return [
             line
-            for line in self.ground.lines
+            for line in self.cluster.lines
             if line.event == event
             and node_id in (None, line.node_id)
             and all(line.fields.get(name) == value for name, value in fields.items())

@@ -5,5 +5,5 @@ cluster     nodes built by the product's own composition root
 world, world_config, budget, coverage   what a seed draws, and how much may fail at once
 faults, strikes, disk_strikes, replica_strikes, endless_strikes, late_calls, clones
 inside, invariants, invariants_*        the insides of nodes, and what must hold in each step
-ground, scenarios                       chaos's stories on virtual time
+cluster, scenarios                       chaos's stories on virtual time
 """

@@ -21,9 +21,9 @@ from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import TidelogError
 from tidelog.history.checks.delivery import complaints, counts
 from tidelog.raft.config import ENGINES
+from tidelog.simulation.cluster.cluster_port import SimClusterPort
 from tidelog.simulation.cluster.coverage import COVERAGE
 from tidelog.simulation.cluster.faults import Faults
-from tidelog.simulation.cluster.ground import SimGround
 from tidelog.simulation.cluster.scenarios import SCENARIOS, STORM, shape
 from tidelog.simulation.cluster.strikes import Strikes
 from tidelog.simulation.cluster.world import Violated, World
@@ -68,7 +68,7 @@ def run_seed(
     world = World(seed=seed, config=config, findings=findings, timeline_sink=timeline_sink)
     workload = Workload(world, random.fork("workload"))
     story = _Story(world, workload, random, choice=choice if has_faults else "")
-    with _told(world.timeline, None if scenario is None else story.ground):
+    with _told(world.timeline, None if scenario is None else story.port):
         try:
             world.cluster.run(story.tell())
         except (Violated, StoryOver):
@@ -108,10 +108,10 @@ class _Story:
         self._workload = workload
         self._scenario = SCENARIOS.get(choice)
         strikes = Strikes(world, random.fork("strikes"))
-        self.ground = SimGround(strikes, workload)
-        self.scene = Scene(self.ground)
+        self.port = SimClusterPort(strikes, workload)
+        self.scene = Scene(self.port)
         if self._scenario is not None:
-            self.ground.listen()
+            self.port.listen()
         self._faults = Faults(strikes, random.fork("faults"), self.scene)
         self._choice = choice
 
@@ -191,17 +191,17 @@ def _told_of(error: Exception) -> str:
 
 
 @contextmanager
-def _told(timeline: Timeline, ground: SimGround | None) -> Iterator[None]:
-    """What nodes log goes into the timeline and to the ground, if anyone reads it."""
-    if not timeline.is_kept and ground is None:
+def _told(timeline: Timeline, port: SimClusterPort | None) -> Iterator[None]:
+    """What nodes log goes into the timeline and to the port, if anyone reads it."""
+    if not timeline.is_kept and port is None:
         yield
         return
 
     def tell(_: object, __: str, event: MutableMapping[str, Any]) -> NoReturn:
         loop = asyncio._get_running_loop()  # noqa: SLF001
         who = loop.name if isinstance(loop, NodeLoop) else "?"
-        if ground is not None:
-            ground.hear(who, event)
+        if port is not None:
+            port.hear(who, event)
         what = " ".join(f"{key}={value}" for key, value in event.items() if key != "event")
         timeline.note(who, f"{event['event']} {what}")
         raise structlog.DropEvent

@@ -1,4 +1,4 @@
-"""A cluster of processes as stories meet it: `Ground` over a `SocketCluster`.
+"""A cluster of processes as stories meet it: `ClusterPort` over a `SocketCluster`.
 
 Owns how what stories do reaches processes, proxies and files, and when each fault lasted. What is
 seen is as of the newest round of samples.
@@ -19,7 +19,7 @@ from tidelog.chaos.sockets.cpu_share import CpuShare, hold
 from tidelog.chaos.sockets.path_toxics import cuts, delays
 from tidelog.chaos.sockets.port_strangers import PortStrangers
 from tidelog.chaos.sockets.sight import Sight
-from tidelog.chaos.story.ground import Answer, Load, LogLine, Path, ReplicaView
+from tidelog.chaos.story.cluster_port import Answer, Load, LogLine, Path, ReplicaView
 from tidelog.chaos.story.samples import NodeSample
 from tidelog.core.env import Random
 from tidelog.history.history import History
@@ -33,7 +33,7 @@ Note = Callable[[str, str], None]
 Report = Callable[[str, str], None]
 
 
-class SocketGround:
+class SocketClusterPort:
     """`note` takes a line of the diary, `report` what must not be so; the rest is the run's."""
 
     def __init__(
@@ -69,32 +69,32 @@ class SocketGround:
 
     @property
     def node_ids(self) -> Sequence[int]:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return self._cluster.topology.node_ids
 
     @property
     def broker_ids(self) -> Sequence[int]:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return self._cluster.topology.broker_ids
 
     @property
     def controller_ids(self) -> Sequence[int]:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return self._cluster.topology.controller_ids
 
     @property
     def client_groups(self) -> Sequence[str]:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return self._cluster.topology.client_groups
 
     @property
     def session_s(self) -> float:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return float(str(SETTINGS["broker.session.timeout.ms"])) / 1000
 
     @property
     def lag_s(self) -> float:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return float(str(SETTINGS["replica.lag.time.max.ms"])) / 1000
 
     @property
@@ -104,7 +104,7 @@ class SocketGround:
 
     @property
     def patience(self) -> float:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return PATIENCE
 
     @property
@@ -120,12 +120,12 @@ class SocketGround:
     # What is told of the run
 
     def count(self, kind: str, what: str = "", *node_ids: int) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         self._note("fault", f"{kind}: {what}")
         self._bands.open(kind, what, node_ids, at_s=self.now_s)
 
     def over(self, kind: str, what: str = "", *_: int) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         self._bands.close(kind, what, at_s=self.now_s)
 
     def bands(self, began_s: float) -> list[Band]:
@@ -148,28 +148,28 @@ class SocketGround:
     # Processes
 
     async def kill(self, node_id: int) -> bool:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return await self._cluster.kill(node_id)
 
     async def stop(self, node_id: int) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         await self._cluster.stop(node_id)
 
     async def start(self, node_id: int) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         if not self.is_up(node_id):
             await self._cluster.start(node_id)
 
     async def pause(self, node_id: int) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         await self._cluster.pause(node_id)
 
     async def resume(self, node_id: int) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         await self._cluster.resume(node_id)
 
     async def starve(self, node_id: int, share: float) -> str:
-        """See `Ground`; a process that begins later is not held."""
+        """See `ClusterPort`; a process that begins later is not held."""
         pid = self._cluster.pid(node_id)
         if pid is None:
             return "down"
@@ -178,7 +178,7 @@ class SocketGround:
         return held.way
 
     async def feed(self, node_id: int) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         held = self._held.pop(node_id, None)
         if held is not None:
             await held.release()
@@ -186,96 +186,96 @@ class SocketGround:
     # Links
 
     async def cut(self, paths: Iterable[Path]) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         await self._cuts.add(paths)
 
     async def mend(self, paths: Iterable[Path]) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         await self._cuts.remove(paths)
 
     async def delay(self, paths: Iterable[Path]) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         await self._delays.add(paths)
 
     async def hasten(self, paths: Iterable[Path]) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         await self._delays.remove(paths)
 
     # Disks
 
     async def wipe(self, node_id: int) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         await self._cluster.wipe(node_id)
 
     async def fill(self, node_id: int, *, room_bytes: int) -> None:
-        """See `Ground`; rounded to pages. Errors: `DiskUnavailableError`."""
+        """See `ClusterPort`; rounded to pages. Errors: `DiskUnavailableError`."""
         await self._cluster.fill(node_id, room_bytes=room_bytes)
 
     async def make_room(self, node_id: int) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         await self._cluster.make_room(node_id)
 
     async def slow_disk(self, node_id: int, sync_s: float | None) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         await self._cluster.slow_disk(node_id, sync_s)
 
     def files(self, node_id: int, kind: str) -> list[str]:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         folder = self._cluster.data_dir(node_id) / f"{self.topic}-0"
         paths = [path for path in folder.glob(f"*{kind}") if path.name.endswith(kind)]
         return sorted(str(path) for path in paths if self.length(node_id, str(path)))
 
     def journal(self, node_id: int) -> str:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return str(self._cluster.data_dir(node_id) / METADATA_DIRECTORY / FILE_NAME)
 
     def length(self, _: int, path: str) -> int:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         try:
             return FilePath(path).stat().st_size
         except FileNotFoundError:
             return 0
 
     def content(self, _: int, path: str) -> bytes:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         try:
             return FilePath(path).read_bytes()
         except FileNotFoundError:
             return b""
 
     async def overwrite(self, _: int, path: str, at: int, data: bytes) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         _write(path, at, data)
 
     async def flip(self, node_id: int, path: str, byte: int, bit: int) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         flipped = self.content(node_id, path)[byte] ^ 1 << bit
         _write(path, byte, bytes([flipped]))
 
     async def vanish(self, _: int, path: str) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         _remove(path)
 
     async def truncate(self, _: int, path: str, length: int) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         os.truncate(path, length)
 
     # Eyes
 
     async def look(self) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         await self._sight.look()
 
     @property
     def image(self) -> MetadataImage:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         samples = map(self._sight.sample, self.controller_ids)
         images = (one.image for one in samples if one is not None)
         return max(images, key=lambda image: image.offset, default=EMPTY_IMAGE)
 
     @property
     def controller_id(self) -> int | None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         active = [
             (one.term, one.node_id) for one in self._sight.samples() if one.is_active_controller
         ]
@@ -286,11 +286,11 @@ class SocketGround:
         return self._sight.sample(node_id)
 
     def is_up(self, node_id: int) -> bool:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return self._cluster.is_up(node_id)
 
     def replica(self, node_id: int) -> ReplicaView | None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         sample = self._sight.sample(node_id)
         found = None if sample is None else sample.replica(self.topic, 0)
         if found is None:
@@ -305,23 +305,23 @@ class SocketGround:
         )
 
     def term(self, node_id: int) -> int:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         sample = self._sight.sample(node_id)
         return -1 if sample is None else sample.term
 
     def is_active(self, node_id: int) -> bool:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         sample = self._sight.sample(node_id)
         return sample is not None and sample.is_active_controller
 
     def metadata_offset(self, node_id: int) -> int:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         sample = self._sight.sample(node_id)
         return -1 if sample is None or sample.term < 0 else sample.image.offset
 
     @property
     def lines(self) -> Sequence[LogLine]:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return self._sight.lines
 
 

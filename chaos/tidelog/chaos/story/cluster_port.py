@@ -77,7 +77,7 @@ class Load(Protocol):
         """Ask for a harmless change of its configuration; whether it was answered well in time."""
 
 
-class Ground(Protocol):
+class ClusterPort(Protocol):
     """See the module."""
 
     @property

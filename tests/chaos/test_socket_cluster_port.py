@@ -1,4 +1,4 @@
-"""Processes as a ground: files of replicas, whose image counts, and how all is taken back."""
+"""Processes as a cluster: files of replicas, whose image counts, and how all is taken back."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from tests.virtual_loop import run_virtual
 
 from tidelog.chaos.sockets.cluster import SocketCluster
-from tidelog.chaos.sockets.ground import SocketGround
+from tidelog.chaos.sockets.cluster_port import SocketClusterPort
 from tidelog.chaos.sockets.sight import Sight
-from tidelog.chaos.story.ground import Load
+from tidelog.chaos.story.cluster_port import Load
 from tidelog.chaos.story.samples import NodeSample, ReplicaSample
 from tidelog.chaos.topology import Topology
 from tidelog.core.chance import SeededRandom
@@ -89,8 +89,8 @@ def sight() -> FakeSight:
 
 
 @pytest.fixture
-def ground(processes: FakeProcesses, sight: FakeSight) -> SocketGround:
-    return SocketGround(
+def cluster(processes: FakeProcesses, sight: FakeSight) -> SocketClusterPort:
+    return SocketClusterPort(
         cast("SocketCluster", processes),  # As much of it as is asked for,
         cast("Sight", sight),  # here as well,
         topic="steady",
@@ -112,93 +112,99 @@ def _write(processes: FakeProcesses, name: str, content: bytes) -> str:
 
 
 def test_files_of_a_kind_are_sorted_and_not_empty(
-    processes: FakeProcesses, ground: SocketGround
+    processes: FakeProcesses, cluster: SocketClusterPort
 ) -> None:
     later, sooner = _write(processes, "10.log", b"b"), _write(processes, "00.log", b"a")
     _write(processes, "20.log", b"")
     _write(processes, "00.index", b"c")
 
-    assert ground.files(4, ".log") == [sooner, later]
-    assert ground.files(5, ".log") == []
+    assert cluster.files(4, ".log") == [sooner, later]
+    assert cluster.files(5, ".log") == []
 
 
-def test_files_are_changed_in_place(processes: FakeProcesses, ground: SocketGround) -> None:
+def test_files_are_changed_in_place(processes: FakeProcesses, cluster: SocketClusterPort) -> None:
     path = _write(processes, "00.log", bytes(8))
 
-    run_virtual(ground.flip(4, path, 2, 3))
-    assert ground.content(4, path) == b"\0\0\x08\0\0\0\0\0"
-    run_virtual(ground.overwrite(4, path, 6, b"xy"))
-    assert ground.content(4, path) == b"\0\0\x08\0\0\0xy"
-    run_virtual(ground.truncate(4, path, 3))
-    assert ground.content(4, path) == b"\0\0\x08"
+    run_virtual(cluster.flip(4, path, 2, 3))
+    assert cluster.content(4, path) == b"\0\0\x08\0\0\0\0\0"
+    run_virtual(cluster.overwrite(4, path, 6, b"xy"))
+    assert cluster.content(4, path) == b"\0\0\x08\0\0\0xy"
+    run_virtual(cluster.truncate(4, path, 3))
+    assert cluster.content(4, path) == b"\0\0\x08"
 
 
-def test_a_file_that_vanished_is_empty(processes: FakeProcesses, ground: SocketGround) -> None:
+def test_a_file_that_vanished_is_empty(
+    processes: FakeProcesses, cluster: SocketClusterPort
+) -> None:
     path = _write(processes, "00.log", b"abc")
-    assert ground.length(4, path) == 3
+    assert cluster.length(4, path) == 3
 
-    run_virtual(ground.vanish(4, path))
-    run_virtual(ground.vanish(4, path))
+    run_virtual(cluster.vanish(4, path))
+    run_virtual(cluster.vanish(4, path))
 
-    assert (ground.length(4, path), ground.content(4, path)) == (0, b"")
+    assert (cluster.length(4, path), cluster.content(4, path)) == (0, b"")
 
 
-def test_the_image_is_the_newest_of_controllers(ground: SocketGround, sight: FakeSight) -> None:
-    assert ground.image is EMPTY_IMAGE
+def test_the_image_is_the_newest_of_controllers(
+    cluster: SocketClusterPort, sight: FakeSight
+) -> None:
+    assert cluster.image is EMPTY_IMAGE
     for node_id, offset in ((1, 7), (2, 9), (4, 11)):
         sight.known[node_id] = replace(IDLE, image=replace(EMPTY_IMAGE, offset=offset), term=3)
 
-    assert ground.image.offset == 9
-    assert [ground.metadata_offset(node_id) for node_id in (1, 2, 3)] == [7, 9, -1]
+    assert cluster.image.offset == 9
+    assert [cluster.metadata_offset(node_id) for node_id in (1, 2, 3)] == [7, 9, -1]
 
 
 def test_the_active_controller_is_the_one_of_the_newest_term(
-    ground: SocketGround, sight: FakeSight
+    cluster: SocketClusterPort, sight: FakeSight
 ) -> None:
-    assert ground.controller_id is None
+    assert cluster.controller_id is None
     for node_id, term, is_active in ((1, 5, True), (2, 6, True), (3, 7, False)):
         sight.known[node_id] = replace(
             IDLE, node_id=node_id, term=term, is_active_controller=is_active
         )
 
-    assert ground.controller_id == 2
-    assert [one for one in (1, 2, 3, 4) if ground.is_active(one)] == [1, 2]
-    assert (ground.term(3), ground.term(4)) == (7, -1)
+    assert cluster.controller_id == 2
+    assert [one for one in (1, 2, 3, 4) if cluster.is_active(one)] == [1, 2]
+    assert (cluster.term(3), cluster.term(4)) == (7, -1)
 
 
 def test_a_replica_is_the_one_of_the_storys_partition(
-    ground: SocketGround, sight: FakeSight
+    cluster: SocketClusterPort, sight: FakeSight
 ) -> None:
     other = ReplicaSample("other", "00", 0, "leader", 9, 0, 90, 99)
     ours = ReplicaSample("steady", "01", 0, "follower", 2, 0, 20, 22)
     sight.known[4] = replace(IDLE, replicas=(other, ours))
 
-    found = ground.replica(4)
+    found = cluster.replica(4)
 
     assert found is not None
     assert (found.is_leader, found.leader_epoch) == (False, 2)
     assert (found.high_watermark, found.log_end_offset) == (20, 22)
-    assert ground.replica(5) is None
+    assert cluster.replica(5) is None
 
 
 def test_healing_takes_everything_back_and_starts_who_is_down(
-    processes: FakeProcesses, ground: SocketGround
+    processes: FakeProcesses, cluster: SocketClusterPort
 ) -> None:
     processes.down = {3, 5}
-    ground.count("kill", "node 3", 3)
+    cluster.count("kill", "node 3", 3)
     processes.now_s = 9.0
 
-    run_virtual(ground.heal())
+    run_virtual(cluster.heal())
 
     assert processes.proxies.resets == 1
     assert {f"resume {one}" for one in range(1, 7)} <= set(processes.done)
     assert {f"make room on {one}" for one in range(1, 7)} <= set(processes.done)
     assert {f"syncs of {one} take None" for one in range(1, 7)} <= set(processes.done)
     assert [what for what in processes.done if what.startswith("start")] == ["start 3", "start 5"]
-    assert [(band.began_s, band.ended_s) for band in ground.bands(4.0)] == [(1.0, 5.0)]
+    assert [(band.began_s, band.ended_s) for band in cluster.bands(4.0)] == [(1.0, 5.0)]
 
 
-def test_starting_who_is_up_does_nothing(processes: FakeProcesses, ground: SocketGround) -> None:
-    run_virtual(ground.start(4))
+def test_starting_who_is_up_does_nothing(
+    processes: FakeProcesses, cluster: SocketClusterPort
+) -> None:
+    run_virtual(cluster.start(4))
 
     assert processes.done == []

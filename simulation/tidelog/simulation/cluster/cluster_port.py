@@ -1,4 +1,4 @@
-"""The simulated cluster as stories meet it: `Ground` and `Machines` over a world of one seed.
+"""The simulated cluster as stories meet it: `ClusterPort` and `Machines` over a world of one seed.
 
 Owns what stories hear: answers and nodes' log lines. Strikes as random storms do, and within the
 same fault budget.
@@ -12,7 +12,7 @@ from typing import Any, Literal
 from tidelog.broker.replica.leader import Leader
 from tidelog.chaos.faults.bit_flip import Flip
 from tidelog.chaos.node_inside import held_by, log_of, quorum_of
-from tidelog.chaos.story.ground import Answer, Load, LogLine, Path, ReplicaView, Side
+from tidelog.chaos.story.cluster_port import Answer, Load, LogLine, Path, ReplicaView, Side
 from tidelog.chaos.story.scene import UNOBSERVED
 from tidelog.chaos.topology import CLIENTS
 from tidelog.chaos.workloads.workload import Workload
@@ -36,7 +36,7 @@ STEP_COST_S = 200e-6
 """What a callback takes with a processor of its own: a busy node's, with many partitions."""
 
 
-class SimGround:
+class SimClusterPort:
     """All clients are one group here."""
 
     def __init__(self, strikes: Strikes, workload: Workload) -> None:
@@ -53,37 +53,37 @@ class SimGround:
 
     @property
     def node_ids(self) -> Sequence[int]:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return self._world.config.node_ids
 
     @property
     def broker_ids(self) -> Sequence[int]:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return self._world.config.broker_ids
 
     @property
     def controller_ids(self) -> Sequence[int]:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return self._world.config.controller_ids
 
     @property
     def client_groups(self) -> Sequence[str]:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return (CLIENTS,)
 
     @property
     def topic(self) -> str:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return self._world.config.topics[0].name
 
     @property
     def session_s(self) -> float:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return self._world.config.session_timeout_ms / 1000
 
     @property
     def lag_s(self) -> float:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return self._world.config.replica.replica_lag_time_max_ms / 1000
 
     @property
@@ -93,17 +93,17 @@ class SimGround:
 
     @property
     def random(self) -> SeededRandom:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return self._strikes.random
 
     @property
     def load(self) -> Load:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return self._workload
 
     @property
     def history(self) -> History:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return self._world.history
 
     @property
@@ -113,7 +113,7 @@ class SimGround:
 
     @property
     def load_s(self) -> float:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return self._world.config.storm_s
 
     @property
@@ -122,38 +122,38 @@ class SimGround:
         return 1.0
 
     def count(self, kind: str, what: str = "", *_: int) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         self._strikes.count(kind, what)
 
     def over(self, kind: str, what: str = "", *_: int) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         self._world.timeline.note("fault", f"{kind} {what} is over")
 
     def report(self, kind: str, what: str) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         self._world.findings.report(kind, what)
 
     # Processes
 
     async def kill(self, node_id: int) -> bool:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return self._strikes.kill(node_id)
 
     async def stop(self, node_id: int) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         await self._strikes.stop(node_id)
 
     async def start(self, node_id: int) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         self._world.start(node_id)
 
     async def pause(self, node_id: int) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         if self.is_up(node_id):
             self._world.cluster.pause(node_id)
 
     async def resume(self, node_id: int) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         if self.is_up(node_id):
             self._world.cluster.resume(node_id)
 
@@ -163,7 +163,7 @@ class SimGround:
         return f"{STEP_COST_S / share * 1000:.1f} ms a callback"
 
     async def feed(self, node_id: int) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         self._set_step_cost(node_id, 0.0)
 
     def _set_step_cost(self, node_id: int, seconds: float) -> None:
@@ -182,11 +182,11 @@ class SimGround:
     # Links
 
     async def cut(self, paths: Iterable[Path]) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         self._strikes.cut_now(self._links(paths))
 
     async def mend(self, paths: Iterable[Path]) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         self._strikes.mend(self._links(paths))
 
     async def delay(self, paths: Iterable[Path]) -> None:
@@ -195,7 +195,7 @@ class SimGround:
             self._world.cluster.network.clog(*link)
 
     async def hasten(self, paths: Iterable[Path]) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         for link in self._links(paths):
             self._world.cluster.network.unclog(*link)
 
@@ -236,12 +236,12 @@ class SimGround:
             disk.vanish(f"{DATA_DIRECTORY}/{name}")
 
     async def fill(self, node_id: int, *, room_bytes: int) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         disk = self._disk(node_id)
         disk.capacity_bytes = disk.used_bytes() + room_bytes
 
     async def make_room(self, node_id: int) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         self._disk(node_id).capacity_bytes = None
 
     async def fail_next(self, node_id: int, action: Literal["write", "sync"], path: str) -> None:
@@ -254,30 +254,30 @@ class SimGround:
         self._disk(node_id).faults.heal()
 
     async def slow_disk(self, node_id: int, sync_s: float | None) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         usual_s = self._world.config.sync_latency_s_max
         self._disk(node_id).slow_down(usual_s if sync_s is None else sync_s)
 
     def files(self, node_id: int, kind: str) -> list[str]:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         disk, folder = self._disk(node_id), folder_of(self.topic, 0)
         paths = [f"{folder}/{name}" for name in disk.names(folder) if name.endswith(kind)]
         return [path for path in paths if disk.length(path)]
 
     def journal(self, _: int) -> str:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return f"{DATA_DIRECTORY}/{METADATA_DIRECTORY}/{FILE_NAME}"
 
     def length(self, node_id: int, path: str) -> int:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return self._disk(node_id).length(path)
 
     def content(self, node_id: int, path: str) -> bytes:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return self._disk(node_id).look(path, 0, self.length(node_id, path))
 
     async def overwrite(self, node_id: int, path: str, at: int, data: bytes) -> None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         self._disk(node_id).open(path).write_at(at, data)
 
     async def flip(self, node_id: int, path: str, byte: int, bit: int) -> None:
@@ -315,20 +315,20 @@ class SimGround:
 
     @property
     def image(self) -> MetadataImage:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return self._world.image
 
     @property
     def controller_id(self) -> int | None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return active_controller(self._world.cluster)
 
     def is_up(self, node_id: int) -> bool:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return self._world.is_up(node_id)
 
     def replica(self, node_id: int) -> ReplicaView | None:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         node = self._world.machine(node_id).node
         hosted = None if node is None else held_by(node).get((self.topic, 0))
         log = None if hosted is None else log_of(hosted)
@@ -345,17 +345,17 @@ class SimGround:
         )
 
     def term(self, node_id: int) -> int:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         quorum = self._quorum(node_id)
         return -1 if quorum is None else quorum.term
 
     def is_active(self, node_id: int) -> bool:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         quorum = self._quorum(node_id)
         return quorum is not None and quorum.is_active
 
     def metadata_offset(self, node_id: int) -> int:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         quorum = self._quorum(node_id)
         return -1 if quorum is None else quorum.image.offset
 
@@ -365,12 +365,12 @@ class SimGround:
 
     @property
     def lines(self) -> Sequence[LogLine]:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return self._lines
 
     @property
     def answers(self) -> Sequence[Answer]:
-        """See `Ground`."""
+        """See `ClusterPort`."""
         return self._answers
 
     # Ears

@@ -1,17 +1,17 @@
-"""A ground on which nothing happens but what a test says; it keeps what it was told."""
+"""A cluster on which nothing happens but what a test says; it keeps what it was told."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import cast
 
-from tidelog.chaos.story.ground import Answer, Ground, LogLine, Path, ReplicaView
+from tidelog.chaos.story.cluster_port import Answer, ClusterPort, LogLine, Path, ReplicaView
 from tidelog.core.chance import SeededRandom
 from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 
 
 @dataclass
-class FakeGround:
+class FakeClusterPort:
     """Time passes with looks only, a second each."""
 
     node_ids: tuple[int, ...] = (1, 2, 3)
@@ -34,9 +34,9 @@ class FakeGround:
     """begins or is over, kind, what"""
     cuts: list[Path] = field(default_factory=list)
 
-    def as_ground(self) -> Ground:
+    def as_port(self) -> ClusterPort:
         """For who asks for all of it: what is missing here is not called."""
-        return cast("Ground", self)  # Half a ground is enough for what is tested.
+        return cast("ClusterPort", self)  # Half a cluster is enough for what is tested.
 
     def report(self, kind: str, what: str) -> None:
         self.reports.append((kind, what))

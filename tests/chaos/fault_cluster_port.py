@@ -1,4 +1,4 @@
-"""A ground without a cluster: it believes all it is told, and knows what is still in force."""
+"""A port without a cluster: it believes all that is done to it, and knows what is in force."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tidelog.chaos.faults.proxies import ProxyToxic
-from tidelog.chaos.story.ground import Answer, Load, LogLine, Path, ReplicaView
+from tidelog.chaos.story.cluster_port import Answer, Load, LogLine, Path, ReplicaView
 from tidelog.chaos.topology import Direction, Link, Topology
 from tidelog.core.chance import SeededRandom
 from tidelog.history.history import History
@@ -67,7 +67,7 @@ class FakeProxies:
         return {}
 
 
-class FakeGround:
+class FakeClusterPort:
     """See the module. A node that starts is registered anew and in the ISR at once."""
 
     def __init__(self, topology: Topology | None = None, *, seed: int = 1) -> None:
@@ -260,7 +260,7 @@ class FakeGround:
         return self.image.offset
 
 
-class FakeSocketGround(FakeGround):
+class FakeSocketPort(FakeClusterPort):
     """One behind proxies."""
 
     def __init__(self, topology: Topology | None = None, *, seed: int = 1) -> None:
