@@ -11,9 +11,9 @@ from tests.chaos.chaos_sends import send
 from tidelog.chaos.scenarios.catalogue import SCENARIOS
 from tidelog.chaos.sockets.cluster import SocketCluster
 from tidelog.chaos.sockets.evidence import ANOMALIES_MAX, Evidence
-from tidelog.chaos.sockets.setting import SocketSetting
 from tidelog.chaos.sockets.verdict import FAILED, verdict_of
 from tidelog.chaos.sockets.work_plan import work_of
+from tidelog.chaos.sockets.world import SocketWorld
 from tidelog.chaos.topology import Topology
 from tidelog.core.chance import SeededRandom
 from tidelog.history.history_file import HistoryWriter
@@ -27,8 +27,8 @@ class FakeCluster:
 
 
 @pytest.fixture
-def setting(tmp_path: Path) -> SocketSetting:
-    return SocketSetting(
+def world(tmp_path: Path) -> SocketWorld:
+    return SocketWorld(
         cluster=cast("SocketCluster", FakeCluster()),
         work=work_of(SCENARIOS["F62"]),
         random=SeededRandom(1),
@@ -38,8 +38,8 @@ def setting(tmp_path: Path) -> SocketSetting:
 
 
 @pytest.fixture
-def evidence(setting: SocketSetting) -> Evidence:
-    return Evidence(setting.cluster, setting, is_damage_expected=False)
+def evidence(world: SocketWorld) -> Evidence:
+    return Evidence(world.cluster, world, is_damage_expected=False)
 
 
 @pytest.mark.parametrize(
@@ -48,14 +48,14 @@ def evidence(setting: SocketSetting) -> Evidence:
 )
 def test_what_nobody_read_is_lost_only_where_everything_was_read(
     evidence: Evidence,
-    setting: SocketSetting,
+    world: SocketWorld,
     *,
     is_read: bool,
     verdict: str,
     kinds: set[str],
     lost: int,
 ) -> None:
-    setting.history.sends += [send(1), send(2)]
+    world.history.sends += [send(1), send(2)]
 
     evidence.judge_history(is_read=is_read)
 

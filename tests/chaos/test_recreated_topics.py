@@ -11,8 +11,8 @@ from tests.client.fake_cluster import ADDRESSES, FakeCluster
 
 from tidelog.chaos.workloads import workload as workloads
 from tidelog.chaos.workloads.plans import CHURNED, TopicPlan
-from tidelog.chaos.workloads.setting import Setting
 from tidelog.chaos.workloads.workload import Workload
+from tidelog.chaos.workloads.world_port import WorldPort
 from tidelog.core.chance import SeededRandom
 from tidelog.v1.data_pb2 import MetadataRequest
 from tidelog.v1.methods import METADATA, Method, Request, Response
@@ -63,7 +63,7 @@ async def begun(cluster: Lagging) -> tuple[Workload, list[str]]:
     def ports(_name: str) -> Mapping[str, Any]:
         return {"transport": cluster}
 
-    setting = Ticking(
+    world = Ticking(
         topics=[PLAN],
         producers=[],
         readers=[],
@@ -73,7 +73,7 @@ async def begun(cluster: Lagging) -> tuple[Workload, list[str]]:
         note=lambda _who, what: story.append(what),
         happened=lambda what: story.append(f"{what}, {cluster.times} old answers left"),
     )
-    workload = Workload(cast("Setting", setting), SeededRandom(1))
+    workload = Workload(cast("WorldPort", world), SeededRandom(1))
     await workload.begin()
     request = MetadataRequest(topics=[CHURNED])
     cluster.old = await cluster.call(CUT_OFF, METADATA, request, timeout_ms=1_000)

@@ -11,7 +11,7 @@ from tests.virtual_loop import run_virtual
 
 from tidelog.chaos.sockets.cluster import SocketCluster
 from tidelog.chaos.sockets.cluster_port import SocketClusterPort
-from tidelog.chaos.sockets.sight import Sight
+from tidelog.chaos.sockets.sampler import Sampler
 from tidelog.chaos.story.cluster_port import Load
 from tidelog.chaos.story.samples import NodeSample, ReplicaSample
 from tidelog.chaos.topology import Topology
@@ -65,7 +65,7 @@ class FakeProcesses:
         self.done.append(f"syncs of {node_id} take {sync_s}")
 
 
-class FakeSight:
+class FakeSampler:
     """Samples as a test has them."""
 
     def __init__(self) -> None:
@@ -84,15 +84,15 @@ def processes(tmp_path: Path) -> FakeProcesses:
 
 
 @pytest.fixture
-def sight() -> FakeSight:
-    return FakeSight()
+def sampler() -> FakeSampler:
+    return FakeSampler()
 
 
 @pytest.fixture
-def cluster(processes: FakeProcesses, sight: FakeSight) -> SocketClusterPort:
+def cluster(processes: FakeProcesses, sampler: FakeSampler) -> SocketClusterPort:
     return SocketClusterPort(
         cast("SocketCluster", processes),  # As much of it as is asked for,
-        cast("Sight", sight),  # here as well,
+        cast("Sampler", sampler),  # here as well,
         topic="steady",
         load=cast("Load", None),  # and of these nothing.
         history=History(),
@@ -146,22 +146,22 @@ def test_a_file_that_vanished_is_empty(
 
 
 def test_the_image_is_the_newest_of_controllers(
-    cluster: SocketClusterPort, sight: FakeSight
+    cluster: SocketClusterPort, sampler: FakeSampler
 ) -> None:
     assert cluster.image is EMPTY_IMAGE
     for node_id, offset in ((1, 7), (2, 9), (4, 11)):
-        sight.known[node_id] = replace(IDLE, image=replace(EMPTY_IMAGE, offset=offset), term=3)
+        sampler.known[node_id] = replace(IDLE, image=replace(EMPTY_IMAGE, offset=offset), term=3)
 
     assert cluster.image.offset == 9
     assert [cluster.metadata_offset(node_id) for node_id in (1, 2, 3)] == [7, 9, -1]
 
 
 def test_the_active_controller_is_the_one_of_the_newest_term(
-    cluster: SocketClusterPort, sight: FakeSight
+    cluster: SocketClusterPort, sampler: FakeSampler
 ) -> None:
     assert cluster.controller_id is None
     for node_id, term, is_active in ((1, 5, True), (2, 6, True), (3, 7, False)):
-        sight.known[node_id] = replace(
+        sampler.known[node_id] = replace(
             IDLE, node_id=node_id, term=term, is_active_controller=is_active
         )
 
@@ -171,11 +171,11 @@ def test_the_active_controller_is_the_one_of_the_newest_term(
 
 
 def test_a_replica_is_the_one_of_the_storys_partition(
-    cluster: SocketClusterPort, sight: FakeSight
+    cluster: SocketClusterPort, sampler: FakeSampler
 ) -> None:
     other = ReplicaSample("other", "00", 0, "leader", 9, 0, 90, 99)
     ours = ReplicaSample("steady", "01", 0, "follower", 2, 0, 20, 22)
-    sight.known[4] = replace(IDLE, replicas=(other, ours))
+    sampler.known[4] = replace(IDLE, replicas=(other, ours))
 
     found = cluster.replica(4)
 

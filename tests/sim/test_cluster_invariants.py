@@ -27,7 +27,7 @@ from tidelog.simulation.cluster import invariants as shell
 from tidelog.simulation.cluster.cluster import Machine, SimCluster
 from tidelog.simulation.cluster.inside import Cursor
 from tidelog.simulation.cluster.invariants import Invariants
-from tidelog.simulation.cluster.invariants_replicas import _Seen
+from tidelog.simulation.cluster.invariants_replicas import _LastState
 from tidelog.v1.data_pb2 import ListOffsetsRequest, ListOffsetsResponse
 
 pytestmark = pytest.mark.sim
@@ -62,7 +62,7 @@ class Watched:
                 return machine, hosted, log
         raise AssertionError("no partition holds anything")
 
-    def seen(self) -> list[_Seen]:
+    def seen(self) -> list[_LastState]:
         """What the invariants remember of all replicas."""
         return [seen for of in self.invariants.replicas._seen.values() for seen in of.values()]
 

@@ -3,8 +3,8 @@
 run, run_plan            one run from start to verdict; begin here
 cluster, node, node_*    node processes, each behind proxies for all its links
 toxiproxy, proxies, wiring, path_toxics   Toxiproxy's server and its toxics
-cluster, setting          what stories and clients stand on
-inspect, inspector, sight, sample_*, watch   samples of live nodes, and what they must be
+cluster_port, world      the ports of stories and of clients
+inspect, inspector, sampler, sample_*, watch   samples of live nodes, and what they must be
 replica_files            the nodes' files after the end, compared
 evidence, verdict, settling, recording, summary, ledger   what is judged, and where it is kept
 grpc_*, port_strangers, unread_callers, foreign_data   hostile callers and foreign nodes

@@ -18,7 +18,7 @@ from tidelog.chaos.sockets.cluster import SETTINGS, SocketCluster
 from tidelog.chaos.sockets.cpu_share import CpuShare, hold
 from tidelog.chaos.sockets.path_toxics import cuts, delays
 from tidelog.chaos.sockets.port_strangers import PortStrangers
-from tidelog.chaos.sockets.sight import Sight
+from tidelog.chaos.sockets.sampler import Sampler
 from tidelog.chaos.story.cluster_port import Answer, Load, LogLine, Path, ReplicaView
 from tidelog.chaos.story.samples import NodeSample
 from tidelog.core.env import Random
@@ -39,7 +39,7 @@ class SocketClusterPort:
     def __init__(
         self,
         cluster: SocketCluster,
-        sight: Sight,
+        sampler: Sampler,
         *,
         topic: str,
         load: Load,
@@ -60,7 +60,7 @@ class SocketClusterPort:
         self.load_s = load_s
         self.report = report
         self._cluster = cluster
-        self._sight = sight
+        self._sampler = sampler
         self._note = note
         self._bands = Bands()
         self._cuts = cuts(cluster.proxies)
@@ -110,7 +110,7 @@ class SocketClusterPort:
     @property
     def strangers(self) -> Strangers:
         """Who has the nodes' addresses, too."""
-        return PortStrangers(self._cluster, self.topic, self._sight.sample)
+        return PortStrangers(self._cluster, self.topic, self._sampler.sample)
 
     @property
     def proxies(self) -> Proxies:
@@ -264,12 +264,12 @@ class SocketClusterPort:
 
     async def look(self) -> None:
         """See `ClusterPort`."""
-        await self._sight.look()
+        await self._sampler.look()
 
     @property
     def image(self) -> MetadataImage:
         """See `ClusterPort`."""
-        samples = map(self._sight.sample, self.controller_ids)
+        samples = map(self._sampler.sample, self.controller_ids)
         images = (one.image for one in samples if one is not None)
         return max(images, key=lambda image: image.offset, default=EMPTY_IMAGE)
 
@@ -277,13 +277,13 @@ class SocketClusterPort:
     def controller_id(self) -> int | None:
         """See `ClusterPort`."""
         active = [
-            (one.term, one.node_id) for one in self._sight.samples() if one.is_active_controller
+            (one.term, one.node_id) for one in self._sampler.samples() if one.is_active_controller
         ]
         return max(active)[1] if active else None
 
     def sample(self, node_id: int) -> NodeSample | None:
         """The newest of its present process, for stories of memory and files."""
-        return self._sight.sample(node_id)
+        return self._sampler.sample(node_id)
 
     def is_up(self, node_id: int) -> bool:
         """See `ClusterPort`."""
@@ -291,7 +291,7 @@ class SocketClusterPort:
 
     def replica(self, node_id: int) -> ReplicaView | None:
         """See `ClusterPort`."""
-        sample = self._sight.sample(node_id)
+        sample = self._sampler.sample(node_id)
         found = None if sample is None else sample.replica(self.topic, 0)
         if found is None:
             return None
@@ -306,23 +306,23 @@ class SocketClusterPort:
 
     def term(self, node_id: int) -> int:
         """See `ClusterPort`."""
-        sample = self._sight.sample(node_id)
+        sample = self._sampler.sample(node_id)
         return -1 if sample is None else sample.term
 
     def is_active(self, node_id: int) -> bool:
         """See `ClusterPort`."""
-        sample = self._sight.sample(node_id)
+        sample = self._sampler.sample(node_id)
         return sample is not None and sample.is_active_controller
 
     def metadata_offset(self, node_id: int) -> int:
         """See `ClusterPort`."""
-        sample = self._sight.sample(node_id)
+        sample = self._sampler.sample(node_id)
         return -1 if sample is None or sample.term < 0 else sample.image.offset
 
     @property
     def lines(self) -> Sequence[LogLine]:
         """See `ClusterPort`."""
-        return self._sight.lines
+        return self._sampler.lines
 
 
 def _write(path: str, at: int, data: bytes) -> None:

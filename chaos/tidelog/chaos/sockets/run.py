@@ -18,17 +18,17 @@ from tidelog.chaos.sockets.cluster import SocketCluster
 from tidelog.chaos.sockets.cluster_port import SocketClusterPort
 from tidelog.chaos.sockets.evidence import Evidence
 from tidelog.chaos.sockets.run_plan import RunPlan
-from tidelog.chaos.sockets.setting import SocketSetting
+from tidelog.chaos.sockets.sampler import Sampler
 from tidelog.chaos.sockets.settling import unsettled
-from tidelog.chaos.sockets.sight import Sight
-from tidelog.chaos.sockets.telling import (
+from tidelog.chaos.sockets.story_limits import (
     BROKEN_S_MAX,
     LOOK_EVERY_S,
-    failure_told,
-    told_in_time,
+    report_failures,
+    run_within,
 )
 from tidelog.chaos.sockets.verdict import FAILED
 from tidelog.chaos.sockets.work_plan import work_of
+from tidelog.chaos.sockets.world import SocketWorld
 from tidelog.chaos.story.scene import Scene, StoryOver
 from tidelog.chaos.workloads.workload import Workload
 from tidelog.core.chance import SeededRandom
@@ -60,12 +60,12 @@ async def run_scenario(plan: RunPlan, *, folder: Path, tell: Callable[[str], Non
     random = SeededRandom(plan.seed)
     lossy = [work.topic.name] if work.topic.is_lossy else []
     with closing(HistoryWriter(folder / "history.jsonl", lossy_topics=lossy)) as writer:
-        setting = SocketSetting(cluster, work, random.fork("clients"), tell, writer)
-        evidence = Evidence(cluster, setting, is_damage_expected=scenario.needs.is_damaging)
+        world = SocketWorld(cluster, work, random.fork("clients"), tell, writer)
+        evidence = Evidence(cluster, world, is_damage_expected=scenario.needs.is_damaging)
         try:
             async with cluster:
-                with failure_told(partial(evidence.report, FAILED)):
-                    await _Run(plan, setting, evidence, random).tell()
+                with report_failures(partial(evidence.report, FAILED)):
+                    await _Run(plan, world, evidence, random).tell()
                     await evidence.judge_files()
                 if evidence.anomalies:
                     _keep_logs(cluster, folder)
@@ -76,24 +76,24 @@ async def run_scenario(plan: RunPlan, *, folder: Path, tell: Callable[[str], Non
 
 class _Run:
     def __init__(
-        self, plan: RunPlan, setting: SocketSetting, evidence: Evidence, random: SeededRandom
+        self, plan: RunPlan, world: SocketWorld, evidence: Evidence, random: SeededRandom
     ) -> None:
         self._plan = plan
-        self._cluster = setting.cluster
-        self._setting = setting
+        self._cluster = world.cluster
+        self._world = world
         self._evidence = evidence
-        self._workload = Workload(setting, random.fork("workload"))
-        self._sight = Sight(setting.cluster)
-        self._sight.on_round.append(evidence.look)
+        self._workload = Workload(world, random.fork("workload"))
+        self._sampler = Sampler(world.cluster)
+        self._sampler.on_round.append(evidence.look)
         self._port = SocketClusterPort(
-            setting.cluster,
-            self._sight,
-            topic=setting.work.topic.name,
+            world.cluster,
+            self._sampler,
+            topic=world.work.topic.name,
             load=self._workload,
-            history=setting.history,
-            answers=setting.answers,
+            history=world.history,
+            answers=world.answers,
             random=random.fork("story"),
-            note=setting.note,
+            note=world.note,
             report=evidence.report,
             load_s=plan.load_s,
             is_full=plan.is_full,
@@ -105,7 +105,7 @@ class _Run:
         await self._cluster.until_ready()
         is_calm = False
         try:
-            async with self._sight:
+            async with self._sampler:
                 await self._workload.begin()
                 if await self._comes_to_rest("topics"):
                     await self._load_and_strike()
@@ -122,14 +122,14 @@ class _Run:
         evidence.bands += self._port.bands(0.0)
         evidence.rests = self._workload.rests
         if is_calm:
-            self._scene.conclude(self._setting.history, evidence.counts)
+            self._scene.conclude(self._world.history, evidence.counts)
         evidence.facts.update(self._scene.facts)
 
     async def _stop(self) -> None:
         for node_id, words in self._cluster.ended_by_themselves().items():
             if not self._plan.scenario.needs.is_damaging:
                 self._evidence.report("died", f"node {node_id} ended by itself: {words}")
-        await self._setting.close()
+        await self._world.close()
         topology = self._cluster.topology
         for ids in (topology.broker_ids, topology.controller_ids):
             await asyncio.gather(*map(self._cluster.stop, ids))
@@ -141,13 +141,13 @@ class _Run:
         if not plan.scenario.needs.has_churn:
             self._workload.is_churn_over = True
         churning = asyncio.create_task(self._workload.churn(), name="churn")
-        if not await told_in_time(
+        if not await run_within(
             self._tell_it(), within_s=plan.story_s_max, is_broken=lambda: evidence.is_violated
         ):
             evidence.report(FAILED, "the story was broken off")
         await self._port.heal()
         self._workload.is_held = False
-        self._setting.note("run", "all is healed")
+        self._world.note("run", "all is healed")
         left_s = 0.0 if evidence.is_violated else ends_s - self._cluster.now_s
         await asyncio.sleep(max(AFTERMATH_S, left_s))
         evidence.load_ends()

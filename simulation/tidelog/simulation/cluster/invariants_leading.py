@@ -14,15 +14,15 @@ from tidelog.chaos.node_inside import followers_of, log_of
 from tidelog.metadata.image import PartitionImage
 from tidelog.simulation.cluster.cluster import Machine
 from tidelog.simulation.cluster.invariants_book import Book
-from tidelog.simulation.cluster.invariants_sight import Sight
+from tidelog.simulation.cluster.sound_replicas import SoundReplicas
 
 
 class LeaderChecks:
     """All leaders and candidates."""
 
-    def __init__(self, *, book: Book, sight: Sight, report: Report) -> None:
+    def __init__(self, *, book: Book, sound: SoundReplicas, report: Report) -> None:
         self._book = book
-        self._sight = sight
+        self._sound = sound
         self._report = report
 
     def check_candidates(self, topic_id: bytes, state: PartitionImage) -> None:
@@ -31,7 +31,7 @@ class LeaderChecks:
         if page is None:
             return
         for member in (*state.isr, *state.elr):
-            hosted = self._sight.sound_replica(member, topic_id, state.partition)
+            hosted = self._sound.sound_replica(member, topic_id, state.partition)
             log = None if hosted is None else log_of(hosted)
             if log is not None and log.log_end_offset < page.end:
                 self._report(
@@ -42,7 +42,7 @@ class LeaderChecks:
 
     def check_isr(self, hosted: HostedPartition, leader: Leader, name: str) -> None:
         """I5, unless this leader knows of a newer ISR, or another one leads."""
-        state = self._sight.newest_state(hosted)
+        state = self._sound.newest_state(hosted)
         if state is None or state.leader_epoch != leader.leader_epoch:
             return
         is_known = state.partition_epoch >= leader.isr.partition_epoch
@@ -77,7 +77,7 @@ class LeaderChecks:
         Not one that a newer epoch left out of ISR and ELR: what it cut since is no loss.
         """
         known = followers_of(leader).get(member)
-        state = self._sight.newest_state(hosted)
+        state = self._sound.newest_state(hosted)
         has_left = (
             state is not None
             and state.leader_epoch > leader.leader_epoch
@@ -85,7 +85,7 @@ class LeaderChecks:
         )
         if known is None or has_left:
             return
-        other = self._sight.sound_replica(
+        other = self._sound.sound_replica(
             member, hosted.topic_id, hosted.partition, broker_epoch=known.broker_epoch
         )
         log = None if other is None else log_of(other)

@@ -28,7 +28,7 @@ from tidelog.simulation.cluster.cluster import Machine, SimCluster
 from tidelog.simulation.cluster.inside import Cursor, Found, walk
 from tidelog.simulation.cluster.invariants_book import Book, Key, Page
 from tidelog.simulation.cluster.invariants_leading import LeaderChecks
-from tidelog.simulation.cluster.invariants_sight import Sight
+from tidelog.simulation.cluster.sound_replicas import SoundReplicas
 
 
 class _State(NamedTuple):
@@ -40,7 +40,7 @@ class _State(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Seen:
+class _LastState:
     """One replica in one life, as it was when it was last looked at."""
 
     state: _State | None = None
@@ -56,10 +56,10 @@ class ReplicaChecks:
         self, cluster: SimCluster, *, book: Book, images: ImageChecks, report: Report
     ) -> None:
         self._book = book
-        self._sight = Sight(cluster, images)
-        self._leading = LeaderChecks(book=book, sight=self._sight, report=report)
+        self._sound = SoundReplicas(cluster, images)
+        self._leading = LeaderChecks(book=book, sound=self._sound, report=report)
         self._report = report
-        self._seen: dict[int, dict[HostedPartition, _Seen]] = {}
+        self._seen: dict[int, dict[HostedPartition, _LastState]] = {}
         """By node, of its present process."""
         self._nodes: dict[int, Node] = {}
         self._leaders: dict[tuple[Key, int], int] = {}
@@ -83,7 +83,7 @@ class ReplicaChecks:
             )
             seen = replicas.get(hosted)
             if seen is None:
-                seen = replicas[hosted] = _Seen()
+                seen = replicas[hosted] = _LastState()
             if now != seen.state:
                 before, seen.state = seen.state, now
                 self._changed(machine, hosted, log, seen, before, now, is_exact=is_exact)
@@ -106,7 +106,7 @@ class ReplicaChecks:
         machine: Machine,
         hosted: HostedPartition,
         log: PartitionLog,
-        seen: _Seen,
+        seen: _LastState,
         before: _State | None,
         now: _State,
         *,
@@ -136,7 +136,7 @@ class ReplicaChecks:
             self._check_partition(hosted)
 
     def _check_role(
-        self, machine: Machine, hosted: HostedPartition, seen: _Seen, now: _State, name: str
+        self, machine: Machine, hosted: HostedPartition, seen: _LastState, now: _State, name: str
     ) -> None:
         if now.role is None:
             return
@@ -155,7 +155,7 @@ class ReplicaChecks:
         self, machine: Machine, hosted: HostedPartition, epoch: int, name: str
     ) -> None:
         """I2: the leader of the newest committed epoch holds every committed record."""
-        state, page = self._sight.newest_state(hosted), self._book.page(hosted)
+        state, page = self._sound.newest_state(hosted), self._book.page(hosted)
         log = log_of(hosted)
         if page is None or log is None or state is None or state.leader_epoch != epoch:
             return
@@ -184,7 +184,7 @@ class ReplicaChecks:
         machine: Machine,
         hosted: HostedPartition,
         log: PartitionLog,
-        seen: _Seen,
+        seen: _LastState,
         now: _State,
         name: str,
     ) -> None:
@@ -209,7 +209,7 @@ class ReplicaChecks:
         machine: Machine,
         hosted: HostedPartition,
         log: PartitionLog,
-        seen: _Seen,
+        seen: _LastState,
         page: Page,
         end: int,
     ) -> Found | None:
@@ -232,7 +232,7 @@ class ReplicaChecks:
         return found.header is not None and self._book.compare(page, found.header)
 
     def _check_partition(self, hosted: HostedPartition) -> None:
-        state = self._sight.newest_state(hosted)
+        state = self._sound.newest_state(hosted)
         if state is not None:
             self._leading.check_candidates(hosted.topic_id, state)
 

@@ -84,7 +84,7 @@ class World:
         """Where clients begin."""
         return [self.cluster.address(one) for one in self.config.broker_ids]
 
-    # What clients ask for: `workloads.setting`
+    # What clients ask for: `workloads.world_port`
 
     @property
     def topics(self) -> Sequence[TopicPlan]:

@@ -9,9 +9,9 @@ from typing import cast
 import pytest
 from tests.virtual_loop import run_virtual
 
-from tidelog.chaos.sockets import sight as sights
+from tidelog.chaos.sockets import sampler as sights
 from tidelog.chaos.sockets.cluster import SocketCluster
-from tidelog.chaos.sockets.sight import Sight, SightLostError
+from tidelog.chaos.sockets.sampler import Sampler, SamplingEndedError
 from tidelog.chaos.story.cluster_port import LogLine
 from tidelog.chaos.story.samples import NodeSample
 from tidelog.chaos.topology import Topology
@@ -29,7 +29,7 @@ class FakeProcesses:
     now_s: float = 0.0
 
     def as_cluster(self) -> SocketCluster:
-        return cast("SocketCluster", self)  # Sight asks for no more than this.
+        return cast("SocketCluster", self)  # Sampler asks for no more than this.
 
     def is_up(self, node_id: int) -> bool:
         return self.pids[node_id] is not None
@@ -58,10 +58,10 @@ def _no_time_passes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_look_ends_with_a_round_that_began_after_it() -> None:
     async def tell() -> None:
         processes = FakeProcesses()
-        async with Sight(processes.as_cluster()) as sight:
+        async with Sampler(processes.as_cluster()) as sampler:
             processes.now_s = 7.0
-            await sight.look()
-            assert {one.at_s for one in sight.samples()} == {7.0}
+            await sampler.look()
+            assert {one.at_s for one in sampler.samples()} == {7.0}
 
     run_virtual(tell())
 
@@ -69,16 +69,16 @@ def test_a_look_ends_with_a_round_that_began_after_it() -> None:
 def test_a_process_that_ended_is_not_seen_and_the_next_one_not_before_it_answers() -> None:
     async def tell() -> None:
         processes = FakeProcesses()
-        async with Sight(processes.as_cluster()) as sight:
+        async with Sampler(processes.as_cluster()) as sampler:
             processes.pids[4] = None
-            assert sight.sample(4) is None
+            assert sampler.sample(4) is None
             processes.mute.add(4)
             processes.pids[4] = 41
-            await sight.look()
-            assert sight.sample(4) is None
+            await sampler.look()
+            assert sampler.sample(4) is None
             processes.mute.clear()
-            await sight.look()
-            found = sight.sample(4)
+            await sampler.look()
+            found = sampler.sample(4)
             assert found is not None
             assert found.pid == 41
 
@@ -88,15 +88,15 @@ def test_a_process_that_ended_is_not_seen_and_the_next_one_not_before_it_answers
 def test_one_that_is_paused_or_slow_is_seen_as_it_was_and_told_as_silent() -> None:
     async def tell() -> None:
         processes, rounds = FakeProcesses(), list[Mapping[int, NodeSample | None]]()
-        async with Sight(processes.as_cluster()) as sight:
+        async with Sampler(processes.as_cluster()) as sampler:
             processes.paused.add(4)
             processes.mute.add(5)
-            await sight.look()
-            sight.on_round.append(rounds.append)
+            await sampler.look()
+            sampler.on_round.append(rounds.append)
             processes.asked.clear()
-            await sight.look()
-            assert sight.sample(4) is not None
-            assert sight.sample(5) is not None
+            await sampler.look()
+            assert sampler.sample(4) is not None
+            assert sampler.sample(5) is not None
         assert (rounds[-1][4], rounds[-1][5]) == (None, None)
         assert rounds[-1][6] is not None
         assert 4 not in processes.asked
@@ -107,10 +107,10 @@ def test_one_that_is_paused_or_slow_is_seen_as_it_was_and_told_as_silent() -> No
 def test_every_line_is_kept_once_in_the_order_it_was_told() -> None:
     async def tell() -> None:
         processes = FakeProcesses()
-        async with Sight(processes.as_cluster()) as sight:
-            await sight.look()
-            await sight.look()
-            told = [line.event for line in sight.lines]
+        async with Sampler(processes.as_cluster()) as sampler:
+            await sampler.look()
+            await sampler.look()
+            told = [line.event for line in sampler.lines]
         assert told == [f"line {number}" for number in range(1, len(told) + 1)]
 
     run_virtual(tell())
@@ -121,10 +121,10 @@ def test_a_listener_that_fails_is_told_to_who_looks() -> None:
         raise ZeroDivisionError
 
     async def tell() -> None:
-        async with Sight(FakeProcesses().as_cluster()) as sight:
-            sight.on_round.append(fail)
-            with pytest.raises(SightLostError) as caught:
-                await sight.look()
+        async with Sampler(FakeProcesses().as_cluster()) as sampler:
+            sampler.on_round.append(fail)
+            with pytest.raises(SamplingEndedError) as caught:
+                await sampler.look()
             assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
     run_virtual(tell())

@@ -1,6 +1,6 @@
-"""Where clients of a chaos run work: each has connections of its own, through its group's proxies.
+"""World of the clients of a chaos run: each has connections of its own, through its group's proxies.
 
-Owns who belongs to which group, what producers were answered, and the run's diary.
+Owns the groups' members, the answers to producers, and the run's diary.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ REPLICATION_FACTOR = 3
 
 
 @dataclass(slots=True)
-class SocketSetting:
-    """`workloads.Setting` over a cluster of processes. `close` it."""
+class SocketWorld:
+    """`workloads.WorldPort` over a cluster of processes. `close` it."""
 
     cluster: SocketCluster
     work: WorkPlan

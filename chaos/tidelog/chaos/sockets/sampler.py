@@ -1,7 +1,7 @@
-"""What is seen of a cluster of processes: all nodes are sampled at once, again and again.
+"""Sampler of a cluster of processes: it samples every node at once, again and again.
 
-Owns the newest sample of each process, and the log lines that samples brought, in order. A sample
-of a process that has ended counts no more; one of a process that is paused still does.
+Owns the newest sample of each process, and the log lines that samples brought, in order. Samples of
+a process that has ended are ignored; those of a paused one are not.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ Round = Mapping[int, NodeSample | None]
 """By node id; None: it is down or paused, or did not answer in time."""
 
 
-class SightLostError(Exception):
+class SamplingEndedError(Exception):
     """Sampling has ended; the cause is what ended it."""
 
 
-class Sight:
-    """Samples while it is entered; `on_round` are told every round."""
+class Sampler:
+    """Samples while entered, and calls each of `on_round` with every round."""
 
     def __init__(self, cluster: SocketCluster) -> None:
         self.lines: list[LogLine] = []
@@ -35,7 +35,7 @@ class Sight:
         self._rounds_ended = 0
         self._task: asyncio.Task[None] | None = None
 
-    async def __aenter__(self) -> Sight:
+    async def __aenter__(self) -> Sampler:
         self._task = asyncio.create_task(self._sample(), name="samples")
         await self.look()
         return self
@@ -46,12 +46,12 @@ class Sight:
             await asyncio.gather(self._task, return_exceptions=True)
 
     def sample(self, node_id: int) -> NodeSample | None:
-        """The newest of its present process."""
+        """The newest sample of the node's present process; None: there is none."""
         known = self._newest.get(node_id)
         return known if known is not None and known.pid == self._cluster.pid(node_id) else None
 
     def samples(self) -> list[NodeSample]:
-        """Of all that are up."""
+        """The newest samples of the nodes that are up."""
         found = map(self.sample, self._cluster.topology.node_ids)
         return [one for one in found if one is not None]
 
@@ -60,7 +60,7 @@ class Sight:
         wanted = self._rounds_begun + 1
         while self._rounds_ended < wanted:
             if self._task is None or self._task.done():
-                raise SightLostError("nobody samples") from self._cause()
+                raise SamplingEndedError("nobody samples") from self._cause()
             await asyncio.sleep(POLL_S)
 
     def _cause(self) -> BaseException | None:

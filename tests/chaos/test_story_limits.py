@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tidelog.chaos.sockets.telling import BROKEN_S_MAX, failure_told, told_in_time
+from tidelog.chaos.sockets.story_limits import BROKEN_S_MAX, report_failures, run_within
 from tidelog.simulation.engine.scheduler import Scheduler, SchedulerLimits
 from tidelog.simulation.engine.trace import Trace
 
@@ -57,9 +57,7 @@ def test_a_story_ends_in_time(
     story = Story()
     is_told = scheduler.run(
         scheduler.new_loop("run"),
-        told_in_time(
-            story.tell(breaks=breaks), within_s=within_s, is_broken=lambda: story.is_broken
-        ),
+        run_within(story.tell(breaks=breaks), within_s=within_s, is_broken=lambda: story.is_broken),
     )
 
     assert is_told is (ended_s == STORY_S)
@@ -74,13 +72,13 @@ def test_what_a_story_raises_is_raised(scheduler: Scheduler) -> None:
     with pytest.raises(LookupError, match="nobody leads"):
         scheduler.run(
             scheduler.new_loop("run"),
-            told_in_time(tell(), within_s=1.0, is_broken=lambda: False),
+            run_within(tell(), within_s=1.0, is_broken=lambda: False),
         )
 
 
 def test_a_run_that_fails_itself_says_what_and_where() -> None:
     told: list[str] = []
-    with failure_told(told.append):
+    with report_failures(told.append):
         raise ValueError("a bug")
 
     assert len(told) == 1

@@ -1,4 +1,4 @@
-"""Port: where clients work. The simulated world and the one of sockets implement it."""
+"""Port: the world of clients: the simulation's `World` and sockets' `SocketWorld` implement it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from tidelog.chaos.workloads.plans import ProducerPlan, TopicPlan
 from tidelog.history.history import Poll, Send
 
 
-class Setting(Protocol):
-    """What clients are to do, their way to the cluster, and where it is written down."""
+class WorldPort(Protocol):
+    """Topics and producers to run, the clients' way to the cluster, and their history."""
 
     @property
     def topics(self) -> Sequence[TopicPlan]:

@@ -1,4 +1,4 @@
-"""How a story is told to its end: within its time, and with a word when the run itself fails."""
+"""Limits of a story's run: it ends within its time, and a failure of the run itself is reported."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from pathlib import Path
 from typing import Any
 
 BROKEN_S_MAX = 10.0
-"""What is left once something is broken: what follows may follow from it."""
+"""Time left once something is broken: later anomalies may follow from that."""
 LOOK_EVERY_S = 0.1
 
 
-async def told_in_time(
+async def run_within(
     story: Coroutine[Any, Any, None], *, within_s: float, is_broken: Callable[[], bool]
 ) -> bool:
-    """Tell it; False: it was broken off. Errors: the story's."""
+    """Run the story; False: it was broken off. Errors: the story's."""
     clock = asyncio.get_running_loop().time
-    telling, ends_s = asyncio.create_task(story, name="story"), clock() + within_s
+    running, ends_s = asyncio.create_task(story, name="story"), clock() + within_s
     try:
-        while not telling.done() and clock() < ends_s:
+        while not running.done() and clock() < ends_s:
             if is_broken():
                 ends_s = min(ends_s, clock() + BROKEN_S_MAX)
-            await asyncio.wait({telling}, timeout=LOOK_EVERY_S)
-        if telling.done():
-            await telling
+            await asyncio.wait({running}, timeout=LOOK_EVERY_S)
+        if running.done():
+            await running
             return True
         return False
     finally:
-        telling.cancel()
-        await asyncio.wait({telling})
+        running.cancel()
+        await asyncio.wait({running})
 
 
 @contextmanager
-def failure_told(tell: Callable[[str], None]) -> Iterator[None]:
-    """Whatever fails in here ends here; told is what, and in which line."""
+def report_failures(tell: Callable[[str], None]) -> Iterator[None]:
+    """Catch any error of the block, and `tell` it with its line."""
     try:
         yield
     except Exception as error:  # noqa: BLE001  # whatever a run ends with is its outcome

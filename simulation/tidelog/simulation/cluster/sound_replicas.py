@@ -9,7 +9,7 @@ from tidelog.metadata.image import PartitionImage
 from tidelog.simulation.cluster.cluster import SimCluster
 
 
-class Sight:
+class SoundReplicas:
     """Looks at all nodes; changes nothing."""
 
     def __init__(self, cluster: SimCluster, images: ImageChecks) -> None:
