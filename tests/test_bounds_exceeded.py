@@ -24,9 +24,9 @@ from tests.product_bounds import Bound, bounds_in, product_bounds
 from tidelog.chaos.scenarios.catalogue import SCENARIOS
 from tidelog.core.chance import SeededRandom
 from tidelog.simulation.cluster import late_calls
-from tidelog.simulation.cluster.endless_strikes import SPANS, EndlessStrikes
-from tidelog.simulation.cluster.late_calls import LateCallStrikes
-from tidelog.simulation.cluster.strikes import Span
+from tidelog.simulation.cluster.endless_faults import SPANS, EndlessFaults
+from tidelog.simulation.cluster.fault_actions import Span
+from tidelog.simulation.cluster.late_calls import LateCallFaults
 
 TESTS = Path(__file__).resolve().parent
 TABLE = TESTS / "bounds.toml"
@@ -133,8 +133,8 @@ def test_the_table_holds_nothing_that_the_product_has_not() -> None:
 
 def test_every_span_is_that_of_a_fault_that_may_strike() -> None:
     stage = cast("Any", SimpleNamespace(world=None))
-    assert set(EndlessStrikes(stage, SeededRandom(0)).kinds) == set(SPANS), "none is left out"
-    assert set(LateCallStrikes(stage).kinds) >= set(late_calls.SPANS)
+    assert set(EndlessFaults(stage, SeededRandom(0)).kinds) == set(SPANS), "none is left out"
+    assert set(LateCallFaults(stage).kinds) >= set(late_calls.SPANS)
     assert all(0 < span.low < span.high for span in spans().values())
 
 

@@ -82,4 +82,4 @@ def test_a_run_that_fails_itself_says_what_and_where() -> None:
         raise ValueError("a bug")
 
     assert len(told) == 1
-    assert told[0].startswith("ValueError: a bug (test_telling.py:")
+    assert told[0].startswith("ValueError: a bug (test_story_limits.py:")

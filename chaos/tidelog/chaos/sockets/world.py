@@ -1,4 +1,4 @@
-"""World of the clients of a chaos run: each has connections of its own, through its group's proxies.
+"""World of the clients of a chaos run: each connects on its own, through its group's proxies.
 
 Owns the groups' members, the answers to producers, and the run's diary.
 """

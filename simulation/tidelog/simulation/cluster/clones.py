@@ -19,8 +19,8 @@ from tidelog.core.chance import SeededRandom
 from tidelog.core.errors import TidelogError
 from tidelog.metadata.image import PartitionImage, TopicImage
 from tidelog.net.transport import Transport
+from tidelog.simulation.cluster.fault_actions import FaultActions
 from tidelog.simulation.cluster.inside import active_controller
-from tidelog.simulation.cluster.strikes import Strikes
 from tidelog.v1.controller_pb2 import AlterPartitionRequest, BrokerHeartbeatRequest
 from tidelog.v1.data_pb2 import FetchPartition, FetchRequest
 from tidelog.v1.methods import ALTER_PARTITION, BROKER_HEARTBEAT, FETCH, Method, Request, Response
@@ -38,9 +38,9 @@ FETCH_BYTES = 1 << 20
 class Clones:
     """Speak until told to stop; there is nothing to heal."""
 
-    def __init__(self, strikes: Strikes, random: SeededRandom) -> None:
-        self._strikes = strikes
-        self._world = strikes.world
+    def __init__(self, actions: FaultActions, random: SeededRandom) -> None:
+        self._actions = actions
+        self._world = actions.world
         self._random = random
         self._are_there = random.random() < USED_PROBABILITY
         self._attempts = FIRST_ATTEMPT
@@ -75,7 +75,7 @@ class Clones:
             metadata_offset=self._world.image.offset,
             want_shut_down=True,
         )
-        self._strikes.count("clone_heartbeat", f"node {broker_id}")
+        self._actions.count("clone_heartbeat", f"node {broker_id}")
         await self._ask_controller(transport, BROKER_HEARTBEAT, request)
 
     async def _alter_isr(self, transport: Transport) -> None:
@@ -97,7 +97,7 @@ class Clones:
         )
         for replica in state.replicas:
             change.new_isr.add(broker_id=replica, broker_epoch=self._broker_epoch(replica))
-        self._strikes.count("clone_isr", f"node {leader_id} of {topic.name}-{state.partition}")
+        self._actions.count("clone_isr", f"node {leader_id} of {topic.name}-{state.partition}")
         await self._ask_controller(transport, ALTER_PARTITION, request)
 
     async def _fetch(self, transport: Transport) -> None:
@@ -127,7 +127,7 @@ class Clones:
             partitions=[asked],
             cluster_id=CLUSTER_ID,
         )
-        self._strikes.count("clone_fetch", f"node {follower} of node {leader_id}")
+        self._actions.count("clone_fetch", f"node {follower} of node {leader_id}")
         await self._ask(transport, leader_id, FETCH, request)
 
     async def _ask_controller(

@@ -25,8 +25,8 @@ from tidelog.node.server import METADATA_DIRECTORY
 from tidelog.raft.wal import FILE_NAME
 from tidelog.simulation.cluster.budget import folder_of
 from tidelog.simulation.cluster.cluster import DATA_DIRECTORY
+from tidelog.simulation.cluster.fault_actions import FaultActions
 from tidelog.simulation.cluster.inside import active_controller
-from tidelog.simulation.cluster.strikes import Strikes
 from tidelog.simulation.engine.disk import SimDisk
 from tidelog.simulation.engine.late_calls import LateCalls
 from tidelog.simulation.engine.network import Host
@@ -39,9 +39,9 @@ STEP_COST_S = 200e-6
 class SimClusterPort:
     """All clients are one group here."""
 
-    def __init__(self, strikes: Strikes, workload: Workload) -> None:
-        self._strikes = strikes
-        self._world = strikes.world
+    def __init__(self, actions: FaultActions, workload: Workload) -> None:
+        self._actions = actions
+        self._world = actions.world
         self._workload = workload
         self._answers: list[Answer] = []
         self._lines: list[LogLine] = []
@@ -94,7 +94,7 @@ class SimClusterPort:
     @property
     def random(self) -> SeededRandom:
         """See `ClusterPort`."""
-        return self._strikes.random
+        return self._actions.random
 
     @property
     def load(self) -> Load:
@@ -123,7 +123,7 @@ class SimClusterPort:
 
     def count(self, kind: str, what: str = "", *_: int) -> None:
         """See `ClusterPort`."""
-        self._strikes.count(kind, what)
+        self._actions.count(kind, what)
 
     def over(self, kind: str, what: str = "", *_: int) -> None:
         """See `ClusterPort`."""
@@ -137,11 +137,11 @@ class SimClusterPort:
 
     async def kill(self, node_id: int) -> bool:
         """See `ClusterPort`."""
-        return self._strikes.kill(node_id)
+        return self._actions.kill(node_id)
 
     async def stop(self, node_id: int) -> None:
         """See `ClusterPort`."""
-        await self._strikes.stop(node_id)
+        await self._actions.stop(node_id)
 
     async def start(self, node_id: int) -> None:
         """See `ClusterPort`."""
@@ -173,7 +173,7 @@ class SimClusterPort:
 
     async def cut_power(self, node_id: int) -> bool:
         """See `Machines`."""
-        return self._strikes.cut_power(node_id)
+        return self._actions.cut_power(node_id)
 
     def has_recovered(self) -> bool:
         """See `Machines`."""
@@ -183,11 +183,11 @@ class SimClusterPort:
 
     async def cut(self, paths: Iterable[Path]) -> None:
         """See `ClusterPort`."""
-        self._strikes.cut_now(self._links(paths))
+        self._actions.cut_now(self._links(paths))
 
     async def mend(self, paths: Iterable[Path]) -> None:
         """See `ClusterPort`."""
-        self._strikes.mend(self._links(paths))
+        self._actions.mend(self._links(paths))
 
     async def delay(self, paths: Iterable[Path]) -> None:
         """Until `hasten`, and then all at once."""
@@ -202,7 +202,7 @@ class SimClusterPort:
     def hold_calls(self, node_id: int, method: str, *, most: int) -> LateCalls:
         """See `CallHolder`."""
         network = self._world.cluster.network
-        return network.hold_calls(self._strikes.host(node_id), method, most=most)
+        return network.hold_calls(self._actions.host(node_id), method, most=most)
 
     def deliver_late(self, held: LateCalls) -> None:
         """See `CallHolder`."""
@@ -218,7 +218,7 @@ class SimClusterPort:
 
     def _hosts(self, side: Side) -> Sequence[str]:
         if isinstance(side, int):
-            return [self._strikes.host(side)]
+            return [self._actions.host(side)]
         return self._world.client_hosts
 
     # Disks

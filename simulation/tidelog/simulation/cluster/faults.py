@@ -1,8 +1,8 @@
 """The storm of the cluster suite: which faults there are, and when each strikes whom.
 
 A seed uses some of the kinds and leaves others out (swarm testing), so that each also strikes
-nearly alone. It owns the faults of links and processes; `disk_strikes` has those of machines, and
-`endless_strikes` those that last longer than the product waits, drawn beside the others, and
+nearly alone. It owns the faults of links and processes; `machine_faults` has those of machines, and
+`endless_faults` those that last longer than the product waits, drawn beside the others, and
 `clones` nodes of another cluster that call this one's.
 """
 
@@ -20,12 +20,12 @@ from tidelog.chaos.topology import CLIENTS
 from tidelog.core import chance
 from tidelog.core.chance import SeededRandom
 from tidelog.simulation.cluster.clones import Clones
-from tidelog.simulation.cluster.disk_strikes import DiskStrikes
-from tidelog.simulation.cluster.endless_strikes import EndlessStrikes
+from tidelog.simulation.cluster.endless_faults import EndlessFaults
+from tidelog.simulation.cluster.fault_actions import FaultActions
 from tidelog.simulation.cluster.inside import active_controller
-from tidelog.simulation.cluster.late_calls import NEEDS_CALM, LateCallStrikes
-from tidelog.simulation.cluster.replica_strikes import ReplicaStrikes
-from tidelog.simulation.cluster.strikes import Strikes
+from tidelog.simulation.cluster.late_calls import NEEDS_CALM, LateCallFaults
+from tidelog.simulation.cluster.machine_faults import MachineFaults
+from tidelog.simulation.cluster.replica_faults import ReplicaFaults
 from tidelog.simulation.engine.network import Weather
 
 KINDS_USED_MIN, KINDS_USED_MAX = 2, 9
@@ -38,12 +38,12 @@ DRIFT_MIN, DRIFT_MAX = 0.8, 1.25
 class Faults:
     """Strikes until told to stop; then `heal` takes all back."""
 
-    def __init__(self, strikes: Strikes, random: SeededRandom, scene: Scene) -> None:
-        self._strikes = strikes
+    def __init__(self, actions: FaultActions, random: SeededRandom, scene: Scene) -> None:
+        self._actions = actions
         self._scene = scene
-        self._world = strikes.world
+        self._world = actions.world
         self._random = random
-        disks = DiskStrikes(strikes, scene)
+        disks = MachineFaults(actions, scene)
         self._kinds: dict[str, Callable[[], Awaitable[None]]] = {
             "partition": self._partition,
             "one_way": self._one_way,
@@ -68,20 +68,20 @@ class Faults:
         self._is_calm = False
         self._used = [left.pop(random.randrange(0, len(left))) for _ in range(count)]
         if random.random() < REPLICA_STRIKE_PROBABILITY:
-            moments = ReplicaStrikes(strikes).kinds
+            moments = ReplicaFaults(actions).kinds
             name = list(moments)[random.randrange(0, len(moments))]
             self._kinds[name] = moments[name]
             self._used.append(name)
         else:
             self._use_late_calls(random.fork("late calls"))
-        self._endless = EndlessStrikes(strikes, random.fork("endless"))
-        self._clones = Clones(strikes, random.fork("clones"))
+        self._endless = EndlessFaults(actions, random.fork("endless"))
+        self._clones = Clones(actions, random.fork("clones"))
         self._tasks: list[asyncio.Task[None]] = []
 
     def _use_late_calls(self, random: SeededRandom) -> None:
         """Most of the other seeds use one of these kinds, and few others beside it, or none."""
         if random.random() < LATE_CALLS_PROBABILITY:
-            late = LateCallStrikes(self._strikes).kinds
+            late = LateCallFaults(self._actions).kinds
             name = chance.one_of(random, [*late, NEEDS_CALM, NEEDS_CALM])
             self._kinds[name] = late[name]
             self._is_calm = name == NEEDS_CALM
@@ -113,33 +113,33 @@ class Faults:
 
     async def _lasts(self, fault: Fault, low_s: float, high_s: float) -> None:
         async with lasting(self._scene, fault):
-            await self._strikes.last(low_s, high_s)
+            await self._actions.last(low_s, high_s)
 
     # Links
 
     async def _partition(self) -> None:
-        nodes = self._strikes.shuffled(self._world.config.node_ids)
+        nodes = self._actions.shuffled(self._world.config.node_ids)
         side = nodes[: self._random.randrange(1, len(nodes))]
-        others = self._strikes.others(*side)
+        others = self._actions.others(*side)
         label = f"{sorted(side)} from {others}"
         cut = Cut(both_ways(side, others), kind="partition", label=label)
         await self._lasts(cut, 0.2, 5.0)
 
     async def _one_way(self) -> None:
-        victim = self._strikes.victim()
-        others = self._strikes.others(victim)
-        if self._strikes.happens(0.3):
-            others = [self._strikes.one_of(others)]
+        victim = self._actions.victim()
+        others = self._actions.others(victim)
+        if self._actions.happens(0.3):
+            others = [self._actions.one_of(others)]
         links = [(victim, other) for other in others]
-        if self._strikes.happens(0.5):
+        if self._actions.happens(0.5):
             links = [link[::-1] for link in links]
-        host = self._strikes.host
+        host = self._actions.host
         label = " ".join(f"{host(source)}>{host(target)}" for source, target in links)
         await self._lasts(Cut(tuple(links), kind="one_way", label=label), 0.2, 5.0)
 
     async def _ring(self) -> None:
         """Each node hears a neighbour on each side, and nobody else."""
-        nodes = self._strikes.shuffled(self._world.config.node_ids)
+        nodes = self._actions.shuffled(self._world.config.node_ids)
         size = len(nodes)
         paths = tuple(
             (one, other)
@@ -150,7 +150,7 @@ class Faults:
         await self._lasts(Cut(paths, kind="ring", label=str(nodes)), 0.5, 5.0)
 
     async def _isolate(self) -> None:
-        await self._cut_off("isolate", self._strikes.victim())
+        await self._cut_off("isolate", self._actions.victim())
 
     async def _isolate_controller(self) -> None:
         controller = active_controller(self._world.cluster)
@@ -158,44 +158,44 @@ class Faults:
             await self._cut_off("isolate_controller", controller)
 
     async def _cut_off(self, kind: str, victim: int) -> None:
-        paths = both_ways([victim], self._strikes.others(victim))
+        paths = both_ways([victim], self._actions.others(victim))
         await self._lasts(Cut(paths, kind=kind, label=f"node {victim}"), 0.2, 5.0)
 
     async def _cut_from_clients(self) -> None:
         """Answers are lost, or requests."""
-        victim = self._strikes.victim()
-        is_deaf = self._strikes.happens(0.5)
+        victim = self._actions.victim()
+        is_deaf = self._actions.happens(0.5)
         paths = one_way([CLIENTS], [victim]) if is_deaf else one_way([victim], [CLIENTS])
-        label = f"{self._strikes.host(victim)} {'deaf' if is_deaf else 'mute'}"
+        label = f"{self._actions.host(victim)} {'deaf' if is_deaf else 'mute'}"
         await self._lasts(Cut(paths, kind="cut_from_clients", label=label), 0.2, 3.0)
 
     async def _clog(self) -> None:
         """Two hosts' link holds everything and then delivers."""
-        names = [*map(self._strikes.host, self._world.config.node_ids), *self._world.client_hosts]
-        source, target = self._strikes.shuffled(names)[:2]
+        names = [*map(self._actions.host, self._world.config.node_ids), *self._world.client_hosts]
+        source, target = self._actions.shuffled(names)[:2]
         network = self._world.cluster.network
-        self._strikes.count("clog", f"{source}>{target}")
+        self._actions.count("clog", f"{source}>{target}")
         network.clog(source, target)
-        await self._strikes.last(0.3, 6.0)
+        await self._actions.last(0.3, 6.0)
         network.unclog(source, target)
 
     async def _weather(self) -> None:
         weather = Weather(
             loss=self._random.uniform(0, 0.05),
-            delay_s_max=self._random.uniform(0.001, 0.2) * self._strikes.happens(0.5),
+            delay_s_max=self._random.uniform(0.001, 0.2) * self._actions.happens(0.5),
             repeat=self._random.uniform(0, 0.3),
         )
-        self._strikes.count("weather", str(weather))
+        self._actions.count("weather", str(weather))
         network = self._world.cluster.network
         network.weather = weather
-        await self._strikes.last(0.5, 4.0)
+        await self._actions.last(0.5, 4.0)
         if network.weather is weather:
             network.weather = None
 
     # Processes
 
     async def _pause(self) -> None:
-        await self._freeze("pause", self._strikes.victim())
+        await self._freeze("pause", self._actions.victim())
 
     async def _pause_controller(self) -> None:
         controller = active_controller(self._world.cluster)
@@ -203,37 +203,37 @@ class Faults:
             await self._freeze("pause_controller", controller)
 
     async def _freeze(self, kind: str, victim: int) -> None:
-        self._strikes.count(kind, f"node {victim}")
-        await self._strikes.pause(victim, 0.2, 6.0)
+        self._actions.count(kind, f"node {victim}")
+        await self._actions.pause(victim, 0.2, 6.0)
 
     async def _kill(self) -> None:
-        victim = self._strikes.victim()
-        if self._strikes.kill(victim):
-            self._strikes.count("kill", f"node {victim}")
-            await self._strikes.start_later(victim)
+        victim = self._actions.victim()
+        if self._actions.kill(victim):
+            self._actions.count("kill", f"node {victim}")
+            await self._actions.start_later(victim)
 
     async def _stop(self) -> None:
-        async with lasting(self._scene, Terminate(self._strikes.victim(), kind="stop")):
-            await self._strikes.stay_down()
+        async with lasting(self._scene, Terminate(self._actions.victim(), kind="stop")):
+            await self._actions.stay_down()
 
     async def _rolling_restart(self) -> None:
-        self._strikes.count("rolling_restart")
+        self._actions.count("rolling_restart")
         for node_id in self._world.config.node_ids:
-            await self._strikes.stop(node_id)
-            await self._strikes.last(0.0, 0.3)
+            await self._actions.stop(node_id)
+            await self._actions.last(0.0, 0.3)
             self._world.start(node_id)
-            await self._strikes.until(lambda: not list(self._world.unsettled()), within_s=4.0)
+            await self._actions.until(lambda: not list(self._world.unsettled()), within_s=4.0)
 
     async def _restart_all(self) -> None:
         """At once: killed, or without power where the budget has room for it."""
-        is_lossy = self._strikes.happens(0.5)
-        self._strikes.count("restart_all", "power" if is_lossy else "kill -9")
-        nodes = self._strikes.shuffled(self._world.config.node_ids)
+        is_lossy = self._actions.happens(0.5)
+        self._actions.count("restart_all", "power" if is_lossy else "kill -9")
+        nodes = self._actions.shuffled(self._world.config.node_ids)
         for node_id in nodes:
-            if not (is_lossy and self._strikes.cut_power(node_id)):
-                self._strikes.kill(node_id)
+            if not (is_lossy and self._actions.cut_power(node_id)):
+                self._actions.kill(node_id)
         for node_id in nodes:
-            await self._strikes.last(0.0, 0.5)
+            await self._actions.last(0.0, 0.5)
             self._world.start(node_id)
 
     async def _unclean(self) -> None:
@@ -242,24 +242,24 @@ class Faults:
         Where that is not allowed, nobody leads until one of those in sync is back.
         """
         topics = self._world.config.topics
-        lossy = [one for one in topics if one.is_lossy and self._strikes.happens(0.5)]
-        topic = self._strikes.one_of(lossy or topics)
+        lossy = [one for one in topics if one.is_lossy and self._actions.happens(0.5)]
+        topic = self._actions.one_of(lossy or topics)
         state = self._world.image.partition(topic.name, 0)
         if not state or state.leader_id is None or len(state.isr) < 2:
             return
-        behind = self._strikes.one_of([one for one in state.replicas if one != state.leader_id])
+        behind = self._actions.one_of([one for one in state.replicas if one != state.leader_id])
         in_sync = [one for one in state.replicas if one != behind]
-        self._strikes.count("unclean", f"node {behind} falls behind {in_sync}")
-        await self._strikes.cut(self._strikes.links_between([behind], in_sync), 1.0, 4.0)
+        self._actions.count("unclean", f"node {behind} falls behind {in_sync}")
+        await self._actions.cut(self._actions.links_between([behind], in_sync), 1.0, 4.0)
         for node_id in in_sync:
-            self._strikes.kill(node_id)
-        await self._strikes.last(1.0, 6.0)
+            self._actions.kill(node_id)
+        await self._actions.last(1.0, 6.0)
         for node_id in in_sync:
             self._world.start(node_id)
 
     async def _clock_drift(self) -> None:
-        victim = self._strikes.victim()
+        victim = self._actions.victim()
         if self._world.is_up(victim):
             rate = self._random.uniform(DRIFT_MIN, DRIFT_MAX)
-            self._strikes.count("clock_drift", f"node {victim}: {rate:.2f}")
+            self._actions.count("clock_drift", f"node {victim}: {rate:.2f}")
             self._world.cluster.drift(victim, rate=rate)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 
+from tidelog.simulation.cluster.fault_actions import FaultActions, Span
 from tidelog.simulation.cluster.inside import active_controller
-from tidelog.simulation.cluster.strikes import Span, Strikes
 from tidelog.simulation.cluster.world_config import REPLICATION_FACTOR
 
 METHODS = ("AlterPartition", "BrokerHeartbeat", "ReportReplicaState", "RegisterBroker")
@@ -24,12 +24,12 @@ LATE_S = Span(0.3, 8.0)
 SPANS: Mapping[str, Span] = {"late_calls": LATE_S}
 
 
-class LateCallStrikes:
+class LateCallFaults:
     """The kinds, for `Faults`."""
 
-    def __init__(self, strikes: Strikes) -> None:
-        self._strikes = strikes
-        self._world = strikes.world
+    def __init__(self, actions: FaultActions) -> None:
+        self._actions = actions
+        self._world = actions.world
         self._is_busy = False
         """An ISR change is being made late: one at a time."""
         self.kinds: dict[str, Callable[[], Awaitable[None]]] = {
@@ -40,33 +40,33 @@ class LateCallStrikes:
 
     async def _late_calls(self) -> None:
         """Some calls of a broker arrive when it has given them up, and asked again."""
-        victim = self._strikes.one_of(self._world.config.broker_ids)
-        method = self._strikes.one_of(METHODS)
+        victim = self._actions.one_of(self._world.config.broker_ids)
+        method = self._actions.one_of(METHODS)
         most = self._some(CALLS_MAX)
-        self._strikes.count("late_calls", f"node {victim}: {most} of {method}")
+        self._actions.count("late_calls", f"node {victim}: {most} of {method}")
         network = self._world.cluster.network
-        late = network.hold_calls(self._strikes.host(victim), method, most=most)
-        if method == "RegisterBroker" and self._strikes.kill(victim):
-            await self._strikes.start_later(victim)
-        await self._strikes.last(*LATE_S)
+        late = network.hold_calls(self._actions.host(victim), method, most=most)
+        if method == "RegisterBroker" and self._actions.kill(victim):
+            await self._actions.start_later(victim)
+        await self._actions.last(*LATE_S)
         network.deliver_late(late)
 
     async def _late_heartbeats(self) -> None:
         """A broker is fenced as nobody hears it, or stops; then all that it said arrives."""
-        victim = self._strikes.victim()
-        self._strikes.count("late_heartbeats", f"node {victim}")
+        victim = self._actions.victim()
+        self._actions.count("late_heartbeats", f"node {victim}")
         network = self._world.cluster.network
         most = self._some(2 * CALLS_MAX)
-        late = network.hold_calls(self._strikes.host(victim), "BrokerHeartbeat", most=most)
-        await self._strikes.last(0.05, 1.0)
-        is_stopped = self._strikes.happens(0.5)
+        late = network.hold_calls(self._actions.host(victim), "BrokerHeartbeat", most=most)
+        await self._actions.last(0.05, 1.0)
+        is_stopped = self._actions.happens(0.5)
         if is_stopped:
-            await self._strikes.stop(victim)
+            await self._actions.stop(victim)
         else:
-            await self._strikes.last(0.0, self._session_s)
+            await self._actions.last(0.0, self._session_s)
         network.deliver_late(late)
         if is_stopped:
-            await self._strikes.start_later(victim)
+            await self._actions.start_later(victim)
 
     async def _late_isr_change(self) -> None:
         """A follower is to join, and is fenced before the attempt that its leader hears of is made.
@@ -79,27 +79,27 @@ class LateCallStrikes:
             return
         self._is_busy = True
         leader, follower = pair
-        self._strikes.count(NEEDS_CALM, f"node {leader} of node {follower}")
-        network, host = self._world.cluster.network, self._strikes.host
-        links = self._strikes.links_between([leader], [follower])
-        self._strikes.cut_now(links)
-        await self._strikes.until(lambda: not self._shared_isrs(leader, follower), within_s=6.0)
+        self._actions.count(NEEDS_CALM, f"node {leader} of node {follower}")
+        network, host = self._world.cluster.network, self._actions.host
+        links = self._actions.links_between([leader], [follower])
+        self._actions.cut_now(links)
+        await self._actions.until(lambda: not self._shared_isrs(leader, follower), within_s=6.0)
         silenced = network.hold_calls(host(follower), "BrokerHeartbeat", most=HEARTBEATS_MAX)
         change = network.hold_calls(host(leader), "AlterPartition", most=ATTEMPTS_HELD)
-        self._strikes.mend(links)
-        await self._strikes.until(lambda: change.count, within_s=self._session_s)
-        await self._strikes.until(
+        self._actions.mend(links)
+        await self._actions.until(lambda: change.count, within_s=self._session_s)
+        await self._actions.until(
             lambda: not self._world.image.is_alive(follower), within_s=2 * self._session_s
         )
-        self._strikes.cut_now(links)
-        await self._strikes.last(3.0, 4.0)
-        if self._strikes.happens(0.5):
+        self._actions.cut_now(links)
+        await self._actions.last(3.0, 4.0)
+        if self._actions.happens(0.5):
             await self._depose()
         network.deliver_late(silenced)
-        await self._strikes.until(lambda: self._world.image.is_alive(follower), within_s=4.0)
+        await self._actions.until(lambda: self._world.image.is_alive(follower), within_s=4.0)
         network.deliver_late(change)
-        await self._strikes.last(0.1, 0.5)
-        self._strikes.mend(links)
+        await self._actions.last(0.1, 0.5)
+        self._actions.mend(links)
         self._is_busy = False
 
     async def _depose(self) -> None:
@@ -108,20 +108,20 @@ class LateCallStrikes:
         if before is None:
             return
         others = [one for one in self._world.config.controller_ids if one != before]
-        links = self._strikes.links_between([before], others)
-        self._strikes.cut_now(links)
-        await self._strikes.until(
+        links = self._actions.links_between([before], others)
+        self._actions.cut_now(links)
+        await self._actions.until(
             lambda: active_controller(self._world.cluster) not in (None, before), within_s=3.0
         )
-        self._strikes.mend(links)
-        await self._strikes.last(0.1, 0.3)
+        self._actions.mend(links)
+        await self._actions.last(0.1, 0.3)
 
     @property
     def _session_s(self) -> float:
         return self._world.config.session_timeout_ms / 1000
 
     def _some(self, most: int) -> int:
-        return self._strikes.random.randrange(1, most + 1)
+        return self._actions.random.randrange(1, most + 1)
 
     def _a_leader_and_a_follower(self) -> tuple[int, int] | None:
         """Of a partition whose ISR stays large enough without the follower."""
@@ -131,7 +131,7 @@ class LateCallStrikes:
             for follower in state.isr
             if state.leader_id not in (None, follower) and len(state.isr) == REPLICATION_FACTOR
         ]
-        pair = self._strikes.one_of(pairs) if pairs else (None, 0)
+        pair = self._actions.one_of(pairs) if pairs else (None, 0)
         return None if pair[0] is None else (pair[0], pair[1])
 
     def _shared_isrs(self, leader: int, follower: int) -> bool:

@@ -23,9 +23,9 @@ from tidelog.history.checks.delivery import complaints, counts
 from tidelog.raft.config import ENGINES
 from tidelog.simulation.cluster.cluster_port import SimClusterPort
 from tidelog.simulation.cluster.coverage import COVERAGE
+from tidelog.simulation.cluster.fault_actions import FaultActions
 from tidelog.simulation.cluster.faults import Faults
 from tidelog.simulation.cluster.scenarios import SCENARIOS, STORM, shape
-from tidelog.simulation.cluster.strikes import Strikes
 from tidelog.simulation.cluster.world import Violated, World
 from tidelog.simulation.cluster.world_config import draw_config
 from tidelog.simulation.engine.loop import NodeLoop
@@ -107,12 +107,12 @@ class _Story:
         self._world = world
         self._workload = workload
         self._scenario = SCENARIOS.get(choice)
-        strikes = Strikes(world, random.fork("strikes"))
-        self.port = SimClusterPort(strikes, workload)
+        actions = FaultActions(world, random.fork("strikes"))
+        self.port = SimClusterPort(actions, workload)
         self.scene = Scene(self.port)
         if self._scenario is not None:
             self.port.listen()
-        self._faults = Faults(strikes, random.fork("faults"), self.scene)
+        self._faults = Faults(actions, random.fork("faults"), self.scene)
         self._choice = choice
 
     async def tell(self) -> None:

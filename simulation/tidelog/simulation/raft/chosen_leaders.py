@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from tidelog.simulation.raft.fault_actions import FaultActions
 from tidelog.simulation.raft.network import Link
-from tidelog.simulation.raft.strikes import Strikes
 from tidelog.simulation.raft.world import Voter
 from tidelog.v1.raft_pb2 import RaftMessage
 
@@ -26,9 +26,9 @@ def nothing(_: RaftMessage) -> None:
 class ChosenLeaders:
     """Lets a voter stand or win; false where it does not within some seconds."""
 
-    def __init__(self, strikes: Strikes) -> None:
-        self._strikes = strikes
-        self._world = strikes.world
+    def __init__(self, actions: FaultActions) -> None:
+        self._actions = actions
+        self._world = actions.world
 
     @property
     def known_term(self) -> int:
@@ -47,7 +47,7 @@ class ChosenLeaders:
         self, known_term: int, at_once: Callable[[RaftMessage], None] = nothing
     ) -> Voter | None:
         """Whoever leads in a later term than this, at its first word."""
-        heard = await self._strikes.hear(
+        heard = await self._actions.hear(
             self.is_new_leaders(known_term), within_s=ELECTION_S_MAX, at_once=at_once
         )
         return None if heard is None else self._world.voters[heard.sender_id]
@@ -55,17 +55,17 @@ class ChosenLeaders:
     def another(self, voter: Voter | None) -> Voter:
         """Anyone but this voter."""
         others = [one for one in self._world.voters.values() if one is not voter]
-        return self._strikes.one_of(others)
+        return self._actions.one_of(others)
 
     @contextmanager
     def cut_off(self, voter: Voter | None) -> Iterator[list[Link]]:
         """Nothing reaches it or comes from it meanwhile; None cuts nothing."""
-        links = [] if voter is None else self._strikes.links_between([voter.node_id])
+        links = [] if voter is None else self._actions.links_between([voter.node_id])
         self._world.network.cut(links)
         try:
             yield links
         finally:
-            self._strikes.mend(links)
+            self._actions.mend(links)
 
     @contextmanager
     def unopposed(self, voter: Voter) -> Iterator[None]:
@@ -76,12 +76,12 @@ class ChosenLeaders:
         try:
             yield
         finally:
-            self._strikes.mend(links)
+            self._actions.mend(links)
 
     async def stands(self, voter: Voter, at_once: Callable[[RaftMessage], None] = nothing) -> bool:
         """Until it asks for votes; before it begins to ask it hears nobody's own wishes."""
         network = self._world.network
-        to_it = [link for link in self._strikes.links() if link[1] == voter.node_id]
+        to_it = [link for link in self._actions.links() if link[1] == voter.node_id]
         network.cut(to_it)
         is_deaf = True
 
@@ -90,7 +90,7 @@ class ChosenLeaders:
             is_deaf = False
             network.mend(to_it)
 
-        asked = await self._strikes.hear(
+        asked = await self._actions.hear(
             lambda message: _says(message, voter, CANDIDATES_ONLY),
             within_s=ELECTION_S_MAX,
             at_once=hear_again,
@@ -99,7 +99,7 @@ class ChosenLeaders:
             network.mend(to_it)
         if asked is None:
             return False
-        stood = await self._strikes.hear(
+        stood = await self._actions.hear(
             lambda message: _says(message, voter, {"request_vote"}),
             within_s=ELECTION_S_MAX,
             at_once=at_once,

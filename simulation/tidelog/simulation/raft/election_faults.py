@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from functools import partial
 
+from tidelog.simulation.raft.fault_actions import FaultActions
 from tidelog.simulation.raft.network import Link, Weather
-from tidelog.simulation.raft.strikes import Strikes
 from tidelog.simulation.raft.world import Voter
 from tidelog.v1.raft_pb2 import RaftMessage
 
@@ -29,9 +29,9 @@ _LATE = [(True, 0.0, 0.0), (True, 0.0, 0.0), (False, 0.001, 0.04), (False, 0.1, 
 class ElectionFaults:
     """`kinds` by name."""
 
-    def __init__(self, strikes: Strikes) -> None:
-        self._strikes = strikes
-        self._world = strikes.world
+    def __init__(self, actions: FaultActions) -> None:
+        self._actions = actions
+        self._world = actions.world
         self.kinds: dict[str, Callable[[], Awaitable[None]]] = {
             "struck_at_vote": self._struck_at_vote,
             "fall_of_leaders": self._fall_of_leaders,
@@ -45,74 +45,74 @@ class ElectionFaults:
 
         They are back while rivals still ask, and what these ask is slow to arrive.
         """
-        strikes, world = self._strikes, self._world
-        strikes.count("struck_at_vote")
-        weather = Weather(delay_s_max=strikes.random.uniform(0.03, 0.25))
+        actions, world = self._actions, self._world
+        actions.count("struck_at_vote")
+        weather = Weather(delay_s_max=actions.random.uniform(0.03, 0.25))
         world.network.weather = weather
-        end_s = world.scheduler.now_s + strikes.random.uniform(1.5, 4.0)
+        end_s = world.scheduler.now_s + actions.random.uniform(1.5, 4.0)
         leader = world.leader()
         if leader is not None:
             await self._strike_shortly(leader)
         while world.scheduler.now_s < end_s:
             known = max(world.checks.wire.leader_by_term, default=0)
-            heard = await strikes.hear(
+            heard = await actions.hear(
                 partial(_is_vote_or_leaders, known_term=known),
                 within_s=end_s - world.scheduler.now_s,
             )
-            if heard is not None and strikes.happens(0.8):
+            if heard is not None and actions.happens(0.8):
                 await self._strike_shortly(world.voters[heard.sender_id])
         if world.network.weather is weather:
             world.network.weather = Weather()
 
     async def _strike_shortly(self, voter: Voter) -> None:
-        if self._strikes.happens(0.5):
-            self._strikes.count("crash", voter.name)
+        if self._actions.happens(0.5):
+            self._actions.count("crash", voter.name)
             self._world.crash(voter)
         else:
-            await self._strikes.last(0.0, 0.005)
-            self._strikes.count("kill", voter.name)
+            await self._actions.last(0.0, 0.005)
+            self._actions.count("kill", voter.name)
             self._world.kill(voter)
-        await self._strikes.last(0.0, 0.06)
-        await self._strikes.start(voter)
+        await self._actions.last(0.0, 0.06)
+        await self._actions.start(voter)
 
     async def _fall_of_leaders(self) -> None:
         """Each new leader is cut off early, and the one before it comes back.
 
         Answers to the first are on their way until it falls again.
         """
-        strikes, world = self._strikes, self._world
+        actions, world = self._actions, self._world
         leader = world.leader()
         if leader is None:
             return
-        strikes.count("fall_of_leaders", leader.name)
-        weather = Weather(delay_s_max=strikes.random.uniform(0.002, 0.06))
+        actions.count("fall_of_leaders", leader.name)
+        weather = Weather(delay_s_max=actions.random.uniform(0.002, 0.06))
         world.network.weather = weather
         await self._delay_answers(leader)
-        fallen = strikes.links_between([leader.node_id])
+        fallen = actions.links_between([leader.node_id])
         world.network.cut(fallen)
-        strikes.flood(leader, strikes.random.randrange(1, 40))
-        for number in range(strikes.random.randrange(2, 7)):
-            is_early = number % 2 == 0 if strikes.happens(0.7) else strikes.happens(0.5)
-            links, node_id = await self._fall(*(_EARLY if is_early else strikes.one_of(_LATE)))
-            strikes.mend(fallen)
+        actions.flood(leader, actions.random.randrange(1, 40))
+        for number in range(actions.random.randrange(2, 7)):
+            is_early = number % 2 == 0 if actions.happens(0.7) else actions.happens(0.5)
+            links, node_id = await self._fall(*(_EARLY if is_early else actions.one_of(_LATE)))
+            actions.mend(fallen)
             fallen = links
             if node_id == leader.node_id:
-                await strikes.last(0.0, 0.55)
+                await actions.last(0.0, 0.55)
                 world.network.release()
-                await strikes.last(0.2, 1.0)
-            if not links or world.scheduler.now_s > strikes.end_s:
+                await actions.last(0.2, 1.0)
+            if not links or world.scheduler.now_s > actions.end_s:
                 break
-        await strikes.last(0.0, 1.2)
-        strikes.mend(fallen)
+        await actions.last(0.0, 1.2)
+        actions.mend(fallen)
         world.network.release()
         if world.network.weather is weather:
             world.network.weather = Weather()
 
     async def _delay_answers(self, leader: Voter) -> None:
         """What it is told from now on arrives when the network is told to release it."""
-        late = [link for link in self._strikes.links() if link[1] == leader.node_id]
+        late = [link for link in self._actions.links() if link[1] == leader.node_id]
         self._world.network.hold(late)
-        await self._strikes.last(0.0, 0.25)
+        await self._actions.last(0.0, 0.25)
         self._world.network.pass_on(late)
 
     async def _fall(
@@ -122,14 +122,14 @@ class ElectionFaults:
         high_s: float,
     ) -> tuple[list[Link], int]:
         """Cut off the next leader: at its first word, at its first commit, or soon after."""
-        strikes, world = self._strikes, self._world
+        actions, world = self._actions, self._world
         known = max(world.checks.wire.leader_by_term, default=0)
         first_commits: dict[int, int] = {}
         cut: list[Link] = []
 
         def cut_off(message: RaftMessage) -> None:
             if not cut:
-                cut.extend(strikes.links_between([message.sender_id]))
+                cut.extend(actions.links_between([message.sender_id]))
                 world.network.cut(cut)
 
         def falls(message: RaftMessage) -> bool:
@@ -139,15 +139,15 @@ class ElectionFaults:
             first = first_commits.setdefault(message.term, commit_index)
             return not waits_for_commit or commit_index > first
 
-        heard = await strikes.hear(
+        heard = await actions.hear(
             falls, within_s=ELECTION_S_MAX, at_once=_nothing if high_s else cut_off
         )
         if heard is None:
             return [], 0
-        await strikes.last(low_s, high_s)
+        await actions.last(low_s, high_s)
         cut_off(heard)
-        strikes.count("isolate", f"n{heard.sender_id}")
-        if strikes.happens(0.25):
+        actions.count("isolate", f"n{heard.sender_id}")
+        if actions.happens(0.25):
             await self._strike_shortly(world.voters[heard.sender_id])
         return cut, heard.sender_id
 
@@ -156,57 +156,57 @@ class ElectionFaults:
 
         Or with its successor's words waiting for it, having slept through the election.
         """
-        strikes, world = self._strikes, self._world
+        actions, world = self._actions, self._world
         leader = world.leader()
         if leader is None or leader.driver is None:
             return
-        is_asleep, is_succeeded = strikes.happens(0.5), strikes.happens(0.6)
-        strikes.count("hoard", f"{leader.name}{', asleep' * is_asleep}")
-        strikes.count("isolate", leader.name)
+        is_asleep, is_succeeded = actions.happens(0.5), actions.happens(0.6)
+        actions.count("hoard", f"{leader.name}{', asleep' * is_asleep}")
+        actions.count("isolate", leader.name)
         term = leader.driver.term
-        links = strikes.links_between([leader.node_id])
+        links = actions.links_between([leader.node_id])
         world.network.cut(links)
-        strikes.flood(leader, strikes.random.randrange(5, 40))
-        await strikes.last(0.03, 0.15)
+        actions.flood(leader, actions.random.randrange(5, 40))
+        await actions.last(0.03, 0.15)
         if is_asleep:
             world.pause(leader)
         if not is_succeeded:
-            strikes.mend(links)
-        heard = await strikes.hear(
+            actions.mend(links)
+        heard = await actions.hear(
             lambda message: _is_leaders(message, term),
             within_s=ELECTION_S_MAX,
         )
-        await strikes.last(0.03, 0.4)
+        await actions.last(0.03, 0.4)
         gone: list[Link] = []
         if heard is not None and is_succeeded:
-            gone = strikes.links_between([heard.sender_id])
+            gone = actions.links_between([heard.sender_id])
             world.network.cut(gone)
-            strikes.mend(links)
+            actions.mend(links)
         elif is_succeeded:
-            strikes.mend(links)
+            actions.mend(links)
         world.resume(leader)
-        await strikes.last(0.8, 2.0)
-        strikes.mend(gone)
+        await actions.last(0.8, 2.0)
+        actions.mend(gone)
 
     async def _wiped_at_election(self) -> None:
         """Of two majorities the second forms when their common voter elected and lost its disk."""
-        strikes, world = self._strikes, self._world
+        actions, world = self._actions, self._world
         leader = world.leader()
         if leader is None or leader.driver is None:
             return
-        term, node_ids = leader.driver.term, strikes.shuffled()
+        term, node_ids = leader.driver.term, actions.shuffled()
         node_ids.remove(leader.node_id)
         first = node_ids[: len(node_ids) // 2 + 1]
-        strikes.count("wiped_at_election", f"{sorted(first)} without {leader.name}")
-        strikes.count("partition", f"{sorted(first)} from the others")
-        cuts = [strikes.links_between(first)]
+        actions.count("wiped_at_election", f"{sorted(first)} without {leader.name}")
+        actions.count("partition", f"{sorted(first)} from the others")
+        cuts = [actions.links_between(first)]
         world.network.cut(cuts[0])
 
         def cut_off(message: RaftMessage) -> None:
-            cuts.append(strikes.links_between([message.sender_id]))
+            cuts.append(actions.links_between([message.sender_id]))
             world.network.cut(cuts[-1])
 
-        heard = await strikes.hear(
+        heard = await actions.hear(
             lambda message: _is_leaders(message, term),
             within_s=1.2,
             at_once=cut_off,
@@ -214,70 +214,70 @@ class ElectionFaults:
         if heard is not None:
             await self._wipe_one(leader, first, heard.sender_id, cuts)
         for links in cuts:
-            strikes.mend(links)
+            actions.mend(links)
 
     async def _wipe_one(
         self, leader: Voter, first: list[int], elected: int, cuts: list[list[Link]]
     ) -> None:
-        strikes, world = self._strikes, self._world
+        actions, world = self._actions, self._world
         others = [node_id for node_id in first if node_id != elected]
         if not others:
             return
-        victim = world.voters[strikes.one_of(others)]
-        if not strikes.may_wipe(victim):
+        victim = world.voters[actions.one_of(others)]
+        if not actions.may_wipe(victim):
             return
-        strikes.wipe(victim)
-        cuts.append(strikes.links_between([i for i in first if i != victim.node_id]))
+        actions.wipe(victim)
+        cuts.append(actions.links_between([i for i in first if i != victim.node_id]))
         world.network.cut(cuts[-1])
-        strikes.mend(cuts.pop(0))
-        await strikes.last(0.0, 0.02)
+        actions.mend(cuts.pop(0))
+        await actions.last(0.0, 0.02)
         world.start(victim)
-        strikes.flood(leader, strikes.random.randrange(1, 10))
-        await strikes.last(0.2, 1.0)
+        actions.flood(leader, actions.random.randrange(1, 10))
+        await actions.last(0.2, 1.0)
 
     async def _relapse(self) -> None:
         """The common voter of two majorities loses its disk and comes back between them.
 
         Answers given before that are on their way for as long.
         """
-        strikes, world = self._strikes, self._world
+        actions, world = self._actions, self._world
         leader = world.leader()
         if leader is None:
             return
-        first = strikes.bare_majority(leader.node_id)
-        victim = world.voters[strikes.one_of(first[1:])]
+        first = actions.bare_majority(leader.node_id)
+        victim = world.voters[actions.one_of(first[1:])]
         friends = [node_id for node_id in first if node_id != victim.node_id]
         behind = [node_id for node_id in world.voters if node_id not in first]
-        strikes.count("relapse", f"{sorted(first)}, then {sorted([victim.node_id, *behind])}")
-        links = strikes.links_between(friends, behind)
+        actions.count("relapse", f"{sorted(first)}, then {sorted([victim.node_id, *behind])}")
+        links = actions.links_between(friends, behind)
         world.network.cut(links)
-        await strikes.last(0.0, 0.6)
-        late = [(node_id, leader.node_id) for node_id in first[1:] if strikes.happens(0.5)]
+        await actions.last(0.0, 0.6)
+        late = [(node_id, leader.node_id) for node_id in first[1:] if actions.happens(0.5)]
         world.network.hold(late)
-        strikes.flood(leader, strikes.random.randrange(1, 50))
-        await strikes.last(0.02, 0.15)
-        if strikes.may_wipe(victim):
-            strikes.wipe(victim)
+        actions.flood(leader, actions.random.randrange(1, 50))
+        await actions.last(0.02, 0.15)
+        if actions.may_wipe(victim):
+            actions.wipe(victim)
             world.network.pass_on([(victim.node_id, leader.node_id)])
-            await strikes.last(0.0, 0.03)
+            await actions.last(0.0, 0.03)
             world.start(victim)
-            most = strikes.random.randrange(1, 8) if strikes.happens(0.5) else ANSWERS_MAX
+            most = actions.random.randrange(1, 8) if actions.happens(0.5) else ANSWERS_MAX
             await self._hear_answers(victim, most)
         world.network.release()
-        await strikes.last(0.0, 0.01)
-        strikes.count("partition", f"{sorted(friends)} from the others")
-        between = strikes.links_between(friends)
+        await actions.last(0.0, 0.01)
+        actions.count("partition", f"{sorted(friends)} from the others")
+        between = actions.links_between(friends)
         world.network.cut(between)
-        await strikes.last(0.8, 2.0)
-        strikes.mend(between)
-        strikes.mend(links)
+        await actions.last(0.8, 2.0)
+        actions.mend(between)
+        actions.mend(links)
 
     async def _hear_answers(self, voter: Voter, count: int) -> None:
         """Until it has answered a leader so often, or takes part."""
         for _ in range(count):
             if not voter.is_rejoining and count == ANSWERS_MAX:
                 return
-            heard = await self._strikes.hear(
+            heard = await self._actions.hear(
                 lambda message: _is_answer_of(voter, message), within_s=0.7
             )
             if heard is None:

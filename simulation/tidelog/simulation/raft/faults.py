@@ -12,9 +12,9 @@ from collections.abc import Awaitable, Callable
 
 from tidelog.core.chance import SeededRandom
 from tidelog.simulation.raft.election_faults import ElectionFaults
+from tidelog.simulation.raft.fault_actions import FaultActions
 from tidelog.simulation.raft.network import Weather
 from tidelog.simulation.raft.overload import Overload
-from tidelog.simulation.raft.strikes import Strikes
 from tidelog.simulation.raft.world import DIRECTORY, WAL_PATH, Voter, World
 
 KINDS_USED_MIN = 4
@@ -44,7 +44,7 @@ class Faults:
     def __init__(self, world: World, random: SeededRandom, *, seed: int) -> None:
         self._world = world
         self._random = random
-        self._strikes = Strikes(world, random)
+        self._actions = FaultActions(world, random)
         self._kinds: dict[str, Callable[[], Awaitable[None]]] = {
             "partition": self._partition,
             "shift": self._shift,
@@ -63,7 +63,7 @@ class Faults:
             "disk_full": self._disk_full,
             "clock_drift": self._clock_drift,
         }
-        elections, overload = ElectionFaults(self._strikes), Overload(self._strikes)
+        elections, overload = ElectionFaults(self._actions), Overload(self._actions)
         self._alone = frozenset(elections.kinds | overload.kinds)
         self._kinds |= elections.kinds | overload.kinds
         self._kinds["wipe"] = self._wipe
@@ -75,7 +75,7 @@ class Faults:
 
     async def strike_until(self, end_s: float) -> None:
         """One fault after another, some while others last; on the world's loop."""
-        self._strikes.end_s = end_s
+        self._actions.end_s = end_s
         while self._world.scheduler.now_s < end_s and not self._world.findings.violations:
             await asyncio.sleep(self._random.uniform(PAUSE_S_MIN, PAUSE_S_MAX))
             kind = self._used[self._random.randrange(0, len(self._used))]
@@ -94,18 +94,18 @@ class Faults:
             voter.has_disk_error = False
             self._world.resume(voter)
             self._world.start(voter)
-        if self._strikes.happens(LAST_WIPE_PROBABILITY):
+        if self._actions.happens(LAST_WIPE_PROBABILITY):
             await self._wipe_last()
 
     async def _wipe_last(self) -> None:
         """When nothing else happens any more, a follower with a new disk gets everything back."""
-        await self._strikes.last(1.0, 2.0)
+        await self._actions.last(1.0, 2.0)
         leader = self._world.leader()
         followers = [voter for voter in self._world.voters.values() if voter is not leader]
-        victim = self._strikes.one_of(followers)
-        if leader is not None and self._strikes.may_wipe(victim):
-            self._strikes.wipe(victim)
-            await self._strikes.last(0.0, 0.3)
+        victim = self._actions.one_of(followers)
+        if leader is not None and self._actions.may_wipe(victim):
+            self._actions.wipe(victim)
+            await self._actions.last(0.0, 0.3)
             self._world.start(victim)
 
     def _draw_kinds(self, seed: int) -> list[str]:
@@ -113,7 +113,7 @@ class Faults:
         alone = FOCUS[seed % len(FOCUS)]
         if seed % 3 and alone in self._alone:
             others = self._random.randrange(0, FOCUS_OTHERS_MAX + 1)
-            return [alone] + [self._strikes.one_of(left) for _ in range(others)]
+            return [alone] + [self._actions.one_of(left) for _ in range(others)]
         count = self._random.randrange(KINDS_USED_MIN, len(left) + 1)
         return [left.pop(self._random.randrange(0, len(left))) for _ in range(count)]
 
@@ -123,10 +123,10 @@ class Faults:
     # Links
 
     async def _partition(self) -> None:
-        voters = self._strikes.shuffled()
+        voters = self._actions.shuffled()
         side = voters[: self._random.randrange(1, len(voters))]
-        self._strikes.count("partition", f"{sorted(side)} from the others")
-        await self._strikes.cut(self._strikes.links_between(side))
+        self._actions.count("partition", f"{sorted(side)} from the others")
+        await self._actions.cut(self._actions.links_between(side))
 
     async def _shift(self) -> None:
         """Bare majorities that overlap in one voter, which something happens to in between.
@@ -134,16 +134,16 @@ class Faults:
         What the first one committed or voted, the second knows from that voter alone.
         """
         for _ in range(self._random.randrange(1, 4)):
-            if self._is_shifting or self._world.scheduler.now_s > self._strikes.end_s:
+            if self._is_shifting or self._world.scheduler.now_s > self._actions.end_s:
                 return
             self._is_shifting = True
-            first = self._strikes.bare_majority(self._strikes.victim().node_id)
+            first = self._actions.bare_majority(self._actions.victim().node_id)
             overlap = first[self._random.randrange(0, len(first))]
             second = [node_id for node_id in self._world.voters if node_id not in first]
-            self._strikes.count("shift", f"{sorted(first)}, then {sorted([overlap, *second])}")
-            await self._strikes.cut(self._strikes.links_between(first), 0.2, 1.5)
+            self._actions.count("shift", f"{sorted(first)}, then {sorted([overlap, *second])}")
+            await self._actions.cut(self._actions.links_between(first), 0.2, 1.5)
             struck = asyncio.create_task(self._strike_overlap(self._world.voters[overlap]))
-            await self._strikes.cut(self._strikes.links_between([overlap, *second]), 0.5, 2.5)
+            await self._actions.cut(self._actions.links_between([overlap, *second]), 0.5, 2.5)
             await struck
             self._is_shifting = False
 
@@ -153,18 +153,18 @@ class Faults:
                 self._world.kill(voter)
             case 1 | 2:
                 self._world.crash(voter)
-            case 3 if self._strikes.may_wipe(voter):
-                self._strikes.wipe(voter)
-        await self._strikes.last(0.0, 0.3)
+            case 3 if self._actions.may_wipe(voter):
+                self._actions.wipe(voter)
+        await self._actions.last(0.0, 0.3)
         self._world.start(voter)
 
     async def _isolate(self) -> None:
-        victim = self._strikes.victim().node_id
-        self._strikes.count("isolate", f"n{victim}")
-        await self._strikes.cut([link for link in self._strikes.links() if victim in link])
+        victim = self._actions.victim().node_id
+        self._actions.count("isolate", f"n{victim}")
+        await self._actions.cut([link for link in self._actions.links() if victim in link])
 
     async def _one_way(self) -> None:
-        victim = self._strikes.victim().node_id
+        victim = self._actions.victim().node_id
         others = [node_id for node_id in self._world.voters if node_id != victim]
         match self._random.randrange(0, 3):
             case 0:
@@ -174,8 +174,8 @@ class Faults:
             case _:
                 links = [(victim, others[self._random.randrange(0, len(others))])]
         self._world.findings.coverage["one_way"] += 1
-        self._strikes.count("one_way", " ".join(f"n{source}>n{target}" for source, target in links))
-        await self._strikes.cut(links)
+        self._actions.count("one_way", " ".join(f"n{source}>n{target}" for source, target in links))
+        await self._actions.cut(links)
 
     async def _storm(self) -> None:
         network = self._world.network
@@ -183,11 +183,11 @@ class Faults:
             loss=self._random.uniform(0, 0.25),
             repeat=self._random.uniform(0, 0.3),
             delay_s_max=self._random.uniform(0.002, 0.6),
-            echo=self._random.uniform(0, 0.2) * self._strikes.happens(0.5),
+            echo=self._random.uniform(0, 0.2) * self._actions.happens(0.5),
         )
-        self._strikes.count("storm", str(weather))
+        self._actions.count("storm", str(weather))
         network.weather = weather
-        await self._strikes.last(0.3, 3.0)
+        await self._actions.last(0.3, 3.0)
         if network.weather is weather:
             network.weather = Weather()
             self._world.timeline.note("fault", "the storm is over")
@@ -195,117 +195,117 @@ class Faults:
     # Processes
 
     async def _pause(self) -> None:
-        victim = self._strikes.victim()
+        victim = self._actions.victim()
         if not victim.is_running:
             return
-        self._strikes.count("pause", victim.name)
+        self._actions.count("pause", victim.name)
         self._world.findings.coverage["pauses"] += 1
         self._world.pause(victim)
-        await self._strikes.last(0.05, 3.0)
+        await self._actions.last(0.05, 3.0)
         self._world.resume(victim)
 
     async def _kill(self) -> None:
-        victim = self._strikes.victim()
+        victim = self._actions.victim()
         if victim.loop is not None:
-            self._strikes.count("kill", victim.name)
+            self._actions.count("kill", victim.name)
             self._world.kill(victim)
-            await self._strikes.start_later(victim)
+            await self._actions.start_later(victim)
 
     async def _crash(self) -> None:
-        victim = self._strikes.victim()
+        victim = self._actions.victim()
         if victim.loop is not None:
-            self._strikes.count("crash", victim.name)
+            self._actions.count("crash", victim.name)
             self._world.crash(victim)
-            await self._strikes.start_later(victim)
+            await self._actions.start_later(victim)
 
     async def _crash_at_write(self) -> None:
-        victim = self._strikes.victim()
+        victim = self._actions.victim()
         if victim.loop is not None:
             number = self._random.randrange(1, 60)
-            self._strikes.count("crash_at_write", f"{victim.name}, operation {number} from now")
+            self._actions.count("crash_at_write", f"{victim.name}, operation {number} from now")
             victim.disk.crash_at(number)
-            await self._strikes.wait_until_down(victim)
-            await self._strikes.start_later(victim)
+            await self._actions.wait_until_down(victim)
+            await self._actions.start_later(victim)
 
     async def _kill_at_write(self) -> None:
-        victim = self._strikes.victim()
+        victim = self._actions.victim()
         if victim.loop is not None:
             number = self._random.randrange(1, 60)
-            self._strikes.count("kill_at_write", f"{victim.name}, operation {number} from now")
+            self._actions.count("kill_at_write", f"{victim.name}, operation {number} from now")
             victim.disk.kill_at(number)
-            await self._strikes.wait_until_down(victim)
-            await self._strikes.start_later(victim)
+            await self._actions.wait_until_down(victim)
+            await self._actions.start_later(victim)
 
     async def _kill_at_rename(self) -> None:
         """The process ends when the log has its name, the machine when that was relied on."""
-        victim = self._strikes.victim()
+        victim = self._actions.victim()
         if victim.loop is not None:
-            self._strikes.count("kill_at_rename", victim.name)
+            self._actions.count("kill_at_rename", victim.name)
             victim.disk.kill_at_rename(WAL_PATH)
             for _ in range(3):
                 if victim.loop is not None:
-                    self._strikes.flood(victim, self._random.randrange(1, 40))
-                    await self._strikes.last(0.0, 0.5)
-            await self._strikes.wait_until_down(victim)
-            await self._strikes.last(0.0, 0.1)
-            await self._strikes.start(victim)
-            await self._strikes.last(0.02, 0.6)
+                    self._actions.flood(victim, self._random.randrange(1, 40))
+                    await self._actions.last(0.0, 0.5)
+            await self._actions.wait_until_down(victim)
+            await self._actions.last(0.0, 0.1)
+            await self._actions.start(victim)
+            await self._actions.last(0.02, 0.6)
             self._world.crash(victim)
-            await self._strikes.start_later(victim)
+            await self._actions.start_later(victim)
 
     async def _restart_all(self) -> None:
         is_lossy = self._random.random() < 0.5
-        self._strikes.count("restart_all", "power" if is_lossy else "kill -9")
+        self._actions.count("restart_all", "power" if is_lossy else "kill -9")
         for voter in self._world.voters.values():
             if voter.loop is not None:
                 (self._world.crash if is_lossy else self._world.kill)(voter)
-        for node_id in self._strikes.shuffled():
-            await self._strikes.last(0.0, 0.3)
+        for node_id in self._actions.shuffled():
+            await self._actions.last(0.0, 0.3)
             self._world.start(self._world.voters[node_id])
 
     async def _wipe(self) -> None:
-        victim = self._strikes.victim()
-        if self._strikes.may_wipe(victim):
-            self._strikes.wipe(victim)
-            await self._strikes.start_later(victim)
+        victim = self._actions.victim()
+        if self._actions.may_wipe(victim):
+            self._actions.wipe(victim)
+            await self._actions.start_later(victim)
 
     # Machines
 
     async def _slow_disk(self) -> None:
-        victim = self._strikes.victim()
+        victim = self._actions.victim()
         latency_s = self._random.uniform(0.02, 0.7)
-        self._strikes.count("slow_disk", f"{victim.name}: {latency_s:.3f} s a sync")
+        self._actions.count("slow_disk", f"{victim.name}: {latency_s:.3f} s a sync")
         victim.disk.slow_down(latency_s)
-        await self._strikes.last(0.5, 4.0)
+        await self._actions.last(0.5, 4.0)
         victim.disk.slow_down(self._random.uniform(0.0001, self._world.config.sync_latency_s_max))
 
     async def _disk_error(self) -> None:
-        victim = self._strikes.victim()
+        victim = self._actions.victim()
         if victim.is_running and not victim.has_disk_error:
-            self._strikes.count("disk_error", victim.name)
+            self._actions.count("disk_error", victim.name)
             victim.has_disk_error = True
             path = (WAL_PATH, DIRECTORY)[self._random.randrange(0, 2)]
             victim.disk.faults.fail("sync", path, spared=self._random.randrange(0, 10), count=1)
-            await self._strikes.wait_until_down(victim)
+            await self._actions.wait_until_down(victim)
             victim.disk.faults.heal()
             victim.has_disk_error = False
-            await self._strikes.start_later(victim)
+            await self._actions.start_later(victim)
 
     async def _disk_full(self) -> None:
         """Someone else fills the disk: no snapshot fits, and no log beyond its reserve."""
-        victim = self._strikes.victim()
+        victim = self._actions.victim()
         if not victim.has_disk_error:
-            self._strikes.count("disk_full", victim.name)
+            self._actions.count("disk_full", victim.name)
             victim.has_disk_error = True
             room_bytes = self._random.randrange(0, 8192)
             victim.disk.capacity_bytes = victim.disk.used_bytes() + room_bytes
-            await self._strikes.last(0.3, 4.0)
+            await self._actions.last(0.3, 4.0)
             victim.disk.capacity_bytes = None
             victim.has_disk_error = False
             self._world.start(victim)
 
     async def _clock_drift(self) -> None:
-        victim = self._strikes.victim()
+        victim = self._actions.victim()
         rate = self._random.uniform(0.6, 1.6)
-        self._strikes.count("clock_drift", f"{victim.name}: {rate:.2f}")
+        self._actions.count("clock_drift", f"{victim.name}: {rate:.2f}")
         self._world.drift(victim, rate)

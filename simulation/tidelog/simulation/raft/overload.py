@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from tidelog.simulation.raft.fault_actions import FaultActions
 from tidelog.simulation.raft.network import Weather
-from tidelog.simulation.raft.strikes import Strikes
 from tidelog.simulation.raft.world import WAL_PATH, Voter
 
 SYNC_S_MIN, SYNC_S_MAX = 0.2, 2.0
@@ -23,9 +23,9 @@ CRASH_PROBABILITY = 0.6
 class Overload:
     """`kinds` by name."""
 
-    def __init__(self, strikes: Strikes) -> None:
-        self._strikes = strikes
-        self._world = strikes.world
+    def __init__(self, actions: FaultActions) -> None:
+        self._actions = actions
+        self._world = actions.world
         self.kinds: dict[str, Callable[[], Awaitable[None]]] = {
             "slow_majority": self._slow_majority,
             "starved": self._starved,
@@ -36,53 +36,53 @@ class Overload:
 
     async def _slow_majority(self) -> None:
         """The disks of all, or of a majority, take 0.2 to 2 s a sync; power may go meanwhile."""
-        strikes, world = self._strikes, self._world
+        actions, world = self._actions, self._world
         everyone = list(world.voters.values())
-        victims = everyone if strikes.happens(0.5) else self._majority()
-        latency_s = strikes.random.uniform(SYNC_S_MIN, SYNC_S_MAX)
-        strikes.count("slow_majority", f"{[voter.name for voter in victims]}: {latency_s:.2f} s")
+        victims = everyone if actions.happens(0.5) else self._majority()
+        latency_s = actions.random.uniform(SYNC_S_MIN, SYNC_S_MAX)
+        actions.count("slow_majority", f"{[voter.name for voter in victims]}: {latency_s:.2f} s")
         for voter in victims:
-            voter.disk.slow_down(latency_s * strikes.random.uniform(0.5, 1.0))
-        end_s = world.scheduler.now_s + strikes.random.uniform(LASTS_S_MIN, LASTS_S_MAX)
+            voter.disk.slow_down(latency_s * actions.random.uniform(0.5, 1.0))
+        end_s = world.scheduler.now_s + actions.random.uniform(LASTS_S_MIN, LASTS_S_MAX)
         while world.scheduler.now_s < end_s:
-            await strikes.last(0.2, 1.5)
-            if strikes.happens(CRASH_PROBABILITY):
-                victim = strikes.victim()
-                strikes.flood(victim, strikes.random.randrange(1, 40))
-                await strikes.last(0.0, 0.3)
+            await actions.last(0.2, 1.5)
+            if actions.happens(CRASH_PROBABILITY):
+                victim = actions.victim()
+                actions.flood(victim, actions.random.randrange(1, 40))
+                await actions.last(0.0, 0.3)
                 await self._crash(victim)  # most likely within a sync of many sectors
         for voter in everyone:
-            voter.disk.slow_down(strikes.random.uniform(0.0001, world.config.sync_latency_s_max))
+            voter.disk.slow_down(actions.random.uniform(0.0001, world.config.sync_latency_s_max))
 
     async def _starved(self) -> None:
         """Some voters, perhaps all, get no CPU for 0.2 to 3 s, again and again."""
-        strikes, world = self._strikes, self._world
-        victims = list(world.voters.values()) if strikes.happens(0.5) else [strikes.victim()]
-        strikes.count("starved", f"{[voter.name for voter in victims]}")
-        end_s = world.scheduler.now_s + strikes.random.uniform(LASTS_S_MIN, LASTS_S_MAX)
+        actions, world = self._actions, self._world
+        victims = list(world.voters.values()) if actions.happens(0.5) else [actions.victim()]
+        actions.count("starved", f"{[voter.name for voter in victims]}")
+        end_s = world.scheduler.now_s + actions.random.uniform(LASTS_S_MIN, LASTS_S_MAX)
         await asyncio.gather(*(self._starve(voter, end_s) for voter in victims))
 
     async def _starve(self, voter: Voter, end_s: float) -> None:
         while self._world.scheduler.now_s < end_s:
-            await self._strikes.last(0.01, 0.3)
+            await self._actions.last(0.01, 0.3)
             if voter.is_running:
                 self._world.pause(voter)
-                await self._strikes.last(ABSENT_S_MIN, ABSENT_S_MAX)
+                await self._actions.last(ABSENT_S_MIN, ABSENT_S_MAX)
                 self._world.resume(voter)
 
     async def _late_messages(self) -> None:
         """Messages take longer than all time-outs."""
-        strikes, network = self._strikes, self._world.network
-        weather = Weather(delay_s_max=strikes.random.uniform(DELAY_S_MIN, DELAY_S_MAX))
-        strikes.count("late_messages", f"{weather.delay_s_max:.2f} s")
+        actions, network = self._actions, self._world.network
+        weather = Weather(delay_s_max=actions.random.uniform(DELAY_S_MIN, DELAY_S_MAX))
+        actions.count("late_messages", f"{weather.delay_s_max:.2f} s")
         network.weather = weather
-        await strikes.last(LASTS_S_MIN, LASTS_S_MAX)
+        await actions.last(LASTS_S_MIN, LASTS_S_MAX)
         if network.weather is weather:
             network.weather = Weather()
 
     async def _overload(self) -> None:
         """All of it together."""
-        self._strikes.count("overload")
+        self._actions.count("overload")
         await asyncio.gather(self._slow_majority(), self._starved(), self._late_messages())
 
     async def _failed_sync(self) -> None:
@@ -90,30 +90,30 @@ class Overload:
 
         What the failed sync covered was in memory alone, and the new process read it there.
         """
-        strikes, world = self._strikes, self._world
-        for _ in range(strikes.random.randrange(1, 4)):
-            victim = strikes.victim()
+        actions, world = self._actions, self._world
+        for _ in range(actions.random.randrange(1, 4)):
+            victim = actions.victim()
             if victim.is_running and not victim.has_disk_error:
-                strikes.count("failed_sync", victim.name)
+                actions.count("failed_sync", victim.name)
                 victim.has_disk_error = True
-                spared = strikes.random.randrange(0, 3)
+                spared = actions.random.randrange(0, 3)
                 victim.disk.faults.fail("sync", WAL_PATH, spared=spared, count=1)
-                strikes.flood(victim, strikes.random.randrange(1, 20))
-                await strikes.wait_until_down(victim)
+                actions.flood(victim, actions.random.randrange(1, 20))
+                await actions.wait_until_down(victim)
                 victim.disk.faults.heal()
                 victim.has_disk_error = False
                 world.start(victim)
-                await strikes.last(0.05, 0.6)
+                await actions.last(0.05, 0.6)
                 await self._crash(victim)
-            await strikes.last(0.1, 0.5)
+            await actions.last(0.1, 0.5)
 
     async def _crash(self, voter: Voter) -> None:
         if voter.loop is not None:
-            self._strikes.count("crash", voter.name)
+            self._actions.count("crash", voter.name)
             self._world.crash(voter)
-            await self._strikes.last(0.0, 0.3)
+            await self._actions.last(0.0, 0.3)
         self._world.start(voter)
 
     def _majority(self) -> list[Voter]:
-        node_ids = self._strikes.bare_majority(self._strikes.victim().node_id)
+        node_ids = self._actions.bare_majority(self._actions.victim().node_id)
         return [self._world.voters[node_id] for node_id in node_ids]

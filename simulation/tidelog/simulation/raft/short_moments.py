@@ -14,9 +14,9 @@ from contextlib import contextmanager
 
 from tidelog.core.chance import SeededRandom
 from tidelog.simulation.raft.chosen_leaders import ELECTION_S_MAX, ChosenLeaders
+from tidelog.simulation.raft.fault_actions import FaultActions
 from tidelog.simulation.raft.late_words import LateWords
 from tidelog.simulation.raft.network import Link
-from tidelog.simulation.raft.strikes import Strikes
 from tidelog.simulation.raft.workload import KEYS, Client
 from tidelog.simulation.raft.world import WAL_PATH, Voter, World
 from tidelog.v1.raft_pb2 import RaftMessage
@@ -47,9 +47,9 @@ class ShortMoments:
         self._world = world
         self._random = random
         self._witness = witness
-        self._strikes = Strikes(world, random)
-        self._leaders = ChosenLeaders(self._strikes)
-        late = LateWords(self._strikes, self._leaders, witness)
+        self._actions = FaultActions(world, random)
+        self._leaders = ChosenLeaders(self._actions)
+        late = LateWords(self._actions, self._leaders, witness)
         self.kinds: dict[str, Callable[[], Awaitable[None]]] = {
             **late.kinds,
             "early_reads": self._early_reads,
@@ -60,10 +60,10 @@ class ShortMoments:
 
     async def strike_until(self, end_s: float) -> None:
         """Each kind once, then each again, in any order; on the world's loop."""
-        self._strikes.end_s = end_s
+        self._actions.end_s = end_s
         left: list[str] = []
         while self._world.scheduler.now_s < end_s and not self._world.findings.violations:
-            await self._strikes.last(0.1, 0.5)
+            await self._actions.last(0.1, 0.5)
             if self._world.leader() is None:
                 continue
             left = left or list(self.kinds)
@@ -77,11 +77,11 @@ class ShortMoments:
         world, leader = self._world, self._world.leader()
         if leader is None or leader.driver is None:
             return
-        self._strikes.count("early_reads", leader.name)
+        self._actions.count("early_reads", leader.name)
         known, commit_index = self._leaders.known_term, leader.driver.commit_index
-        links = self._strikes.links_between([leader.node_id])
+        links = self._actions.links_between([leader.node_id])
         writing = asyncio.create_task(self._witness.ask("write", self._any_key(), leader))
-        heard = await self._strikes.hear(
+        heard = await self._actions.hear(
             lambda message: _tells_commit(message, leader, above=commit_index),
             within_s=0.6,
             at_once=lambda _: world.network.cut(links),
@@ -94,7 +94,7 @@ class ShortMoments:
                     await asyncio.gather(
                         *(self._witness.ask("read", key, new) for key in range(KEYS))
                     )
-            self._strikes.mend(links)
+            self._actions.mend(links)
         self._speed_up_all()
 
     def _slow_down_all(self) -> None:
@@ -114,28 +114,28 @@ class ShortMoments:
         world, leader = self._world, self._world.leader()
         if leader is None:
             return
-        self._strikes.count("overslept", leader.name)
+        self._actions.count("overslept", leader.name)
         known = self._leaders.known_term
         world.drift(leader, SLEEPY_RATE)
-        links = self._strikes.links_between([leader.node_id])
+        links = self._actions.links_between([leader.node_id])
         to_it = [link for link in links if link[1] == leader.node_id]
         from_it = [link for link in links if link[0] == leader.node_id]
         world.network.cut(links)
-        asked = await self._strikes.hear(
+        asked = await self._actions.hear(
             lambda message: message.HasField("request_vote") and message.term > known,
             within_s=ELECTION_S_MAX,
         )
         if asked is not None:
-            self._strikes.flood(leader, self._random.randrange(5, 20))
-            await self._strikes.last(0.003, 0.01)
+            self._actions.flood(leader, self._random.randrange(5, 20))
+            await self._actions.last(0.003, 0.01)
             world.pause(leader)
-        self._strikes.mend(to_it)
+        self._actions.mend(to_it)
         if asked is not None:
             await self._commit_told(leader, known)
-            await self._strikes.last(0.005, 0.03)
+            await self._actions.last(0.005, 0.03)
             world.resume(leader)
-            await self._strikes.last(0.05, 0.3)
-        self._strikes.mend(from_it)
+            await self._actions.last(0.05, 0.3)
+        self._actions.mend(from_it)
         world.drift(leader, self._random.uniform(0.97, 1.03))
 
     async def _commit_told(self, sleeper: Voter, known_term: int) -> None:
@@ -149,7 +149,7 @@ class ShortMoments:
             begun = first.setdefault(message.term, commit_index)
             return commit_index > begun and message.receiver_id == sleeper.node_id
 
-        await self._strikes.hear(is_wanted, within_s=0.6)
+        await self._actions.hear(is_wanted, within_s=0.6)
 
     async def _own_term_withheld(self) -> None:
         """A leader's older entries reach a majority and none of its own term does: figure 8.
@@ -159,29 +159,29 @@ class ShortMoments:
         first = self._world.leader()
         if first is None:
             return
-        self._strikes.count("own_term_withheld", first.name)
+        self._actions.count("own_term_withheld", first.name)
         with self._leaders.cut_off(first):
             known = self._leaders.known_term
-            self._strikes.flood(first, self._random.randrange(10, 40))
+            self._actions.flood(first, self._random.randrange(10, 40))
             links: list[Link] = []
 
             def cut_off(message: RaftMessage) -> None:
-                links.extend(self._strikes.links_between([message.sender_id]))
+                links.extend(self._actions.links_between([message.sender_id]))
                 self._world.network.cut(links)
 
             second = await self._leaders.next_leader(known, at_once=cut_off)
         if second is not None:
-            await self._strikes.last(0.02, 0.1)
+            await self._actions.last(0.02, 0.1)
             with _listening(self._world, withheld := _OwnTermWithheld(self._world, first)):
                 has_led = await self._leaders.leads(first)
-                await self._strikes.last(0.05, 0.3)
-            fallen = self._strikes.links_between([first.node_id])
+                await self._actions.last(0.05, 0.3)
+            fallen = self._actions.links_between([first.node_id])
             self._world.network.cut(fallen)
-            self._strikes.mend(withheld.links)
-            self._strikes.mend(links)
+            self._actions.mend(withheld.links)
+            self._actions.mend(links)
             if has_led:
                 await self._leaders.leads(second)
-            self._strikes.mend(fallen)
+            self._actions.mend(fallen)
 
     async def _torn_syncs(self) -> None:
         """Power goes everywhere while many sectors are on their way to each disk, and again."""
@@ -193,14 +193,14 @@ class ShortMoments:
             for voter in everyone:
                 voter.disk.slow_down(self._random.uniform(TORN_S_MIN, TORN_S_MAX))
             count = self._random.randrange(COMMANDS_MIN, COMMANDS_MAX)
-            self._strikes.flood(leader, count, padding_characters_max=COMMAND_CHARACTERS_MAX)
+            self._actions.flood(leader, count, padding_characters_max=COMMAND_CHARACTERS_MAX)
             await self._wait_for_torn(everyone)
-            self._strikes.count("torn_syncs", "power")
+            self._actions.count("torn_syncs", "power")
             for voter in everyone:
                 self._world.crash(voter)
             self._speed_up_all()
             for voter in everyone:
-                await self._strikes.last(0.0, 0.05)
+                await self._actions.last(0.0, 0.05)
                 self._world.start(voter)
 
     async def _wait_for_leader(self) -> Voter | None:

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from tidelog.metadata.image import PartitionImage
+from tidelog.simulation.cluster.fault_actions import FaultActions
 from tidelog.simulation.cluster.inside import active_controller
-from tidelog.simulation.cluster.strikes import Strikes
 
 Place = tuple[str, PartitionImage, int]
 """A topic, a partition as it was, and who led it."""
 
 
-class ReplicaStrikes:
+class ReplicaFaults:
     """The kinds, for `Faults`."""
 
-    def __init__(self, strikes: Strikes) -> None:
-        self._strikes = strikes
-        self._world = strikes.world
+    def __init__(self, actions: FaultActions) -> None:
+        self._actions = actions
+        self._world = actions.world
         self.kinds: dict[str, Callable[[], Awaitable[None]]] = {
             "lonely_leader": self._lonely_leader,
             "reborn_follower": self._reborn_follower,
@@ -35,21 +35,21 @@ class ReplicaStrikes:
             return
         topic, state, leader = place
         followers = [one for one in state.replicas if one != leader]
-        links = self._strikes.links_between([leader], followers)
-        self._strikes.count("lonely_leader", f"node {leader} of {topic}-{state.partition}")
-        self._strikes.cut_now(links)
-        await self._strikes.last(0.1, 1.0)
-        if self._strikes.happens(0.5):
-            self._strikes.kill(leader)
-        await self._strikes.until(lambda: self._is_led_by_others(place), within_s=6.0)
-        self._strikes.mend(links)
-        await self._strikes.last(0.0, 1.0)
+        links = self._actions.links_between([leader], followers)
+        self._actions.count("lonely_leader", f"node {leader} of {topic}-{state.partition}")
+        self._actions.cut_now(links)
+        await self._actions.last(0.1, 1.0)
+        if self._actions.happens(0.5):
+            self._actions.kill(leader)
+        await self._actions.until(lambda: self._is_led_by_others(place), within_s=6.0)
+        self._actions.mend(links)
+        await self._actions.last(0.0, 1.0)
         if not self._world.is_up(leader):
             self._world.start(leader)
-        await self._strikes.last(0.0, 2.0)
+        await self._actions.last(0.0, 2.0)
         heir = self._leader_of(place)
-        if heir is not None and heir != leader and self._strikes.kill(heir):
-            await self._strikes.start_later(heir)
+        if heir is not None and heir != leader and self._actions.kill(heir):
+            await self._actions.start_later(heir)
 
     async def _reborn_follower(self) -> None:
         """A follower is gone and back again while what its leader says of it is on its way.
@@ -61,51 +61,51 @@ class ReplicaStrikes:
         if place is None or controller is None:
             return
         topic, state, leader = place
-        follower = self._strikes.one_of([one for one in state.replicas if one != leader])
-        self._strikes.count("reborn_follower", f"node {follower} of {topic}-{state.partition}")
-        network, host = self._world.cluster.network, self._strikes.host
+        follower = self._actions.one_of([one for one in state.replicas if one != leader])
+        self._actions.count("reborn_follower", f"node {follower} of {topic}-{state.partition}")
+        network, host = self._world.cluster.network, self._actions.host
         await self._restart(follower)
         network.clog(host(leader), host(controller))
-        await self._strikes.until(lambda: self._world.image.is_alive(follower), within_s=2.0)
-        await self._strikes.last(0.0, 0.5)
+        await self._actions.until(lambda: self._world.image.is_alive(follower), within_s=2.0)
+        await self._actions.last(0.0, 0.5)
         network.clog(host(follower), host(leader))
         if controller not in (leader, follower):
-            self._strikes.kill(controller)
+            self._actions.kill(controller)
         await self._restart(follower)
         network.unclog(host(leader), host(controller))
-        await self._strikes.last(0.0, 0.3)
+        await self._actions.last(0.0, 0.3)
         network.unclog(host(follower), host(leader))
         self._world.start(controller)
 
     async def _slow_disk_cut(self) -> None:
         """A disk takes ever longer to sync, and before it has the power goes."""
-        victim = self._strikes.victim()
+        victim = self._actions.victim()
         if not self._world.is_up(victim) or not self._world.budget.may_lose_power(victim):
             return
         disk = self._world.machine(victim).disk
-        disk.slow_down(self._strikes.random.uniform(0.1, 1.0))
-        await self._strikes.last(0.1, 1.5)
-        if self._strikes.cut_power(victim):
-            self._strikes.count("slow_disk_cut", f"node {victim}")
+        disk.slow_down(self._actions.random.uniform(0.1, 1.0))
+        await self._actions.last(0.1, 1.5)
+        if self._actions.cut_power(victim):
+            self._actions.count("slow_disk_cut", f"node {victim}")
             disk.slow_down(self._world.config.sync_latency_s_max)
-            await self._strikes.start_later(victim)
+            await self._actions.start_later(victim)
         disk.slow_down(self._world.config.sync_latency_s_max)
 
     async def _restart(self, node_id: int) -> None:
         """Without power where the budget has room; until it is registered again."""
         before = self._epoch(node_id)
-        if not self._strikes.cut_power(node_id):
-            self._strikes.kill(node_id)
-        await self._strikes.last(0.0, 0.2)
+        if not self._actions.cut_power(node_id):
+            self._actions.kill(node_id)
+        await self._actions.last(0.0, 0.2)
         self._world.start(node_id)
-        await self._strikes.until(lambda: self._epoch(node_id) > before, within_s=4.0)
+        await self._actions.until(lambda: self._epoch(node_id) > before, within_s=4.0)
 
     def _epoch(self, node_id: int) -> int:
         broker = self._world.image.brokers.get(node_id)
         return -1 if broker is None else broker.broker_epoch
 
     def _led(self) -> Place | None:
-        found = self._strikes.a_partition()
+        found = self._actions.a_partition()
         if found is None or found[1].leader_id is None or len(found[1].replicas) == 1:
             return None
         return (*found, found[1].leader_id)

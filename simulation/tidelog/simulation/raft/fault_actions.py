@@ -1,4 +1,4 @@
-"""What all faults are made of: whom they strike, how long they last, what may not be done.
+"""Actions that all faults are made of: the victim, how long it lasts, what may not be done.
 
 It owns the limits: a disk is wiped only while every other voter is up and takes part, so that what
 a majority promised is on a majority of intact disks.
@@ -30,8 +30,8 @@ NEVER_FOUND = -1
 T = TypeVar("T")
 
 
-class Strikes:
-    """The faults' hands on the world of one seed."""
+class FaultActions:
+    """The actions on the world of one seed."""
 
     def __init__(self, world: World, random: SeededRandom) -> None:
         self.world = world

@@ -12,19 +12,19 @@ from tidelog.chaos.faults.disk_full import DiskFull
 from tidelog.chaos.faults.fault import lasting
 from tidelog.chaos.story.scene import Scene
 from tidelog.simulation.cluster.budget import folder_of
+from tidelog.simulation.cluster.fault_actions import FaultActions
 from tidelog.simulation.cluster.inside import has_failed_log, is_unguarded, vouched_bytes
-from tidelog.simulation.cluster.strikes import Strikes
 
 OPERATIONS_MAX = 80
 
 
-class DiskStrikes:
+class MachineFaults:
     """The kinds, for `Faults`."""
 
-    def __init__(self, strikes: Strikes, scene: Scene) -> None:
-        self._strikes = strikes
+    def __init__(self, actions: FaultActions, scene: Scene) -> None:
+        self._actions = actions
         self._scene = scene
-        self._world = strikes.world
+        self._world = actions.world
         self.kinds: dict[str, Callable[[], Awaitable[None]]] = {
             "power_cut": self._power_cut,
             "crash_at_write": self._crash_at_write,
@@ -39,87 +39,87 @@ class DiskStrikes:
     # Power
 
     async def _power_cut(self) -> None:
-        victim = self._strikes.victim()
-        if self._strikes.cut_power(victim):
-            self._strikes.count("power_cut", f"node {victim}")
-            await self._strikes.start_later(victim)
+        victim = self._actions.victim()
+        if self._actions.cut_power(victim):
+            self._actions.count("power_cut", f"node {victim}")
+            await self._actions.start_later(victim)
 
     async def _crash_at_write(self) -> None:
-        victim = self._strikes.victim()
+        victim = self._actions.victim()
         budget = self._world.budget
         if not self._may_strike_disk(victim) or not budget.may_lose_power(victim):
             return
-        number = self._strikes.random.randrange(1, OPERATIONS_MAX)
-        self._strikes.count("crash_at_write", f"node {victim}, operation {number} from now")
+        number = self._actions.random.randrange(1, OPERATIONS_MAX)
+        self._actions.count("crash_at_write", f"node {victim}, operation {number} from now")
         budget.plan_cut(victim)
         self._world.machine(victim).disk.crash_at(number)
         await self._until_cut(victim)
         budget.cancel_cut(victim)
 
     async def _kill_at_write(self) -> None:
-        victim = self._strikes.victim()
+        victim = self._actions.victim()
         if self._may_strike_disk(victim):
-            number = self._strikes.random.randrange(1, OPERATIONS_MAX)
-            self._strikes.count("kill_at_write", f"node {victim}, operation {number} from now")
+            number = self._actions.random.randrange(1, OPERATIONS_MAX)
+            self._actions.count("kill_at_write", f"node {victim}, operation {number} from now")
             self._world.machine(victim).disk.faults.end_at(number)
             await self._until_cut(victim)
 
     async def _until_cut(self, victim: int) -> None:
         """Until the disk ended the process, or something else did, or nothing for long."""
         machine = self._world.machine(victim)
-        self._strikes.disks_struck.add(victim)
+        self._actions.disks_struck.add(victim)
         host = machine.host
-        await self._strikes.until(lambda: machine.host is not host, within_s=4.0)
+        await self._actions.until(lambda: machine.host is not host, within_s=4.0)
         if machine.disk.faults.is_cut_due:
             machine.disk.faults.heal()
-        self._strikes.disks_struck.discard(victim)
-        await self._strikes.start_later(victim)
+        self._actions.disks_struck.discard(victim)
+        await self._actions.start_later(victim)
 
     async def _last_standing(self) -> None:
         """Replicas go one by one; the last one loses power; the others return first (KIP-966)."""
-        found = self._strikes.a_partition()
+        found = self._actions.a_partition()
         if found is None or found[1].leader_id is None:
             return
         leader, replicas = found[1].leader_id, found[1].replicas
         others = [one for one in replicas if one != leader]
-        self._strikes.count("last_standing", f"node {leader} of {replicas}")
+        self._actions.count("last_standing", f"node {leader} of {replicas}")
         for node_id in others:
-            self._strikes.kill(node_id)
-            await self._strikes.last(0.3, 3.0)
-        if not self._strikes.cut_power(leader):
-            self._strikes.kill(leader)
-        for node_id in self._strikes.shuffled([*others, leader]):
-            await self._strikes.last(0.2, 2.0)
+            self._actions.kill(node_id)
+            await self._actions.last(0.3, 3.0)
+        if not self._actions.cut_power(leader):
+            self._actions.kill(leader)
+        for node_id in self._actions.shuffled([*others, leader]):
+            await self._actions.last(0.2, 2.0)
             self._world.start(node_id)
 
     # Bits
 
     async def _bit_flip(self) -> None:
-        found = self._strikes.a_partition()
+        found = self._actions.a_partition()
         if found is None:
             return
         topic, state = found
-        node_id = self._strikes.one_of(state.replicas)
+        node_id = self._actions.one_of(state.replicas)
         disk = self._world.machine(node_id).disk
         folder = folder_of(topic, state.partition)
         files = [name for name in disk.names(folder) if disk.length(f"{folder}/{name}")]
         logs = [name for name in files if name.endswith(".log")]
         if not logs:
             return
-        name = self._strikes.one_of(logs if self._strikes.happens(0.7) else files)
+        name = self._actions.one_of(logs if self._actions.happens(0.7) else files)
         is_harmless = name.endswith(HARMLESS)
         if is_harmless or self._world.budget.may_damage(node_id, topic, state.partition):
             path = f"{folder}/{name}"
             flip = self._flip(node_id, topic, state.partition, path)
             if flip is None:
                 return
-            self._strikes.count("bit_flip", f"node {node_id} {path} byte {flip.byte}")
+            self._actions.count("bit_flip", f"node {node_id} {path} byte {flip.byte}")
             if not is_harmless:
                 self._world.budget.note_flip(topic, state.partition, flip)
 
     def _flip(self, node_id: int, topic: str, partition: int, path: str) -> Flip | None:
         """None for a byte of which nothing could tell that it changed."""
-        machine, random = self._world.machine(node_id), self._strikes.random
+        machine, random = self._world.machine(node_id), self._actions.random
         byte, bit = random.randrange(0, machine.disk.length(path)), random.randrange(0, 8)
         is_vouched = byte < vouched_bytes(machine, topic, partition, path)
         if path.endswith(".log") and not is_vouched and is_unguarded(machine.disk, path, byte):
@@ -130,54 +130,54 @@ class DiskStrikes:
     # Errors
 
     async def _disk_full(self) -> None:
-        victim = self._strikes.victim()
+        victim = self._actions.victim()
         if not self._may_strike_disk(victim):
             return
-        room_bytes = self._strikes.random.randrange(0, 4096)
-        self._strikes.disks_struck.add(victim)
+        room_bytes = self._actions.random.randrange(0, 4096)
+        self._actions.disks_struck.add(victim)
         async with lasting(self._scene, DiskFull(victim, room_bytes)):
-            await self._strikes.last(0.3, 4.0)
-        self._strikes.disks_struck.discard(victim)
+            await self._actions.last(0.3, 4.0)
+        self._actions.disks_struck.discard(victim)
         await self._mend(victim)
 
     async def _disk_error(self) -> None:
-        found = self._strikes.a_partition()
+        found = self._actions.a_partition()
         if found is None:
             return
         topic, state = found
-        victim = self._strikes.one_of(state.replicas)
+        victim = self._actions.one_of(state.replicas)
         folder = folder_of(topic, state.partition)
         disk = self._world.machine(victim).disk
         logs = [name for name in disk.names(folder) if name.endswith(".log")]
         if not logs or not self._may_strike_disk(victim):
             return
         may_lose = self._world.budget.may_damage(victim, topic, state.partition)
-        action = self._strikes.one_of(("read", "write", "sync" if may_lose else "write"))
+        action = self._actions.one_of(("read", "write", "sync" if may_lose else "write"))
         path = f"{folder}/{logs[-1]}"
-        self._strikes.count("disk_error", f"node {victim}: {action} {path}")
-        self._strikes.disks_struck.add(victim)
+        self._actions.count("disk_error", f"node {victim}: {action} {path}")
+        self._actions.disks_struck.add(victim)
         if action == "sync":
             self._world.budget.note_failed_sync(victim, topic, state.partition)
-        disk.faults.fail(action, path, spared=self._strikes.random.randrange(0, 4), count=1)
+        disk.faults.fail(action, path, spared=self._actions.random.randrange(0, 4), count=1)
         machine = self._world.machine(victim)
-        await self._strikes.until(lambda: has_failed_log(machine), within_s=3.0)
+        await self._actions.until(lambda: has_failed_log(machine), within_s=3.0)
         disk.faults.heal()
-        self._strikes.disks_struck.discard(victim)
+        self._actions.disks_struck.discard(victim)
         await self._mend(victim)
 
     async def _mend(self, victim: int) -> None:
         """An operator starts a node again whose logs are out of service."""
-        if has_failed_log(self._world.machine(victim)) and self._strikes.kill(victim):
-            await self._strikes.start_later(victim)
+        if has_failed_log(self._world.machine(victim)) and self._actions.kill(victim):
+            await self._actions.start_later(victim)
 
     async def _slow_disk(self) -> None:
-        victim = self._strikes.victim()
-        latency_s = self._strikes.random.uniform(0.02, 0.6)
+        victim = self._actions.victim()
+        latency_s = self._actions.random.uniform(0.02, 0.6)
         disk = self._world.machine(victim).disk
-        self._strikes.count("slow_disk", f"node {victim}: {latency_s:.3f} s a sync")
+        self._actions.count("slow_disk", f"node {victim}: {latency_s:.3f} s a sync")
         disk.slow_down(latency_s)
-        await self._strikes.last(0.5, 4.0)
+        await self._actions.last(0.5, 4.0)
         disk.slow_down(self._world.config.sync_latency_s_max)
 
     def _may_strike_disk(self, node_id: int) -> bool:
-        return self._world.is_up(node_id) and node_id not in self._strikes.disks_struck
+        return self._world.is_up(node_id) and node_id not in self._actions.disks_struck

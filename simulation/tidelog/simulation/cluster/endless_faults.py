@@ -16,8 +16,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from tidelog.core import chance
 from tidelog.core.chance import SeededRandom
 from tidelog.simulation.cluster.cluster import DATA_DIRECTORY
+from tidelog.simulation.cluster.fault_actions import FaultActions, Span
 from tidelog.simulation.cluster.inside import active_controller
-from tidelog.simulation.cluster.strikes import Span, Strikes
 from tidelog.simulation.engine.network import Lateness
 
 USED_PROBABILITY = 0.5
@@ -55,12 +55,12 @@ SPANS: Mapping[str, Span] = {
 """Of each kind: how long what it delays may take."""
 
 
-class EndlessStrikes:
+class EndlessFaults:
     """Strikes beside `Faults`, out of a stream of chance of its own."""
 
-    def __init__(self, strikes: Strikes, random: SeededRandom) -> None:
-        self._strikes = strikes
-        self._world = strikes.world
+    def __init__(self, actions: FaultActions, random: SeededRandom) -> None:
+        self._actions = actions
+        self._world = actions.world
         self._random = random
         self.kinds: dict[str, Callable[[], Awaitable[None]]] = {
             "late_links": self._late_links,
@@ -88,7 +88,7 @@ class EndlessStrikes:
 
     async def _late_links(self) -> None:
         """Some messages between some hosts, both ways or one."""
-        names = [*map(self._strikes.host, self._world.config.node_ids), *self._world.client_hosts]
+        names = [*map(self._actions.host, self._world.config.node_ids), *self._world.client_hosts]
         links = [(a, b) for a in names for b in names if a != b and self._random.random() < 0.4]
         await self._make_late("late_links", links, probability=self._random.uniform(0.02, 0.5))
 
@@ -97,8 +97,8 @@ class EndlessStrikes:
         controller = active_controller(self._world.cluster)
         if controller is None:
             return
-        host = self._strikes.host
-        others = self._strikes.others(controller)
+        host = self._actions.host
+        others = self._actions.others(controller)
         links = [(host(other), host(controller)) for other in others]
         if self._random.random() < 0.5:
             links = [link[::-1] for link in links]
@@ -111,7 +111,7 @@ class EndlessStrikes:
         # As often of the order of a round trip as of a session, and of any client's patience.
         high = LATE_S.low * (LATE_S.high / LATE_S.low) ** self._random.random()
         late = Lateness(probability, self._random.uniform(LATE_S.low / 2, high), high)
-        self._strikes.count(kind, f"{len(links)} links: {late}")
+        self._actions.count(kind, f"{len(links)} links: {late}")
         network = self._world.cluster.network
         for link in links:
             network.lateness[link] = late
@@ -130,7 +130,7 @@ class EndlessStrikes:
         if self._random.random() < 0.5:
             slow = list(config.node_ids)
         latency_s = self._draw(SLOW_SYNC_S)
-        self._strikes.count("slow_majority", f"nodes {sorted(slow)}: {latency_s:.3f} s a sync")
+        self._actions.count("slow_majority", f"nodes {sorted(slow)}: {latency_s:.3f} s a sync")
         for node_id in slow:
             self._world.machine(node_id).disk.slow_down(latency_s)
         await self._last()
@@ -142,7 +142,7 @@ class EndlessStrikes:
 
         Those of one replica, or of all of its topic on its node; all reads, or some.
         """
-        found = self._strikes.a_partition()
+        found = self._actions.a_partition()
         if found is None:
             return
         topic, state = found
@@ -156,7 +156,7 @@ class EndlessStrikes:
         latency_s = self._random.uniform(SLOW_READ_S.low, high)
         every = self._random.randrange(1, 4)
         what = f"node {victim} {prefix}: {latency_s:.3f} s, 1 of {every}"
-        self._strikes.count("slow_reads", what)
+        self._actions.count("slow_reads", what)
         faults = self._world.machine(victim).disk.faults
         faults.slow_reads(prefix, latency_s, every=every)
         await self._last()
@@ -167,7 +167,7 @@ class EndlessStrikes:
         victims = self._victims()
         flush_s, removal_s = self._draw(SLOW_FLUSH_S), self._draw(SLOW_FLUSH_S)
         what = f"nodes {victims}: {flush_s:.3f} s more a flush, {removal_s:.3f} s a removal"
-        self._strikes.count("slow_flushes", what)
+        self._actions.count("slow_flushes", what)
         for victim in victims:
             disk = self._world.machine(victim).disk
             disk.slow_down_records(flush_delay_s=flush_s, removal_latency_s=removal_s)
@@ -181,7 +181,7 @@ class EndlessStrikes:
     async def _starved(self) -> None:
         """Processes that are stepped for a moment, then not at all, again and again."""
         victims = self._victims()
-        self._strikes.count("starved", f"nodes {victims}")
+        self._actions.count("starved", f"nodes {victims}")
         lasts_s = self._draw(LASTS_S)
         await asyncio.gather(*(self._starve(victim, lasts_s) for victim in victims))
 
@@ -189,14 +189,14 @@ class EndlessStrikes:
         end_s = self._world.now_s + lasts_s
         while self._world.now_s < end_s:
             gap_s, slice_s = self._draw(STARVED_S), self._draw(SLICE_S)
-            await self._strikes.pause(victim, gap_s, gap_s)
+            await self._actions.pause(victim, gap_s, gap_s)
             await asyncio.sleep(slice_s)
 
     async def _slow_processor(self) -> None:
         """Every callback takes its time, so that what is ready waits in a queue."""
         victims = self._victims()
         cost_s = self._draw(STEP_COST_S)
-        self._strikes.count("slow_processor", f"nodes {victims}: {cost_s:.5f} s a step")
+        self._actions.count("slow_processor", f"nodes {victims}: {cost_s:.5f} s a step")
         hosts = [self._world.machine(victim).host for victim in victims]
         for host in hosts:
             if host is not None:
@@ -214,10 +214,10 @@ class EndlessStrikes:
     async def _kill(self) -> None:
         """In the midst of it."""
         await asyncio.sleep(self._random.uniform(0.0, 2.0))
-        victim = self._strikes.one_of(self._world.config.node_ids)
-        if self._strikes.kill(victim):
-            self._strikes.count("kill_amidst", f"node {victim}")
-            await self._strikes.start_later(victim)
+        victim = self._actions.one_of(self._world.config.node_ids)
+        if self._actions.kill(victim):
+            self._actions.count("kill_amidst", f"node {victim}")
+            await self._actions.start_later(victim)
 
     # Chance
 

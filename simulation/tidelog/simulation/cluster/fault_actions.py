@@ -1,4 +1,4 @@
-"""What all faults and scenarios are made of: whom they strike, what they do, how long it lasts.
+"""Actions that all faults and scenarios are made of: the victim, the act, how long it lasts.
 
 Owns the primitives, and that each is taken back; which of them may happen is up to `FaultBudget`.
 """
@@ -34,8 +34,8 @@ class Span(NamedTuple):
     high: float
 
 
-class Strikes:
-    """The faults' hands on the world of one seed."""
+class FaultActions:
+    """The actions on the world of one seed."""
 
     def __init__(self, world: World, random: SeededRandom) -> None:
         self.world = world
