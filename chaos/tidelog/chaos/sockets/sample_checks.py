@@ -9,14 +9,20 @@ be cut below its high watermark. `is_troubled` tells.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 
 from tidelog.chaos.invariants.elections import is_lossy
+from tidelog.chaos.invariants.replicas import (
+    Broken,
+    Offsets,
+    fallen_high_watermark,
+    fallen_leader_epoch,
+    shortened_leader,
+    watermark_beyond_end,
+)
 from tidelog.chaos.story.cluster_port import LogLine
 from tidelog.chaos.story.samples import NodeSample, ReplicaSample
 
-Broken = Iterator[tuple[str, str]]
 LEADER = "leader"
 
 _TROUBLE = frozenset({"log damaged", "partition offline", "log restarted empty"})
@@ -34,19 +40,20 @@ def what_changed(before: NodeSample, now: NodeSample) -> Broken:
         yield from fallen_replica_epochs(name, earlier, replica)
         if is_troubled(now, replica) or not is_sound(earlier):
             continue
-        yield from shortened_leader(name, earlier, replica)
+        if _leads_on(earlier, replica):
+            yield from shortened_leader(name, offsets(earlier), offsets(replica))
         state = now.image.partition(replica.topic, replica.partition)
         if state is not None:
             yield from rise_without_enough(name, earlier, replica, replicas=len(state.replicas))
         if not may_lose(now, replica):
-            yield from fallen_high_watermark(name, earlier, replica)
+            yield from fallen_high_watermark(name, offsets(earlier), offsets(replica))
 
 
 def what_is(now: NodeSample) -> Broken:
     """All checks of one sample alone."""
     for replica in now.replicas:
         if is_sound(replica):
-            yield from watermark_beyond_end(name_of(now, replica), replica)
+            yield from watermark_beyond_end(name_of(now, replica), offsets(replica))
             yield from disordered_epochs(name_of(now, replica), replica)
 
 
@@ -62,25 +69,11 @@ def fallen_epochs(before: NodeSample, now: NodeSample) -> Broken:
 
 def fallen_replica_epochs(name: str, before: ReplicaSample, now: ReplicaSample) -> Broken:
     """I15: a replica follows newer leaders, a leader learns of newer states."""
-    if 0 <= now.leader_epoch < before.leader_epoch:
-        yield "I15", f"{name} went from leader epoch {before.leader_epoch} to {now.leader_epoch}"
+    if now.leader_epoch >= 0:
+        yield from fallen_leader_epoch(name, before.leader_epoch, now.leader_epoch)
     if _leads_on(before, now) and now.partition_epoch < before.partition_epoch:
         what = f"partition epoch {before.partition_epoch} to {now.partition_epoch}"
         yield "I15", f"{name} leads, and went from {what}"
-
-
-def shortened_leader(name: str, before: ReplicaSample, now: ReplicaSample) -> Broken:
-    """I8: a leader's log only grows, so that no offset is given twice."""
-    if _leads_on(before, now) and now.log_end_offset < before.log_end_offset:
-        ends = f"{before.log_end_offset} back to {now.log_end_offset}"
-        yield "I8", f"{name} leads in epoch {now.leader_epoch}, and went from {ends}"
-
-
-def fallen_high_watermark(name: str, before: ReplicaSample, now: ReplicaSample) -> Broken:
-    """I11: what is committed stays so."""
-    if now.high_watermark < before.high_watermark:
-        marks = f"{before.high_watermark} to {now.high_watermark}"
-        yield "I11", f"{name}: high watermark fell from {marks}"
 
 
 def rise_without_enough(
@@ -96,13 +89,6 @@ def rise_without_enough(
     if _leads_on(before, now) and same and risen and len(now.isr) < least:
         marks = f"{before.high_watermark} to {now.high_watermark}"
         yield "I12", f"{name}: high watermark rose from {marks} with ISR {now.isr}, least {least}"
-
-
-def watermark_beyond_end(name: str, replica: ReplicaSample) -> Broken:
-    """I11: nothing is committed that is not there."""
-    if replica.high_watermark > replica.log_end_offset:
-        marks = f"high watermark {replica.high_watermark} above {replica.log_end_offset}"
-        yield "I11", f"{name}: {marks}"
 
 
 def disordered_epochs(name: str, replica: ReplicaSample) -> Broken:
@@ -129,6 +115,11 @@ def may_lose(now: NodeSample, replica: ReplicaSample) -> bool:
     """Whether an election may lose what is committed there, as far as this node knows."""
     topic = now.image.topics.get(replica.topic)
     return topic is None or is_lossy(topic, now.image)
+
+
+def offsets(replica: ReplicaSample) -> Offsets:
+    """The ends of its log."""
+    return Offsets(replica.log_end_offset, replica.high_watermark)
 
 
 def name_of(sample: NodeSample, replica: ReplicaSample) -> str:

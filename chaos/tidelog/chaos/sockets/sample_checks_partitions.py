@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from tidelog.chaos.invariants.elections import is_compacted, is_lossy
 from tidelog.chaos.invariants.invariant import Report
+from tidelog.chaos.invariants.replicas import EpochLeaders, uncovered_isr
 from tidelog.chaos.sockets.sample_checks import (
     LEADER,
     is_troubled,
@@ -55,8 +56,7 @@ class Claim(NamedTuple):
 class _Partition:
     """What is known of one partition of one topic id."""
 
-    leaders: dict[int, int] = field(default_factory=dict)
-    """By epoch."""
+    leaders: EpochLeaders = field(default_factory=EpochLeaders)
     starts: dict[int, tuple[int, str]] = field(default_factory=dict)
     """By epoch: its first offset, and who said so."""
     committed: Mark | None = None
@@ -131,10 +131,9 @@ class PartitionChecks:
     ) -> None:
         if leader_id is None:
             return
-        first = known.leaders.setdefault(epoch, leader_id)
         self.compared["I10"] += 1
-        if first != leader_id:
-            self._report("I10", f"{topic}: nodes {first} and {leader_id} lead in epoch {epoch}")
+        for broken in known.leaders.note(topic, topic, epoch, leader_id):
+            self._report(*broken)
 
     def _check_starts(self, known: _Partition, sample: NodeSample, replica: ReplicaSample) -> None:
         name = name_of(sample, replica)
@@ -179,9 +178,9 @@ class PartitionChecks:
         if state.partition_epoch < replica.partition_epoch:
             return
         self.compared["I5"] += 1
-        if not set(state.isr) <= set(replica.maximal_isr):
-            waits = f"{name_of(sample, replica)} waits for {replica.maximal_isr}"
-            self._report("I5", f"{waits}, the ISR is {state.isr}")
+        name = name_of(sample, replica)
+        for broken in uncovered_isr(name, isr=state.isr, maximal=replica.maximal_isr):
+            self._report(*broken)
 
     def _claim(self, known: _Partition, sample: NodeSample, leader: ReplicaSample) -> None:
         """Who is in sync in which process, by an image that the leader has heard of as it is."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from tidelog.broker.partition.partition import HostedPartition
 from tidelog.broker.replica.leader import Leader
 from tidelog.chaos.invariants.invariant import Report
+from tidelog.chaos.invariants.replicas import uncovered_isr
 from tidelog.chaos.node_inside import followers_of, log_of
 from tidelog.metadata.image import PartitionImage
 from tidelog.simulation.cluster.cluster import Machine
@@ -46,8 +47,9 @@ class LeaderChecks:
         if state is None or state.leader_epoch != leader.leader_epoch:
             return
         is_known = state.partition_epoch >= leader.isr.partition_epoch
-        if is_known and not set(state.isr) <= set(leader.isr.maximal):
-            self._report("I5", f"{name} waits for {leader.isr}, the ISR is {state.isr}")
+        for broken in uncovered_isr(name, isr=state.isr, maximal=leader.isr.maximal):
+            if is_known:
+                self._report(*broken)
 
     def check_rise(
         self,

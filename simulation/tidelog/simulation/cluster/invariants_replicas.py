@@ -18,6 +18,15 @@ from tidelog.broker.replica.leader import Leader
 from tidelog.chaos.invariants.elections import is_lossy, may_have_lost
 from tidelog.chaos.invariants.images import ImageChecks
 from tidelog.chaos.invariants.invariant import Report
+from tidelog.chaos.invariants.replicas import (
+    Broken,
+    EpochLeaders,
+    Offsets,
+    fallen_high_watermark,
+    fallen_leader_epoch,
+    shortened_leader,
+    watermark_beyond_end,
+)
 from tidelog.chaos.node_inside import held_by, log_of
 from tidelog.core.errors import CorruptMessageError
 from tidelog.log.partition_log import Damage, PartitionLog
@@ -26,7 +35,7 @@ from tidelog.node.server import Node
 from tidelog.records.batch import check_crc
 from tidelog.simulation.cluster.cluster import Machine, SimCluster
 from tidelog.simulation.cluster.inside import Cursor, Found, walk
-from tidelog.simulation.cluster.invariants_book import Book, Key, Page
+from tidelog.simulation.cluster.invariants_book import Book, Page
 from tidelog.simulation.cluster.invariants_leading import LeaderChecks
 from tidelog.simulation.cluster.sound_replicas import SoundReplicas
 
@@ -37,6 +46,10 @@ class _State(NamedTuple):
     end: int
     high_watermark: int
     damage: Damage | None
+
+    @property
+    def offsets(self) -> Offsets:
+        return Offsets(self.end, self.high_watermark)
 
 
 @dataclass(slots=True)
@@ -62,7 +75,7 @@ class ReplicaChecks:
         self._seen: dict[int, dict[HostedPartition, _LastState]] = {}
         """By node, of its present process."""
         self._nodes: dict[int, Node] = {}
-        self._leaders: dict[tuple[Key, int], int] = {}
+        self._leaders = EpochLeaders()
 
     def look(self, machine: Machine, node: Node, *, is_exact: bool) -> None:
         """Check what changed; `is_exact` says that it was one step since the last look."""
@@ -118,8 +131,7 @@ class ReplicaChecks:
             return
         if now.end < seen.cursor.offset:
             seen.cursor = Cursor()
-        if now.high_watermark > now.end:
-            self._report("I11", f"{name}: high watermark {now.high_watermark} above {now.end}")
+        self._report_all(watermark_beyond_end(name, now.offsets))
         if before is None or now.role is not before.role:
             self._check_role(machine, hosted, seen, now, name)
         if before is not None and before.damage is None:
@@ -141,14 +153,12 @@ class ReplicaChecks:
         if now.role is None:
             return
         epoch = now.role.leader_epoch
-        if epoch < seen.leader_epoch:
-            self._report("I15", f"{name} went from leader epoch {seen.leader_epoch} to {epoch}")
+        self._report_all(fallen_leader_epoch(name, seen.leader_epoch, epoch))
         seen.leader_epoch = epoch
         if not isinstance(now.role, Leader):
             return
-        key = (hosted.topic_id, hosted.partition), epoch
-        if self._leaders.setdefault(key, machine.node_id) != machine.node_id:
-            self._report("I10", f"{name} leads in epoch {epoch}, as node {self._leaders[key]} did")
+        key = hosted.topic_id, hosted.partition
+        self._report_all(self._leaders.note(hosted.name, key, epoch, machine.node_id))
         self._check_new_leader(machine, hosted, epoch, name)
 
     def _check_new_leader(
@@ -170,14 +180,14 @@ class ReplicaChecks:
                 return
 
     def _check_fall(self, hosted: HostedPartition, before: _State, now: _State, name: str) -> None:
-        if isinstance(now.role, Leader) and now.role is before.role and now.end < before.end:
-            self._report("I8", f"{name} leads, and went from {before.end} back to {now.end}")
-        if now.high_watermark < before.high_watermark and self._book.page(hosted) is not None:
-            self._report(
-                "I11",
-                f"{name}: high watermark fell from {before.high_watermark} to"
-                f" {now.high_watermark}, the log ends at {now.end}",
-            )
+        if isinstance(now.role, Leader) and now.role is before.role:
+            self._report_all(shortened_leader(name, before.offsets, now.offsets))
+        if self._book.page(hosted) is not None:
+            self._report_all(fallen_high_watermark(name, before.offsets, now.offsets))
+
+    def _report_all(self, broken: Broken) -> None:
+        for invariant, what in broken:
+            self._report(invariant, what)
 
     def _compare(
         self,
