@@ -46,7 +46,7 @@ def epochs_of(log: PartitionLog) -> tuple[EpochEntry, ...]:
 
 
 def followers_of(leader: Leader) -> dict[int, FollowerState]:
-    """What it knows of each follower."""
+    """The leader's knowledge of each follower."""
     return leader._followers  # noqa: SLF001
 
 

@@ -1,4 +1,4 @@
-"""Who calls whom in a cluster behind proxies: nodes, directed links, one proxy a link. Pure.
+"""Topology of a cluster behind proxies: nodes, directed links, one proxy a link. Pure.
 
     clients ──▶ brokers ◀──▶ brokers        a link is source ▶ target, by the target's role:
                    │  ▲                     broker, controller or raft
@@ -39,7 +39,7 @@ class Link:
 
     @property
     def name(self) -> str:
-        """Of its proxy."""
+        """The name of its proxy."""
         return f"{self.source}.{node_name(self.target)}.{self.role}"
 
 
@@ -53,7 +53,7 @@ class Topology:
 
     @property
     def node_ids(self) -> tuple[int, ...]:
-        """All of them."""
+        """Every node."""
         return tuple(sorted({*self.controller_ids, *self.broker_ids}))
 
     @property

@@ -28,7 +28,7 @@ FILE_KINDS = (LOG, *HARMLESS, CHECKPOINT_FILE, METADATA_FILE, JOURNAL)
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """Where, and what lies there since."""
+    """Place of a changed bit, and the byte that lies there since."""
 
     node_id: int
     path: str
@@ -83,7 +83,7 @@ class BitFlip:
         return path, cluster.content(self.node_id, path)
 
     def _byte(self, content: bytes, random: SeededRandom) -> int:
-        """One of which something can tell that it changed."""
+        """Draw a byte whose change something can notice."""
         if self.file_kind == LOG:
             places = [(one.guarded_from, one.end) for one in spans(content)]
         else:

@@ -1,4 +1,4 @@
-"""What faults may take, so that a lost record is always the product's fault; asks the port alone.
+"""Budget of damage: a lost record is always the product's fault. Asks the cluster's port alone.
 
 - A record acknowledged with acks=all was on `min.insync.replicas` replicas at least. As long as no
   more than `min.insync.replicas` - 1 of them are impaired at a time, one that is whole holds it.
@@ -24,7 +24,7 @@ NEVER_REGISTERED = -1
 
 @dataclass(slots=True)
 class Wound:
-    """Of the story's replica on one node."""
+    """Damage of the story's replica on one node."""
 
     broker_epoch: int
     """It heals with a registration newer than this."""
@@ -67,7 +67,7 @@ class DamageBudget:
             wound.broker_epoch = NEVER_REGISTERED
 
     def impaired(self, cluster: ClusterPort) -> list[int]:
-        """Who has not healed yet."""
+        """Node ids whose replicas have not healed yet."""
         self.look(cluster)
         return sorted(self._wounds)
 

@@ -14,7 +14,7 @@ from tidelog.chaos.story.scene import Scene
 
 @dataclass(slots=True)
 class Cuts:
-    """Of one fault."""
+    """Cuts of one fault."""
 
     _paths: tuple[Path, ...] = ()
     _told: tuple[str, str, tuple[int, ...]] = ("", "", ())

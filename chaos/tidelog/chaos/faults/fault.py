@@ -39,7 +39,7 @@ class BehindProxies(Protocol):
 
     @property
     def proxies(self) -> Proxies:
-        """Of all links."""
+        """Proxies of every link."""
 
 
 @asynccontextmanager

@@ -15,7 +15,7 @@ from tidelog.chaos.topology import Direction, Link
 
 @dataclass(frozen=True, slots=True)
 class ProxyToxic:
-    """One toxic; `stream` upstream is what a link's source says."""
+    """A toxic on one stream; `stream` upstream carries the bytes of the link's source."""
 
     kind: str
     """latency, bandwidth, slow_close, timeout, reset_peer, slicer, limit_data."""
@@ -25,7 +25,7 @@ class ProxyToxic:
 
 
 class Proxies(Protocol):
-    """All links. Waits end within seconds, or `ProxyError` names the proxy and what it said."""
+    """Proxies of every link. Waits end within seconds; `ProxyError` names proxy and answer."""
 
     @property
     def links(self) -> Sequence[Link]:
@@ -47,4 +47,4 @@ class Proxies(Protocol):
         """No toxics, everything enabled."""
 
     async def bytes_carried(self) -> Mapping[Link, tuple[int, int]]:
-        """What each passed on upstream, and downstream, of connections that have ended."""
+        """Bytes each link passed on, upstream and downstream, on connections that have ended."""

@@ -1,4 +1,4 @@
-"""Where a toxic lies: which links, in which direction, and how many of their connections. Pure.
+"""Reach of a toxic: which links, in which direction, and which share of their connections. Pure.
 
 A path `a, b` is what `a` says to `b`, whoever opened the connection: the upstream of the links
 a ▶ b and the downstream of the links b ▶ a.
@@ -34,11 +34,11 @@ class Reach:
         require(0 < self.toxicity <= 1, f"toxicity is a share in (0, 1], not {self.toxicity}")
 
     def streams(self, links: Iterable[Link]) -> dict[Direction, list[Link]]:
-        """Of these links, which are meant in which direction."""
+        """The links among these that carry these paths, by direction."""
         return streams(self.paths, (link for link in links if link.role in self.roles))
 
     def links(self, links: Iterable[Link]) -> list[Link]:
-        """Of these, which carry any of it."""
+        """The links among these that carry any of these paths."""
         return sorted({one for stream in self.streams(links).values() for one in stream})
 
     def __str__(self) -> str:
@@ -59,12 +59,12 @@ def streams(paths: Iterable[Path], links: Iterable[Link]) -> dict[Direction, lis
 
 
 def both_ways(side: Sequence[Side], others: Sequence[Side]) -> tuple[Path, ...]:
-    """All paths between two sides."""
+    """Every path between two sides."""
     return tuple(between(side, others))
 
 
 def one_way(sources: Sequence[Side], targets: Sequence[Side]) -> tuple[Path, ...]:
-    """All paths from one side to the other."""
+    """Every path from one side to the other."""
     return tuple((one, other) for one in sources for other in targets if one != other)
 
 

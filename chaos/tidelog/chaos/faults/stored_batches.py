@@ -1,4 +1,4 @@
-"""Where the batches of a segment lie, read from its bytes alone. Pure."""
+"""Positions of a segment's batches, read from its bytes alone. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Span(NamedTuple):
 
 
 def spans(content: bytes) -> list[Span]:
-    """Of all whole batches, up to the first that is none."""
+    """Spans of whole batches, up to the first byte that begins none."""
     found: list[Span] = []
     at = 0
     while at < len(content):

@@ -1,4 +1,4 @@
-"""What a storm will throw, drawn from a seed before it begins. Pure.
+"""Plan of a storm, drawn from a seed before it begins. Pure.
 
     round   one to three strikes, each beginning within the first second and lasting seconds
     quiet   then nothing, for a quarter of the time all in all
@@ -21,20 +21,20 @@ LOSSY = ("empty_disk", "torn_tail", "bit_flip")
 TOXICS = ("latency", "bandwidth", "slicer", "reset_peer", "limit_data", "slow_close", "link_down")
 DISK_FULL = "disk_full"
 MENU = (*PROCESSES, *CUTS, *LOSSY)
-"""What every cluster can do."""
+"""Kinds that every cluster supports."""
 KINDS = (*MENU, *TOXICS, DISK_FULL)
 
 AT_ONCE_MAX = 3
 BEGIN_S_MAX = 1.0
 LAST_S_MIN, LAST_S_MAX = 0.5, 5.0
 QUIET_SHARE_MIN, QUIET_SHARE_MAX = 1 / 6, 1 / 2
-"""Of the storm before it: a third in the mean, so a quarter of the whole."""
+"""Share of the storm before it: a third on average, so a quarter of the whole."""
 SEEDS = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
 class Strike:
-    """One fault of a round; `seed` decides whom it strikes, and how."""
+    """A fault of a round; `seed` decides its victim and its details."""
 
     kind: str
     after_s: float

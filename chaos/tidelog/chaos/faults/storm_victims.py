@@ -1,4 +1,4 @@
-"""Whom a strike of a storm strikes, and how: a fault made of what the cluster is at that moment."""
+"""Victims of a storm's strikes: a fault drawn from the state of the cluster at that moment."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Serving:
     node_id: int | None = None
     is_lossy: bool = False
     needs_start: bool = True
-    """What it took returns with a start only; else while the node runs."""
+    """Whether lost records return with a start only, or already while the node runs."""
 
 
 def serve(strike: Strike, cluster: ClusterPort, *, held: Collection[int]) -> Serving | None:

@@ -1,4 +1,4 @@
-"""Where what is committed may go: by which elections, in which topics. Pure."""
+"""Elections that may lose committed records, and topics that allow them. Pure."""
 
 # Pure: decides, never acts (rule R2).
 

@@ -1,4 +1,4 @@
-"""What metadata images must be: the same everywhere at one offset, never older, and lawful.
+"""Invariants of metadata images: equal at one offset, never older, and lawful.
 
 I14 (who may be in which set), I15 (epochs and offsets never fall), and equal images at equal
 offsets, of all controllers and brokers.
@@ -21,7 +21,7 @@ View = tuple[int, int, str]
 
 
 class ImageChecks:
-    """All images any node had."""
+    """Checks of every image that any node had."""
 
     def __init__(self, report: Report) -> None:
         self.newest: MetadataImage = EMPTY_IMAGE
@@ -56,7 +56,7 @@ class ImageChecks:
 
 
 def violations(before: MetadataImage, image: MetadataImage) -> Iterator[tuple[str, str]]:
-    """What is unlawful in an image that follows another."""
+    """Yield the violations in an image that follows another."""
     if image.controller_epoch < before.controller_epoch:
         yield "I15", f"controller epoch {image.controller_epoch} after {before.controller_epoch}"
     for broker_id, broker in image.brokers.items():
@@ -93,7 +93,7 @@ def _partition_violations(
 
 
 def unlawful(partition: PartitionImage, image: MetadataImage) -> Iterator[str]:
-    """What contradicts itself in a partition's state."""
+    """Yield the contradictions within a partition's state."""
     replicas, isr, elr = set(partition.replicas), set(partition.isr), set(partition.elr)
     if partition.leader_id is not None and partition.leader_id not in isr:
         yield "the leader is not in the ISR"

@@ -1,4 +1,4 @@
-"""What replicas' files must be in the calm: whole, the same, and found by their indexes. Pure.
+"""Invariants of replicas' files in the calm: whole, equal, and found by their indexes. Pure.
 
 I1 (the same below what is committed, byte for byte), I8 (no gap), I9 (epochs), I11, I26 (whatever
 an index says, look-ups find the right batch), I27 (CRCs). A stage opens the logs and reads their
@@ -20,14 +20,14 @@ from tidelog.log.partition_log import PartitionLog
 from tidelog.records.batch import BatchHeader, check_crc, parse_header
 
 LOOK_UPS_MAX = 50
-"""Of one replica: offsets looked up, evenly over the log."""
+"""Offsets looked up in each replica, evenly over the log."""
 
 Batch = tuple[BatchHeader, memoryview]
 
 
 @dataclass(frozen=True, slots=True)
 class StoredLog:
-    """One replica: its log, which is only read, and what lies in its files."""
+    """A replica: its log, which is only read, and the bytes of its files."""
 
     name: str
     """For people."""
@@ -44,7 +44,7 @@ class StoredLog:
 
 
 def stored_batches(log: PartitionLog, content: Callable[[str, int], bytes]) -> Iterator[Batch]:
-    """All batches in the files, up to the first that is none.
+    """Yield the batches in the files, up to the first that is not whole.
 
     `content` gives so many first bytes of a file, by its path in the log's folder.
     """
@@ -66,11 +66,11 @@ class ReplicaLogChecks:
     def __init__(self, report: Report) -> None:
         self.compared_batches = 0
         self.compared_bytes = 0
-        """Of pairs, each byte once."""
+        """Compared bytes of pairs of replicas, each byte counted once."""
         self._report = report
 
     def check(self, stored: StoredLog) -> None:
-        """All that is to be said of one replica."""
+        """Run every check of one replica."""
         name, log = stored.name, stored.log
         end = epoch = -1
         for header, batch in stored.batches:
@@ -147,5 +147,5 @@ def rebuilt_epochs(batches: Sequence[Batch]) -> list[EpochEntry]:
 
 
 def _end_of(stored: StoredLog, start: int, end: int) -> int:
-    """Where its batches between these end."""
+    """The end of its last batch between these offsets."""
     return max((header.next_offset for header, _ in stored.between(start, end)), default=start)

@@ -44,7 +44,7 @@ def _leaders_tail(point: ReplicaPoint) -> int:
 
 
 def _chart(figure: Figure, top: float, heading: tuple[str, str], measure: Measure) -> Part:
-    """Of each replica; of a column of pixels the most."""
+    """A chart per replica, showing the maximum of each column of pixels."""
     y_top, bottom = top + TITLE_PX, top + TITLE_PX + _AREA_PX
     shown = {
         node: [[(p.at_s, measure(p)) for p in run] for run in figure.stretches(node)]

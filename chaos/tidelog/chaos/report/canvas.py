@@ -1,4 +1,4 @@
-"""What the parts of a figure have in common: its measures, texts, bars and lines. Pure."""
+"""Measures, texts, bars and lines that the parts of a figure share. Pure."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tidelog.chaos.report.scales import Scale
 from tidelog.chaos.report.story import LONG_S, Story
 
 WIDTH, LEFT, RIGHT = 1120.0, 104.0, 1040.0
-"""Of a figure; its plots lie between `LEFT` and `RIGHT`."""
+"""Width and edges of a figure; its plots lie between `LEFT` and `RIGHT`."""
 _CHARACTER_PX, _BOLD_PX = 6.1, 7.4
-"""Of 11.5 px text, on the wide side: fonts differ."""
+"""Widths of 11.5 px text, on the wide side: fonts differ."""
 _COLOURS = 6
 _COLUMN_PX = 2.5
 """Samples nearer than this become their first, least, greatest and last."""
@@ -127,7 +127,7 @@ def path_of(points: Iterable[Pixels]) -> str:
 
 
 def thinned(points: Sequence[Pixels]) -> list[Pixels]:
-    """What can be told apart: of a column of pixels the first, least, greatest and last."""
+    """Thin a line to what is visible: the first, least, greatest and last of a column."""
     columns: dict[int, list[Pixels]] = {}
     for point in points:
         columns.setdefault(int(point[0] / _COLUMN_PX), []).append(point)

@@ -1,4 +1,4 @@
-"""What every chart of a figure has around it: a title that explains it, an axis, an edge. Pure."""
+"""Frames of charts: a title that explains the chart, an axis, an edge. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TITLE_PX, GAP_PX = 20.0, 18.0
 
 
 def title(top: float, name: str, note: str) -> Markup:
-    """What is drawn below, in one line."""
+    """A title in one line."""
     strong = element("tspan", text(name), class_="title")
     rest = element("tspan", text(note), dx=6) if note else NOTHING
     return element("text", strong, rest, x=LEFT, y=top + 11, class_="note")

@@ -33,7 +33,7 @@ _ROWS_MAX, _NODES_MAX = 3, 2
 _ROOM_PX = 10.0
 """Beside a label in its bar."""
 _LABELS_MAX = 24
-"""Of faults in one lane: more would be a blur."""
+"""Labels of faults in one lane: more would be a blur."""
 
 _KEY = (
     ("fault", 9.0, "a fault"),
@@ -55,7 +55,7 @@ class Block:
 
 
 def node_lanes(figure: Figure, top: float) -> Part:
-    """All lanes: links, struck controllers, every broker."""
+    """The lanes of links, struck controllers and every broker."""
     story = figure.story
     parts = [title(top, "Nodes", ""), _key(figure, top)]
     top += TITLE_PX + 2
@@ -75,7 +75,7 @@ def node_lanes(figure: Figure, top: float) -> Part:
 
 
 def _key(figure: Figure, top: float) -> Markup:
-    """What the bars mean, each beside a piece of it."""
+    """The key: the meaning of the bars, each beside a piece of it."""
     x, parts = LEFT + 52, []
     for class_, height, words in _KEY:
         piece = bars([(x, x + 22)], top=top + 7 - height / 2, height=height, class_=class_)
@@ -86,7 +86,7 @@ def _key(figure: Figure, top: float) -> Markup:
 
 
 def metadata_lanes(figure: Figure, top: float) -> Part:
-    """What is committed: the partition's leader, and the active controller."""
+    """Lanes of committed metadata: the partition's leader, and the active controller."""
     leaders = figure.story.of_partition(lambda point: (point.leader_id, point.leader_epoch))
     terms = figure.story.of_partition(lambda point: (point.controller_id, point.term))
     parts = [
@@ -174,7 +174,7 @@ def _played(figure: Figure, spell: Spell[Role], colour: str) -> Block:
 
 
 def _blocks(figure: Figure, top: float, blocks: Sequence[Block]) -> Markup:
-    """All bars of a kind as one path, and into each what fits."""
+    """The bars of a kind as one path, with as much text in each as fits."""
     seen = [block for block in blocks if block.extent[1] > LEFT and block.extent[0] < RIGHT]
     parts = []
     for class_ in sorted({block.class_ for block in seen}):

@@ -31,7 +31,7 @@ _PAUSE_S_MIN = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """What producers were told from `began_s` to `ended_s`."""
+    """Outcomes of sends from `began_s` to `ended_s`."""
 
     began_s: float
     ended_s: float

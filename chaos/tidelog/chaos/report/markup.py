@@ -28,7 +28,7 @@ def text(value: object) -> Markup:
 
 
 def joined(parts: Iterable[Markup]) -> Markup:
-    """One after the other."""
+    """Join parts in order."""
     return Markup("".join(parts))
 
 

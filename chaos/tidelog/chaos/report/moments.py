@@ -1,4 +1,4 @@
-"""What the cross-hair says at each moment of a run, as JSON for the page's script. Pure."""
+"""Words of the cross-hair at each moment of a run, as JSON for the page's script. Pure."""
 
 from __future__ import annotations
 

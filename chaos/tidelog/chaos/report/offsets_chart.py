@@ -1,4 +1,4 @@
-"""Where each replica's log ends, and what it knows to be committed. Pure.
+"""Chart of each replica's log end offset and high watermark. Pure.
 
 A high watermark that stands still is a level line, and the log end offset that leaves it opens a
 wedge. Of hours nothing but growth could be seen: those have the lag of `area_charts` instead.

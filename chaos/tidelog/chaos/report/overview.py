@@ -16,7 +16,7 @@ from tidelog.chaos.report.scales import Scale, linear
 from tidelog.chaos.report.story import Story
 
 Runs = Sequence[tuple[str, RunRecord]]
-"""Where each run's report is, and its record."""
+"""Each run: the path of its report, and its record."""
 
 _HEADS = ("scenario", "runs", "unavailable to acks=all", "acknowledged over time")
 _COUNTS = {
@@ -111,7 +111,7 @@ def _strip(unavailable_s: Sequence[float], longest: float) -> Markup:
 
 
 def _spark(record: RunRecord) -> Markup:
-    """What was acknowledged over the whole run, faults behind it."""
+    """Acknowledged records over the whole run, with the faults behind them."""
     story = Story(record)
     time = Scale(story.began_s, story.ended_s, 0.0, _SPARK_WIDTH)
     load = intervals(story.load, interval_s=record.interval_s, low=time.low, high=time.high)

@@ -13,10 +13,10 @@ from tidelog.chaos.report.story import Story
 
 _SIGNS: dict[Verdict, str] = {"ok": "✓", "violation": "✗", "inconclusive": "?"}
 _DIARY_CHARACTERS, _FAULTS_CHARACTERS, _PROOF_CHARACTERS = 90_000, 40_000, 60_000
-"""Of a section: a long run's file stays small; its record holds all."""
+"""Length of a section: a long run's file stays small; its record holds everything."""
 _WORDS_CHARACTERS, _OPERATION_CHARACTERS = 600, 2_000
 _ROW_CHARACTERS = 90
-"""Of markup around a row's words, about."""
+"""Approximate length of the markup around a row's words."""
 
 
 def badge(verdict: Verdict) -> Markup:
@@ -38,7 +38,7 @@ def chip(record: RunRecord, *, href: str) -> Markup:
 
 
 def header(record: RunRecord) -> Markup:
-    """What was claimed, and whether it held."""
+    """The scenario's claim, and whether it held."""
     kicker = element(
         "div",
         badge(record.verdict),
@@ -136,7 +136,7 @@ def _ids(ids: Iterable[int]) -> str:
 
 
 def facts(record: RunRecord) -> Markup:
-    """What the story measured."""
+    """The measurements of the story."""
     return section("What the story measured", _pairs(record.facts)) if record.facts else NOTHING
 
 

@@ -1,4 +1,4 @@
-"""What a chaos run leaves for its report: everything drawn, as plain data. Pure.
+"""Record of a chaos run for its report: everything drawn, as plain data. Pure.
 
 One JSON file a run (`record.json`); `tidelog.chaos.report` makes the HTML file out of nothing else.
 Times are seconds since the load began; a run's preparation has negative ones.
@@ -21,7 +21,7 @@ class Band:
     what: str
     """For people: who or which links."""
     nodes: tuple[int, ...]
-    """Whom it strikes; empty: links only, or clients."""
+    """Nodes it strikes; empty: links only, or clients."""
     began_s: float
     ended_s: float | None
     """None: it was never taken back."""
@@ -57,14 +57,14 @@ class PartitionPoint:
 
 @dataclass(frozen=True, slots=True)
 class LoadPoint:
-    """What producers were told within one interval that began at `at_s`."""
+    """Outcomes of sends within one interval that began at `at_s`."""
 
     at_s: float
     acknowledged: int
     failed: int
     unknown: int
     p99_ms: float | None
-    """Of those acknowledged; None: none was."""
+    """Latency of acknowledged sends; None: none was acknowledged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """One run of one scenario."""
+    """A run of one scenario."""
 
     scenario: str
     claim: str
@@ -103,16 +103,16 @@ class RunRecord:
     machine: str
     """CPU, cores, memory, kernel: on one line."""
     command: str
-    """What runs it again."""
+    """The command that runs it again."""
     broker_ids: tuple[int, ...]
     controller_ids: tuple[int, ...]
     partition: str
     """The story's, as `topic-0`."""
     settings: dict[str, str]
-    """Of nodes, topic and clients, as far as they differ from the defaults."""
+    """Configuration of nodes, topic and clients, as far as it differs from the defaults."""
     load_s: float
     interval_s: float
-    """Of `load`."""
+    """Length of an interval of `load`."""
     counts: dict[str, int]
     """`tidelog.history.checks.delivery.counts`."""
     unavailable_s: float
@@ -124,4 +124,4 @@ class RunRecord:
     anomalies: list[Anomaly] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)
-    """What a story measured itself, for people."""
+    """Measurements of the story, for people."""

@@ -23,12 +23,12 @@ class RecordFormatError(TidelogError):
 
 
 def to_json(record: RunRecord) -> str:
-    """One object on one line. Raises ValueError for a number that is not finite."""
+    """Serialize to one object on one line. Raises ValueError for a number that is not finite."""
     return json.dumps({"format": FORMAT, **asdict(record)}, allow_nan=False) + "\n"
 
 
 def from_json(text: str) -> RunRecord:
-    """What `to_json` wrote. Raises `RecordFormatError`."""
+    """Parse the output of `to_json`. Raises `RecordFormatError`."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:

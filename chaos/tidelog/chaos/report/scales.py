@@ -33,7 +33,7 @@ class Scale:
         return self.start + (self.end - self.start) * min(1.0, max(0.0, share))
 
     def value(self, pixel: float) -> float:
-        """What lies there; of a linear scale."""
+        """The value at a pixel of a linear scale."""
         return self.low + (self.high - self.low) * (pixel - self.start) / (self.end - self.start)
 
     def _straight(self, value: float) -> float:
@@ -70,7 +70,7 @@ def time_ticks(scale: Scale, *, count: int) -> list[float]:
 
 
 def time_label(at_s: float, scale: Scale, *, count: int) -> str:
-    """What is written at a tick of time."""
+    """The label of a tick of time."""
     span = scale.high - scale.low
     step = _time_step(span, count)
     sign, value = ("−" if at_s < 0 else ""), abs(at_s)

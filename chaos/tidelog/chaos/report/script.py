@@ -1,4 +1,4 @@
-"""What a report does when scripts run: a cross-hair with words, a filter of the diary. Pure.
+"""Script of a report: a cross-hair with words, a filter of the diary. Pure.
 
 Without scripts nothing is missing but these. The text holds no `<` and no `&`: the page stays XML.
 """

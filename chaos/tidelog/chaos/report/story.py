@@ -38,7 +38,7 @@ class Spell(Generic[State]):
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What a replica took itself for, and what came of it."""
+    """The role a replica believed to have, and how it ended."""
 
     name: str
     """leader, follower, none or down."""
@@ -59,7 +59,7 @@ class Fall:
 
 @dataclass(frozen=True)
 class Story:
-    """One record, and what can be read out of it."""
+    """A record, with the facts derived from it."""
 
     record: RunRecord
 
@@ -111,7 +111,7 @@ class Story:
         return self.partitions[number - 1].leader_epoch if number else -1
 
     def roles(self, node_id: int) -> list[Spell[Role]]:
-        """What the replica took itself for, without gaps from its first sample on."""
+        """Roles the replica believed to have, without gaps from its first sample on."""
         points = self.replicas.get(node_id, [])
         return spells(points, self._role, end_s=points[-1].at_s) if points else []
 

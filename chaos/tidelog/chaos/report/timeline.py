@@ -49,7 +49,7 @@ def figure(
     style: Markup = NOTHING,
     xmlns: str | None = None,
 ) -> Markup:
-    """All lanes and charts of a time; `name` begins every id and is unique in a page."""
+    """Every lane and chart of a time; `name` begins every id and is unique in a page."""
     shown = Figure(story, Scale(*window, LEFT, RIGHT), name)
     top = _AXIS_PX + 8
     parts: list[Markup] = []

@@ -44,7 +44,7 @@ async def stale_metadata(scene: Scene) -> None:
 
 
 async def _miss_epochs(scene: Scene, first: int) -> None:
-    """One leader after another stops; `first` returns last, and so does not lead."""
+    """Stop leaders in turn; `first` returns last, and so does not lead."""
     gone = first
     for _ in range(EPOCHS_MISSED):
         await scene.stop(gone)

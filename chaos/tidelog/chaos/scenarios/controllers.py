@@ -25,7 +25,7 @@ SLOW_S = 6.0
 SILENCE_S_MAX = 3.0
 """Between two acknowledgements, while only controllers are gone."""
 TERMS_MAX = 3
-"""Of a quorum that two members make restless, in ten seconds."""
+"""Terms of a quorum that two members make restless, in ten seconds."""
 TORN_BYTES = 100
 
 
@@ -122,7 +122,7 @@ async def no_quorum(scene: Scene) -> None:
 
 @scenario("F26")
 async def controllers_restart(scene: Scene) -> None:
-    """All controllers are killed and start together: no term goes back, no metadata is lost."""
+    """The controllers are killed and start together: no term decreases, no metadata is lost."""
     for _ in scene.rounds(reduced=3, full=1000):
         await scene.last(0.3, 1.0)
         controller, others = await quorum(scene)
@@ -167,7 +167,7 @@ async def spoilt_journal(scene: Scene) -> None:
 
 @scenario("slow-majority", Needs(is_flushed=False))
 async def slow_majority(scene: Scene) -> None:
-    """All disks take 0.2, 0.3, 1, 2 s a sync: none is elected, topics are created, writes go on."""
+    """Disks take 0.2, 0.3, 1, 2 s a sync: nobody is elected, topics are created, writes go on."""
     await scene.last(0.5, 1.5)
     controller, others = await quorum(scene)
     for node_id in others:
@@ -205,7 +205,7 @@ def _fenced(scene: Scene) -> list[LogLine]:
 
 
 def _half_a_frame(journal: bytes) -> tuple[int, bytes]:
-    """Where the next frame would begin, and the beginning of one."""
+    """Position of the next frame, and the beginning of one."""
     frames = [
         frame for frame, _ in read_wal(lambda at, length: journal[at : at + length], len(journal))
     ]
@@ -222,7 +222,7 @@ async def quorum(scene: Scene) -> tuple[int, list[int]]:
 
 
 async def takes_over(scene: Scene, candidates: list[int]) -> None:
-    """One of them becomes active."""
+    """Wait until a candidate becomes active."""
     await scene.must_come(
         lambda: any(map(scene.cluster.is_active, candidates)),
         "a controller is active again",

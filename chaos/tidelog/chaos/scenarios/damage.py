@@ -18,9 +18,9 @@ from tidelog.records.batch import HEADER_BYTES
 
 TORN_TRIES_MAX = 8
 MADE_AGAIN = (INDEX, TIME_INDEX, SNAPSHOT)
-"""What is made again out of the log."""
+"""Files that are rebuilt from the log."""
 SPOILT_MAX = 5
-"""Of each kind."""
+"""Files damaged per kind."""
 SEGMENTS_MIN = 4
 
 
@@ -123,7 +123,7 @@ async def _spoil(scene: Scene, victim: int, path: str, *, is_lost: bool) -> None
 
 
 def _are_read_again(scene: Scene, victim: int, spoilt: list[str]) -> bool:
-    """What only a start reads. Wrong indexes may stay: look-ups do not believe them (I26)."""
+    """Files that only a start reads. Wrong indexes may stay: look-ups do not believe them (I26)."""
     topic_ids = [path for path in spoilt if path.endswith(METADATA_FILE)]
     checkpoints = [path for path in spoilt if path.endswith(CHECKPOINT_FILE)]
     return all(decode_topic_id(scene.content(victim, path)) for path in topic_ids) and all(

@@ -56,7 +56,7 @@ async def disk_error(scene: Scene) -> None:
 
 @scenario("F39", Needs(runs_on=SIM_ONLY, is_flushed=True))
 async def power_outage(scene: Scene) -> None:
-    """All machines lose power at once: with flush.messages=1 nothing acknowledged is lost."""
+    """Every machine loses power at once: with flush.messages=1 no acknowledged record is lost."""
     await scene.last(1.0, 2.0)
     brokers, controllers = scene.cluster.broker_ids, scene.cluster.controller_ids
     # At one moment; while no controller runs the budget cannot tell who may.
@@ -76,14 +76,14 @@ async def power_outage(scene: Scene) -> None:
 
 
 def _lossy_starts(scene: Scene, before: int) -> set[int]:
-    """Who started since then, and said that its machine lost power."""
+    """Nodes that started since then, and reported that their machine lost power."""
     starts = [line for line in scene.cluster.lines[before:] if line.event == "broker starts"]
     return {line.node_id for line in starts if line.fields["start_loss"] != "NOTHING"}
 
 
 @scenario("F61", Needs(has_separate_controllers=False))
 async def total_outage(scene: Scene) -> None:
-    """All nodes are killed at once and return in any order: nothing is lost, all is ready again."""
+    """The nodes are killed at once and return in any order: nothing is lost, all is ready again."""
     for _ in scene.rounds(reduced=2, full=100):
         await scene.last(0.5, 1.5)
         offset = scene.image.offset

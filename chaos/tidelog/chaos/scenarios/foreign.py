@@ -9,7 +9,7 @@ from tidelog.chaos.story.scene import Scene, UnsupportedFaultError
 
 REFUSED = "a node of another cluster was refused: check addresses and cluster.id"
 LIVES = 2
-"""Of a node beside the stranger: each tells of it once, however often it asks."""
+"""Processes of a node beside the foreign one: each reports it once, however often it calls."""
 BESIDE_S = 3.0
 LEAPS, FORGED = 6, 30
 FORGED_FULL = 300

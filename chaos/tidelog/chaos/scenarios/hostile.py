@@ -25,20 +25,20 @@ FORGETFUL: Mapping[str, object] = {"unread.response.timeout.ms": int(UNREAD_TIME
 """So that a run sees who reads nothing hung up on."""
 MIB = 1 << 20
 GROWTH_BYTES_MAX = 96 * MIB
-"""Of a node's memory, from after the first requests to the end, however many came between."""
+"""Growth of a node's memory from after the first requests to the end, however many came between."""
 PEAK_BYTES_MAX = 320 * MIB
 """Above what it was: requests of 16 MiB, of which a few are worked on at one time."""
 HELD_BYTES_MIN = 8 * MIB
 """Unread: fewer prove nothing."""
 HELD_BYTES_MAX = UnreadLimits().bytes_max + UnreadLimits().of_others.bytes_max
-"""Of fetches and of all other calls, as nodes are configured unless told otherwise."""
+"""Responses to fetches and to other calls, as nodes are configured by default."""
 CONNECTIONS_MORE_MAX = 40
 WARM_UP = 2_000
 REDUCED_ROUND, FULL_ROUND = (10_000, 500), (97_000, 3_000)
 """Malformed requests, and connections on which noise is made."""
 OPEN_CONNECTIONS = 2_000
 SHED_SHARE_MAX = 0.01
-"""Of calls: noise opens thousands at once, and a queue that is full takes no more."""
+"""Share of calls: noise opens thousands at once, and a full queue takes no more."""
 UNREAD_CALLS, UNREAD_BYTES_MAX = 300, 128 * MIB
 """Fetches of 8 MiB, and all that a broker's memory may grow by for them."""
 SETTLED_S_MAX = 20.0
@@ -85,7 +85,7 @@ async def malformed_requests(scene: Scene) -> None:
 
 @scenario("F56", Needs(runs_on=SOCKETS_ONLY))
 async def oversized_requests(scene: Scene) -> None:
-    """What asks for too much is refused with a definite error, in bounded memory."""
+    """Requests for too much are refused with a definite error, in bounded memory."""
     strangers, before = _strangers(scene), scene.image
     settled = _vitals(scene, strangers)
     for _ in scene.rounds(reduced=1, full=10):
@@ -197,12 +197,12 @@ async def _is_as_before(
 
 
 def _essence(image: MetadataImage) -> MetadataImage:
-    """All but how far the log is, and which producer ids were given out."""
+    """The image without its offset and the producer ids that were given out."""
     return replace(image, offset=0, next_producer_id=0)
 
 
 def _p99_s(scene: Scene, *, since_s: float) -> float:
-    """Of the sends that began since then and were acknowledged."""
+    """The 99th percentile of sends that began since then and were acknowledged."""
     took = sorted(_durations_s(scene, since_s))
     scene.expect(took, "sends to measure")
     return took[int(len(took) * _P99)]

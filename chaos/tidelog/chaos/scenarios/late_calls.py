@@ -17,7 +17,7 @@ HEARTBEATS_MAX = 1_000
 
 
 class HeldCalls(Protocol):
-    """What is held of one kind of calls."""
+    """Calls of one kind that are held."""
 
     @property
     def count(self) -> int:

@@ -113,7 +113,7 @@ async def unclean_election(scene: Scene) -> None:
 
 
 def _is_exact(told: int, killed_s: float, history: History, counts: Counts) -> tuple[bool, str]:
-    """What is lost later is of acks=1, when the preferred leader takes over."""
+    """Compare count and losses; later losses are of acks=1, when the preferred leader returns."""
     final = {
         offset: value for poll in history.polls if poll.is_final for offset, value in poll.records
     }

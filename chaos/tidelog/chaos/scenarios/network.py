@@ -32,13 +32,13 @@ SLOW = "slow"
 HEARTBEAT_MS, HEARTBEAT_JITTER_MS = 1400, 200
 LATE_S = (HEARTBEAT_MS - HEARTBEAT_JITTER_MS) / 1000
 FENCES_MAX = 1
-"""Of one broker in one story: late is not gone."""
+"""Fencings of a broker in one story: late is not gone."""
 BLACKHOLE_S = 1.5
 RESET_SHARE = 0.3
 SLOW_KILOBYTES_PER_S = 5
 SLOW_BEHIND_RECORDS = 500
 FAST_BEHIND_RECORDS = 2000
-"""What the producers send within some seconds: a reader that stands still exceeds it soon."""
+"""Records the producers send within some seconds: a reader that stands still exceeds it soon."""
 MEMORY_GROWTH_BYTES_MAX = 64 << 20
 LIMIT_BYTES_MIN, LIMIT_BYTES_MAX = 500, 3000
 SLOW_CLOSE_MS = 300_000
@@ -107,7 +107,7 @@ async def _appends_unheard(scene: Scene, leader: int) -> None:
 
 @scenario("F48", Needs(runs_on=SOCKETS_ONLY, reader_groups=(SLOW,)))
 async def slow_consumer(scene: Scene) -> None:
-    """One consumer's link carries 5 KB/s in pieces: others read along, brokers' memory is flat."""
+    """A consumer's link carries 5 KB/s in pieces: others read along, brokers' memory stays flat."""
     brokers = scene.cluster.broker_ids
     await scene.last(0.5, 1.5)
     before = {one: _sample(scene, one).rss_bytes for one in brokers}

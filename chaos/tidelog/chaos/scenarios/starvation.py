@@ -9,7 +9,7 @@ from tidelog.chaos.story.scene import Scene
 from tidelog.history.history import ACKS_ALL, History
 
 SHARE = 0.1
-"""Of a processor, for each node."""
+"""Share of a processor for each node."""
 LOOK_S = 0.5
 FENCED = "silent brokers fenced"
 

@@ -18,7 +18,7 @@ from tidelog.history.history import ACKS_ALL, History
 
 SEEDS = 1 << 32
 STRIKES_MIN = 3
-"""Of storms: with fewer they prove nothing."""
+"""Strikes of a storm: with fewer it proves nothing."""
 HELPINGS_MAX = 4
 """A short storm may strike nobody; then there is another."""
 GAP_S_MAX = 1.0
@@ -80,7 +80,7 @@ def _is_past(scene: Scene, partition_epoch: int) -> bool:
 
 @scenario("F53")
 async def rolling_restart(scene: Scene) -> None:
-    """All nodes restart one by one under load: a client that retries is told of no error."""
+    """The nodes restart in turn under load: a client that retries gets no error."""
     began = len(scene.cluster.history.sends)
     for _ in scene.rounds(reduced=1, full=10):
         for node_id in scene.shuffled(scene.cluster.node_ids):
@@ -102,7 +102,7 @@ def _is_well(scene: Scene) -> bool:
 
 
 def _no_error(history: History, began: int) -> tuple[bool, str]:
-    """Of acks=all; a leader that ends takes with it what only it had acknowledged (acks=1)."""
+    """Check sends of acks=all; a leader that ends takes records with it that nobody else had."""
     sends = [send for send in history.sends[began:] if send.acks == ACKS_ALL]
     failed = [send for send in sends if send.outcome != "ok"]
     reasons = sorted({send.reason for send in failed})

@@ -11,7 +11,7 @@ from tidelog.chaos.workloads.tally import Tally
 
 @dataclass(frozen=True, slots=True)
 class Vitals:
-    """Of one process."""
+    """Memory and connections of one process."""
 
     pid: int
     rss_bytes: int
@@ -22,21 +22,21 @@ class Vitals:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """What a broker did about callers that read nothing."""
+    """A broker's handling of callers that read nothing."""
 
     connections: int
     closed: int
     """By the broker, in time."""
     held_bytes: int
-    """Of responses that nobody had taken, by the broker's own count: the most there were."""
+    """The most bytes of responses that nobody had taken, by the broker's own count."""
     peak_bytes: int
-    """Of its process's memory, above what it was before."""
+    """Peak memory of its process, above the memory it had before."""
     left_bytes: int
     """The same when all was over."""
 
 
 class Strangers(Protocol):
-    """All of them go straight to the nodes, past every proxy."""
+    """Untrusted clients; they go straight to the nodes, past every proxy."""
 
     async def send_malformed(self, *, seed: int, first: int, requests: int) -> tuple[Tally, int]:
         """Calls from place `first` on until so many requests were sent; the next place, too."""
@@ -69,7 +69,7 @@ class Strangers(Protocol):
         """Fetches of 8 MiB each of one broker, of none of which a byte is read."""
 
     def vitals(self, node_id: int) -> Vitals:
-        """Of the node's process. Errors: `LookupError` when it is down."""
+        """Vitals of the node's process. Errors: `LookupError` when it is down."""
 
 
 @runtime_checkable
@@ -78,4 +78,4 @@ class HasStrangers(Protocol):
 
     @property
     def strangers(self) -> Strangers:
-        """Whoever can reach them."""
+        """Untrusted clients that can reach the nodes."""

@@ -29,7 +29,7 @@ class Bands:
         self._bands = [replace(one, ended_s=one.ended_s or at_s) for one in self._bands]
 
     def since(self, began_s: float) -> list[Band]:
-        """All, with times counted from then."""
+        """Every band, with times counted from then."""
         return [
             replace(
                 one,

@@ -1,4 +1,4 @@
-"""One child process of the run: started, signalled, waited for. Nobody else's is ever touched.
+"""A child process of the run: started, signalled, waited for. Other processes are never touched.
 
 Its end is seen through a pidfd that the event loop watches, so that no thread waits for it.
 """

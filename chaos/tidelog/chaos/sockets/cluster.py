@@ -53,7 +53,7 @@ SETTINGS: Mapping[str, object] = {
     "log.retention.check.interval.ms": 1000,
     "log.scrub.interval.ms": 2000,
 }
-"""Of every node: failures are noticed within seconds, so that a run is short."""
+"""Configuration of every node: failures are noticed within seconds, so that a run is short."""
 READY_S_MAX = 60.0
 CLOSE_S_MAX = 15.0
 INSPECT_S_MAX = 1.0
@@ -149,7 +149,7 @@ class SocketCluster:
 
     @property
     def proxies(self) -> Proxies:
-        """Of all links."""
+        """Proxies of every link."""
         if self._server is None:
             raise ClusterError("the cluster has not started")
         return ToxiproxyProxies(self._server, self.topology.links())
@@ -160,7 +160,7 @@ class SocketCluster:
         return time.monotonic()
 
     def address(self, node_id: int) -> str:
-        """Where it listens: what clients and other nodes call it."""
+        """The node's listening address, as clients and other nodes know it."""
         return self._wiring.address(node_id)
 
     def client_transport(self, group: str = CLIENTS, *, tap: Tap | None = None) -> RoutedTransport:
@@ -172,7 +172,7 @@ class SocketCluster:
         return self._disks[node_id].data_dir
 
     def log_path(self, node_id: int) -> Path:
-        """What its processes said."""
+        """The output of its processes."""
         return self._nodes[node_id].log_path
 
     # Processes
@@ -206,7 +206,7 @@ class SocketCluster:
         return self._nodes[node_id].is_paused
 
     def pid(self, node_id: int) -> int | None:
-        """Of its process; None: it is down."""
+        """The pid of its process; None: it is down."""
         return self._nodes[node_id].pid
 
     def ended_by_themselves(self) -> dict[int, str]:
@@ -258,7 +258,7 @@ class SocketCluster:
     # Eyes
 
     async def inspect(self, node_id: int, *, timeout_s: float = INSPECT_S_MAX) -> NodeSample | None:
-        """What it holds now; None: it is down, paused, or did not answer in time."""
+        """A sample of the node; None: it is down, paused, or did not answer in time."""
         return await self._inspectors[node_id].ask(timeout_s=timeout_s)
 
     async def until_ready(self) -> None:
@@ -274,7 +274,7 @@ class SocketCluster:
         await self._until(is_ready, "ready")
 
     async def _until(self, is_so: Callable[[Mapping[int, NodeSample]], bool], what: str) -> None:
-        """All nodes answer, and it is so of their samples."""
+        """Wait until every node answers with samples that meet the condition."""
         try:
             async with asyncio.timeout(READY_S_MAX):
                 while True:

@@ -109,12 +109,12 @@ class SocketClusterPort:
 
     @property
     def strangers(self) -> Strangers:
-        """Who has the nodes' addresses, too."""
+        """Untrusted clients with the nodes' addresses."""
         return PortStrangers(self._cluster, self.topic, self._sampler.sample)
 
     @property
     def proxies(self) -> Proxies:
-        """Of all links, for faults that are Toxiproxy's own."""
+        """Proxies of every link, for faults that are Toxiproxy's own."""
         return self._cluster.proxies
 
     # What is told of the run

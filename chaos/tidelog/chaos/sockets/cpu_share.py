@@ -26,7 +26,7 @@ Way = Literal["cgroup v2", "cgroup v1", "SIGSTOP"]
 
 @dataclass(slots=True)
 class CpuShare:
-    """One process, which is a child of the caller's or its own; `way` says how it is held."""
+    """A process whose processor time is limited: the caller's child or itself; `way` says how."""
 
     pid: int
     share: float

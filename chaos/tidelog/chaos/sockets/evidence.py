@@ -1,4 +1,4 @@
-"""All that is known of a run: samples, the history, anomalies; judged at its end, and recorded.
+"""Evidence of a run: samples, the history, anomalies; judged at its end, and recorded.
 
 Owns what is put together from where; each judgement is made elsewhere.
 """
@@ -26,14 +26,14 @@ from tidelog.history.checks.delivery import judge
 from tidelog.history.history_lines import line_of
 
 ANOMALIES_MAX = 200
-"""What follows them is not kept, but for what became of the run itself."""
+"""Later anomalies are not kept, except those of the run itself."""
 LOSSES = frozenset({"lost-write", "unseen", "vanished"})
 LOSS_COUNTS = ("lost", "lost_acks_1", "lost_unclean")
 """Complaints and counts that hold only once everything was read."""
 
 
 class Evidence:
-    """Of one run."""
+    """Evidence of one run."""
 
     def __init__(
         self, cluster: SocketCluster, world: SocketWorld, *, is_damage_expected: bool
@@ -42,7 +42,7 @@ class Evidence:
         self.bands: list[Band] = []
         self.facts: dict[str, str] = {}
         self.counts: dict[str, int] = judge(world.history)[1]
-        """Of the history, once it was judged."""
+        """Counts of the history, once it was judged."""
         self.rests: Sequence[tuple[float, float]] = ()
         """When producers were told to begin nothing."""
         self.round: Mapping[int, NodeSample | None] = {}
@@ -83,7 +83,7 @@ class Evidence:
     # At its end
 
     def judge_history(self, *, is_read: bool) -> None:
-        """All calls have ended, or never will; unless all was read, nobody can say what is lost."""
+        """Judge the history once every call has ended; losses count only if all was read."""
         found, counts = judge(self._world.history)
         if is_read:
             self._complaints, self.counts = found, counts
@@ -97,7 +97,7 @@ class Evidence:
             self._add(Anomaly(complaint.kind, complaint.what, at_s, lines))
 
     async def judge_files(self) -> None:
-        """All nodes have stopped: the replicas' files are what they are."""
+        """Judge the replicas' files after every node has stopped."""
         brokers = self._cluster.topology.broker_ids
         files = ReplicaFiles(
             data_dirs={one: self._cluster.data_dir(one) for one in brokers}, report=self.report
@@ -110,7 +110,7 @@ class Evidence:
         self._expect_something(compared)
 
     def _expect_something(self, compared: Compared) -> None:
-        """What compared nothing, or acknowledged nothing, proves nothing."""
+        """A run that compared nothing, or acknowledged nothing, proves nothing."""
         if not compared.compared_bytes:
             self.report(FAILED, "no two replicas could be compared")
         if not self.tally.acknowledged:
@@ -120,7 +120,7 @@ class Evidence:
 
     @property
     def tally(self) -> Tally:
-        """Of the history; all complaints are known when it was judged."""
+        """Counts of the history; complete once it was judged."""
         return tally(self._world.history, self._complaints, self.counts)
 
     def record(self, plan: RunPlan) -> RunRecord:

@@ -1,4 +1,4 @@
-"""Who speaks to real voters in another voter's name, and knows what anybody may ask them.
+"""Forger of Raft messages to real voters in another voter's name.
 
 Owns its connections; a voter that refuses a message, or is down, is an answer, too.
 """
@@ -24,7 +24,7 @@ CALL_S_MAX = 3.0
 
 
 class Forger:
-    """Of one cluster. `random` decides whom it speaks to, as whom, and what."""
+    """Forger against one cluster. `random` decides target, sender and message."""
 
     def __init__(self, cluster: SocketCluster, random: Random) -> None:
         self._cluster = cluster

@@ -45,9 +45,9 @@ _TYPED = frozenset(
     }
 )
 _SHED = (grpc.StatusCode.CANCELLED, "CANCELLED")
-"""What gRPC's own server says of a call that waited behind too many."""
+"""The answer of gRPC's own server to a call that waited behind too many."""
 _LOST = (grpc.StatusCode.INTERNAL, "Internal error from Core")
-"""What gRPC's own client says of a stream that ended while it wrote."""
+"""The error of gRPC's own client for a stream that ended while it wrote."""
 CONTROLLER = "tidelog.v1.Controller"
 _TALK = ("Traceback", "Exception", 'File "', "Unexpected <class")
 

@@ -51,7 +51,7 @@ class LogRing:
         return event
 
     def since(self, seen: int, *, node_id: int) -> tuple[LogLine, ...]:
-        """What came after so many lines, as far as it is still there."""
+        """Log lines after the first `seen`, as far as they are still kept."""
         news = min(self.seen - seen, len(self._lines))
         first = len(self._lines) - news
         return tuple(LogLine(node_id, *line) for line in islice(self._lines, first, None))

@@ -16,7 +16,7 @@ KILL_S_MAX = 10.0
 
 
 class NodeProcess:
-    """One node, run by one process after another: `FOLDER/node-ID.toml`, `.stage.json`, `.log`.
+    """A node, run by one process after another: `FOLDER/node-ID.toml`, `.stage.json`, `.log`.
 
     With another `stem` than "node" it is another node of the same id.
     """
@@ -44,7 +44,7 @@ class NodeProcess:
 
     @property
     def log_path(self) -> Path:
-        """What all its processes said."""
+        """The output of its processes."""
         return self._folder / f"{self._stem}-{self.node_id}.log"
 
     @property
@@ -54,12 +54,12 @@ class NodeProcess:
 
     @property
     def pid(self) -> int | None:
-        """Of the process that runs; None: none does."""
+        """The pid of the running process; None: none runs."""
         return self._child.pid if self._child is not None and self._child.is_running else None
 
     @property
     def end(self) -> str | None:
-        """What the last process said when it ended by itself; None: it runs, or was ended."""
+        """The last line of a process that ended by itself; None: it runs, or was ended."""
         if self._child is None or self._child.is_running:
             return None
         return last_words(self.log_path, since=self._log_position)

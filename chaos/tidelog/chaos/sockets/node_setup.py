@@ -1,4 +1,4 @@
-"""What a node's process is told beside its configuration: one JSON file. Pure."""
+"""Setup of a node's process beside its configuration: one JSON file. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class NodeSetup:
 
     routes: Routes
     raft_voters: Mapping[int, str]
-    """Where each voter is reached; itself at its own address."""
+    """Address by which this node reaches each voter; itself at its own address."""
     socket: str
     """The name of the inspect service's Unix socket, of the abstract kind."""
     sync_latency: str
@@ -29,7 +29,7 @@ class NodeSetup:
 
     @classmethod
     def from_json(cls, text: str) -> NodeSetup:
-        """What `to_json` made."""
+        """Parse the output of `to_json`."""
         values = json.loads(text)
         return cls(
             routes={(address, role): proxy for address, role, proxy in values["routes"]},

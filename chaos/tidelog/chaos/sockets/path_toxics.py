@@ -1,4 +1,4 @@
-"""What is said on paths, taken or delayed: as toxics on the links that carry them.
+"""Toxics on paths: bytes are dropped or delayed on every link that carries them.
 
 A path may be struck several times at once; it is well again when each was taken back.
 """
@@ -19,7 +19,7 @@ DELAYED: Mapping[str, int] = {"latency": DELAY_MS}
 
 
 class PathToxics:
-    """One kind of toxic on any paths."""
+    """A kind of toxic on any paths."""
 
     def __init__(self, proxies: Proxies, kind: str, attributes: Mapping[str, int]) -> None:
         self._proxies = proxies
@@ -42,7 +42,7 @@ class PathToxics:
             self._struck[link, stream] = max(0, self._struck[link, stream] - 1)
 
     def forget(self) -> None:
-        """All proxies were reset."""
+        """Forget every toxic: the proxies were reset."""
         self._struck.clear()
 
     def _streams(self, paths: Iterable[Path]) -> Iterator[tuple[Link, Direction]]:
@@ -60,5 +60,5 @@ def cuts(proxies: Proxies) -> PathToxics:
 
 
 def delays(proxies: Proxies) -> PathToxics:
-    """All arrives `DELAY_MS` late."""
+    """Delays of `DELAY_MS`."""
     return PathToxics(proxies, "latency", DELAYED)

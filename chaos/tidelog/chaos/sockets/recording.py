@@ -25,7 +25,7 @@ from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 
 KEPT_EVERY_S = 1.0
 INTERVAL_S = 0.25
-"""Of the load's points; a long run's are as much longer that there are `POINTS_MAX` at most."""
+"""Interval of the load's points; longer for long runs, so that there are `POINTS_MAX` at most."""
 POINTS_MAX = 2400
 
 
@@ -34,7 +34,7 @@ P = TypeVar("P", ReplicaPoint, PartitionPoint, LoadPoint, Note)
 
 @dataclass(slots=True)
 class Recorder:
-    """Of one partition. Times are the samples' own."""
+    """Recorder of one partition. Times are the samples' own."""
 
     topic: str
     partition: int
@@ -45,7 +45,7 @@ class Recorder:
     _image: MetadataImage = EMPTY_IMAGE
 
     def look(self, samples: Mapping[int, NodeSample | None], now_s: float) -> None:
-        """One round of samples."""
+        """Record a round of samples."""
         for node_id in self.broker_ids:
             self._note_replica(self._point(node_id, samples.get(node_id), now_s))
         self._note_partition([one for one in samples.values() if one is not None], now_s)
@@ -102,7 +102,7 @@ def _offset(image: MetadataImage) -> int:
 def load_points(
     sends: Iterable[Send], *, began_s: float, ended_s: float
 ) -> tuple[float, list[LoadPoint]]:
-    """What producers were told in each interval, and how long that is. Only acks=all."""
+    """Outcomes of sends in each interval, and the interval's length. Only acks=all."""
     interval_s = max(INTERVAL_S, (ended_s - began_s) / POINTS_MAX)
     told: defaultdict[int, list[Send]] = defaultdict(list)
     for send in sends:

@@ -40,7 +40,7 @@ class Compared:
     replicas: int = 0
     compared_batches: int = 0
     compared_bytes: int = 0
-    """Of pairs of replicas below the high watermark, each byte once."""
+    """Compared bytes of pairs of replicas below the high watermark, each byte counted once."""
     found_records: int = 0
     """Acknowledged ones, each at its offset."""
     remade_indexes: int = 0
@@ -75,7 +75,7 @@ class ReplicaFiles:
     async def compare(
         self, image: MetadataImage, history: History, *, high_watermarks: Mapping[Key, int]
     ) -> Compared:
-        """All partitions of the image, the last one there was, on brokers whose folder is known.
+        """Compare every partition of the last image, on brokers whose folder is known.
 
         `high_watermarks`: the highest any replica was seen with; a replica may have saved less.
         Raises `OSError` when there is no room for copies of one partition's replicas.

@@ -1,4 +1,4 @@
-"""One run of one scenario on real processes: load, the story, a calm, and what came of it.
+"""A run of one scenario on real processes: load, the story, a calm, and the result.
 
 It owns the story of a run; never what strikes or what is judged. Whatever happens ends with a
 record: a run that fails itself is inconclusive.
@@ -115,7 +115,7 @@ class _Run:
         await self._stop()
 
     def _hand_over(self, *, is_calm: bool) -> None:
-        """What is known becomes evidence, also of a run that broke off."""
+        """Hand over the evidence, also of a run that broke off."""
         self._workload.write_pending()
         evidence = self._evidence
         evidence.judge_history(is_read=self._workload.is_read)
@@ -195,7 +195,7 @@ class _Run:
         return True
 
     def _left(self, invariant: str) -> Iterator[str]:
-        """What is not at rest."""
+        """Yield what is not at rest."""
         if invariant == "I29" and self._workload.unended:
             yield f"{self._workload.unended} sends have not ended"
         if self._port.topic not in self._port.image.topics:
@@ -210,6 +210,6 @@ class _Run:
 
 
 def _keep_logs(cluster: SocketCluster, folder: Path) -> None:
-    """What nodes and proxies said, for whoever looks into it."""
+    """Keep the output of nodes and proxies, for people."""
     for path in cluster.folder.glob("*.log"):
         shutil.copy(path, folder / path.name)

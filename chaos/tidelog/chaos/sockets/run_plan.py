@@ -18,7 +18,7 @@ STORY_S_MAX, FULL_STORY_S_MAX = 300.0, 6 * 3600.0
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """What to run."""
+    """A run: its scenario, seed and options."""
 
     scenario_id: str
     seed: int
@@ -45,7 +45,7 @@ class RunPlan:
 
     @property
     def command(self) -> str:
-        """What runs it again."""
+        """The command that runs it again."""
         options = [f"--seed {self.seed}", f"--duration {self.load_s:g}"]
         options += ["--full"] * self.is_full + ["--combined"] * self.is_combined
         options += [f"--engine {self.engine}"] * (self.engine != ENGINES[0])
@@ -53,6 +53,6 @@ class RunPlan:
 
     @property
     def topology(self) -> Topology:
-        """Of the nodes."""
+        """The nodes and their links."""
         topology = COMBINED if self.is_combined else Topology()
         return replace(topology, client_groups=(CLIENTS, *self.scenario.needs.reader_groups))

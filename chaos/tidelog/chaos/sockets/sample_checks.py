@@ -1,4 +1,4 @@
-"""What may change in one process from one of its samples to a later one. Pure.
+"""Changes that are lawful in one process from one of its samples to a later one. Pure.
 
 However far apart they are: all here grows, or is compared only when nothing lay in between that
 may change it. Each check yields what does not hold, as (invariant, what).
@@ -30,7 +30,7 @@ _TROUBLE = frozenset({"log damaged", "partition offline", "log restarted empty"}
 
 
 def what_changed(before: NodeSample, now: NodeSample) -> Broken:
-    """All checks of two samples of one process."""
+    """Run every check of two samples of one process."""
     yield from fallen_epochs(before, now)
     for replica in now.replicas:
         earlier = before.replica(replica.topic, replica.partition)
@@ -50,7 +50,7 @@ def what_changed(before: NodeSample, now: NodeSample) -> Broken:
 
 
 def what_is(now: NodeSample) -> Broken:
-    """All checks of one sample alone."""
+    """Run every check of one sample alone."""
     for replica in now.replicas:
         if is_sound(replica):
             yield from watermark_beyond_end(name_of(now, replica), offsets(replica))

@@ -1,4 +1,4 @@
-"""What nodes must be as a whole: one active controller a term, bounded, their logs undamaged. Pure.
+"""Invariants of whole nodes: one active controller a term, bounded, their logs undamaged. Pure.
 
 I15 (broker epochs across a node's processes), I17, I27 and I30.
 """
@@ -30,7 +30,7 @@ class Limits:
 
 
 class NodeChecks:
-    """All nodes."""
+    """Checks of every node."""
 
     def __init__(self, report: Report, *, limits: Limits, is_damage_expected: bool) -> None:
         self.compared = 0

@@ -1,4 +1,4 @@
-"""What replicas of one partition must be to each other, in samples taken at different moments.
+"""Invariants between replicas of one partition, in samples taken at different moments.
 
 Pure. What is compared holds from one moment on, so the time between two samples explains nothing:
 
@@ -37,7 +37,7 @@ Process = tuple[int, int]
 
 
 class Mark(NamedTuple):
-    """What was committed at a moment, and who said so."""
+    """A high watermark at a moment, and the replica that reported it."""
 
     high_watermark: int
     leader_epoch: int
@@ -54,7 +54,7 @@ class Claim(NamedTuple):
 
 @dataclass(slots=True)
 class _Partition:
-    """What is known of one partition of one topic id."""
+    """Facts about one partition of one topic id."""
 
     leaders: EpochLeaders = field(default_factory=EpochLeaders)
     starts: dict[int, tuple[int, str]] = field(default_factory=dict)
@@ -72,7 +72,7 @@ class _Partition:
 
 
 class PartitionChecks:
-    """All partitions. Samples are given in the order of their `at_s`, as far as possible."""
+    """Checks of every partition. Give samples in the order of their `at_s`, as far as possible."""
 
     def __init__(self, report: Report) -> None:
         self.compared: Counter[str] = Counter()
@@ -183,7 +183,7 @@ class PartitionChecks:
             self._report(*broken)
 
     def _claim(self, known: _Partition, sample: NodeSample, leader: ReplicaSample) -> None:
-        """Who is in sync in which process, by an image that the leader has heard of as it is."""
+        """Note the processes in sync, by an image in which the leader is the one that reported."""
         state = sample.image.partition(leader.topic, leader.partition)
         if state is None or state.leader_id != sample.node_id:
             return

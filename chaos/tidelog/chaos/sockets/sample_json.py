@@ -1,4 +1,4 @@
-"""What travels between a run and a node that it inspects: a question, a sample, a line each. Pure.
+"""Lines between a run and a node that it inspects: a question, then a sample. Pure.
 
 The image travels as the pieces of a metadata snapshot, and only when the asker lacks it.
 """
@@ -20,7 +20,7 @@ from tidelog.v1.metadata_records_pb2 import MetadataSnapshotPiece
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the asker has already, of the process it asked last."""
+    """The asker's state: the process it asked last, and what it has of that one."""
 
     pid: int = 0
     image_offset: int = -1
@@ -37,17 +37,17 @@ class Told:
 
 
 def question_json(question: Question) -> str:
-    """One line."""
+    """Serialize to one line."""
     return json.dumps(asdict(question)) + "\n"
 
 
 def question_of(text: str) -> Question:
-    """What `question_json` made."""
+    """Parse the output of `question_json`."""
     return Question(**json.loads(text))
 
 
 def told_json(told: Told, *, has_image: bool) -> str:
-    """One line; without the image when the asker has it."""
+    """Serialize to one line, without the image when the asker has it."""
     sample = told.sample
     values = {
         field.name: getattr(sample, field.name)
@@ -65,7 +65,7 @@ def told_json(told: Told, *, has_image: bool) -> str:
 
 
 def told_of(text: str, image: MetadataImage) -> Told:
-    """What `told_json` made; `image` is the one the asker has."""
+    """Parse the output of `told_json`; `image` is the one the asker has."""
     values = json.loads(text)
     lines_seen = values.pop("lines_seen")
     return Told(

@@ -1,4 +1,4 @@
-"""What is not at rest yet in a cluster whose faults are over (I29). Pure."""
+"""Conditions that a cluster has not met yet after its faults are over (I29). Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Samples = Mapping[int, NodeSample | None]
 def unsettled(
     samples: Samples, *, broker_ids: Iterable[int], controller_ids: Iterable[int], is_idle: bool
 ) -> list[str]:
-    """What is missing, for people; empty: all at rest.
+    """List the unmet conditions, for people; empty: at rest.
 
     At rest: every node answers and is ready, one controller is active and everyone has heard of
     the same leader; every partition has a leader that knows it, all its replicas in the ISR, and

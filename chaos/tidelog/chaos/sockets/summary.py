@@ -1,4 +1,4 @@
-"""All runs of a command as one line: a JSON object of scenarios and sums. Pure."""
+"""Summary of a command's runs: a JSON object of scenarios and totals. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SUMS = (
 
 
 def summary(records: Sequence[RunRecord]) -> dict[str, object]:
-    """Of runs in the order they were made; several of one scenario are one entry."""
+    """Summarize runs in the order they were made; several of one scenario are one entry."""
     by_scenario: dict[str, list[RunRecord]] = {}
     for record in records:
         by_scenario.setdefault(record.scenario, []).append(record)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 class SyncLatency:
-    """Of one node; `path` is the file."""
+    """Sync latency of one node; `path` is the file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -112,7 +112,7 @@ class Toxiproxy:
         await self._call("all proxies", "post", "/reset")
 
     async def bytes_carried(self) -> Mapping[str, tuple[int, int]]:
-        """What ended connections passed on, upstream and downstream; a proxy without any lacks."""
+        """Bytes of connections that have ended, upstream and downstream; without any: no entry."""
         answer = await self._call("all proxies", "get", "/metrics")
         carried: dict[str, dict[str, int]] = {}
         for family in text_string_to_metric_families(answer.text):

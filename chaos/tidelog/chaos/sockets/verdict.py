@@ -1,4 +1,4 @@
-"""What a run was: all kept, something broken, or nothing proven. Pure.
+"""Verdict of a run: every promise kept, something broken, or nothing proven. Pure.
 
 violation     something that must not be: a check's complaint, an invariant, a promise
 inconclusive  the fault was not observed, the run itself failed, or there was nothing to judge
@@ -23,7 +23,7 @@ REORDERED = frozenset({"nonmonotonic-send", "realtime-order"})
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Of records with acks=all by idempotent producers, but where it says otherwise."""
+    """Counts of records with acks=all by idempotent producers, except where stated otherwise."""
 
     operations: int
     """Sends and polls of all clients."""
@@ -55,7 +55,7 @@ def tally(history: History, complaints: Iterable[Complaint], counts: Mapping[str
 
 
 def verdict_of(anomalies: Iterable[Anomaly]) -> Verdict:
-    """Of one run."""
+    """The verdict of one run."""
     kinds = {anomaly.kind for anomaly in anomalies}
     if kinds - PROVES_NOTHING:
         return "violation"
@@ -63,7 +63,7 @@ def verdict_of(anomalies: Iterable[Anomaly]) -> Verdict:
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """Of several runs: one that proves nothing is no ok. Of none: inconclusive."""
+    """The verdict of several runs: one that proves nothing is no ok. Without runs: inconclusive."""
     known = set(verdicts)
     if "violation" in known:
         return "violation"

@@ -45,7 +45,7 @@ from tidelog.chaos.story.samples import NodeSample
 from tidelog.metadata.image import MetadataImage
 
 REPORTS_MAX = 1000
-"""What is found again and again is told so often."""
+"""Reports kept of one run."""
 
 
 class Watch:
@@ -76,7 +76,7 @@ class Watch:
 
     @property
     def high_watermarks(self) -> dict[tuple[str, int], int]:
-        """What `replica_files` takes."""
+        """High watermarks for `replica_files`."""
         return self._partitions.high_watermarks
 
     def look(self, samples: Mapping[int, NodeSample | None]) -> None:

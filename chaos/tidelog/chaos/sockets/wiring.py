@@ -19,15 +19,15 @@ class Wiring:
 
     @staticmethod
     def ports_needed(topology: Topology) -> int:
-        """One a node, one a link."""
+        """Ports for the nodes and the links, one each."""
         return len(topology.node_ids) + len(topology.links())
 
     def address(self, node_id: int) -> str:
-        """Where a node listens."""
+        """The listening address of a node."""
         return self._at(self.topology.node_ids.index(node_id))
 
     def proxies(self) -> dict[Link, str]:
-        """Where the proxy of each link listens."""
+        """The listening address of each link's proxy."""
         first = len(self.topology.node_ids)
         links = self.topology.links()
         return {link: self._at(first + number) for number, link in enumerate(links)}
@@ -38,7 +38,7 @@ class Wiring:
             yield link.name, proxy, self.address(link.target)
 
     def routes(self, source: str) -> Routes:
-        """Where a node or a group of clients finds each address and role."""
+        """The proxies by which a node or a group of clients reaches each address and role."""
         return {
             (self.address(link.target), link.role): proxy
             for link, proxy in self.proxies().items()
@@ -46,11 +46,11 @@ class Wiring:
         }
 
     def voters(self) -> dict[int, str]:
-        """Where the voters listen."""
+        """The listening addresses of voters."""
         return {node_id: self.address(node_id) for node_id in self.topology.controller_ids}
 
     def raft_voters(self, node_id: int) -> dict[int, str]:
-        """Where a voter finds all voters, itself at its own address; empty for no voter."""
+        """Addresses by which a voter reaches every voter, itself directly; empty for no voter."""
         if node_id not in self.topology.controller_ids:
             return {}
         routes = self.routes(node_name(node_id))

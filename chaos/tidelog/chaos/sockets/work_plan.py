@@ -1,4 +1,4 @@
-"""What clients of a scenario do on real processes: its topic, its producers, and how much. Pure.
+"""Work of a scenario's clients on real processes: topics, producers, and how much. Pure.
 
 A record a batch, a few hundred records a second over all producers: enough that each fault strikes
 some in flight, little enough that two cores carry nodes, proxies and clients.
@@ -15,7 +15,7 @@ from tidelog.history.history import ACKS_ALL
 SEGMENT_BYTES = 64 << 10
 """Several segments in a run of a minute."""
 SEGMENT_BYTES_MIN = 12 << 10
-"""One a second, for stories of many segments: each keeps three files open, and an hour has many."""
+"""A segment a second, for stories of many segments: each keeps three files open."""
 INDEX_INTERVAL_BYTES = 1024
 PAUSE_S_MAX = 0.1
 BURST_MAX = 8

@@ -34,11 +34,11 @@ class SocketWorld:
     cluster: SocketCluster
     work: WorkPlan
     random: SeededRandom
-    """What clients draw; which of them draws when is up to the machine."""
+    """Randomness of clients; which of them draws when is up to the machine."""
     tell: Callable[[str], None]
     """Told each note, too."""
     writer: HistoryWriter
-    """Of the history's file; it is somebody else's to close."""
+    """Writer of the history's file; its owner closes it."""
     history: History = field(default_factory=History)
     answers: list[Answer] = field(default_factory=list)
     """To producers, in the order they came."""
@@ -57,17 +57,17 @@ class SocketWorld:
 
     @property
     def producers(self) -> Sequence[ProducerPlan]:
-        """Of those."""
+        """The producers of the work plan."""
         return self.work.producers
 
     @property
     def replication_factor(self) -> int:
-        """Of every topic."""
+        """Replicas of every topic."""
         return REPLICATION_FACTOR
 
     @property
     def readers(self) -> Sequence[str]:
-        """One for each group of clients."""
+        """A reader for each group of clients."""
         return [f"reader-of-{group}" for group in self.cluster.topology.client_groups]
 
     @property
@@ -77,7 +77,7 @@ class SocketWorld:
 
     @property
     def bootstrap(self) -> Sequence[str]:
-        """All brokers."""
+        """Addresses of every broker."""
         return [self.cluster.address(one) for one in self.cluster.topology.broker_ids]
 
     @property

@@ -19,7 +19,7 @@ from tidelog.metadata.image import MetadataImage
 Side = int | str
 """A node, or a group of clients."""
 Path = tuple[Side, Side]
-"""What the first says to the second."""
+"""Messages from the first side to the second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """Of a node's own log."""
+    """A line of a node's own log."""
 
     node_id: int
     at_s: float
@@ -52,7 +52,7 @@ class ReplicaView:
     log_end_offset: int
     high_watermark: int
     proposed_isr: tuple[int, ...] = ()
-    """What it, leading, asks the controllers for."""
+    """The ISR that a leader asks the controllers for."""
     is_failed: bool = False
     """Its disk failed; out of service until the node starts again."""
 
@@ -82,7 +82,7 @@ class ClusterPort(Protocol):
 
     @property
     def node_ids(self) -> Sequence[int]:
-        """All nodes, up or down."""
+        """Every node, up or down."""
 
     @property
     def broker_ids(self) -> Sequence[int]:
@@ -94,7 +94,7 @@ class ClusterPort(Protocol):
 
     @property
     def client_groups(self) -> Sequence[str]:
-        """All groups of clients."""
+        """Every group of clients."""
 
     @property
     def topic(self) -> str:
@@ -122,7 +122,7 @@ class ClusterPort(Protocol):
 
     @property
     def history(self) -> History:
-        """Of the clients' calls that ended."""
+        """History of the clients' calls that ended."""
 
     @property
     def is_full(self) -> bool:
@@ -142,7 +142,7 @@ class ClusterPort(Protocol):
         """A fault of this kind strikes."""
 
     def over(self, kind: str, what: str = "", *node_ids: int) -> None:
-        """What was counted in these words is taken back; nothing if nothing was."""
+        """Take back the fault counted under these words; without one, do nothing."""
 
     def report(self, kind: str, what: str) -> None:
         """Something must not be so."""
@@ -179,7 +179,7 @@ class ClusterPort(Protocol):
         """Take cuts back."""
 
     async def delay(self, paths: Iterable[Path]) -> None:
-        """What is said on these arrives seconds late. Until `hasten`."""
+        """Delay messages on these by seconds, until `hasten`."""
 
     async def hasten(self, paths: Iterable[Path]) -> None:
         """Take delays back."""
@@ -199,7 +199,7 @@ class ClusterPort(Protocol):
         """Let every sync of its disk take so long, at least; None: as before."""
 
     def files(self, node_id: int, kind: str) -> list[str]:
-        """Of its replica of the story's partition, those whose name ends so and not empty, sorted.
+        """Non-empty files of its replica of the story's partition whose name ends so, sorted.
 
         Paths for the calls below.
         """
@@ -211,7 +211,7 @@ class ClusterPort(Protocol):
         """In bytes; 0: there is no such file."""
 
     def content(self, node_id: int, path: str) -> bytes:
-        """All of it; empty: there is no such file."""
+        """The whole file; empty: there is no such file."""
 
     async def overwrite(self, node_id: int, path: str, at: int, data: bytes) -> None:
         """Put these bytes in place of what lies there."""
@@ -236,7 +236,7 @@ class ClusterPort(Protocol):
 
     @property
     def controller_id(self) -> int | None:
-        """Who is the active controller, by the newest term; None: nobody."""
+        """The active controller, by the newest term; None: there is none."""
 
     def is_up(self, node_id: int) -> bool:
         """Whether its process runs, or is paused."""
@@ -255,8 +255,8 @@ class ClusterPort(Protocol):
 
     @property
     def lines(self) -> Sequence[LogLine]:
-        """What nodes logged, in order."""
+        """Log lines of nodes, in order."""
 
     @property
     def answers(self) -> Sequence[Answer]:
-        """What producers were answered, in order."""
+        """Answers to producers, in order."""

@@ -10,10 +10,10 @@ from typing import Literal, Protocol, runtime_checkable
 
 @runtime_checkable
 class Machines(Protocol):
-    """Of all nodes."""
+    """The machines of every node."""
 
     async def cut_power(self, node_id: int) -> bool:
-        """What was not synced is gone or torn; down until `start`. False: the budget forbids it."""
+        """Lose unsynced bytes; down until `start`. False: the budget forbids it."""
 
     async def fail_next(self, node_id: int, action: Literal["write", "sync"], path: str) -> None:
         """Answer this once with EIO."""

@@ -8,7 +8,7 @@ from tidelog.chaos.story.cluster_port import Path, Side
 
 
 def between(side: Iterable[Side], others: Iterable[Side]) -> list[Path]:
-    """All paths between two sides, both ways."""
+    """Every path between two sides, both ways."""
     far = list(others)
     there: list[Path] = [(one, other) for one in side for other in far if one != other]
     return there + [path[::-1] for path in there]
@@ -27,7 +27,7 @@ def words_for(paths: Sequence[Path], *, one_way: str = "↛", both_ways: str = "
 
 
 def struck(paths: Iterable[Path]) -> list[int]:
-    """Whom a cut of them is about: the nodes at an end of each."""
+    """The nodes a cut is about: those at an end of each path."""
     ends = [set(path) for path in paths]
     sides = set.intersection(*ends) if ends else set()
     return sorted(side for side in sides if isinstance(side, int))

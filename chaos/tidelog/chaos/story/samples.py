@@ -1,4 +1,4 @@
-"""What a running node tells of itself when it is inspected, and its JSON. Pure.
+"""Samples of a running node, taken by inspecting it. Pure.
 
 Times are seconds of CLOCK_MONOTONIC, which all processes of a machine share.
 """
@@ -14,7 +14,7 @@ from tidelog.metadata.image import EMPTY_IMAGE, MetadataImage
 
 @dataclass(frozen=True, slots=True)
 class ReplicaSample:
-    """One replica a broker holds, its log open."""
+    """A replica of a broker, its log open."""
 
     topic: str
     topic_id: str
@@ -28,7 +28,7 @@ class ReplicaSample:
     high_watermark: int
     log_end_offset: int
     isr: tuple[int, ...] = ()
-    """Of a leader: the last the controllers committed, as far as it knows,"""
+    """ISR of a leader: the last the controllers committed, as far as it knows,"""
     proposed_isr: tuple[int, ...] = ()
     """what it asks them for,"""
     maximal_isr: tuple[int, ...] = ()
@@ -47,7 +47,7 @@ class ReplicaSample:
 
 @dataclass(frozen=True, slots=True)
 class NodeSample:
-    """One node at one moment."""
+    """A node at one moment."""
 
     node_id: int
     pid: int
@@ -68,7 +68,7 @@ class NodeSample:
     stats: Mapping[str, float] = field(default_factory=dict)
     """`Node.stats()`: queues, bytes in flight."""
     lines: tuple[LogLine, ...] = ()
-    """What it logged since the last sample."""
+    """Lines it logged since the last sample."""
 
     def replica(self, topic: str, partition: int) -> ReplicaSample | None:
         """Its replica of a partition, if it holds one."""

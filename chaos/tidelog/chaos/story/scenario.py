@@ -50,7 +50,7 @@ class Needs:
     settings: Mapping[str, object] = field(default_factory=dict)
     """Sockets: configuration of every node."""
     acks: tuple[int, ...] = (-1, -1, 1)
-    """Of the producers, one each."""
+    """Acks of the producers, one each."""
     reader_groups: tuple[str, ...] = ()
     """Sockets: further groups of clients; each is a reader on links of its own."""
 
@@ -84,7 +84,7 @@ class Scenario:
 
     @property
     def min_insync_replicas(self) -> int:
-        """Of the topic, which has three replicas."""
+        """min.insync.replicas of the topic, which has three replicas."""
         return 1 if self.needs.is_lossy else 2
 
 

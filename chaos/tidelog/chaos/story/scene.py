@@ -1,4 +1,4 @@
-"""What a story has in hand: the faults, and eyes for what came of each. The same on every stage.
+"""Scene of a story: its verbs for faults, waits, expectations and promises, on any cluster.
 
 Owns the words stories are told in, about one partition: partition 0 of the cluster's topic. What a
 story waits for or asserts is one of two things, and is reported as such:
@@ -65,7 +65,7 @@ class Scene:
         self._judge(is_seen, UNOBSERVED, what)
 
     def promise(self, is_kept: object, what: str) -> None:
-        """What the story claims."""
+        """Assert the story's claim."""
         self._judge(is_kept, PROMISE, what)
 
     async def comes(
@@ -102,7 +102,7 @@ class Scene:
         self._last_words.append(judge)
 
     def conclude(self, history: History, counts: Counts) -> None:
-        """All is read."""
+        """Judge the promises that need the whole history."""
         for judge in self._last_words:
             is_kept, what = judge(history, counts)
             if not is_kept:
@@ -142,7 +142,7 @@ class Scene:
 
     @property
     def clients(self) -> Sequence[Side]:
-        """All groups of clients."""
+        """Every group of clients."""
         return self.cluster.client_groups
 
     @property
@@ -162,7 +162,7 @@ class Scene:
 
     @property
     def machines(self) -> Machines:
-        """What only simulated machines suffer. Errors: `UnsupportedFaultError`."""
+        """Faults of simulated machines. Errors: `UnsupportedFaultError`."""
         if not isinstance(self.cluster, Machines):
             raise UnsupportedFaultError("only simulated machines lose power, and fail at will")
         return self.cluster
@@ -187,11 +187,11 @@ class Scene:
         return chance.one_of(self.random, items)
 
     def shuffled(self, items: Iterable[T]) -> list[T]:
-        """All of them."""
+        """The items in random order."""
         return chance.shuffled(self.random, items)
 
     def others(self, *node_ids: int) -> list[int]:
-        """All nodes but these."""
+        """The other nodes."""
         return [one for one in self.cluster.node_ids if one not in node_ids]
 
     # Faults; what is done below is told already
@@ -229,7 +229,7 @@ class Scene:
                 self.over(kind, f"node {node_id}", node_id)
 
     async def cut_power(self, node_id: int) -> None:
-        """What was not synced is gone or torn; down until `start`. Simulated machines only."""
+        """Cut the power: unsynced bytes are lost; down until `start`. Simulated machines only."""
         self._end("power_cut", node_id)
         self.expect(await self.machines.cut_power(node_id), f"node {node_id} lost power")
 
@@ -257,7 +257,7 @@ class Scene:
     # Links
 
     def between(self, side: Iterable[Side], others: Iterable[Side]) -> list[Path]:
-        """All paths between them, both ways."""
+        """Every path between them, both ways."""
         return between(side, others)
 
     async def cut(self, paths: Sequence[Path]) -> None:
@@ -271,7 +271,7 @@ class Scene:
         self.over("cut", words_for(paths), *struck(paths))
 
     async def delay(self, paths: Sequence[Path]) -> None:
-        """All arrives late on these, until `hasten`."""
+        """Delay messages on these, until `hasten`."""
         self.strike("delay", words_for(paths), *struck(paths))
         await self.cluster.delay(paths)
 
@@ -325,11 +325,11 @@ class Scene:
         return self.cluster.files(node_id, kind)
 
     def content(self, node_id: int, path: str) -> bytes:
-        """All of a file; empty: there is none."""
+        """The whole file; empty: there is none."""
         return self.cluster.content(node_id, path)
 
     def length(self, node_id: int, path: str) -> int:
-        """Of a file; 0: there is none."""
+        """Length of a file; 0: there is none."""
         return self.cluster.length(node_id, path)
 
     # The partition
@@ -353,7 +353,7 @@ class Scene:
 
     @property
     def leader(self) -> int:
-        """Who leads; `LookupError`: nobody."""
+        """The leader; `LookupError`: there is none."""
         if self.now.leader_id is None:
             raise LookupError(f"nobody leads {self.topic}-0")
         return self.now.leader_id
@@ -396,7 +396,7 @@ class Scene:
         return self.leader
 
     async def in_sync(self) -> None:
-        """All replicas must come to be."""
+        """Wait until every replica is in the ISR."""
         await self.must_come(self._is_whole, "all in sync")
 
     def _is_whole(self) -> bool:
@@ -415,7 +415,7 @@ class Scene:
         return replica is not None and replica.is_leader
 
     def end(self, node_id: int) -> int:
-        """Where its log ends; -1 while it has none."""
+        """Its log end offset; -1 while it has none."""
         replica = self.cluster.replica(node_id)
         return -1 if replica is None else replica.log_end_offset
 
@@ -424,7 +424,7 @@ class Scene:
         return self.end(node_id) > offset
 
     def high_watermark(self, node_id: int) -> int:
-        """What it knows to be committed; -1 while it has no log."""
+        """Its high watermark; -1 while it has no log."""
         replica = self.cluster.replica(node_id)
         return -1 if replica is None else replica.high_watermark
 
@@ -434,7 +434,7 @@ class Scene:
         return -1 if replica is None else replica.leader_epoch
 
     def proposed_isr(self, leader: int) -> tuple[int, ...]:
-        """What it asks the controllers for."""
+        """The ISR it asks the controllers for."""
         replica = self.cluster.replica(leader)
         return () if replica is None else replica.proposed_isr
 
@@ -468,7 +468,7 @@ class Scene:
     # What nodes say
 
     def told(self, event: str, node_id: int | None = None, **fields: object) -> list[LogLine]:
-        """What nodes logged."""
+        """Log lines of nodes with this event and these fields."""
         return [
             line
             for line in self.cluster.lines

@@ -20,7 +20,7 @@ class Dice:
         self.randbytes = random.randbytes
 
     def one_of(self, values: Sequence[T]) -> T:
-        """One of several, each as likely."""
+        """Draw one of several, each as likely."""
         return values[self.randrange(0, len(values))]
 
     def happens(self, probability: float) -> bool:

@@ -23,7 +23,7 @@ _BODIES = tuple(field.name for field in _ANY if field.name != "hello")
 
 
 BELIEVED = frozenset({"vote_granted", "append_entries_reply", "install_snapshot_reply"})
-"""What a voter counts in its own term: told in far ones only."""
+"""Messages that a voter counts in its own term: forged in distant terms only."""
 
 
 class Random(Protocol):

@@ -28,7 +28,7 @@ CONTROLLERS_ONLY = frozenset({"tidelog.v1.Controller", "tidelog.v1.RaftPeer"})
 
 @dataclass(frozen=True, slots=True)
 class Rpc:
-    """One RPC; `path` as on the wire."""
+    """An RPC; `path` as on the wire."""
 
     service: str
     path: str
@@ -44,7 +44,7 @@ class Rpc:
 
 
 def rpcs() -> tuple[Rpc, ...]:
-    """All of them, in the order of the files."""
+    """Every RPC, in the order of the files."""
     return tuple(_found())
 
 

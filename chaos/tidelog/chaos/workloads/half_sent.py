@@ -28,7 +28,7 @@ _MISSING = 100
 
 
 class HalfSent:
-    """One connection with so many calls of `path`, each with a message of `message_bytes`."""
+    """A connection with so many calls of `path`, each with a message of `message_bytes`."""
 
     def __init__(self, path: str, *, calls: int, message_bytes: int) -> None:
         self.sent_bytes = 0
@@ -55,7 +55,7 @@ class HalfSent:
         return said
 
     def more(self) -> Iterator[bytes]:
-        """What may be said now: a frame for each call that has room for one."""
+        """Frames that may be sent now: one for each call that has room."""
         for stream in list(self._left):
             size = min(FRAME_BYTES, self._left[stream], self._windows[stream], self._window)
             if size > 0:

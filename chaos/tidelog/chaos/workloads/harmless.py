@@ -118,7 +118,7 @@ def _holds_nothing(request: Any, known: Known) -> bool:  # as above
 
 
 def _is_no_word_of_a_voter(request: Any, known: Known) -> bool:  # as above
-    """Of nobody who votes, or a word that ends its stream: no hello opens one before it."""
+    """Whether the sender is no voter, or the message ends its stream: no hello came before it."""
     is_voter = request.sender_id in known.controller_ids
     is_refused = not request.HasField("hello") and not 0 <= request.term < _TERMS_END
     return not is_voter or is_refused

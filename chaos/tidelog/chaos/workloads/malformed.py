@@ -50,7 +50,7 @@ _REFUSED_BY_RECORDS = ("Produce", "ProduceStream")
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """One call: of a unary RPC one message, of a stream one after the other."""
+    """A call: of a unary RPC one message, of a stream several."""
 
     place: int
     rpc: Rpc
@@ -58,7 +58,7 @@ class Malformed:
 
 
 class MalformedRequests:
-    """Of one seed; `among` are the RPCs that may be called, all of them in turn."""
+    """Malformed requests of one seed; `among` are the RPCs that may be called, in turn."""
 
     def __init__(self, seed: int, known: Known, among: Sequence[Rpc] | None = None) -> None:
         self._seed = seed
@@ -104,5 +104,5 @@ class MalformedRequests:
 
 
 def _is_stream(rpc: Rpc) -> bool:
-    """Of requests that are answered each; where none is, the first malformed one ends it."""
+    """Whether each request is answered; where none is, the first malformed one ends it."""
     return rpc.is_request_stream and rpc.is_response_stream

@@ -33,14 +33,14 @@ _BATCH = encode_batch(
 _HEADER = parse_header(_BATCH)
 _PAYLOAD = _BATCH[HEADER_BYTES:]
 _PLACES = range(len(_PAYLOAD) // 3, len(_PAYLOAD) + 1, len(_PAYLOAD) // 3)
-"""Where its records end, which are of one length."""
+"""Ends of its records, which are of one length."""
 _LENGTH_AT = 8
 _MAGIC_AT = 16
 _COUNT_MAX = 2**31 - 1
 
 
 def corrupt_records(dice: Dice) -> bytes:
-    """What a produce request may hold for one partition and no partition takes."""
+    """Records that a produce request may hold for a partition and that no partition accepts."""
     return dice.one_of(_KINDS)(dice)
 
 
@@ -180,7 +180,7 @@ def _false_records(dice: Dice) -> bytes:
 
 
 def _lie(dice: Dice) -> bytes:
-    """What is no three records, one after the other and nothing behind them."""
+    """Bytes that are not three consecutive records with nothing behind them."""
     first, *_ = _PLACES
     match dice.randrange(0, 5):
         case 0:

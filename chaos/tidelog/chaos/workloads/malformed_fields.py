@@ -30,27 +30,27 @@ SIZES = (0, 1, 15, 16, 17, 100)
 REPEATS = (0, 1, 1, 1, 2, 3, 20)
 _ABSENT, _DEPTH_MAX = 0.25, 4
 _OWN_CLUSTER = 0.8
-"""Of the cluster ids: a node compares them before anything else, and looks at no further field."""
+"""Share of true cluster ids: a node compares them before it looks at any other field."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What of a cluster is true, so that not all fails at the first look-up."""
+    """Facts about a cluster, so that not every request fails at the first look-up."""
 
     topics: tuple[str, ...] = ()
     """The names of topics that are there, and that nothing may change."""
     compacted: str = ""
-    """One more, whose records are looked at one by one."""
+    """A topic whose records are checked individually."""
     node_ids: tuple[int, ...] = (1, 2, 3, 4, 5, 6)
     controller_ids: tuple[int, ...] = (1, 2, 3)
     cluster_id: str = ""
     """As its nodes have it: what names another one is looked into no further."""
     partitions: int = 1
-    """Of each topic; those are numbered from 0."""
+    """Partitions of each topic, numbered from 0."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of all topics."""
+        """Names of the topics."""
         return (*self.topics, self.compacted) if self.compacted else self.topics
 
 

@@ -20,7 +20,7 @@ _END_STREAM, _END_HEADERS = 1, 4
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """One connection: what is said on it, and whether it then waits to be hung up on."""
+    """A connection: the bytes sent on it, and whether it then waits to be closed."""
 
     place: int
     data: bytes
@@ -34,7 +34,7 @@ def noise(seed: int, place: int) -> Noise:
 
 
 def frame(kind: int, *, flags: int = 0, stream: int = 0, payload: bytes = b"") -> bytes:
-    """One frame, its length right."""
+    """A frame with the right length."""
     head = len(payload).to_bytes(3, "big") + bytes((kind, flags)) + stream.to_bytes(4, "big")
     return head + payload
 

@@ -40,7 +40,7 @@ class Oversized:
 
 
 def oversized(topic: str) -> tuple[Oversized, ...]:
-    """All of them; `topic` is there."""
+    """Every oversized request; `topic` exists."""
     return (
         *_too_large(topic),
         *_too_many(),

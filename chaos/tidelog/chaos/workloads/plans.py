@@ -1,4 +1,4 @@
-"""What clients are meant to do: topics, and producers of them. Pure."""
+"""Plans of clients: topics, and producers of them. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TopicPlan:
     index_interval_bytes: int
 
     def configs(self) -> Mapping[str, str]:
-        """Of the topic."""
+        """Configuration of the topic."""
         configs = {
             "min.insync.replicas": str(self.min_insync_replicas),
             "segment.bytes": str(self.segment_bytes),
@@ -57,5 +57,5 @@ class ProducerPlan:
 
     @property
     def max_request_size(self) -> int:
-        """One batch, or several."""
+        """Room for one batch, or several."""
         return self.batch_size * (1 + self.burst_max % 2)

@@ -24,7 +24,7 @@ FINAL_S_MAX, FINAL_RECORDS_PER_S = 20.0, 1_000
 
 
 class Life(Protocol):
-    """What a reader knows of a topic's incarnation."""
+    """A reader's knowledge of a topic's incarnation."""
 
     @property
     def plan(self) -> TopicPlan:
@@ -64,7 +64,7 @@ class _Reader:
             consumer.seek((topic, one), 0)
 
     async def poll(self) -> None:
-        """One call of the consumer; its records by partition."""
+        """Poll once; its records by partition."""
         number, invoked_s = self._next_number(), self._world.now_s
         records = await self._consumer.getmany(timeout_ms=POLL_MS, max_records=POLL_RECORDS_MAX)
         for partition, group in groupby(records, key=lambda record: record.partition):

@@ -19,7 +19,7 @@ from tidelog.core.chance import SeededRandom
 from tidelog.history.history import Outcome, Send
 
 REPLACED_PROBABILITY = 0.2
-"""Of a producer of which a send has just failed."""
+"""Probability that a producer is replaced whose send has just failed."""
 REFUSED_WAIT_S = 0.2
 _ACKS: dict[int, Literal["all", 1, 0]] = {-1: "all", 1: 1, 0: 0}
 _BEYOND_REPAIR = (ClientClosedError, InvalidProducerEpochError)
@@ -27,7 +27,7 @@ _BEYOND_REPAIR = (ClientClosedError, InvalidProducerEpochError)
 
 @dataclass(slots=True)
 class Incarnation:
-    """One life of a topic, and who works with it."""
+    """A life of a topic, and its clients."""
 
     plan: TopicPlan
     number: int
@@ -36,7 +36,7 @@ class Incarnation:
 
 
 class SendBook(Protocol):
-    """Where producers write down their sends."""
+    """Book of the producers' sends."""
 
     world: WorldPort
     is_held: bool
@@ -53,7 +53,7 @@ class SendBook(Protocol):
 
 
 class Sender:
-    """One producer after another under its plan: who cannot go on is replaced."""
+    """Producers under one plan, one at a time: a producer that cannot go on is replaced."""
 
     def __init__(
         self, book: SendBook, plan: ProducerPlan, incarnation: Incarnation, random: SeededRandom

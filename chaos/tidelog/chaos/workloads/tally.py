@@ -1,4 +1,4 @@
-"""What became of what strangers sent. Pure."""
+"""Results of untrusted clients' requests. Pure."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ RETENTION_MS = 7 * 24 * 3600 * 1000
 
 
 class Workload:
-    """All clients of one run."""
+    """The clients of one run."""
 
     def __init__(self, world: WorldPort, random: SeededRandom) -> None:
         self.world = world
@@ -110,7 +110,7 @@ class Workload:
         self.write_pending()
 
     def write_pending(self) -> None:
-        """What has not ended is in the history, too."""
+        """Write sends that have not ended into the history, too."""
         for send in self._pending.values():
             self.world.ended(send())
         self._pending.clear()

@@ -22,19 +22,19 @@ class WorldPort(Protocol):
 
     @property
     def readers(self) -> Sequence[str]:
-        """Who reads each topic along, by the beginning of a name."""
+        """Readers of every topic, by the beginning of a name."""
 
     @property
     def replication_factor(self) -> int:
-        """Of every topic."""
+        """Replicas of every topic."""
 
     @property
     def segment_bytes(self) -> range:
-        """What operators set segment.bytes to. Each segment keeps files open."""
+        """Values operators set segment.bytes to. Each segment keeps files open."""
 
     @property
     def bootstrap(self) -> Sequence[str]:
-        """Where clients begin."""
+        """Addresses that clients start from."""
 
     @property
     def now_s(self) -> float:
