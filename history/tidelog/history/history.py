@@ -1,4 +1,4 @@
-"""What clients did and saw, for the checks: every call that ended, and every one that did not.
+"""History of clients for the checks: every call that ended, and every call that did not.
 
 Decides nothing. `docs/HISTORY.md` describes the file of one; `history_lines` reads and writes its
 lines, `history_file` the file.
@@ -23,7 +23,7 @@ ACKS_ALL = -1
 # Structs are what their JSON says: msgspec checks each field, in a fifth of the time Python takes.
 # gc=False: a call refers to no object that could refer to it. Not frozen: an `End` ends a send.
 class Send(Struct, tag="send", gc=False, omit_defaults=True):
-    """One record given to a producer. Times are seconds of one clock for the whole history."""
+    """A record given to a producer. Times are seconds of one clock for the whole history."""
 
     process: str
     """The producer; its sends to one partition are in sent order by `number`."""
@@ -43,13 +43,13 @@ class Send(Struct, tag="send", gc=False, omit_defaults=True):
     ended_s: float | None = None
     """None if it never ended."""
     offset: Whole | None = None
-    """Where it was acknowledged to be."""
+    """The acknowledged offset."""
     reason: str = ""
     """Why it failed, or why nobody knows."""
 
 
 class Poll(Struct, tag="poll", gc=False, omit_defaults=True):
-    """What one call of a consumer brought of one partition, maybe nothing."""
+    """Records that one call of a consumer returned of one partition; may be none."""
 
     process: str
     number: Whole
@@ -70,7 +70,7 @@ class Poll(Struct, tag="poll", gc=False, omit_defaults=True):
 
 @dataclass(slots=True)
 class History:
-    """All sends and polls. Of no topic are records deleted but by unclean elections."""
+    """Sends and polls. Only unclean elections may delete records of any topic."""
 
     sends: list[Send] = field(default_factory=list)
     polls: list[Poll] = field(default_factory=list)

@@ -99,7 +99,7 @@ class _Reader:
         """By number: sends that had not ended when they were written."""
 
     def take(self, line: bytes | str) -> None:
-        """One line that says something."""
+        """Read a line that is not empty."""
         if not self.has_header:
             self._begin(_decode(_HEADER, line))
             return

@@ -1,4 +1,4 @@
-"""What a check says: an anomaly, and the calls that prove it. Pure."""
+"""Complaint of a check: an anomaly, and the calls that prove it. Pure."""
 
 # Pure: decides, never acts (rule R2).
 
@@ -11,7 +11,7 @@ from tidelog.history.history import Poll, Send
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """One anomaly; `kind` is a name out of the table in `docs/HISTORY.md`."""
+    """An anomaly; `kind` is a name from the table in `docs/HISTORY.md`."""
 
     kind: str
     what: str

@@ -1,4 +1,4 @@
-"""What the log promises its clients, judged by a history alone.
+"""Promises of the log to its clients, judged by a history alone.
 
 `docs/HISTORY.md` says what each kind of complaint means; they have the names of Jepsen's Kafka
 workload where it has them. Counted, no complaint: duplicates and reordering of producers without
@@ -65,7 +65,7 @@ def judge(history: History) -> tuple[list[Complaint], dict[str, int]]:
 
 
 def complaints(history: History) -> list[Complaint]:
-    """All complaints of all checks."""
+    """Run every check and collect the complaints."""
     return _complaints(Evidence(history))
 
 

@@ -29,7 +29,7 @@ class Place(NamedTuple):
 
 @dataclass
 class Partition:
-    """One partition of one incarnation of a topic, with its calls in their order."""
+    """A partition of one incarnation of a topic, with its calls in their order."""
 
     topic: str
     incarnation: int
@@ -40,13 +40,13 @@ class Partition:
     sends: list[Send] = field(default_factory=list)
     polls: list[Poll] = field(default_factory=list)
     writers: dict[bytes, Send] = field(default_factory=dict)
-    """Who sent a value."""
+    """The send of each value."""
     read: dict[int, bytes] = field(default_factory=dict)
     """By offset, what some poll showed first."""
     final: dict[int, bytes] = field(default_factory=dict)
     """By offset, what the final polls showed first."""
     final_end: int | None = None
-    """Where the final polls ended; None: there were none."""
+    """The offset after the final polls; None: there were none."""
     last_final: Poll | None = None
     """The final poll that ended there."""
     is_read_alike: bool = True
@@ -73,7 +73,7 @@ class Partition:
 
     @cached_property
     def final_values(self) -> frozenset[bytes]:
-        """What the final polls showed, wherever."""
+        """Values of the final polls, in any partition."""
         return frozenset(self.final.values())
 
     @cached_property
@@ -88,7 +88,7 @@ class Partition:
 
     @cached_property
     def missing(self) -> list[Send]:
-        """What was acknowledged, and is not read at the end where it was acknowledged to be.
+        """Acknowledged sends that the final polls did not show at their offset.
 
         acks=1 and lossy topics: not anywhere.
         """
@@ -121,7 +121,7 @@ class Partition:
 
     @cached_property
     def by_offset(self) -> list[Send]:
-        """What is `lasting`, by offset."""
+        """Sends that are `lasting`, by offset."""
         # Nearly sorted: that takes little more than one pass.
         return sorted(self.lasting, key=attrgetter("offset"))
 
@@ -140,7 +140,7 @@ class Partition:
 
     @cached_property
     def moves(self) -> list[tuple[int, int, tuple[Poll, ...]]]:
-        """Where a consumer went to another offset than follows: that, the other, in which polls."""
+        """Jumps of a consumer to another offset than follows: expected, actual, the polls."""
         found: list[tuple[int, int, tuple[Poll, ...]]] = []
         last: dict[tuple[str, bool], tuple[int, Poll]] = {}
         for poll in self.polls:
@@ -160,12 +160,12 @@ class Partition:
         return poll.is_rewound and (self.is_lossy or poll.position < expected)
 
     def final_place(self, offset: int) -> Place | None:
-        """What the final polls showed first at an offset."""
+        """The first value that the final polls showed at an offset."""
         value = self.final.get(offset)
         return None if value is None else Place(offset, value, self.final_polls[offset])
 
     def acknowledged(self) -> Iterator[Send]:
-        """What producers were told is done."""
+        """Sends that producers got acknowledged."""
         return (send for send in self.sends if send.outcome == "ok")
 
     def places(self) -> Iterator[Place]:
@@ -216,7 +216,7 @@ class Evidence:
             partition.is_newest = partition.incarnation == newest[partition.topic]
 
     def writer(self, value: bytes) -> Send | None:
-        """Who sent a value, to whichever partition."""
+        """The send of a value, to any partition."""
         for partition in self.partitions.values():
             if (send := partition.writers.get(value)) is not None:
                 return send
@@ -247,7 +247,7 @@ class Evidence:
 
 
 def _note_poll(partition: Partition, poll: Poll) -> None:
-    """All sends are noted."""
+    """Note a poll after every send is noted."""
     partition.polls.append(poll)
     read, writers, end = partition.read, partition.writers, poll.position
     for offset, value in poll.records:

@@ -1,4 +1,4 @@
-"""What lies where, and whose it is. Each check yields its complaints. Pure."""
+"""Identity of records: which value lies at which offset. Each check yields complaints. Pure."""
 
 # Pure: decides, never acts (rule R2).
 
@@ -46,7 +46,7 @@ def stored_again(evidence: Evidence) -> Iterator[tuple[Place, Place, Send | None
 
 
 def _contradictory(evidence: Evidence) -> Iterator[Partition]:
-    """Where calls must be compared one by one."""
+    """Partitions whose calls must be compared one by one."""
     return (one for one in evidence.partitions.values() if not one.is_one_to_one)
 
 

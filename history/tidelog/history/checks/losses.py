@@ -1,4 +1,4 @@
-"""What was promised to be there and is not. Each check yields its complaints. Pure."""
+"""Losses: records promised to be there that are not. Each check yields complaints. Pure."""
 
 # Pure: decides, never acts (rule R2).
 
@@ -12,7 +12,7 @@ from tidelog.history.history import ACKS_ALL, Send
 
 
 def lost_writes(evidence: Evidence) -> Iterator[Complaint]:
-    """What acks=all acknowledged lies at its offset, if the final polls have read past that."""
+    """Records of acks=all lie at their offsets, as far as the final polls have read."""
     for partition, send in _missing_writes(evidence):
         if partition.last_final is None or not _is_read_past(partition, send):
             continue
@@ -38,7 +38,7 @@ def unseen_writes(evidence: Evidence) -> Iterator[Complaint]:
 
 
 def vanished_reads(evidence: Evidence) -> Iterator[Complaint]:
-    """What any poll showed is there at the end."""
+    """Records that any poll showed are there at the end."""
     for partition in evidence.partitions.values():
         if not partition.is_kept or partition.last_final is None:
             continue

@@ -126,5 +126,5 @@ def _ended_s(send: Send) -> float:
 
 
 def _offset(send: Send) -> int:
-    """Of one that has one."""
+    """The offset of a send that has one."""
     return -1 if send.offset is None else send.offset

@@ -42,7 +42,7 @@ Replica = tuple[int, str, int]
 
 @dataclass(slots=True)
 class Impairment:
-    """Of one replica of a topic's incarnation."""
+    """Impairment of one replica of a topic's incarnation."""
 
     topic_id: bytes
     flips: list[Flip] = field(default_factory=list)
@@ -127,7 +127,7 @@ class FaultBudget:
                 del self._impaired[replica]
 
     def outstanding(self) -> Iterator[str]:
-        """What has not healed yet and will by itself, for people: a scrub reads logs, and no more.
+        """Yield what will heal by itself and has not yet, for people: a scrub reads logs only.
 
         Other files are read at a start; until then the replica stays impaired, and does well.
         """
@@ -184,7 +184,7 @@ class FaultBudget:
 
 
 def folder_of(topic: str, partition: int) -> str:
-    """Where a replica lies on its node's disk."""
+    """The folder of a replica on its node's disk."""
     return f"{DATA_DIRECTORY}/{topic}-{partition}"
 
 

@@ -27,7 +27,7 @@ from tidelog.v1.methods import ALTER_PARTITION, BROKER_HEARTBEAT, FETCH, Method,
 
 CLUSTER_ID = "clone"
 USED_PROBABILITY = 0.3
-"""Of the seeds."""
+"""Share of the seeds."""
 PAUSE_S_MIN, PAUSE_S_MAX = 0.02, 0.3
 CALL_TIMEOUT_MS = 1_000
 FIRST_ATTEMPT = 1_000_000
@@ -51,7 +51,7 @@ class Clones:
         }
 
     async def speak_until(self, end_s: float) -> None:
-        """One call after another."""
+        """Call in a loop."""
         if not self._are_there:
             return
         transport = self._world.cluster.new_client("clone").transport

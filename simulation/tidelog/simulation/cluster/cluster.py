@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Machine:
-    """What a node's process runs on; `host` is its present process, None while it is down."""
+    """Machine of a node; `host` is its present process, None while it is down."""
 
     node_id: int
     clock: SimClock
@@ -60,13 +60,13 @@ class Machine:
 
     @property
     def address(self) -> str:
-        """Where the node listens."""
+        """The listening address of the node."""
         return f"{self.name}:9192"
 
 
 @dataclass(slots=True)
 class ClientPorts:
-    """What `Producer`, `Consumer` and `Admin` take, on virtual time."""
+    """Ports of `Producer`, `Consumer` and `Admin`, on virtual time."""
 
     transport: SimPeers
     clock: SimClock
@@ -79,9 +79,9 @@ class SimClusterConfig:
 
     node_ids: Sequence[int] = (1, 2, 3)
     controller_ids: Sequence[int] = ()
-    """Who votes; nobody named: every node."""
+    """Voters; empty: every node."""
     broker_ids: Sequence[int] = ()
-    """Who holds partitions; nobody named: every node."""
+    """Nodes that hold partitions; empty: every node."""
     configure: Callable[[NodeConfig], NodeConfig] = lambda config: config
     """Settings of every node."""
     is_expected: Callable[[BaseException], bool] = lambda _: False
@@ -144,7 +144,7 @@ class SimCluster:
 
     @property
     def node_ids(self) -> Sequence[int]:
-        """All nodes, up or down."""
+        """Every node, up or down."""
         return self._config.node_ids
 
     @property
@@ -164,7 +164,7 @@ class SimCluster:
         return self._client_ports(host)
 
     def address(self, node_id: int) -> str:
-        """Where a node listens."""
+        """The listening address of a node."""
         return self.machines[node_id].address
 
     def start(self, node_id: int) -> None:

@@ -33,11 +33,11 @@ from tidelog.simulation.engine.network import Host
 from tidelog.v1.data_pb2 import ProduceRequest, ProduceResponse
 
 STEP_COST_S = 200e-6
-"""What a callback takes with a processor of its own: a busy node's, with many partitions."""
+"""Cost of a callback on a processor of its own: that of a busy node with many partitions."""
 
 
 class SimClusterPort:
-    """All clients are one group here."""
+    """`ClusterPort` and `Machines` of a seed's world. Clients are one group here."""
 
     def __init__(self, actions: FaultActions, workload: Workload) -> None:
         self._actions = actions

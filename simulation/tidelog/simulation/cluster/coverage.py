@@ -1,4 +1,4 @@
-"""What must happen in a hundred seeds, read from what nodes count and what they commit.
+"""Coverage: events that a hundred seeds must meet, read from nodes' counters and commits.
 
 Owns the counters; decides nothing about the run.
 """

@@ -21,10 +21,10 @@ from tidelog.simulation.cluster.inside import active_controller
 from tidelog.simulation.engine.network import Lateness
 
 USED_PROBABILITY = 0.5
-"""Of each kind, in each seed."""
+"""Probability of each kind, in each seed."""
 GAP_S_MIN, GAP_S_MAX = 0.5, 4.0
 KILL_PROBABILITY = 0.3
-"""Of a kill in the midst of one of these."""
+"""Probability of a kill during one of these."""
 
 LATE_S = Span(0.05, 16.0)
 """How late a message is."""
@@ -39,7 +39,7 @@ STARVED_S = Span(0.2, 3.0)
 SLICE_S = Span(0.002, 0.05)
 """How long it runs in between."""
 STEP_COST_S = Span(0.0001, 0.003)
-"""What each callback of a slow processor takes."""
+"""Cost of each callback of a slow processor."""
 LASTS_S = Span(1.0, 8.0)
 """How long each of these faults lasts."""
 
@@ -52,7 +52,7 @@ SPANS: Mapping[str, Span] = {
     "starved": STARVED_S,
     "slow_processor": STEP_COST_S,
 }
-"""Of each kind: how long what it delays may take."""
+"""Range of each kind's delay."""
 
 
 class EndlessFaults:
@@ -75,7 +75,7 @@ class EndlessFaults:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def strike_until(self, end_s: float) -> None:
-        """One after another, some while others last; returns when the last is over."""
+        """Strike again and again, sometimes while others last; returns when the last is over."""
         while self._used and self._world.now_s < end_s and not self._world.findings.violations:
             await asyncio.sleep(self._random.uniform(GAP_S_MIN, GAP_S_MAX))
             kind = self._used[self._random.randrange(0, len(self._used))]
@@ -93,7 +93,7 @@ class EndlessFaults:
         await self._make_late("late_links", links, probability=self._random.uniform(0.02, 0.5))
 
     async def _late_controller_calls(self) -> None:
-        """What brokers ask the active controller, or what it answers."""
+        """Delay brokers' requests to the active controller, or its answers."""
         controller = active_controller(self._world.cluster)
         if controller is None:
             return
@@ -207,7 +207,7 @@ class EndlessFaults:
                 host.loop.step_cost_s = 0.0
 
     def _victims(self) -> list[int]:
-        """One node, some, or all."""
+        """Draw a node, some, or every node."""
         nodes = self._shuffled(self._world.config.node_ids)
         return sorted(nodes[: self._random.randrange(1, len(nodes) + 1)])
 

@@ -28,7 +28,7 @@ Link = tuple[str, str]
 
 
 class Span(NamedTuple):
-    """What a fault draws from, in seconds: `[low, high)`."""
+    """Range that a fault draws from, in seconds: `[low, high)`."""
 
     low: float
     high: float
@@ -41,7 +41,7 @@ class FaultActions:
         self.world = world
         self.random = random
         self.disks_struck: set[int] = set()
-        """Whose disk a fault works on; only asked."""
+        """Nodes whose disk a fault works on; never iterated."""
 
     @property
     def now_s(self) -> float:
@@ -79,13 +79,13 @@ class FaultActions:
         return chance.one_of(self.random, items)
 
     def shuffled(self, items: Iterable[T]) -> list[T]:
-        """All of them."""
+        """The items in random order."""
         return chance.shuffled(self.random, items)
 
     # Whom
 
     def state(self, topic: str, partition: int = 0) -> PartitionImage:
-        """Of a partition that there is."""
+        """State of a known partition."""
         found = self.world.image.partition(topic, partition)
         if found is None:
             raise LookupError(f"no {topic}-{partition}")
@@ -106,7 +106,7 @@ class FaultActions:
         return self.one_of(known) if known else None
 
     def leader(self, topic: str, partition: int = 0) -> int:
-        """Who leads."""
+        """The leader of a partition."""
         leader_id = self.state(topic, partition).leader_id
         if leader_id is None:
             raise LookupError(f"nobody leads {topic}-{partition}")
@@ -128,12 +128,12 @@ class FaultActions:
         return self.world.machine(node_id).name
 
     def links_between(self, side: Iterable[int], others: Iterable[int]) -> list[Link]:
-        """All links between nodes, both ways."""
+        """Every link between nodes, both ways."""
         there = [(self.host(a), self.host(b)) for a in side for b in others if a != b]
         return there + [link[::-1] for link in there]
 
     def others(self, *node_ids: int) -> list[int]:
-        """All nodes but these."""
+        """The other nodes."""
         return [one for one in self.world.config.node_ids if one not in node_ids]
 
     async def cut(self, links: Sequence[Link], low_s: float, high_s: float) -> None:

@@ -88,7 +88,7 @@ class Faults:
             self._used = [name] if self._is_calm else [*self._used[:2], name]
 
     async def strike_until(self, end_s: float) -> None:
-        """One fault after another, some while others last."""
+        """Strike again and again, sometimes while other faults last."""
         if not self._is_calm:
             self._tasks.append(asyncio.ensure_future(self._endless.strike_until(end_s)))
             self._tasks.append(asyncio.ensure_future(self._clones.speak_until(end_s)))

@@ -20,7 +20,7 @@ from tidelog.simulation.engine.disk import SimDisk
 
 NOTHING_KNOWN: Mapping[int, BatchHeader] = {}
 _UNGUARDED = range(8, 16)
-"""Of a batch: behind the base offset, which must continue the log, before the magic byte."""
+"""Bytes of a batch behind the base offset, which must continue the log, before the magic byte."""
 
 
 # A log's batches
@@ -96,7 +96,7 @@ def newest_image(cluster: SimCluster) -> MetadataImage:
 
 
 def active_controller(cluster: SimCluster) -> int | None:
-    """Who believes to be it, in the newest term; None: nobody."""
+    """The node that believes to be active in the newest term; None: there is none."""
     active = [
         (quorum.image.controller_epoch, node_id)
         for node_id, quorum in _quorums(cluster)
@@ -106,7 +106,7 @@ def active_controller(cluster: SimCluster) -> int | None:
 
 
 def broker_epoch(machine: Machine) -> int | None:
-    """Of the running process's registration; None while it has none."""
+    """Broker epoch of the running process; None while it has none."""
     broker = None if machine.node is None else broker_of(machine.node)
     if broker is None or broker.lifecycle.broker_epoch < 0:
         return None

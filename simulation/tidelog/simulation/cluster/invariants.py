@@ -34,7 +34,7 @@ from tidelog.v1.data_pb2 import (
 
 SIZES_EVERY_STEPS = 1000
 TASKS_MAX = 2000
-"""Of one node: far above what a few partitions and clients need."""
+"""Tasks of one node: far above what a few partitions and clients need."""
 
 
 class Invariants:

@@ -23,7 +23,7 @@ SEQUENCES = 1 << 31
 
 
 class Identity(NamedTuple):
-    """What of a batch stays the same from the producer to every replica."""
+    """Fields of a batch that stay the same from the producer to every replica."""
 
     producer_id: int
     producer_epoch: int
@@ -33,7 +33,7 @@ class Identity(NamedTuple):
 
 
 def identity(header: BatchHeader) -> Identity:
-    """Of the batch with this header."""
+    """Identity of the batch with this header."""
     return Identity(
         header.producer_id,
         header.producer_epoch,
@@ -58,7 +58,7 @@ class Attempts:
 
 @dataclass(slots=True)
 class Page:
-    """One partition's committed batches, by base offset; `end` follows the last."""
+    """Committed batches of a partition, by base offset; `end` follows the last."""
 
     name: str
     batches: dict[int, BatchHeader] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class Page:
 
 
 class Book:
-    """All pages. Reports what contradicts them."""
+    """Pages of every partition. Reports contradictions."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -94,7 +94,7 @@ class Book:
         return page
 
     def close(self, topic_id: bytes, partition: int) -> None:
-        """What was committed there may be lost from now on."""
+        """Stop holding replicas to it: its committed records may be lost from now on."""
         self._exempt.add((topic_id, partition))
 
     def known(self, topic_id: bytes, partition: int) -> Page | None:

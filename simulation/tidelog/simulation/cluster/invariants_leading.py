@@ -1,4 +1,4 @@
-"""What must hold of leaders, and of who may lead next.
+"""Invariants of leaders, and of replicas that may lead next.
 
 I3 and I4 (whoever may be elected holds all that is committed), I5 (a leader waits for all the
 controllers count on), I11 (who is counted for a high watermark holds it), I12 (enough are in sync
@@ -19,7 +19,7 @@ from tidelog.simulation.cluster.sound_replicas import SoundReplicas
 
 
 class LeaderChecks:
-    """All leaders and candidates."""
+    """Checks of every leader and candidate."""
 
     def __init__(self, *, book: Book, sound: SoundReplicas, report: Report) -> None:
         self._book = book

@@ -1,4 +1,4 @@
-"""What all replicas' files must be in the calm, on simulated disks.
+"""Invariants of replicas' files in the calm, on simulated disks.
 
 `chaos.invariants.replica_logs` compares them with each other; here with the book: nothing of it is
 missing (I6).
@@ -19,7 +19,7 @@ from tidelog.simulation.cluster.invariants_book import Book
 
 
 class QuietChecks:
-    """All replicas of all topics, once."""
+    """Checks of every replica of every topic, once."""
 
     def __init__(self, *, book: Book, report: Report) -> None:
         self._book = book

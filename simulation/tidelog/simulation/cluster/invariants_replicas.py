@@ -1,4 +1,4 @@
-"""What each replica must be after each step, by what changed in it since the last look.
+"""Invariants of each replica after each step, by the changes since the last look.
 
 I2 (a new leader holds all that is committed), I8 (a leader's log only grows), I10 (one leader an
 epoch), I11 (a high watermark never falls), I15 (nor do epochs); I1 and I7 by the book; the rest of
@@ -54,7 +54,7 @@ class _State(NamedTuple):
 
 @dataclass(slots=True)
 class _LastState:
-    """One replica in one life, as it was when it was last looked at."""
+    """State of a replica in one life at the last look."""
 
     state: _State | None = None
     leader_epoch: int = -1
@@ -63,7 +63,7 @@ class _LastState:
 
 
 class ReplicaChecks:
-    """All replicas of all running nodes."""
+    """Checks of every replica on running nodes."""
 
     def __init__(
         self, cluster: SimCluster, *, book: Book, images: ImageChecks, report: Report

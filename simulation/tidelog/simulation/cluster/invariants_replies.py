@@ -1,4 +1,4 @@
-"""What leaders tell producers and consumers must be so at that moment.
+"""Invariants of leaders' answers to producers and consumers, at the moment of the answer.
 
 I7 and I13 (a consumer gets committed records alone, as they are for good), I11 (the end that newer
 leaders tell is no lower, KIP-207), I12 (an acks=all success is committed), I20 (where it is said to
@@ -158,7 +158,7 @@ def batches(records: bytes) -> Iterator[tuple[BatchHeader, memoryview]]:
 
 
 def headers(records: bytes) -> Iterator[BatchHeader]:
-    """Of what a producer sent, up to what is no batch."""
+    """Headers of the batches a producer sent, up to the first that is none."""
     try:
         for header, _ in batches(records):
             yield header

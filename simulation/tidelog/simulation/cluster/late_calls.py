@@ -124,7 +124,7 @@ class LateCallFaults:
         return self._actions.random.randrange(1, most + 1)
 
     def _a_leader_and_a_follower(self) -> tuple[int, int] | None:
-        """Of a partition whose ISR stays large enough without the follower."""
+        """Draw them from partitions whose ISR stays large enough without the follower."""
         pairs = [
             (state.leader_id, follower)
             for _, state in self._world.image.partitions()

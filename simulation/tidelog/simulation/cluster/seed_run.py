@@ -1,4 +1,4 @@
-"""One seed of the cluster suite: a storm over a fresh world, then a calm, then the verdict.
+"""A seed of the cluster suite: a storm over a fresh world, then a calm, then the verdict.
 
 It owns the story of a run and what its result holds; never what strikes or what is judged.
 """
@@ -192,7 +192,7 @@ def _told_of(error: Exception) -> str:
 
 @contextmanager
 def _told(timeline: Timeline, port: SimClusterPort | None) -> Iterator[None]:
-    """What nodes log goes into the timeline and to the port, if anyone reads it."""
+    """Pass nodes' log lines to the timeline and to the port, if anyone reads them."""
     if not timeline.is_kept and port is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""Who can be held to what: a partition's newest committed state, and sound running replicas."""
+"""Replicas that can be held to their promises: sound, running, and registered."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class SoundReplicas:
         self._images = images
 
     def newest_state(self, hosted: HostedPartition) -> PartitionImage | None:
-        """Of its partition, by the newest image; None once the topic is deleted."""
+        """State of its partition, by the newest image; None once the topic is deleted."""
         topic = self._images.newest.topic_by_id(hosted.topic_id)
         if topic is None or hosted.partition >= len(topic.partitions):
             return None

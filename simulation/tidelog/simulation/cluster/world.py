@@ -81,7 +81,7 @@ class World:
 
     @property
     def bootstrap(self) -> list[str]:
-        """Where clients begin."""
+        """Addresses that clients start from."""
         return [self.cluster.address(one) for one in self.config.broker_ids]
 
     # What clients ask for: `workloads.world_port`
@@ -98,12 +98,12 @@ class World:
 
     @property
     def readers(self) -> Sequence[str]:
-        """One a topic."""
+        """Readers, one a topic."""
         return ["reader"]
 
     @property
     def replication_factor(self) -> int:
-        """Of every topic."""
+        """Replicas of every topic."""
         return min(REPLICATION_FACTOR, len(self.config.broker_ids))
 
     @property
@@ -113,7 +113,7 @@ class World:
 
     @property
     def client_hosts(self) -> Sequence[str]:
-        """Of all clients so far."""
+        """Hosts of every client so far."""
         return list(self._clients)
 
     def ports(self, name: str) -> dict[str, Any]:  # keyword arguments of every client
@@ -183,7 +183,7 @@ class World:
             raise Violated
 
     def restart_failed(self) -> None:
-        """Where a disk failed a log, the node has to start again."""
+        """Restart nodes whose disk failed a log."""
         for node_id in self.config.node_ids:
             if has_failed_log(self.machine(node_id)):
                 self.timeline.note(f"node-{node_id}", "is restarted: a log is out of service")
@@ -191,7 +191,7 @@ class World:
                 self.start(node_id)
 
     def unsettled(self) -> Iterable[str]:
-        """What is not as it must be a while after the last fault."""
+        """Yield what is not as it must be a while after the last fault."""
         image = self.image
         for node_id in self.config.broker_ids:
             if not image.is_alive(node_id):

@@ -18,13 +18,13 @@ from tidelog.node.config import NodeConfig
 from tidelog.raft.config import RaftConfig
 
 SEPARATE_PROBABILITY = 0.2
-"""Of controllers that hold no partitions."""
+"""Probability of controllers that hold no partitions."""
 REPLICATION_FACTOR = 3
 
 
 @dataclass(frozen=True, slots=True)
 class WorldConfig:
-    """What a seed draws before it begins."""
+    """Configuration of a world, drawn by the seed before it begins."""
 
     controller_ids: tuple[int, ...]
     broker_ids: tuple[int, ...]
@@ -39,11 +39,11 @@ class WorldConfig:
 
     @property
     def node_ids(self) -> tuple[int, ...]:
-        """All of them."""
+        """Every node."""
         return tuple(sorted({*self.controller_ids, *self.broker_ids}))
 
     def plan(self, topic: str) -> TopicPlan:
-        """Of the topic of this name."""
+        """Plan of the topic of this name."""
         return next(plan for plan in self.topics if plan.name == topic)
 
     def configure(self, config: NodeConfig) -> NodeConfig:

@@ -35,7 +35,7 @@ SYNC_THREADS, METADATA_SYNC_THREADS, READ_THREADS, REMOVAL_THREADS = 4, 2, 4, 1
 
 @dataclass(slots=True)
 class _State:
-    """What all views of one disk share, beside faults and files."""
+    """State that every view of one disk shares, beside faults and files."""
 
     sync_latency_s: float
     flush_delay_s: float = 0.0
@@ -102,7 +102,7 @@ class SimDisk:
 
     @property
     def capacity_bytes(self) -> int | None:
-        """What all files together may hold; less than they do is a full disk."""
+        """Capacity of the disk; below the size of its files the disk is full."""
         return self._state.capacity_bytes
 
     @capacity_bytes.setter
@@ -173,7 +173,7 @@ class SimDisk:
         return len(content.written) if isinstance(content, Content) else 0
 
     def look(self, path: str, offset: int, length: int) -> bytes:
-        """What the running system would read there; no operation of it, so nothing can fail."""
+        """Bytes the running system would read there; not an operation, so it cannot fail."""
         content = self._find(path)
         return (
             bytes(content.written[offset : offset + length])
@@ -267,7 +267,7 @@ class SimDisk:
         await self.sync(path, self._folder(path))
 
     async def sync(self, path: str, node: Content | Folder) -> None:
-        """What every sync does: all changes made up to now are stored after it.
+        """Store every change made up to now.
 
         After an error nobody knows which were, and a later sync says nothing about these.
         """
@@ -304,7 +304,7 @@ class SimDisk:
         return max(0, min(size_bytes, self.capacity_bytes - self.used_bytes()))
 
     def begin_read(self, file: Readable, path: str, offset: int, length: int) -> bytes | None:
-        """What was loaded for the read that begins now; None: the caller takes what it finds.
+        """Bytes loaded for the read that begins now; None: the caller takes what it finds.
 
         Raises `NotInMemoryError` where it may not wait; else it waits on the loop, and all with it.
         """

@@ -1,4 +1,4 @@
-"""What goes wrong with a simulated disk: power cuts, errors of the device, no space left.
+"""Faults of a simulated disk: power cuts, errors of the device, no space left.
 
 Counts operations and decides when one fails; never touches what is stored.
 """

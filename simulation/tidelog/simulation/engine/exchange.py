@@ -1,4 +1,4 @@
-"""What calls and streams over the simulated network share: two ends, and how each comes to an end.
+"""Common part of calls and streams over the simulated network: two ends, and how each ends.
 
 As over gRPC: whoever gives up ends the handler, a crash breaks the exchange, a refusal ends it.
 """
@@ -16,7 +16,7 @@ from tidelog.v1.methods import Method, Request, Response
 
 
 class Exchange(Generic[Request, Response]):
-    """One call or stream on a connection of its own; each method says on whose loop it runs."""
+    """A call or stream on a connection of its own; each method says on which loop it runs."""
 
     def __init__(
         self,

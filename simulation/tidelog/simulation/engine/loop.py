@@ -23,7 +23,7 @@ LoopT = TypeVar("LoopT", bound=type)
 
 
 class LoopScheduler(Protocol):
-    """What a loop needs of its master."""
+    """The scheduler as a loop needs it."""
 
     def add_ready(self, loop: NodeLoop, handle: asyncio.Handle) -> None:
         """Run `handle` after all that is ready now."""
@@ -57,7 +57,7 @@ def _refuse_the_rest(cls: LoopT) -> LoopT:
 
 @_refuse_the_rest
 class NodeLoop(asyncio.AbstractEventLoop):
-    """One incarnation of one node. Paused or stalled: its callbacks are held. Dead: dropped."""
+    """An incarnation of a node. Paused or stalled: its callbacks are held. Dead: dropped."""
 
     def __init__(self, *, name: str, clock: SimClock, scheduler: LoopScheduler) -> None:
         self.name = name

@@ -1,4 +1,4 @@
-"""What lies on a simulated disk, and what a power cut leaves of it. Pure.
+"""Content of a simulated disk, and the content after a power cut. Pure.
 
 A file and a folder each are what the running system sees, what is certainly stored, and the changes
 between, oldest first. A cut lets every 512-byte sector of a file (every page of a mapped one) have
@@ -51,13 +51,13 @@ class Unsynced(Generic[T]):
 
 @dataclass(slots=True)
 class Content:
-    """One file. While it is mapped, `written` may be changed in place by anyone."""
+    """A file. While it is mapped, `written` may be changed in place by anyone."""
 
     written: bytearray = field(default_factory=bytearray)
     stored: bytearray = field(default_factory=bytearray)
     unsynced: Unsynced[Change] = field(default_factory=Unsynced)
     mapped: bytes | None = None
-    """What `written` was when it was last looked at, if it is mapped."""
+    """`written` at the last look, if it is mapped."""
 
     def change(self, offset: int, data: bytes | None) -> None:
         """Do it for the running system."""
@@ -75,7 +75,7 @@ class Content:
         self.mapped = bytes(self.written)
 
     def unmap(self) -> None:
-        """All changes are made by `change` again."""
+        """Require `change` for every change again."""
         self._look_at_mapping()
         self.mapped = None
 
@@ -113,7 +113,7 @@ class Content:
 
 @dataclass(slots=True)
 class Folder:
-    """One folder: its entries by name."""
+    """A folder: its entries by name."""
 
     entries: dict[str, Content | Folder] = field(default_factory=dict)
     stored: dict[str, Content | Folder] = field(default_factory=dict)
@@ -188,7 +188,7 @@ def _store_in_part(stored: bytearray, changes: list[Change], random: Random, *, 
 
 
 def _between(random: Random, size: int, next_size: int) -> int:
-    """One of the sizes a file had on its way from one to the other: sectors come one by one."""
+    """Draw a size the file had on its way from one to the other: sectors are written in turn."""
     first_boundary = size - size % SECTOR_BYTES + SECTOR_BYTES
     sizes: list[int] = [size, *range(first_boundary, next_size, SECTOR_BYTES), next_size]
     return sizes[random.randrange(0, len(sizes))]

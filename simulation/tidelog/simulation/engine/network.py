@@ -32,7 +32,7 @@ class NetworkConfig:
 
 @dataclass(frozen=True, slots=True)
 class Weather:
-    """What happens to messages on all links beside their latency."""
+    """Effects on messages of every link beside their latency."""
 
     loss: float = 0.0
     """Probability that a message is lost: its connection breaks."""
@@ -57,7 +57,7 @@ class Lateness:
 
 @dataclass(eq=False, slots=True)
 class Host:
-    """One incarnation of a node as the network sees it; `services` is None until it listens."""
+    """An incarnation of a node as the network sees it; `services` is None until it listens."""
 
     name: str
     loop: NodeLoop
@@ -68,7 +68,7 @@ class Host:
 
 
 class SimNetwork:
-    """All hosts and the directed links between them, known by host names."""
+    """Hosts and the directed links between them, known by host names."""
 
     def __init__(
         self, *, scheduler: Scheduler, random: SeededRandom, config: NetworkConfig | None = None
@@ -79,7 +79,7 @@ class SimNetwork:
         self._hosts: dict[str, Host] = {}
         self.weather: Weather | None = None
         self.lateness: dict[tuple[str, str], Lateness] = {}
-        """Of links by host names, from and to."""
+        """Lateness of links by host names, from and to."""
         self.is_expected: Callable[[BaseException], bool] = lambda _: False
         """Whether an error of a node is what faults do to it, and fails no run."""
         self._last_hosts: dict[str, Host] = {}
@@ -141,7 +141,7 @@ class SimNetwork:
         return self._hosts.get(address) is None or host.services is None
 
     def host_at(self, address: str) -> Host | None:
-        """Who is up at an address."""
+        """The host that is up at an address."""
         return self._hosts.get(address)
 
     def connect(self, ends: tuple[Host, Host], on_broken: Callable[[Host], None]) -> Connection:
@@ -202,7 +202,7 @@ class SimNetwork:
         return any(late.catch(source.name, method, deliver) for late in self._late_calls)
 
     def held(self, source: Host, target: Host) -> list[Callable[[], None]] | None:
-        """Where messages of a clogged link wait; None: it carries."""
+        """Waiting messages of a clogged link; None: it carries."""
         return self._clogged.get((source.name, target.name))
 
     def loses_one(self) -> bool:
@@ -232,7 +232,7 @@ class SimNetwork:
 
 
 class Connection:
-    """What one end sends arrives at the other in order; after a loss nothing does but its break."""
+    """A connection: bytes arrive in order; after a loss only its break arrives."""
 
     def __init__(
         self,
@@ -256,7 +256,7 @@ class Connection:
             self._carry(sender, label, content, deliver)
 
     def _carry(self, sender: Host, label: str, content: bytes, deliver: Callable[[], None]) -> None:
-        """What a clogged link held comes out of it though its sender may be gone."""
+        """Deliver a message that a clogged link held, even if its sender is gone."""
         scheduler = self._network.scheduler
         index = self.ends.index(sender)
         target = self.ends[1 - index]

@@ -28,7 +28,7 @@ CONNECT_TIMEOUT_S = 1.5
 
 
 class SimPeers:
-    """One host's way to all others. Give it to `build_node`, or to a client as its transport."""
+    """A host's way to the others. Give it to `build_node`, or to a client as its transport."""
 
     def __init__(self, *, network: SimNetwork, host: Host) -> None:
         self._network = network
@@ -107,7 +107,7 @@ class SimPeers:
 
 
 class _Call(Exchange[Request, Response]):
-    """One request, answered once or by a stream."""
+    """A request, answered once or by a stream."""
 
     # At the caller
 

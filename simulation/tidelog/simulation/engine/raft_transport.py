@@ -27,7 +27,7 @@ RECONNECT_INTERVAL_S = 0.1
 
 
 class SimRaftTransport:
-    """One voter's transport. `directory` is shared by all voters: who answers for a node id."""
+    """Transport of one voter. Voters share `directory`, the host of each node id."""
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ _HAS_AGES = sys.version_info < (3, 14)
 
 
 class RunGarbage:
-    """Of one run, which begins with it."""
+    """Garbage of one run, which begins with it."""
 
     def __init__(self) -> None:
         self._agings = _agings()

@@ -54,7 +54,7 @@ class UnhandledError(SimulationError):
 
 @dataclass(frozen=True, slots=True)
 class SchedulerLimits:
-    """What bounds one run."""
+    """Bounds of one run."""
 
     steps: int = 3_000_000
     virtual_s: float = 300.0
@@ -229,7 +229,7 @@ class Scheduler:
 
 @contextmanager
 def _own_process_state() -> Iterator[None]:
-    """What is global in the process and must not leak into the run, or out of it.
+    """Keep state that is global in the process from leaking into the run, or out of it.
 
     Collecting garbage closes forgotten coroutines at moments no seed decides, so it is off.
     """

@@ -1,4 +1,4 @@
-"""What happened in a run, as one hash and, when asked for, as lines. Decides nothing."""
+"""Trace of a run, as one hash and, when asked for, as lines. Decides nothing."""
 
 from __future__ import annotations
 

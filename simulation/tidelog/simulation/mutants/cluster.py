@@ -1,4 +1,4 @@
-"""All mutants of the cluster suite, by name."""
+"""Mutants of the cluster suite, by name."""
 
 from __future__ import annotations
 

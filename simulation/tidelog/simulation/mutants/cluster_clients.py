@@ -21,7 +21,7 @@ _give_up = Outcomes._give_up
 def timeout_told_as_refusal(
     self: Outcomes, batch: Any, error: TidelogError, *, is_fenced: bool = False
 ) -> None:
-    """What was not acknowledged in time is told as certainly not stored."""
+    """A record that was not acknowledged in time is reported as certainly not stored."""
     if isinstance(error, DeliveryTimeoutError):
         batch.is_outcome_unknown = error.is_outcome_unknown = False
     _give_up(self, batch, error, is_fenced=is_fenced)
@@ -36,7 +36,7 @@ def only_last_error_counts(batch: Any, error: TidelogError) -> None:
 
 @replaces(Accumulator, "renumber")
 def stored_batches_renumbered(self: Accumulator[Any], tp: Any) -> list[Any]:
-    """What may be stored is sent again under other numbers (KIP-360)."""
+    """Records that may be stored are sent again under other numbers (KIP-360)."""
     queue, sequences = self._queues.get(tp), self._sequences
     is_in_flight = queue is not None and queue.is_in_flight
     if sequences is not None and not is_in_flight and sequences.is_broken(tp):
@@ -57,5 +57,5 @@ def unknown_epochs_pipelined(_self: Sequences, _tp: Any) -> int:
 
 @replaces(fetcher, "is_awaited")
 def late_answers_handed_out(_position: Any, _offset: Any) -> bool:
-    """What a silent leader answers late is handed out, though another one's answer was."""
+    """A silent leader's late records are handed out, though another's were."""
     return True

@@ -41,7 +41,7 @@ def foreign_calls_served(_self: OwnCluster, _message: object, *, who: str) -> No
 
 @replaces(election, "_find_eligible")
 def eligible_replicas_forgotten(_partition: PartitionImage, **_: Any) -> tuple[int, ...]:
-    """Who leaves an ISR below min.insync.replicas is no candidate any more (KIP-966)."""
+    """A replica that leaves an ISR below min.insync.replicas is no longer eligible (KIP-966)."""
     return ()
 
 
@@ -49,7 +49,7 @@ def eligible_replicas_forgotten(_partition: PartitionImage, **_: Any) -> tuple[i
 def lossy_replicas_eligible(
     partition: PartitionImage, *, isr: tuple[int, ...], without: Sequence[int]
 ) -> tuple[int, ...]:
-    """Whose start lost records stays eligible (KIP-966)."""
+    """A replica whose start lost records stays eligible (KIP-966)."""
     stay = tuple(one for one in partition.damaged if one in without)
     return _eligible(partition, isr=isr, without=stay)
 

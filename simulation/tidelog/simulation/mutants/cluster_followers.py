@@ -96,7 +96,7 @@ def diverging_answer_raises_high_watermark(event: FetchAnswered) -> list[Effect]
 
 @replaces(Follower, "handle")
 def answers_of_older_epochs_taken(_self: Follower, event: FollowerEvent) -> list[Effect]:
-    """What a deposed leader answered is still done."""
+    """Answers of a deposed leader are still applied."""
     if isinstance(event, FetchAnswered):
         return _fetch_answered(event)
     return follower._take_over(event)
@@ -104,7 +104,7 @@ def answers_of_older_epochs_taken(_self: Follower, event: FollowerEvent) -> list
 
 @replaces(follower, "is_out_of_reach")
 def out_of_range_begins_anew(_event: FetchAnswered) -> bool:
-    """Whoever asks for an offset that the leader lacks drops its whole log (KAFKA-7414)."""
+    """A follower that asks for an offset the leader lacks drops its whole log (KAFKA-7414)."""
     return True
 
 

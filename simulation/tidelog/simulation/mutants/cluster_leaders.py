@@ -66,12 +66,12 @@ def newest_incarnation_named(self: Leader) -> list[tuple[int, int]] | None:
 
 
 _known: WeakKeyDictionary[Replica, dict[int, FollowerState]] = WeakKeyDictionary()
-"""What a replica knew of its followers when it led last."""
+"""A replica's knowledge of its followers when it led last."""
 
 
 @replaces(Replica, "_lead")
 def ends_outlive_the_epoch(self: Replica, event: PartitionChanged, now_ms: int) -> list[Effect]:
-    """Who leads again counts what followers told it in an older epoch (KIP-320)."""
+    """A leader that leads again counts fetches of an older epoch (KIP-320)."""
     effects = _lead(self, event, now_ms)
     role = self.leader
     if role is not None:
@@ -89,7 +89,7 @@ def earlier_incarnations_counted(_follower: FollowerState, _broker_epoch: int) -
 # Reads that wait for the disk
 
 _answers: WeakKeyDictionary[Loaded, Answer | None] = WeakKeyDictionary()
-"""What the core said before records were loaded."""
+"""The core's answer before records were loaded."""
 
 
 @replaces(leading, "ask")
@@ -100,7 +100,7 @@ def read_not_checked_again(
     follower: FollowerIdentity | None,
     loaded: Loaded,
 ) -> Answer | None:
-    """What was allowed before a read waited for the disk is served after it."""
+    """Records that were allowed before a read waited for the disk are served after it."""
     if loaded not in _answers:
         _answers[loaded] = _ask(hosted, asked, follower=follower, loaded=loaded)
     return _answers[loaded]
@@ -143,7 +143,7 @@ def leaving_replica_not_counted(self: IsrState) -> tuple[int, ...]:
 
 @replaces(IsrState, "size_at_least")
 def pending_shrink_not_counted(self: IsrState) -> int:
-    """Who is about to leave the ISR counts for min.insync.replicas (KIP-497)."""
+    """A replica that is about to leave the ISR counts for min.insync.replicas (KIP-497)."""
     return len(self.committed)
 
 
@@ -159,7 +159,7 @@ def unanswered_proposal_forgotten(self: Leader, event: IsrAnswered, now_ms: int)
 def joined_below_epoch_start(
     follower: FollowerState, *, high_watermark: int, epoch_start_offset: int
 ) -> bool:
-    """Who has the high watermark joins, though this leader has yet to commit more (KIP-320)."""
+    """A follower at the high watermark joins, though this leader has yet to commit more (KIP-320)."""
     return isr.may_join_isr(
         follower,
         high_watermark=high_watermark,
@@ -171,7 +171,7 @@ def joined_below_epoch_start(
 def joined_below_high_watermark(
     follower: FollowerState, *, high_watermark: int, epoch_start_offset: int
 ) -> bool:
-    """Who has fetched since the epoch began joins, though it lacks what was committed in it."""
+    """A follower that fetched in this epoch joins, though it lacks records committed in it."""
     return isr.may_join_isr(
         follower,
         high_watermark=min(high_watermark, epoch_start_offset),
@@ -193,7 +193,7 @@ def read_to_epoch_start(self: Leader, event: FetchRequested, now_ms: int) -> lis
 
 @replaces(Leader, "_commit_isr")
 def shrink_told_as_refusal(self: Leader, committed: IsrState, now_ms: int) -> list[Effect]:
-    """What was appended before the ISR fell below the minimum is told as not appended."""
+    """Records appended before the ISR fell below the minimum are reported as not appended."""
     return [
         FailWaiters(common_pb2.NOT_ENOUGH_REPLICAS, one.message)
         if isinstance(one, FailWaiters)
@@ -204,7 +204,7 @@ def shrink_told_as_refusal(self: Leader, committed: IsrState, now_ms: int) -> li
 
 @replaces(Replica, "_end_leadership")
 def lost_leadership_told_as_refusal(self: Replica, reason: str) -> list[Effect]:
-    """Who waits when leadership ends is told that nothing was appended."""
+    """Producers that wait when leadership ends are told that nothing was appended."""
     if self.leader is None:
         return []
     code = common_pb2.NOT_LEADER_OR_FOLLOWER
@@ -213,7 +213,7 @@ def lost_leadership_told_as_refusal(self: Replica, reason: str) -> list[Effect]:
 
 @replaces(HostedPartition, "_carry_out")
 def lost_leadership_told_as_success(self: HostedPartition, effect: Effect) -> None:
-    """Who waits when leadership ends is told that all is well."""
+    """Producers that wait when leadership ends are told that their records are committed."""
     if isinstance(effect, FailWaiters):
         self.acks_all.complete_up_to(self.log.log_end_offset)
     _carry_out(self, effect)

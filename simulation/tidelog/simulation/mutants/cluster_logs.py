@@ -45,7 +45,7 @@ def epochs_without_records_kept(self: EpochCache, epoch: int, start_offset: int)
 def unknown_epoch_ends_at_log_end(
     self: EpochCache, epoch: int, *, log_end_offset: int
 ) -> tuple[int, int]:
-    """Of an epoch that it does not have a leader says that all it has is of that (KIP-279)."""
+    """A leader asked for an epoch it does not have answers with its log's end (KIP-279)."""
     known = {entry.epoch for entry in self.entries}
     if epoch not in known:
         return epoch, log_end_offset
@@ -108,7 +108,7 @@ def followers_note_no_producers(self: PartitionLog, records: bytes) -> AppendRes
 
 @replaces(PartitionLog, "_cut")
 async def producers_outlive_a_cut(self: PartitionLog, end: int) -> None:
-    """What producers wrote that was cut counts as written: sent again it is a duplicate."""
+    """Records that were truncated still count as written: sent again they are duplicates."""
     known = self.producers
     await _cut(self, end)
     self.producers = known
@@ -118,7 +118,7 @@ async def producers_outlive_a_cut(self: PartitionLog, end: int) -> None:
 async def producers_forgotten_at_a_cut(
     _disk: Disk, _segments: Sequence[Segment], _snapshots: SnapshotFiles, _now_ms: int
 ) -> ProducerStates:
-    """Who cut its log knows no producer any more."""
+    """A replica that truncated its log forgets every producer."""
     return ProducerStates()
 
 
@@ -139,7 +139,7 @@ def producers_forgotten_at_a_start(
 
 @replaces(batch, "check_crc")
 def reads_not_checked(_header: BatchHeader, _batch: Buffer) -> None:
-    """What was read is served whether it is what was written or not."""
+    """Records are served without a check of their bytes."""
 
 
 @replaces(recovery, "check_crc")
@@ -155,7 +155,7 @@ def records_not_walked(_header: BatchHeader, _batch: memoryview, *, needs_keys: 
 
 @replaces(StableStorage, "sync")
 async def records_never_synced(self: StableStorage, _segments: Sequence[Segment]) -> None:
-    """What counts as on stable storage is not."""
+    """Records count as stored that are not."""
     self.recovery_point = max(self.recovery_point, self._segments.active.next_offset)
     self._unflushed_since_ms = None
 

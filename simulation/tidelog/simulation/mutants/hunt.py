@@ -17,20 +17,20 @@ from tidelog.simulation.suites.findings import Violation
 from tidelog.simulation.suites.suite import Suite, SuiteConfig, run_suite
 
 CONTROL_SEEDS = range(1, 4, 2)
-"""Of a network that keeps order; their first candidate meets no other, which needs no fault."""
+"""Control seeds of a network that keeps order; their first candidate meets no other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of one mutant."""
+    """Verdict on one mutant."""
 
     name: str
     seeds: int
     """Run with faults until it was caught; all of them if it was not."""
     violation: Violation | None = None
-    """What caught it."""
+    """The violation that caught it."""
     control: Violation | None = None
-    """What it broke without any fault; it is not hunted then."""
+    """The violation without any fault; the mutant is not hunted then."""
 
     @property
     def is_caught(self) -> bool:
@@ -38,7 +38,7 @@ class Verdict:
         return self.violation is not None and self.control is None
 
     def summary(self) -> dict[str, Any]:  # a JSON object
-        """Of the command's last line."""
+        """Its part of the command's last line."""
         invariant = self.violation.invariant if self.violation else None
         return {
             "name": self.name,
@@ -92,7 +92,7 @@ async def _judge(suite: Suite, mutant: Mutant, seeds: range) -> Verdict:
 
 
 def _config(suite: Suite, mutant: Mutant, seeds: range, *, has_faults: bool) -> SuiteConfig:
-    """One worker, so that the first seed that catches it is the same at every run."""
+    """Use one worker, so that the first seed that catches it is the same at every run."""
     return SuiteConfig(
         suite,
         seeds,

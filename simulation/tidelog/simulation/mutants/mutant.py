@@ -1,4 +1,4 @@
-"""What a mutant is: one small function of the product, replaced by a wrong one under a name.
+"""Mutants: one small function of the product, replaced by a wrong one under a name.
 
 Owns how a patch is applied and taken back. Only the launcher of a simulation applies one, in its
 worker process: the product knows no mutant.
@@ -32,7 +32,7 @@ class Mutant:
 
     @property
     def claim(self) -> str:
-        """What is wrong with it, in a sentence."""
+        """The broken rule, in a sentence."""
         return (self.replacement.__doc__ or "").partition("\n")[0]
 
     def __call__(self) -> None:

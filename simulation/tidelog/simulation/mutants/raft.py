@@ -1,4 +1,4 @@
-"""All mutants of the Raft suite, by name."""
+"""Mutants of the Raft suite, by name."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def unverified_acknowledged(self: RaftLog, body: AppendEntries, reply: AppendEnt
 
 @replaces(RaftLog, "take")
 def unverified_committed(self: RaftLog, body: AppendEntries, reply: AppendEntriesReply) -> None:
-    """What the leader committed is committed as far as this log goes, the same or not."""
+    """Entries the leader committed are committed as far as this log goes, the same or not."""
     _take(self, body, reply)
     if reply.is_success:
         self.commit_index = max(self.commit_index, min(body.commit_index, self._log.last_index))
@@ -64,7 +64,7 @@ def unverified_committed(self: RaftLog, body: AppendEntries, reply: AppendEntrie
 
 @replaces(Progress, "on_new_process")
 def match_outlives_the_disk(self: Progress, last_index: int) -> None:
-    """What a voter acknowledged before its disk was lost is counted on."""
+    """A voter's acknowledgements outlive its lost disk."""
     self.snapshot = None
     self.on_connection_lost()
 

@@ -15,25 +15,25 @@ from tidelog.simulation.mutants.mutant import replaces
 
 @replaces(own_cluster, "is_of_this_cluster")
 def foreign_messages_heard(_cluster_id: str, _own_cluster_id: str) -> bool:
-    """What a node of another cluster says counts, since its log matches."""
+    """Messages of a node of another cluster count, since its log matches."""
     return True
 
 
 @replaces(rules, "continues_own_log")
 def foreign_entries_taken(_cluster_named: str | None, _own_cluster_id: str) -> bool:
-    """What another cluster wrote is put behind the own log."""
+    """Entries of another cluster are appended to the own log."""
     return True
 
 
 @replaces(rules, "is_stale")
 def stale_terms_accepted(_term: int, _current_term: int) -> bool:
-    """What was said in an older term still counts."""
+    """Messages from older terms still count."""
     return False
 
 
 @replaces(rules, "is_superseded")
 def old_incarnations_accepted(_incarnation: int, _known_incarnation: int) -> bool:
-    """What an earlier process of a voter said still counts."""
+    """Messages of an earlier process of a voter still count."""
     return False
 
 
@@ -64,7 +64,7 @@ def next_incarnation_taken(known: int, own: int, _chance: float) -> int:
 
 @replaces(rules, "may_vote")
 def two_votes_a_term(_voted_for: int | None, _candidate_id: int) -> bool:
-    """Whoever asks gets a vote."""
+    """Every candidate gets a vote."""
     return True
 
 
@@ -82,7 +82,7 @@ def longer_log_wins_votes(theirs: tuple[int, int], mine: tuple[int, int]) -> boo
 
 @replaces(rules, "hears_leader")
 def leader_not_sticky(_silent_s: float, _timeout_s: float) -> bool:
-    """Who hears a leader helps to depose it."""
+    """A voter that hears a leader helps to depose it."""
     return False
 
 
@@ -129,7 +129,7 @@ def previous_entry_not_compared(_previous_term: int, term_here: int | None) -> b
 
 @replaces(rules, "quorum_index")
 def minority_is_enough(indexes: Iterable[int]) -> int:
-    """One voter less than a majority."""
+    """A majority is one voter less than it should be."""
     descending = sorted(indexes, reverse=True)
     return descending[len(descending) // 2 - 1]
 

@@ -118,7 +118,7 @@ async def last_frame_not_stored_again(self: Wal, frame: Frame) -> None:
 
 @replaces(wal_file, "unfinished_end")
 def torn_tail_is_damage(read_at: ReadAt, size: int, *, position: int, number: int) -> int:
-    """What a power cut leaves of a frame keeps the voter from starting."""
+    """The torn frame of a power cut keeps the voter from starting."""
     end = unfinished_end(read_at, size, position=position, number=number)
     if end != position:
         raise DamagedFileError("something is there", position=position)
@@ -127,7 +127,7 @@ def torn_tail_is_damage(read_at: ReadAt, size: int, *, position: int, number: in
 
 @replaces(wal, "clear")
 async def torn_tail_not_cleared(file: File, start: int, end: int) -> None:
-    """What a power cut left stays behind the next frames."""
+    """The torn frame of a power cut stays behind the next frames."""
 
 
 @replaces(SnapshotStore, "_publish")

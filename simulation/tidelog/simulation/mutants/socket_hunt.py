@@ -19,16 +19,16 @@ Runner = Callable[[RunPlan], Awaitable[RunRecord]]
 
 @dataclass(frozen=True, slots=True)
 class Hunted:
-    """What became of one mutant."""
+    """Result of hunting one mutant."""
 
     name: str
     scenario: str
     control: str
     """The verdict without a fault: anything but ok, and it is not hunted."""
     runs: int
-    """Of the scenario, until it was caught; all of them if it was not."""
+    """Runs of the scenario, until it was caught; every run if it was not."""
     anomalies: tuple[str, ...] = ()
-    """What caught it: the kinds of a run's anomalies."""
+    """Kinds of anomalies that caught it."""
 
     @property
     def is_caught(self) -> bool:

@@ -1,4 +1,4 @@
-"""All invariants of a run, fed by the world with what each voter says, applies and promises.
+"""Invariants of a run, fed by the world with voters' messages, applied entries and promises.
 
 It owns which check sees what; the checks themselves are `wire_checks`, `election_checks`,
 `log_checks`, `disk_checks`, `state_checks`, `contact_checks` and, over what clients saw,
@@ -80,7 +80,7 @@ class Checks:
                 self.logs.look_at_whole(driver.node_id, driver.storage.wal)
 
     def finish(self, machines: Mapping[int, KeyValueMachine], history: list[Operation]) -> None:
-        """All is calm and told: judge what is left and what clients saw."""
+        """Judge the rest and what clients saw, after everything is calm and reported."""
         self.states.finish(machines)
         for complaint in linearizability.complaints(history):
             self.findings.report("linearizability", complaint)

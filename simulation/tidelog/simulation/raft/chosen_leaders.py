@@ -46,7 +46,7 @@ class ChosenLeaders:
     async def next_leader(
         self, known_term: int, at_once: Callable[[RaftMessage], None] = nothing
     ) -> Voter | None:
-        """Whoever leads in a later term than this, at its first word."""
+        """The first voter to lead in a later term than this, at its first message."""
         heard = await self._actions.hear(
             self.is_new_leaders(known_term), within_s=ELECTION_S_MAX, at_once=at_once
         )

@@ -1,4 +1,4 @@
-"""Who leads must be in contact with a majority, and who hears a leader must not help to depose it.
+"""Contacts: a leader is in contact with a majority, and its hearers do not help to depose it.
 
 Check quorum and leader stickiness are no safety rules, but what a client waits for depends on them.
 All times are the voter's own clock, in seconds. A voter acts on what it took in before its step and
@@ -19,7 +19,7 @@ _FOREVER_AGO = float("-inf")
 
 @dataclass(slots=True)
 class _Contacts:
-    """What one life of a voter took in."""
+    """Messages that one life of a voter took in."""
 
     since_s: float
     """It began, was elected, or went on after a pause."""

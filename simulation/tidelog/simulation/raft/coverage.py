@@ -1,4 +1,4 @@
-"""What a hundred seeds of the Raft suite must each have made happen at least once."""
+"""Events that a hundred seeds of the Raft suite must each meet at least once."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from tidelog.simulation.engine.medium import SECTOR_BYTES, Content, Folder
 
 
 class Loss(NamedTuple):
-    """What a crash took of the files that had un-synced changes."""
+    """Bytes that a crash took of the files that had unsynced changes."""
 
     is_lossy: bool
     is_torn: bool
@@ -105,7 +105,7 @@ class VoterDisk(SimDisk):
 
     @property
     def slowest_sync_s(self) -> float:
-        """What a sync that ends now may have taken."""
+        """The most time that a sync which ends now may have taken."""
         return max(self.sync_latency_s, self._earlier_latency_s)
 
     def slow_down(self, sync_latency_s: float) -> None:
@@ -114,7 +114,7 @@ class VoterDisk(SimDisk):
         super().slow_down(sync_latency_s)
 
     def stored(self, path: str) -> bytearray | None:
-        """What a crash would certainly leave of this file; None: there is none.
+        """Bytes that a crash would certainly leave of this file; None: there is none.
 
         Of a file that is being replaced that is the old one, until the folder has synced.
         """

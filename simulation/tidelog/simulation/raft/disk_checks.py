@@ -21,7 +21,7 @@ Entry = tuple[int, int]
 
 
 class StoredLog(Protocol):
-    """What is looked at of a voter's memory: which entry an index means."""
+    """View of a voter's memory: which entry an index means."""
 
     term: int
     base_index: int
@@ -31,15 +31,15 @@ class StoredLog(Protocol):
 
 
 class Medium(Protocol):
-    """What is looked at of a voter's disk."""
+    """View of a voter's disk."""
 
     def stored(self, path: str) -> bytearray | None:
-        """What a crash would certainly leave of a file; another object for another file."""
+        """Bytes that a crash would certainly leave of a file; another object for another file."""
 
 
 @dataclass(slots=True)
 class _Stored:
-    """What a voter's disk certainly says."""
+    """Certain content of a voter's disk."""
 
     file: bytearray | None = None
     position: int = 0
@@ -104,7 +104,7 @@ class _Stored:
 
 
 class DiskChecks:
-    """All voters' disks, and what may be said of them."""
+    """Checks of voters' disks, and of the messages that depend on them."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class DiskChecks:
         self._disks: dict[int, Medium] = {}
         self._stored: dict[int, _Stored] = {}
         self._holders: dict[Entry, set[int]] = {}
-        """Who has ever had an entry on stable storage; that of a disk that was lost counts."""
+        """Voters that ever had an entry on stable storage; a disk that was lost counts."""
         self._committed_index = 0
 
     def begin_life(self, node_id: int, disk: Medium) -> None:
@@ -162,7 +162,7 @@ class DiskChecks:
             self._report(message, f"entry {index} is not stored in term {log.term}")
 
     def _check_committed(self, message: RaftMessage, log: StoredLog) -> None:
-        """What a leader tells to be committed, a majority has stored."""
+        """Entries that a leader reports as committed are stored by a majority."""
         commit_index = message.append_entries.commit_index
         if commit_index <= self._committed_index:
             return

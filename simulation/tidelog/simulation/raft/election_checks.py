@@ -1,4 +1,4 @@
-"""Who leads in a term was voted for by a majority in that very term: 5.2 of the Raft paper.
+"""Elections: a leader has the votes of a majority in its very term: 5.2 of the Raft paper.
 
 Looks only at what left the voters, so it holds whatever a crash lost. Pure.
 """
@@ -14,7 +14,7 @@ _LEADERS_ONLY = frozenset({"append_entries", "install_snapshot"})
 
 
 class ElectionChecks:
-    """All votes that were said, and the leaders they made."""
+    """Votes that were sent, and the leaders they made."""
 
     def __init__(self, findings: Findings, *, voters: int) -> None:
         self._findings = findings

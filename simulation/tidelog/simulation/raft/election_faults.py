@@ -41,7 +41,7 @@ class ElectionFaults:
         }
 
     async def _struck_at_vote(self) -> None:
-        """One election after another: voters end when they have voted, leaders when elected.
+        """Strike elections in a row: voters end when they have voted, leaders when elected.
 
         They are back while rivals still ask, and what these ask is slow to arrive.
         """
@@ -109,7 +109,7 @@ class ElectionFaults:
             world.network.weather = Weather()
 
     async def _delay_answers(self, leader: Voter) -> None:
-        """What it is told from now on arrives when the network is told to release it."""
+        """Hold answers to it from now on, until the network is asked to release them."""
         late = [link for link in self._actions.links() if link[1] == leader.node_id]
         self._world.network.hold(late)
         await self._actions.last(0.0, 0.25)
@@ -189,7 +189,7 @@ class ElectionFaults:
         actions.mend(gone)
 
     async def _wiped_at_election(self) -> None:
-        """Of two majorities the second forms when their common voter elected and lost its disk."""
+        """Form a second majority when the common voter has elected the first and lost its disk."""
         actions, world = self._actions, self._world
         leader = world.leader()
         if leader is None or leader.driver is None:

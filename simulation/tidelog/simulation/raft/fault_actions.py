@@ -69,7 +69,7 @@ class FaultActions:
         return items[self.random.randrange(0, len(items))]
 
     def shuffled(self) -> list[int]:
-        """All voters' ids."""
+        """The voters' ids in random order."""
         left = list(self.world.voters)
         return [left.pop(self.random.randrange(0, len(left))) for _ in range(len(left))]
 
@@ -81,12 +81,12 @@ class FaultActions:
     # Links
 
     def links(self) -> list[Link]:
-        """All there are."""
+        """Every link."""
         voters = self.world.voters
         return [(source, target) for source in voters for target in voters if source != target]
 
     def links_between(self, side: list[int], others: list[int] | None = None) -> list[Link]:
-        """All links from one side to the other (everyone else, if not given) and back."""
+        """Every link from one side to the other (everyone else, if not given) and back."""
         if others is None:
             others = [node_id for node_id in self.world.voters if node_id not in side]
         there = [(source, target) for source in side for target in others]

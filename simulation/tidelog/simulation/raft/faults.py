@@ -74,7 +74,7 @@ class Faults:
         self._is_shifting = False
 
     async def strike_until(self, end_s: float) -> None:
-        """One fault after another, some while others last; on the world's loop."""
+        """Strike again and again, sometimes while other faults last; on the world's loop."""
         self._actions.end_s = end_s
         while self._world.scheduler.now_s < end_s and not self._world.findings.violations:
             await asyncio.sleep(self._random.uniform(PAUSE_S_MIN, PAUSE_S_MAX))

@@ -26,7 +26,7 @@ FOREVER = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation of one client; `called` and `returned` are places in one order of all events.
+    """An operation of one client; `called` and `returned` are places in one order of events.
 
     A write sets `value`. A compare-and-set sets it if it finds `expected`. `found` is the value
     that a read or a compare-and-set answered to have found. `returned` is `FOREVER` while nobody
@@ -127,7 +127,7 @@ def _end_chain(
     unknown: dict[int | None, Operation],
     ends: dict[int | None, int],
 ) -> None:
-    """What set `value` happened before `returned`; so did what set the value it expected."""
+    """The setter of `value` came before `returned`; so did that of the value it expected."""
     while value in unknown and returned < ends.get(value, FOREVER):
         ends[value] = returned
         value = unknown[value].expected
@@ -155,7 +155,7 @@ def _is_explained(operations: list[Operation]) -> bool:
 
 
 def _candidates(operations: list[Operation], done: int) -> list[int]:
-    """Who can come next: called before any that is not done had returned."""
+    """Operations that can come next: called before any that is not done had returned."""
     found: list[int] = []
     first_return = FOREVER + 1
     for position in range(_lowest_clear_bit(done), len(operations)):

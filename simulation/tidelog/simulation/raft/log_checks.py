@@ -1,4 +1,4 @@
-"""What the voters' logs must always be: matching, complete in leaders, unchanged once committed.
+"""Invariants of voters' logs: matching, complete in leaders, unchanged once committed.
 
 It keeps a copy of the terms of each voter's log and looks, whenever a voter speaks, at what is new
 in it. Entries are known by index and term; that a pair has one command and one predecessor
@@ -22,11 +22,11 @@ class LogEntry(Protocol):
 
     @property
     def command(self) -> bytes:
-        """What it says."""
+        """The entry's command."""
 
     @property
     def log_index(self) -> int:
-        """Where it stands."""
+        """The entry's index."""
 
     @property
     def term(self) -> int:
@@ -34,7 +34,7 @@ class LogEntry(Protocol):
 
 
 class ObservedLog(Protocol):
-    """What is looked at of a voter's write-ahead log."""
+    """View of a voter's write-ahead log."""
 
     base_index: int
     base_term: int
@@ -60,7 +60,7 @@ class Committed(NamedTuple):
 
 @dataclass(slots=True)
 class _Copy:
-    """What one life of a voter showed last."""
+    """The log of one life of a voter at the last look."""
 
     base_index: int = 0
     last_index: int = 0
@@ -73,7 +73,7 @@ class _Copy:
 
 
 class LogChecks:
-    """All voters' logs, looked at from outside."""
+    """Checks of every voter's log from outside."""
 
     def __init__(self, findings: Findings) -> None:
         self.committed: dict[int, Committed] = {}

@@ -41,7 +41,7 @@ class Command(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a command did, and the value it found."""
+    """Result of a command, and the value it found."""
 
     is_done: bool
     previous: int | None

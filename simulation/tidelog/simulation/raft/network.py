@@ -37,7 +37,7 @@ Link = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class NetworkKind:
-    """What a seed draws once."""
+    """Properties of a network that a seed draws once."""
 
     is_lawless: bool
     has_stragglers: bool
@@ -56,7 +56,7 @@ class Weather:
 
 @dataclass(slots=True)
 class _Connection:
-    """One direction between two voters, as its sender sees it."""
+    """A direction between two voters, as its sender sees it."""
 
     is_silent: bool = False
     """It lost a message, so nothing arrives any more."""
@@ -72,7 +72,7 @@ class _End:
 
 
 class RaftNetwork:
-    """All links. `loop` is nobody's: it carries what outlives a receiver."""
+    """Links between voters. `loop` belongs to no voter: it carries what outlives a receiver."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class RaftNetwork:
         self._holding.update(links)
 
     def pass_on(self, links: Iterable[Link]) -> None:
-        """What is sent over these from now on may overtake what is held."""
+        """Let messages sent over these from now on overtake the held ones."""
         self._holding.difference_update(links)
 
     def release(self) -> None:

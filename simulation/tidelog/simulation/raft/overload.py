@@ -81,7 +81,7 @@ class Overload:
             network.weather = Weather()
 
     async def _overload(self) -> None:
-        """All of it together."""
+        """Overload a leader in every way at once."""
         self._actions.count("overload")
         await asyncio.gather(self._slow_majority(), self._starved(), self._late_messages())
 

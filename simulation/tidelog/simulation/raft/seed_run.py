@@ -1,4 +1,4 @@
-"""One seed of the Raft suite: a storm over a fresh world, a calm, a verdict.
+"""A seed of the Raft suite: a storm over a fresh world, a calm, a verdict.
 
 It owns the story of a run and what its result holds; never what strikes or what is judged.
 """

@@ -1,4 +1,4 @@
-"""What a voter does with a client's request: propose or prove leadership, then answer.
+"""Service of a voter to clients: propose or prove leadership, then answer.
 
 It runs on the voter's loop, beside its Raft task, as the controller would.
 """
@@ -29,7 +29,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One request at one voter."""
+    """A request at one voter."""
 
     world: World
     voter: Voter

@@ -22,7 +22,7 @@ from tidelog.simulation.raft.world import WAL_PATH, Voter, World
 from tidelog.v1.raft_pb2 import RaftMessage
 
 LAST_DIGITS = (1, 4)
-"""Of the seeds that wait for short moments."""
+"""Last digits of the seeds that wait for short moments."""
 SLOW_S_MIN, SLOW_S_MAX = 0.25, 0.6
 """A sync while a new leader's first entry is on its way."""
 TORN_S_MIN, TORN_S_MAX = 0.05, 0.2
@@ -31,7 +31,7 @@ TORN_SECTORS_MIN = 3
 COMMANDS_MIN, COMMANDS_MAX = 4, 12
 COMMAND_CHARACTERS_MAX = 2000
 SLEEPY_RATE = 0.5
-"""Of a leader's clock that is to believe for longer that it leads."""
+"""Rate of a leader's clock that is to believe for longer that it leads."""
 
 
 def waits_for_moments(seed: int) -> bool:
@@ -231,7 +231,7 @@ class _OwnTermWithheld:
         self._leader = leader
         self._term = 0 if leader.driver is None else leader.driver.term
         self._told: set[int] = set()
-        """Whom older entries are on their way to."""
+        """Voters to which older entries are on their way."""
 
     def __call__(self, message: RaftMessage) -> None:
         """Hear what anyone says."""

@@ -1,4 +1,4 @@
-"""What the state machines must agree on: one entry an index, one state an index, nothing lost.
+"""Invariants of state machines: one entry an index, one state an index, nothing lost.
 
 Pure.
 """
@@ -20,7 +20,7 @@ class _Applied(NamedTuple):
 
 
 class StateChecks:
-    """All voters' applied entries, and what clients were promised."""
+    """Voters' applied entries, and the promises to clients."""
 
     def __init__(self, findings: Findings) -> None:
         self.applied: dict[int, _Applied] = {}

@@ -1,4 +1,4 @@
-"""Whoever is no voter and speaks as one: a node of another cluster, and a forger.
+"""Senders that are no voters and speak as one: a node of another cluster, and a forger.
 
 Every third seed has both, beside its faults and with randomness of their own. They stand at a known
 address and say what `workloads.forged_raft` makes: another cluster's leader with a log that matches
@@ -35,7 +35,7 @@ class Strangers:
         self._leaps = 0
 
     async def speak_until(self, end_s: float) -> None:
-        """One message after another; on the world's loop."""
+        """Send messages in a loop; on the world's loop."""
         while self._are_there and self._world.scheduler.now_s < end_s:
             await asyncio.sleep(self._random.uniform(PAUSE_S_MIN, PAUSE_S_MAX))
             heard = [voter for voter in self._world.voters.values() if voter.is_running]

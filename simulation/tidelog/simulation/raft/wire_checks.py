@@ -1,4 +1,4 @@
-"""What a voter's messages must never say, over all its lives: I17, I19 of the fault catalogue.
+"""Invariants of a voter's messages over its lives: I17, I19 of the fault catalogue.
 
 Only what left a voter counts, so these hold whatever a crash lost. Pure.
 """

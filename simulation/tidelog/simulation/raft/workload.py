@@ -35,11 +35,11 @@ Kind = Literal["read", "write", "compare-and-set"]
 
 
 class Workload:
-    """All clients and the history of what they saw."""
+    """Clients and the history of what they saw."""
 
     def __init__(self, world: World, random: SeededRandom) -> None:
         self.history: list[Operation] = []
-        """What may have happened, in the order of the calls' ends."""
+        """Operations that may have happened, in the order of the calls' ends."""
         self.operations = 0
         """Begun, whatever their end."""
         self.is_over = False
@@ -74,7 +74,7 @@ class Workload:
 
 
 class Client:
-    """One after another, operations of its own choice."""
+    """A client: operations of its own choice, one at a time."""
 
     def __init__(self, name: str, workload: Workload, world: World, random: SeededRandom) -> None:
         self.name = name

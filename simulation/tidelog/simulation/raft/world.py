@@ -193,7 +193,7 @@ class World:
         return next(reversed(self.leaders()), None)
 
     def leaders(self) -> list[Voter]:
-        """All that believe to lead, by term."""
+        """Voters that believe to lead, by term."""
         found = [
             (voter.driver.term, voter.node_id)
             for voter in self.voters.values()

@@ -9,18 +9,18 @@ from tidelog.raft.config import RaftConfig
 from tidelog.simulation.raft.network import NetworkKind
 
 FEW_ENTRIES = 8
-"""Of one append message."""
+"""Entries of one append message."""
 QUICK_PROBABILITY = 0.8
 QUICK_MS = 300, 600
-"""Of election time-outs shorter than the product's: more elections in as many seconds."""
+"""Election time-outs shorter than the product's: more elections in as many seconds."""
 NARROW_PROBABILITY = 0.3
-"""Of election time-outs so much alike that voters often stand in the same term."""
+"""Probability of time-outs so much alike that voters often stand in the same term."""
 CLUSTER_ID = "own"
 
 
 @dataclass(frozen=True, slots=True)
 class WorldConfig:
-    """What a seed draws before it begins."""
+    """Configuration of a world, drawn by the seed before it begins."""
 
     voter_ids: tuple[int, ...]
     raft: RaftConfig

@@ -1,4 +1,4 @@
-"""What runs found: what did not hold, and how often what must happen did. Decides nothing."""
+"""Findings of runs: violations, and how often required events happened. Decides nothing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class SeedResult:
-    """What became of one seed; `violation` is None when all is well."""
+    """Result of one seed; `violation` is None when nothing is wrong."""
 
     seed: int
     violation: Violation | None
@@ -41,4 +41,4 @@ class SeedResult:
     virtual_s: float
     trace_hash: str
     counts: dict[str, int] = field(default_factory=dict)
-    """What the suite's own checks counted."""
+    """Counts of the suite's own checks."""

@@ -1,4 +1,4 @@
-"""What a suite of simulated seeds is, its runs over worker processes, and what they add up to.
+"""Suites of simulated seeds: their runs over worker processes, and the summary.
 
 It owns the split into processes and the sums; a worker (`tidelog.simulation.suites.worker`)
 runs its seeds one by one and writes a JSON line for each. A worker may be told to apply a patch by
@@ -30,7 +30,7 @@ class WorkerError(Exception):
 
 
 class RunSeed(Protocol):
-    """One seed of a suite, in this process."""
+    """Run one seed of a suite, in this process."""
 
     def __call__(
         self,
@@ -51,7 +51,7 @@ class Suite:
     name: str
     run_seed: RunSeed
     coverage: tuple[str, ...]
-    """What a hundred seeds must each have made happen at least once."""
+    """Events that a hundred seeds must each meet at least once."""
     choices: tuple[str, ...]
     """Its scenarios: the random storm first, which is run when nothing is said, then stories."""
     not_covered: Mapping[str, frozenset[str]]
@@ -64,19 +64,19 @@ class Suite:
 
 
 def suite_named(name: str) -> Suite:
-    """One of `NAMES`; only its own modules are imported."""
+    """The suite of one of `NAMES`; only its own modules are imported."""
     suite: Suite = import_module(f"tidelog.simulation.{name}.suite").SUITE
     return suite
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteConfig:
-    """What to run. `patch` is `module:function`, called in each worker before its first seed."""
+    """Configuration of a run. `patch` is `module:function`, called in each worker at its start."""
 
     suite: Suite
     seeds: range
     choice: str = ""
-    """One of the suite's scenarios; empty: the usual one."""
+    """A scenario of the suite; empty: the usual one."""
     engine: str = ENGINES[0]
     """Which implementation of Raft the controllers run."""
     has_faults: bool = True
@@ -128,7 +128,7 @@ class SuiteResult:
         return not self.violations and not self.missing_coverage()
 
     def summary(self) -> dict[str, Any]:  # the JSON object of the command's last line
-        """What `tidelog sim run` ends with."""
+        """The last line of `tidelog sim run`."""
         suite = self.config.suite
         counts = {"counts": dict(sorted(self.counts.items()))} if self.counts else {}
         return {
@@ -222,7 +222,7 @@ def to_line(result: SeedResult) -> str:
 
 
 def from_line(line: bytes) -> SeedResult:
-    """What `to_line` wrote."""
+    """Parse the output of `to_line`."""
     fields = json.loads(line)
     if fields["violation"] is not None:
         fields["violation"] = Violation(**fields["violation"])

@@ -1,4 +1,4 @@
-"""What happened in a run, for people: faults, elections, operations. Decides nothing."""
+"""Timeline of a run, for people: faults, elections, operations. Decides nothing."""
 
 from __future__ import annotations
 
