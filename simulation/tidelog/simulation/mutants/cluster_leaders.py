@@ -159,7 +159,7 @@ def unanswered_proposal_forgotten(self: Leader, event: IsrAnswered, now_ms: int)
 def joined_below_epoch_start(
     follower: FollowerState, *, high_watermark: int, epoch_start_offset: int
 ) -> bool:
-    """A follower at the high watermark joins, though this leader has yet to commit more (KIP-320)."""
+    """A follower at the high watermark joins before this leader has committed its log (KIP-320)."""
     return isr.may_join_isr(
         follower,
         high_watermark=high_watermark,
