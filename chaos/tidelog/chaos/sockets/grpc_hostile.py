@@ -49,6 +49,7 @@ _SHED = (grpc.StatusCode.CANCELLED, "CANCELLED")
 _LOST = (grpc.StatusCode.INTERNAL, "Internal error from Core")
 """The error of gRPC's own client for a stream that ended while it wrote."""
 CONTROLLER = "tidelog.v1.Controller"
+_UNKNOWN_CODE = common_pb2.Error(code=common_pb2.UNKNOWN_SERVER_ERROR).SerializeToString()
 _TALK = ("Traceback", "Exception", 'File "', "Unexpected <class")
 
 
@@ -209,7 +210,7 @@ def _is_beyond_cluster(rpc: Rpc, answer: bytes) -> bool:
 
 def _unknown_errors(rpc: Rpc, answer: bytes) -> str:
     """The errors in an answer that say that the server does not know itself."""
-    if b"\x08\x01" not in answer:
+    if _UNKNOWN_CODE not in answer:
         return ""
     return "; ".join(
         error.message
