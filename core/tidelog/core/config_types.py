@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-Value = int | float | str | tuple[str, ...] | Mapping[int, str]
+Value = int | float | str | tuple[object, ...] | Mapping[int, str]
 
 MAX_I32 = 2**31 - 1
 MAX_I64 = 2**63 - 1
@@ -22,7 +22,7 @@ DAY_MS = 24 * 60 * 60 * 1000
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
 _DECIMAL = re.compile(r"[0-9](\.[0-9]{1,19})?")
 _COMMA = re.compile(", ?")
-_PORT = re.compile(r"[0-9]{1,5}")
+_ADDRESS = re.compile(r"[^\s,/@]+:([0-9]{1,5})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +92,6 @@ def list_of(*words: str) -> ValueType:
     return ValueType("LIST", rule, parse, (str, list))
 
 
-def address() -> ValueType:
-    """A host and a port."""
-    return ValueType("STRING", "host:port", lambda text: text if is_address(text) else None)
-
-
 def voters() -> ValueType:
     """Addresses by node id: `1@host:port,2@host:port`, or a TOML table of id = "host:port"."""
 
@@ -113,8 +108,8 @@ def voters() -> ValueType:
 
 def is_address(text: str) -> bool:
     """Whether the text is `host:port`, with a port from 1 to 65535."""
-    host, _, port = text.rpartition(":")
-    return bool(host) and _PORT.fullmatch(port) is not None and 0 < int(port) < 65536
+    found = _ADDRESS.fullmatch(text)
+    return found is not None and 0 < int(found[1]) < 65536
 
 
 def written(value: Value) -> str:
@@ -123,7 +118,7 @@ def written(value: Value) -> str:
         return "true" if value else "false"
     if isinstance(value, Mapping):
         return ",".join(f"{node_id}@{address}" for node_id, address in value.items())
-    return ",".join(value) if isinstance(value, tuple) else str(value)
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _text_of(value: object) -> str | None:

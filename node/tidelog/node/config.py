@@ -9,7 +9,7 @@ before the default; this module is handed both as text and reads neither.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -19,7 +19,6 @@ from tidelog.core.config_sources import Rule, Settings, read_settings
 from tidelog.core.config_types import (
     DAY_MS,
     MAX_I32,
-    address,
     boolean,
     list_of,
     text,
@@ -27,6 +26,14 @@ from tidelog.core.config_types import (
     whole_number,
 )
 from tidelog.metadata.config import ControllerConfig
+from tidelog.net.listeners import (
+    DEFAULT_NAME,
+    NAME_CHARACTERS_MAX,
+    Listener,
+    combined,
+    listener_list,
+    listeners_error,
+)
 from tidelog.net.unfinished_requests import UnfinishedLimits
 from tidelog.raft.config import (
     ELECTION_TIMEOUT_KEY,
@@ -56,9 +63,14 @@ class NodeConfig:
             text(1, CLUSTER_ID_CHARACTERS_MAX), "The cluster this node belongs to."
         )
     )
-    address: str = field(
-        metadata=declaration(address(), "host:port of the gRPC listener.", key="listeners")
+    listeners: tuple[Listener, ...] = field(
+        metadata=declaration(
+            listener_list(),
+            "Addresses that the node binds, each with a name; the name of a single host:port is "
+            f"{DEFAULT_NAME}.",
+        )
     )
+    """Each with the address it advertises and the services it offers."""
     data_dir: str = field(
         metadata=declaration(
             text(1, PATH_CHARACTERS_MAX),
@@ -70,6 +82,20 @@ class NodeConfig:
         metadata=declaration(
             voters(), "Node id -> host:port of every voter.", key="controller.quorum.voters"
         )
+    )
+    advertised_listeners: tuple[Listener, ...] | None = field(
+        default=None,
+        metadata=declaration(
+            listener_list(),
+            "Addresses at which clients and nodes reach the listeners of these names; of others, "
+            "and without it, the address that is bound.",
+        ),
+    )
+    inter_broker_listener_name: str = declared(
+        "",
+        text(0, NAME_CHARACTERS_MAX),
+        "The listener at which nodes call each other, and the only one that takes a caller for a "
+        "node; needed with several listeners.",
     )
     raft: RaftConfig = field(default_factory=RaftConfig)
     process_roles: tuple[str, ...] = declared(ROLES, list_of(*ROLES), "broker, controller or both.")
@@ -104,6 +130,16 @@ class NodeConfig:
     replica: ReplicaConfig = field(default_factory=ReplicaConfig)
 
     @property
+    def internal_listener(self) -> Listener:
+        """Where other nodes call this one."""
+        return _internal(self.listeners)
+
+    @property
+    def address(self) -> str:
+        """Where other nodes call this one, host:port."""
+        return self.internal_listener.advertised
+
+    @property
     def is_broker(self) -> bool:
         """Whether this node serves partitions."""
         return "broker" in self.process_roles
@@ -114,12 +150,24 @@ class NodeConfig:
         return "controller" in self.process_roles
 
 
+def _internal(of: Sequence[Listener]) -> Listener:
+    return next(one for one in of if one.is_internal)
+
+
 NODE_KEYS: Mapping[str, ConfigKey] = MappingProxyType(keys_of(NodeConfig))
 
 
-def _voter_error(
-    node_id: int, roles: tuple[str, ...], own: str, quorum: Mapping[int, str]
+def _voter_error(  # positional: in the order of the rule's keys
+    bound: tuple[Listener, ...],
+    advertised: tuple[Listener, ...] | None,
+    internal_name: str,
+    node_id: int,
+    roles: tuple[str, ...],
+    quorum: Mapping[int, str],
 ) -> str | None:
+    if listeners_error(bound, advertised, internal_name) is not None:
+        return None  # said by its own rule
+    own = _internal(combined(bound, advertised, internal_name)).advertised
     if "controller" not in roles or quorum.get(node_id) == own:
         return None
     return f"controller.quorum.voters must name node {node_id} at {own}"
@@ -137,8 +185,13 @@ def _reserve_error(reserve: int, between: int) -> str | None:
     return f"{WAL_RESERVE_KEY} must be at least twice {SNAPSHOT_INTERVAL_KEY}"
 
 
+_LISTENER_KEYS = ("listeners", "advertised.listeners", "inter.broker.listener.name")
 _RULES = (
-    Rule(("node.id", "process.roles", "listeners", "controller.quorum.voters"), _voter_error),
+    Rule(_LISTENER_KEYS, listeners_error),
+    Rule(
+        (*_LISTENER_KEYS, "node.id", "process.roles", "controller.quorum.voters"),
+        _voter_error,
+    ),
     Rule((HEARTBEAT_INTERVAL_KEY, ELECTION_TIMEOUT_KEY), _heartbeat_error),
     Rule((WAL_RESERVE_KEY, SNAPSHOT_INTERVAL_KEY), _reserve_error),
 )
@@ -157,6 +210,9 @@ def parse_config(toml: str, environ: Mapping[str, str] = _NOTHING) -> NodeConfig
     config = built(NodeConfig, node_settings(toml, environ).values)
     return replace(
         config,
+        listeners=combined(
+            config.listeners, config.advertised_listeners, config.inter_broker_listener_name
+        ),
         data_dir=config.data_dir.rstrip("/"),
         controller=replace(config.controller, cluster_id=config.cluster_id),
         raft=replace(

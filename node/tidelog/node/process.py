@@ -144,7 +144,7 @@ async def _run(config: NodeConfig, disk: SystemDisk, surroundings: Surroundings)
     if transport is not None:
         node.services["tidelog.v1.RaftPeer"] = RaftPeerHandler(transport)
     server = GrpcServer(
-        address=config.address,
+        listeners=config.listeners,
         services=node.services,
         on_fatal=_end_at_once,
         max_idle_ms=config.connections_max_idle_ms,
@@ -212,7 +212,7 @@ def _http_server(config: NodeConfig, node: Node) -> HttpServer | None:
     if config.http_port is None:
         return None
     return HttpServer(
-        host=config.address.rpartition(":")[0],
+        host=config.listeners[0].bind.rpartition(":")[0],
         port=config.http_port,
         registry=registry_for(node.stats),
         is_ready=node.is_ready,

@@ -42,7 +42,7 @@ class NodePlan:
 
     @property
     def address(self) -> str:
-        """The gRPC listener, host:port."""
+        """Address of the internal listener, host:port."""
         return self.config.address
 
     @property
