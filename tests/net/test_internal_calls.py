@@ -28,6 +28,7 @@ from tidelog.v1.data_pb2 import FetchRequest, FetchResponse, MetadataRequest, Me
 from tidelog.v1.methods import Method, Request, Response
 from tidelog.v1.raft_pb2 import RaftExchangeEnd, RaftMessage
 
+pytestmark = pytest.mark.real_time
 CONTROLLER_METHODS = [
     one
     for one in vars(methods).values()
@@ -203,11 +204,14 @@ async def test_no_request_of_a_stream_makes_a_client_a_replica(ground: Ground) -
     assert [request for request, _ in ground.handler.calls] == [FetchRequest(max_bytes=1)]
 
 
-async def test_a_client_forwards_nothing(ground: Ground) -> None:
+@pytest.mark.parametrize(
+    "forwarded", [CreateTopicsRequest(forwarded=True), CreateTopicsRequest(from_broker=True)]
+)
+async def test_a_client_forwards_nothing(ground: Ground, forwarded: CreateTopicsRequest) -> None:
     async with grpc.aio.insecure_channel(ground.client.advertised) as channel:
         call: Any = channel.unary_unary("/tidelog.v1.Admin/CreateTopics")
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await call(CreateTopicsRequest(forwarded=True).SerializeToString())
+            await call(forwarded.SerializeToString())
         assert caught.value.code() is grpc.StatusCode.PERMISSION_DENIED
         assert not ground.handler.calls
         await call(CreateTopicsRequest().SerializeToString())
