@@ -94,7 +94,7 @@ def run_node(
 
 
 def read_config_text(path: Path | None) -> str:
-    """The configuration file; empty without one. Errors: `OSError`, `TidelogError` not UTF-8."""
+    """Read a configuration file; empty without one. Raises `OSError`, `TidelogError`: no UTF-8."""
     try:
         return "" if path is None else path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

@@ -65,7 +65,7 @@ class Host:
     address: str
     services: Mapping[str, object] | None = field(default=None)
     listeners: tuple[Listener, ...] = ()
-    """Where it is called; none given: one, at its address."""
+    """Its listeners; empty: one, at its address."""
     is_off: bool = False
     """Its machine lost power: not even a kernel answers for it."""
 

